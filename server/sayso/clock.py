@@ -1,0 +1,43 @@
+"""Time as an argument: everything that needs the hour gets a `Clock`."""
+
+import asyncio
+import time
+from datetime import UTC, datetime
+from typing import Protocol
+
+__all__ = ["Clock", "SystemClock", "iso"]
+
+
+class Clock(Protocol):
+    """Where time comes from; `sayso.testing.FakeClock` is the one that tests move."""
+
+    def now(self) -> int:
+        """Wall time in milliseconds since the epoch, UTC."""
+
+    def monotonic(self) -> float:
+        """Seconds that never go back, for local deadlines."""
+
+    async def sleep(self, seconds: float) -> None:
+        """Wait that long on this clock."""
+
+
+class SystemClock:
+    """The machine's own time."""
+
+    def now(self) -> int:
+        """Wall time in milliseconds since the epoch, UTC."""
+        return time.time_ns() // 1_000_000
+
+    def monotonic(self) -> float:
+        """Seconds that never go back."""
+        return time.monotonic()
+
+    async def sleep(self, seconds: float) -> None:
+        """Wait that long."""
+        await asyncio.sleep(seconds)
+
+
+def iso(milliseconds: int) -> str:
+    """`YYYY-MM-DDTHH:MM:SS.fffZ`, the only spelling that every client reads alike (IN-09)."""
+    moment = datetime.fromtimestamp(milliseconds / 1000, UTC)
+    return moment.strftime("%Y-%m-%dT%H:%M:%S.") + f"{milliseconds % 1000:03d}Z"

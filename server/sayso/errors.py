@@ -1,0 +1,192 @@
+"""Every error of Sayso, its stable code and its HTTP status.
+
+    Exception
+    ├── SaysoError
+    │   ├── Problem              a request that gets an HTTP error and no stream (RFC 9457)
+    │   ├── DeclarationError     an agent, tool or schema that cannot work, found when it is declared
+    │   ├── TurnError            the author's code used a turn wrongly, or its turn cannot go on
+    │   │   ├── StepFailed       a recorded step raised; the same live and on replay
+    │   │   ├── NotRecordable    a value that the journal cannot keep
+    │   │   ├── OpenMessage      a recorded call while a text message is open
+    │   │   ├── NestedCall       a recorded call inside a recorded step
+    │   │   ├── CancelledCall    author code cancelled a recorded call
+    │   │   ├── InvalidAnswer    a stored answer that the author's own type refuses
+    │   │   └── ReplayMismatch   the code no longer asks for what the journal holds
+    │   └── StoreError
+    │       ├── Conflict         the thread changed between reading and claiming
+    │       ├── LeaseLost        another holder took the thread
+    │       └── StoreUnavailable the store cannot be reached or cannot write
+"""
+
+from enum import StrEnum
+
+__all__ = [
+    "CancelledCall",
+    "Code",
+    "Conflict",
+    "DeclarationError",
+    "InvalidAnswer",
+    "LeaseLost",
+    "NestedCall",
+    "NotRecordable",
+    "OpenMessage",
+    "Problem",
+    "ReplayMismatch",
+    "SaysoError",
+    "StepFailed",
+    "StoreError",
+    "StoreUnavailable",
+    "TurnError",
+]
+
+
+class Code(StrEnum):
+    """The stable names of everything that can go wrong on the wire (rules.md TR-33, OC-11)."""
+
+    # before the stream: HTTP problems
+    MALFORMED_JSON = "malformed_json"
+    INVALID_INPUT = "invalid_input"
+    UNSUPPORTED_MEDIA_TYPE = "unsupported_media_type"
+    UNSUPPORTED_VERSION = "unsupported_version"
+    BODY_TOO_LARGE = "body_too_large"
+    METHOD_NOT_ALLOWED = "method_not_allowed"
+    NOT_FOUND = "not_found"
+    UNKNOWN_AGENT = "unknown_agent"
+    UNKNOWN_THREAD = "unknown_thread"
+    UNAUTHENTICATED = "unauthenticated"
+    FORBIDDEN_HOST = "forbidden_host"
+    FORBIDDEN_ORIGIN = "forbidden_origin"
+    STORE_UNAVAILABLE = "store_unavailable"
+    INTERNAL_ERROR = "internal_error"
+    # refusals of the gate: RUN_STARTED, RUN_ERROR
+    INTERRUPTS_PENDING = "interrupts_pending"
+    PARTIAL_RESUME = "partial_resume"
+    UNKNOWN_INTERRUPT = "unknown_interrupt"
+    DUPLICATE_ENTRY = "duplicate_entry"
+    INVALID_PAYLOAD = "invalid_payload"
+    INTERRUPT_EXPIRED = "interrupt_expired"
+    ALREADY_RESOLVED = "already_resolved"
+    THREAD_BUSY = "thread_busy"
+    THREAD_TOO_LARGE = "thread_too_large"
+    WRONG_AGENT = "wrong_agent"
+    AGENT_VERSION_MISSING = "agent_version_missing"
+    # endings of a run
+    AGENT_ERROR = "agent_error"
+    AGENT_RESULT_INVALID = "agent_result_invalid"
+    CANCELLED_CALL = "cancelled_call"
+    REPLAY_MISMATCH = "replay_mismatch"
+    TOO_MANY_INTERRUPTS = "too_many_interrupts"
+    READER_TOO_SLOW = "reader_too_slow"
+    SHUTTING_DOWN = "shutting_down"
+    ABORT = "abort"
+
+
+STATUS: dict[Code, int] = {
+    Code.MALFORMED_JSON: 400,
+    Code.INVALID_INPUT: 422,
+    Code.UNSUPPORTED_MEDIA_TYPE: 415,
+    Code.UNSUPPORTED_VERSION: 422,
+    Code.BODY_TOO_LARGE: 413,
+    Code.METHOD_NOT_ALLOWED: 405,
+    Code.NOT_FOUND: 404,
+    Code.UNKNOWN_AGENT: 404,
+    Code.UNKNOWN_THREAD: 404,
+    Code.UNAUTHENTICATED: 401,
+    Code.FORBIDDEN_HOST: 421,
+    Code.FORBIDDEN_ORIGIN: 403,
+    Code.STORE_UNAVAILABLE: 503,
+    Code.INTERNAL_ERROR: 500,
+}
+"""HTTP status of each code that is answered before a stream."""
+
+
+class SaysoError(Exception):
+    """Root of what Sayso raises."""
+
+
+class Problem(SaysoError):
+    """A request that is answered with an HTTP error and no stream (ER-01).
+
+    `code` picks the status; `detail` says what went wrong, where, and what to do, without
+    echoing the request; `errors` are `{"pointer", "message"}` objects for its members.
+    """
+
+    def __init__(
+        self, code: Code, detail: str, *, errors: tuple[dict[str, str], ...] = ()
+    ) -> None:
+        super().__init__(detail)
+        self.code = code
+        self.detail = detail
+        self.errors = errors
+
+    @property
+    def status(self) -> int:
+        """The HTTP status of this problem."""
+        return STATUS[self.code]
+
+
+class DeclarationError(SaysoError):
+    """An agent, tool, policy or schema that cannot work; raised where it is declared."""
+
+
+class TurnError(SaysoError):
+    """Author code and its turn disagree; the message says what to change."""
+
+
+class StepFailed(TurnError):
+    """A recorded step raised. Carries the type's name and message, live and on replay alike."""
+
+    def __init__(self, step: str, error_type: str, message: str) -> None:
+        super().__init__(f"step {step!r} failed with {error_type}: {message}")
+        self.step = step
+        self.error_type = error_type
+        self.message = message
+
+
+class NotRecordable(TurnError):
+    """A value that has no JSON form; nothing was stored and nothing ran."""
+
+
+class OpenMessage(TurnError):
+    """A recorded call was made while this branch has a text message open."""
+
+
+class NestedCall(TurnError):
+    """A recorded call or a question was made inside a recorded step."""
+
+
+class CancelledCall(TurnError):
+    """Author code cancelled a recorded call; the call was finished and recorded all the same."""
+
+
+class InvalidAnswer(TurnError):
+    """A settled answer fits the published schema but not the author's own type."""
+
+
+class ReplayMismatch(TurnError):
+    """The code asks for something else than what the journal recorded at this place."""
+
+    def __init__(self, place: str, recorded: str, asked: str) -> None:
+        super().__init__(
+            f"at {place!r} the journal holds {recorded} but the code asks for {asked}; "
+            "deploy the version that began this turn, or stop or restart the turn"
+        )
+        self.place = place
+        self.recorded = recorded
+        self.asked = asked
+
+
+class StoreError(SaysoError):
+    """The store refused or failed; nothing of the failed operation was kept."""
+
+
+class Conflict(StoreError):
+    """The thread is not what the caller read; read it again and decide anew."""
+
+
+class LeaseLost(StoreError):
+    """The fence of this lease is no longer the thread's; the holder must stop silently."""
+
+
+class StoreUnavailable(StoreError):
+    """The store cannot be reached or cannot write now."""

@@ -1,0 +1,90 @@
+"""JSON values: one canonical spelling, equality, and JSON Pointers (RFC 6901).
+
+Equality is that of JSON, not of Python: `1`, `1.0` and `1e0` are one number, `true` is none of
+them, the order of keys does not matter (ID-05).
+"""
+
+import hashlib
+from collections.abc import Iterator
+from typing import Any
+
+import orjson
+
+__all__ = ["canonical", "decode", "digest", "encode", "equal", "pointer", "resolve", "tokens"]
+
+_SORTED = orjson.OPT_SORT_KEYS
+
+
+def encode(value: Any) -> bytes:
+    """UTF-8 JSON of a JSON value; TypeError with the reason for anything else.
+
+    NaN and infinities become null, as the protocol's strict JSON has none (EN-07).
+    """
+    try:
+        return orjson.dumps(value, option=orjson.OPT_PASSTHROUGH_DATACLASS)
+    except orjson.JSONEncodeError as error:
+        raise TypeError(str(error)) from None
+
+
+def decode(data: bytes) -> Any:
+    """The value of JSON bytes; ValueError if they are not JSON."""
+    return orjson.loads(data)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
+        return int(value)
+    return value
+
+
+def canonical(value: Any) -> bytes:
+    """The one spelling shared by all equal JSON values."""
+    return orjson.dumps(_plain(value), option=_SORTED)
+
+
+def equal(left: Any, right: Any) -> bool:
+    """Whether two JSON values are the same value."""
+    return canonical(left) == canonical(right)
+
+
+def digest(value: Any) -> str:
+    """Sixteen hex digits that stand for a JSON value."""
+    return hashlib.blake2b(canonical(value), digest_size=8).hexdigest()
+
+
+def pointer(path: Iterator[str | int] | list[str | int]) -> str:
+    """The JSON Pointer of a path of keys and positions; the whole value is the empty string."""
+    return "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in path)
+
+
+def tokens(text: str) -> list[str]:
+    """The reference tokens of a JSON Pointer; ValueError if it is none (SS-03)."""
+    if text == "":
+        return []
+    if not text.startswith("/"):
+        raise ValueError(f"{text!r} is no JSON Pointer: begin it with '/', or leave it empty")
+    parts = text[1:].split("/")
+    for part in parts:
+        if "~" in part.replace("~0", "").replace("~1", ""):
+            raise ValueError(f"{text!r} is no JSON Pointer: spell '~' as '~0' and '/' as '~1'")
+    return [part.replace("~1", "/").replace("~0", "~") for part in parts]
+
+
+def resolve(value: Any, text: str) -> Any:
+    """What a JSON Pointer names inside a value; LookupError if there is nothing."""
+    for token in tokens(text):
+        if isinstance(value, dict):
+            if token not in value:
+                raise LookupError(f"nothing at {text!r}")
+            value = value[token]
+        elif isinstance(value, list):
+            if not token.isdigit() or int(token) >= len(value):
+                raise LookupError(f"nothing at {text!r}")
+            value = value[int(token)]
+        else:
+            raise LookupError(f"nothing at {text!r}")
+    return value

@@ -1,0 +1,229 @@
+"""What is stored, as frozen records without behaviour.
+
+Times are milliseconds since the epoch, UTC. `bytes` fields hold one JSON value each, kept as it
+will go out again. Keys that begin with `turn_`, `run_`, `int_` are ours, random and opaque.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+__all__ = [
+    "Claim",
+    "Commit",
+    "Due",
+    "Entry",
+    "Interrupt",
+    "InterruptStatus",
+    "Lease",
+    "Message",
+    "Principal",
+    "Run",
+    "Thread",
+    "ThreadView",
+    "Turn",
+]
+
+InterruptStatus = Literal["open", "resolved", "cancelled", "expired"]
+TurnStatus = Literal["running", "suspended", "finished", "failed", "cancelled"]
+EntryStatus = Literal["asked", "started", "done"]
+Visibility = Literal["visible", "hidden", "waiting"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Principal:
+    """The authenticated caller: who, in which tenant partition, with which roles."""
+
+    subject: str = "local"
+    scope: str = "default"
+    roles: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Message:
+    """One message of a thread; `body` is its JSON object as the wire shows it.
+
+    `hidden`: the client left it out of a later list. `waiting`: came with a resume and joins the
+    history when the turn has ended.
+    """
+
+    id: str
+    role: str
+    body: bytes
+    visibility: Visibility = "visible"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Interrupt:
+    """One question to a person and, once settled, its answer.
+
+    `place` is the journal place that asked. `policy` is JSON of what the server itself needs
+    (kind of question, what to do on expiry); it never leaves the server.
+    """
+
+    id: str
+    turn_key: str
+    place: str
+    reason: str
+    created_at: int
+    message: str | None = None
+    tool_call_id: str | None = None
+    response_schema: bytes | None = None
+    metadata: bytes | None = None
+    policy: bytes | None = None
+    expires_at: int | None = None
+    status: InterruptStatus = "open"
+    payload: bytes | None = None
+    answer_metadata: bytes | None = None
+    decided_by: str | None = None
+    decided_at: int | None = None
+    channel: str | None = None
+    run_key: str | None = None
+    """The run that the settled set started."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """One recorded thing of a turn, at one place; writing the same place again replaces it.
+
+    `asked`: an open question stands behind it. `started`: an effect may have happened. `done`:
+    `data` holds the outcome.
+    """
+
+    place: str
+    kind: str
+    name: str
+    fingerprint: str
+    status: EntryStatus
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Turn:
+    """One invocation of an agent function; `request` is the RunInput that began it, as JSON."""
+
+    key: str
+    agent: str
+    version: str
+    status: TurnStatus
+    request: bytes
+    principal: Principal
+    started_at: int
+    ended_at: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """One exchange on the wire; `run_id` is the client's and no key (TR-07).
+
+    `outcome`, once ended, is JSON: `{"type": "success"|"interrupt"|"cancelled"|"error", ...}` with
+    `result`, or `code` and `message` of an error. `delivered`: the body reached its reader whole.
+    """
+
+    key: str
+    run_id: str
+    turn_key: str
+    started_at: int
+    ended_at: int | None = None
+    outcome: bytes | None = None
+    delivered: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Thread:
+    """A conversation. `revision` grows with every write; `fence` with every claim.
+
+    `holder` and `lease_until` (store time) say which process runs it now; both are None when idle.
+    `state` is also what the last snapshot told clients.
+    """
+
+    scope: str
+    id: str
+    owner: str
+    agent: str
+    revision: int
+    fence: int
+    created_at: int
+    updated_at: int
+    state: bytes = b"{}"
+    holder: str | None = None
+    lease_until: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ThreadView:
+    """One consistent read of a thread.
+
+    `turn` and `run` are the newest; `named_run` is the newest with the run id that was asked for.
+    `interrupts`: all of the newest turn, in order of asking, then those asked for by id that
+    belong to earlier turns of this thread. `messages`: all, in order, hidden and waiting included.
+    """
+
+    thread: Thread
+    turn: Turn | None
+    run: Run | None
+    named_run: Run | None
+    interrupts: tuple[Interrupt, ...]
+    messages: tuple[Message, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lease:
+    """The right to write to a thread; every write carries its fence."""
+
+    scope: str
+    thread_id: str
+    holder: str
+    fence: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """One atomic step: take an idle (or abandoned) thread and begin, resume or take over a turn.
+
+    `revision` is the one that was read; 0 means that the thread must not exist yet.
+    """
+
+    scope: str
+    thread_id: str
+    owner: str
+    agent: str
+    revision: int
+    holder: str
+    lease_ms: int
+    now: int
+    turn: Turn
+    run: Run
+    state: bytes | None = None
+    messages: tuple[Message, ...] = ()
+    hide: tuple[str, ...] = ()
+    interrupts: tuple[Interrupt, ...] = ()
+    entries: tuple[Entry, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Commit:
+    """One atomic step of the holder of a lease; absent members change nothing.
+
+    Order inside: entries, messages, `dequeue` (waiting messages become visible, at the end),
+    interrupts, state, turn, run, `forget` (journal of that turn is dropped), release of the lease.
+    """
+
+    now: int
+    entries: tuple[Entry, ...] = ()
+    messages: tuple[Message, ...] = ()
+    dequeue: bool = False
+    interrupts: tuple[Interrupt, ...] = ()
+    state: bytes | None = None
+    turn: Turn | None = None
+    run: Run | None = None
+    forget: str | None = None
+    release: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Due:
+    """A thread that needs the server itself: why is one of the three."""
+
+    scope: str
+    thread_id: str
+    why: Literal["abandoned", "expired", "ready"]
