@@ -1,0 +1,25 @@
+"""How much of anything a request, a thread or a turn may hold (design 4, 7)."""
+
+from dataclasses import dataclass
+
+__all__ = ["Limits"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """Limits in bytes and counts; the defaults are the documented ones."""
+
+    body: int = 4 * 1024 * 1024
+    """Bytes of a request body; more is `body_too_large`."""
+    depth: int = 64
+    """Nesting of JSON in a request body."""
+    messages: int = 5_000
+    """Messages in one request."""
+    payload: int = 256 * 1024
+    """Bytes of one answer's payload, as canonical JSON."""
+    open_interrupts: int = 1_000
+    """Questions that one turn may have open at once."""
+    history: int = 8 * 1024 * 1024
+    """Bytes of a thread's messages; more is `thread_too_large`."""
+    unread: int = 1024 * 1024
+    """Bytes that a reader may leave unread before it is cut off (`reader_too_slow`)."""
