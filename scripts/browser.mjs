@@ -1,0 +1,54 @@
+// The browser for the end-to-end suite: found, or installed where that needs no one's leave.
+import { accessSync, constants, existsSync } from "node:fs";
+import { delimiter, join } from "node:path";
+
+import { must } from "./command.mjs";
+import { Failure } from "./failure.mjs";
+
+const NAMES = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
+const APPLICATIONS = [
+  "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
+  "/Applications/Chromium.app/Contents/MacOS/Chromium",
+];
+
+const isExecutable = (path) => {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+};
+
+function find() {
+  const folders = (process.env.PATH ?? "").split(delimiter).filter(Boolean);
+  const onPath = NAMES.flatMap((name) => folders.map((folder) => join(folder, name)));
+  return [...onPath, ...APPLICATIONS].find(isExecutable) ?? null;
+}
+
+const mayInstall = () =>
+  process.getuid?.() === 0 && existsSync("/etc/debian_version") && existsSync("/usr/bin/apt-get");
+
+// The path of a Chromium or Chrome: `SAYSO_BROWSER` when set, else the first one found.
+export async function setUpBrowser() {
+  const named = process.env.SAYSO_BROWSER;
+  if (named) {
+    if (isExecutable(named)) return named;
+    throw new Failure(`SAYSO_BROWSER names ${named}, which is not a program.`);
+  }
+  const found = find();
+  if (found) return found;
+  if (mayInstall()) {
+    console.log("Installing Chromium for the browser tests …");
+    const env = { DEBIAN_FRONTEND: "noninteractive" };
+    await must("apt-get", ["update", "-qq"], { env });
+    const install = ["install", "-y", "-qq", "--no-install-recommends", "chromium"];
+    await must("apt-get", install, { env });
+    const installed = find();
+    if (installed) return installed;
+  }
+  throw new Failure(
+    "the browser tests need Chromium or Chrome, and none was found. Install one (on Debian: " +
+      "apt-get install chromium), or name one: SAYSO_BROWSER=/path/to/chromium.",
+  );
+}

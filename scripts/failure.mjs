@@ -1,0 +1,19 @@
+// A failure that a person can act on: its message is all that is shown, without a stack.
+export class Failure extends Error {
+  constructor(message, exitCode = 1) {
+    super(message);
+    this.name = "Failure";
+    this.exitCode = exitCode;
+  }
+}
+
+// Runs a command's main function and turns what it returns or throws into the exit code.
+export async function exitWith(main) {
+  try {
+    process.exitCode = await main();
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error;
+    console.error(`\nsayso: ${error.message}`);
+    process.exitCode = error.exitCode;
+  }
+}

@@ -1,0 +1,34 @@
+// Node: its version, and node_modules as package-lock.json says.
+import { join } from "node:path";
+
+import { at, nodeModules, workspaces } from "./checkout.mjs";
+import { must } from "./command.mjs";
+import { Failure } from "./failure.mjs";
+import { digest, unlessStamped } from "./stamp.mjs";
+
+const OLDEST = 20;
+
+export function checkNode() {
+  const major = Number(process.versions.node.split(".")[0]);
+  if (major >= OLDEST) return;
+  throw new Failure(
+    `Node ${OLDEST} or newer is needed; this is Node ${process.versions.node} (${process.execPath}). ` +
+      "Install a newer one and put it first on the path.",
+  );
+}
+
+export const stampInNodeModules = (name) => join(nodeModules, `.sayso-${name}`);
+
+// Installs exactly what the lock says, development packages included whatever NODE_ENV says.
+export async function setUpNode() {
+  checkNode();
+  const inputs = ["package-lock.json", "package.json", ".npmrc"].map((name) => at(name));
+  const manifests = workspaces().map((workspace) => at(workspace, "package.json"));
+  const value = digest([...inputs, ...manifests], [process.version, process.platform, process.arch]);
+  await unlessStamped(stampInNodeModules("packages"), value, async () => {
+    console.log("Setting up node_modules …");
+    await must("npm", ["ci", "--include=dev", "--no-audit", "--no-fund", "--loglevel=error"], {
+      advice: "Is a package registry in reach? The lines above say what npm missed.",
+    });
+  });
+}

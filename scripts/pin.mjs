@@ -1,0 +1,38 @@
+// npm run pin: resolves what pyproject.toml asks for into the locks, newest first, with hashes.
+import { join } from "node:path";
+
+import { at, cache, root } from "./checkout.mjs";
+import { must } from "./command.mjs";
+import { exitWith } from "./failure.mjs";
+import { findPython } from "./python.mjs";
+
+const RESOLVER = "uv==0.13.9";
+// No header, no annotations and no index: a lock names packages, never where they come from.
+const OPTIONS = [
+  "pip",
+  "compile",
+  "--upgrade",
+  "--generate-hashes",
+  "--universal",
+  "--python-version=3.11",
+  "--no-header",
+  "--no-annotate",
+  "--no-emit-index-url",
+  "--no-emit-find-links",
+  "--quiet",
+];
+
+await exitWith(async () => {
+  const tools = join(cache, "pin");
+  await must(findPython().executable, ["-m", "venv", "--clear", tools]);
+  await must(join(tools, "bin", "pip"), ["install", "--quiet", RESOLVER]);
+  const compile = (lock, ...args) =>
+    must(join(tools, "bin", "uv"), [...OPTIONS, `--output-file=${at(lock)}`, ...args], { cwd: root });
+
+  // The runtime and the build take the versions that everything together settled on.
+  const all = ["--constraints", at("requirements-dev.lock")];
+  await compile("requirements-dev.lock", "pyproject.toml", "--group=dev", "--group=build");
+  await compile("requirements.lock", "pyproject.toml", ...all);
+  await compile("requirements-build.lock", "--group=build", ...all);
+  return 0;
+});

@@ -1,0 +1,55 @@
+// The stages of npm test, in order. A stage is one or more commands; a suite also counts tests.
+import { venvBin, workspaces } from "./checkout.mjs";
+
+const python = (name, args) => ({ command: venvBin(name), args });
+
+const pytest = (args) => [
+  { ...python("pytest", args), report: (path) => [`--junitxml=${path}`] },
+];
+
+const inEachWorkspace = (script, more = {}) =>
+  workspaces().map((workspace) => ({
+    command: "npm",
+    args: ["run", script, "--workspace", workspace, "--"],
+    ...more,
+  }));
+
+const vitestReport = (path) => ["--reporter=default", "--reporter=junit", `--outputFile.junit=${path}`];
+
+const WHEEL = "e2e/test_wheel.py";
+
+// name: what a developer selects, whole or by what stands before the colon.
+// needs: what setup brings up for it. suite: it must execute at least one test.
+export const stages = () => [
+  { name: "python:format", needs: ["tests"], commands: [python("ruff", ["format", "--check", "."])] },
+  { name: "python:lint", needs: ["tests"], commands: [python("ruff", ["check", "."])] },
+  { name: "python:types", needs: ["tests"], commands: [python("mypy", [])] },
+  { name: "python:tests", needs: ["tests"], suite: true, commands: pytest([]) },
+  { name: "web:format", needs: ["node"], commands: inEachWorkspace("format") },
+  { name: "web:lint", needs: ["node"], commands: inEachWorkspace("lint") },
+  { name: "web:types", needs: ["node"], commands: inEachWorkspace("types") },
+  {
+    name: "web:tests",
+    needs: ["node"],
+    suite: true,
+    commands: inEachWorkspace("test", { report: vitestReport }),
+  },
+  { name: "web:build", needs: ["web"], commands: [] },
+  { name: "wheel", needs: ["tests", "web"], suite: true, commands: pytest([WHEEL]) },
+  {
+    name: "browser",
+    needs: ["tests", "web", "browser"],
+    suite: true,
+    commands: pytest(["e2e", `--ignore=${WHEEL}`]),
+  },
+];
+
+// The stages whose name, or group before the colon, was asked for; all of them when none was.
+export function select(all, wanted) {
+  const unknown = wanted.filter((word) => !all.some((stage) => answersTo(stage, word)));
+  if (unknown.length > 0) return { unknown, chosen: [] };
+  const chosen = all.filter((stage) => wanted.length === 0 || wanted.some((word) => answersTo(stage, word)));
+  return { unknown, chosen };
+}
+
+const answersTo = ({ name }, word) => name === word || name.startsWith(`${word}:`);

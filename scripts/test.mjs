@@ -1,0 +1,97 @@
+// npm test: sets up what the suites need and runs them, stage by stage.
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+import { run } from "./command.mjs";
+import { Failure, exitWith } from "./failure.mjs";
+import { objection, readReport } from "./report.mjs";
+import { setUp } from "./setup.mjs";
+import { setUpBrowser } from "./browser.mjs";
+import { select, stages } from "./stages.mjs";
+
+const USAGE = "npm test -- [--keep-going] [stage or group …] [-- arguments for the stage's commands]";
+
+function parse(argv) {
+  const split = argv.indexOf("--");
+  const own = split < 0 ? argv : argv.slice(0, split);
+  const unknown = own.filter((word) => word.startsWith("-") && word !== "--keep-going");
+  if (unknown.length > 0) throw new Failure(`unknown option ${unknown[0]}. Usage: ${USAGE}`, 2);
+  return {
+    keepGoing: own.includes("--keep-going"),
+    wanted: own.filter((word) => !word.startsWith("-")),
+    passedOn: split < 0 ? [] : argv.slice(split + 1),
+  };
+}
+
+function choose(wanted) {
+  const all = stages();
+  const { unknown, chosen } = select(all, wanted);
+  if (unknown.length === 0) return chosen;
+  const names = all.map(({ name }) => name).join(", ");
+  throw new Failure(`no stage or group is called ${unknown.join(", ")}. The stages: ${names}.`, 2);
+}
+
+// Runs one stage; resolves to null when it is fine, else to what is wrong with it.
+async function perform(stage, { reports, passedOn, env, totals }) {
+  for (const [index, { command, args, report }] of stage.commands.entries()) {
+    const path = join(reports, `${stage.name.replace(":", "-")}-${index}.xml`);
+    const all = [...args, ...(report?.(path) ?? []), ...passedOn];
+    const exitCode = await run(command, all, { env });
+    const counts = stage.suite ? readReport(path) : null;
+    totals.passed += counts?.passed ?? 0;
+    totals.failed += counts?.failed ?? 0;
+    if (exitCode !== 0) return `exit code ${exitCode}`;
+    const wrong = stage.suite ? objection(counts) : null;
+    if (wrong) return wrong;
+  }
+  return null;
+}
+
+const seconds = (since) => `${((performance.now() - since) / 1000).toFixed(1)} s`;
+
+function summarize(chosen, results) {
+  console.log("\nStages");
+  for (const { name } of chosen) {
+    const result = results.get(name);
+    const verdict = result ? (result.wrong ? `failed: ${result.wrong}` : "passed") : "not run";
+    console.log(`  ${name.padEnd(14)} ${(result?.took ?? "").padStart(8)}  ${verdict}`);
+  }
+}
+
+async function main() {
+  const { keepGoing, wanted, passedOn } = parse(process.argv.slice(2));
+  const chosen = choose(wanted);
+  const needs = new Set(chosen.flatMap((stage) => stage.needs));
+  const started = performance.now();
+  // The build is a stage of its own where it is chosen: what stands before it needs no page.
+  const isStage = chosen.some(({ name }) => name === "web:build");
+  await setUp(new Set([...needs].map((need) => (need === "web" && isStage ? "node" : need))));
+  const env = needs.has("browser") ? { SAYSO_BROWSER: await setUpBrowser() } : {};
+  console.log(`Set up in ${seconds(started)}.`);
+
+  const reports = mkdtempSync(join(tmpdir(), "sayso-reports-"));
+  const totals = { passed: 0, failed: 0 };
+  const results = new Map();
+  try {
+    for (const stage of chosen) {
+      console.log(`\n=== ${stage.name}`);
+      const since = performance.now();
+      if (stage.name === "web:build") await setUp(new Set(["web"]));
+      const wrong = await perform(stage, { reports, passedOn, env, totals });
+      results.set(stage.name, { wrong, took: seconds(since) });
+      console.log(`=== ${stage.name}: ${wrong ?? "passed"} in ${seconds(since)}`);
+      if (wrong && !keepGoing) break;
+    }
+  } finally {
+    rmSync(reports, { recursive: true, force: true });
+  }
+  summarize(chosen, results);
+  const failed = [...results.values()].some(({ wrong }) => wrong);
+  if (totals.passed + totals.failed > 0) {
+    console.log(`\n${totals.passed} passed, ${totals.failed} failed`);
+  }
+  return failed ? 1 : 0;
+}
+
+await exitWith(main);

@@ -1,0 +1,23 @@
+// The built web: what the server serves and the wheel carries.
+import { existsSync, rmSync } from "node:fs";
+
+import { at } from "./checkout.mjs";
+import { must } from "./command.mjs";
+import { Failure } from "./failure.mjs";
+import { stampInNodeModules } from "./node.mjs";
+import { digest, filesBelow, unlessStamped } from "./stamp.mjs";
+
+const PAGE = "web/console/dist/index.html";
+
+// Builds the workspaces in the order of package.json, unless nothing they are made of has changed.
+export async function buildWeb() {
+  const sources = filesBelow(at("web"), { except: ["node_modules", "dist", "coverage"] });
+  const value = digest([...sources, at("package-lock.json")], [process.version]);
+  const stamp = stampInNodeModules("web-build");
+  if (!existsSync(at(PAGE))) rmSync(stamp, { force: true });
+  await unlessStamped(stamp, value, async () => {
+    console.log("Building the web …");
+    await must("npm", ["run", "build", "--workspaces"], { advice: "The lines above say why." });
+    if (!existsSync(at(PAGE))) throw new Failure(`the web build left no ${PAGE}.`);
+  });
+}
