@@ -1,0 +1,81 @@
+"""Python values to JSON and back, by annotation: what replay would give is what live gives.
+
+Pure: no I/O. A value goes through its JSON form once, live as well, so that the caller sees on the
+first run exactly what it will see after a restart (design 3, rule 4).
+"""
+
+import inspect
+import typing
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+import pydantic_core
+from pydantic import PydanticUserError, TypeAdapter, ValidationError
+
+from sayso import jsonvalue
+from sayso.errors import NotRecordable
+
+__all__ = ["Codec", "return_codec", "to_json"]
+
+
+class Codec:
+    """Encodes and decodes values of one annotation; without one, plain JSON values."""
+
+    def __init__(self, annotation: Any = Any) -> None:
+        self.annotation = annotation
+        plain = annotation in (Any, object, inspect.Parameter.empty)
+        self._adapter: TypeAdapter[Any] | None = None if plain else TypeAdapter(annotation)
+
+    def encode(self, value: Any, what: str) -> bytes:
+        """JSON bytes of a value; `NotRecordable` names `what` and the reason."""
+        if self._adapter is None:
+            return to_json(value, what)
+        try:
+            return self._adapter.dump_json(value, warnings="error", by_alias=True)
+        except (pydantic_core.PydanticSerializationError, TypeError, ValueError) as error:
+            raise NotRecordable(
+                f"{what} does not fit its annotation {self.annotation!r}: {error}"
+            ) from None
+
+    def decode(self, data: bytes, what: str) -> Any:
+        """The value of JSON bytes; `NotRecordable` if the annotation refuses it."""
+        if self._adapter is None:
+            return jsonvalue.decode(data)
+        try:
+            return self._adapter.validate_json(data)
+        except ValidationError as error:
+            first = error.errors(include_url=False, include_input=False)[0]
+            raise NotRecordable(
+                f"{what} does not come back as {self.annotation!r} from its JSON form: "
+                f"{first['msg']}; give the function a return annotation that JSON can carry"
+            ) from None
+
+
+def to_json(value: Any, what: str) -> bytes:
+    """JSON bytes of any value that has an obvious JSON form (models, dataclasses, dates, sets).
+
+    `NotRecordable` names `what` when there is none: functions, clients, open files, bytes that are
+    no text.
+    """
+    try:
+        return pydantic_core.to_json(value, inf_nan_mode="null", by_alias=True)
+    except (pydantic_core.PydanticSerializationError, ValueError, RecursionError) as error:
+        raise NotRecordable(
+            f"{what} cannot be recorded as JSON ({error}); pass plain data, a pydantic model or a "
+            "dataclass, and create clients inside the function"
+        ) from None
+
+
+@lru_cache(maxsize=1024)
+def return_codec(fn: Callable[..., Any]) -> Codec:
+    """The codec of a function's return annotation; plain JSON where there is none to be found."""
+    target = inspect.unwrap(fn)
+    try:
+        hints = typing.get_type_hints(target, include_extras=True)
+    except (NameError, TypeError, AttributeError):
+        return Codec()
+    try:
+        return Codec(hints.get("return", Any))
+    except (PydanticUserError, pydantic_core.SchemaError):
+        return Codec()

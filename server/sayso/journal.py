@@ -1,0 +1,65 @@
+"""The journal of one turn: what was recorded, found again by place. Pure: no I/O.
+
+A place is the path of a branch and a position in it. Entries match by place; the fingerprint says
+what was asked for there: kind, name and arguments, never message text or schema (design 3).
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+from sayso import jsonvalue
+from sayso.errors import ReplayMismatch
+from sayso.records import Entry
+
+__all__ = ["Journal", "fingerprint"]
+
+
+def fingerprint(kind: str, name: str, arguments: Any = None) -> str:
+    """What a call asks for, short enough to read: `step lookup 1f0c…`."""
+    if arguments is None:
+        return f"{kind} {name}" if name else kind
+    return f"{kind} {name} {jsonvalue.digest(arguments)}"
+
+
+class Journal:
+    """Recorded entries by place, with what must still be written along with the next commit."""
+
+    def __init__(self, entries: Iterable[Entry] = ()) -> None:
+        self._entries = {entry.place: entry for entry in entries}
+        self._riding: dict[str, Entry] = {}
+        self._seen: set[str] = set()
+
+    def find(self, place: str, wanted: str) -> Entry | None:
+        """The entry at a place, or None where the turn is live.
+
+        Raises `ReplayMismatch` when the code asks for something else than what is recorded.
+        """
+        self._seen.add(place)
+        entry = self._entries.get(place)
+        if entry is not None and entry.fingerprint != wanted:
+            raise ReplayMismatch(place, entry.fingerprint, wanted)
+        return entry
+
+    def peek(self, place: str) -> Entry | None:
+        """The entry at a place, without asking for anything."""
+        return self._entries.get(place)
+
+    def write(self, entry: Entry) -> Entry:
+        """Take an entry for the next commit; it is found again from now on."""
+        self._entries[entry.place] = entry
+        self._riding[entry.place] = entry
+        self._seen.add(entry.place)
+        return entry
+
+    def take(self) -> tuple[Entry, ...]:
+        """What has to be written with the commit that is being made now."""
+        riding = tuple(self._riding.values())
+        self._riding.clear()
+        return riding
+
+    def forgotten(self) -> Entry | None:
+        """A question or gated call that was recorded and that the code never asked for again."""
+        for place, entry in self._entries.items():
+            if entry.status == "asked" and place not in self._seen:
+                return entry
+        return None

@@ -1,0 +1,115 @@
+"""What an author gets back from a question or a tool call.
+
+Pure records: they hold what was decided, by whom, and with which effective arguments.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any, Generic, Literal, TypeVar
+
+__all__ = ["Answer", "Call", "CallStatus", "Question", "ToolCall"]
+
+T = TypeVar("T")
+
+CallStatus = Literal["executed", "denied", "cancelled", "expired", "failed"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """One question to a person, for `Turn.interrupt_all`.
+
+    `reason` is `input_required`, `confirmation`, or a namespaced one of your own (`shop:refund`).
+    `response` is a pydantic model, a Python type or a JSON Schema object. Seconds in `expires_in`,
+    an aware datetime in `expires_at`.
+    """
+
+    reason: str
+    message: str
+    response: Any = None
+    expires_in: float | None = None
+    expires_at: Any = None
+    metadata: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer(Generic[T]):
+    """The settled answer to a question.
+
+    `value` is the payload as the type that was asked for; None unless `resolved`. `by` is the
+    authenticated subject, None when nobody decided. `request` is the run input that brought the
+    answer, None when it came another way.
+    """
+
+    status: Literal["resolved", "cancelled", "expired"]
+    value: T | None = None
+    by: str | None = None
+    metadata: dict[str, Any] = field(default_factory=dict)
+    request: Any = None
+
+    @property
+    def resolved(self) -> bool:
+        """A person answered."""
+        return self.status == "resolved"
+
+    @property
+    def cancelled(self) -> bool:
+        """A person withdrew the question without answering it."""
+        return self.status == "cancelled"
+
+    @property
+    def expired(self) -> bool:
+        """Nobody answered in time."""
+        return self.status == "expired"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolCall:
+    """A tool with its arguments, for `Turn.call_all`."""
+
+    tool: Any
+    args: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call(Generic[T]):
+    """The outcome of a tool call; `str()` is the text that a model gets.
+
+    `args` are the effective arguments as JSON values; `edited` says that a reviewer changed them.
+    `reason` is the reviewer's for a denial, the error for a failure.
+    """
+
+    status: CallStatus
+    args: dict[str, Any]
+    text: str
+    value: T | None = None
+    edited: bool = False
+    reason: str | None = None
+    by: str | None = None
+
+    @property
+    def executed(self) -> bool:
+        """The tool ran and returned `value`."""
+        return self.status == "executed"
+
+    @property
+    def denied(self) -> bool:
+        """A person said no; the tool did not run."""
+        return self.status == "denied"
+
+    @property
+    def cancelled(self) -> bool:
+        """The approval was withdrawn; the tool did not run."""
+        return self.status == "cancelled"
+
+    @property
+    def expired(self) -> bool:
+        """Nobody decided in time; the tool did not run."""
+        return self.status == "expired"
+
+    @property
+    def failed(self) -> bool:
+        """The tool raised or ran out of time."""
+        return self.status == "failed"
+
+    def __str__(self) -> str:
+        """The text of the tool's result, as a model gets it."""
+        return self.text

@@ -1,0 +1,133 @@
+"""A tool: a function with a parameter schema, an approval policy and effect options.
+
+Pure: describes and validates, never runs anything. The arguments that the policy sees, that the
+reviewer is shown and that the function gets are the same validated, coerced, defaulted ones (J3).
+"""
+
+import inspect
+import typing
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pydantic
+import pydantic_core
+from pydantic import BaseModel, ConfigDict, PydanticUserError, ValidationError
+
+from sayso import jsonvalue
+from sayso.approval import Policy, check_parameters, never
+from sayso.codec import Codec, return_codec
+from sayso.errors import DeclarationError
+
+__all__ = ["DidNotHappen", "Happened", "Tool", "Verify"]
+
+
+class Happened(typing.NamedTuple):
+    """A `verify=` hook found that the effect took place; `value` is its result."""
+
+    value: Any = None
+
+
+class DidNotHappen(typing.NamedTuple):
+    """A `verify=` hook found that the effect did not take place; it may run again."""
+
+
+Verify = Callable[[str], Awaitable[Happened | DidNotHappen]]
+"""Asked with the call's key after a crash between started and done."""
+
+
+class Tool:
+    """What `@app.tool` makes of a function; call it through `Turn.call`, or plainly as `.fn`."""
+
+    def __init__(
+        self,
+        fn: Callable[..., Any],
+        *,
+        name: str | None = None,
+        description: str | None = None,
+        approval: Policy = never,
+        editable: bool = False,
+        idempotent: bool = False,
+        timeout: float | None = None,
+        verify: Verify | None = None,
+    ) -> None:
+        if not isinstance(approval, Policy):
+            raise DeclarationError(
+                f"approval of tool {fn.__name__!r} must be approval.never, approval.always or "
+                f"approval.when(...), not {approval!r}"
+            )
+        if timeout is not None and timeout <= 0:
+            raise DeclarationError(f"timeout of tool {fn.__name__!r} must be seconds above zero")
+        self.fn = fn
+        self.name = name or fn.__name__
+        self.description = description or inspect.getdoc(fn) or ""
+        self.approval = approval
+        self.editable = editable
+        self.idempotent = idempotent
+        self.timeout = timeout
+        self.verify = verify
+        self.is_async = inspect.iscoroutinefunction(fn)
+        self.model = _arguments_model(fn, self.name)
+        self.parameters: dict[str, Any] = self.model.model_json_schema()
+        self.parameters.pop("title", None)
+        self.result: Codec = return_codec(fn)
+        check_parameters(approval, self.name, frozenset(self.model.model_fields))
+
+    def __call__(self, *args: object, **kwargs: object) -> Any:
+        """Refuse: a direct call would bypass approval and record nothing."""
+        raise TypeError(
+            f"tool {self.name!r} was called directly; use `await turn.call({self.fn.__name__}, "
+            f"...)` inside an agent, or `{self.fn.__name__}.fn(...)` for the plain function"
+        )
+
+    def arguments(self, given: dict[str, Any]) -> bytes:
+        """The effective arguments as JSON: validated, coerced, defaults filled in.
+
+        Raises pydantic's `ValidationError` for arguments that do not fit.
+        """
+        return self.model.model_validate(given).model_dump_json().encode()
+
+    def values(self, arguments: bytes) -> dict[str, Any]:
+        """The Python values of effective arguments, as the function gets them."""
+        model = self.model.model_validate_json(arguments)
+        return {name: getattr(model, name) for name in self.model.model_fields}
+
+    def problems(self, arguments: Any) -> tuple[tuple[str, str], ...]:
+        """What is wrong with proposed arguments, as (JSON Pointer, message); empty if nothing."""
+        try:
+            self.model.model_validate_json(jsonvalue.encode(arguments))
+        except ValidationError as error:
+            return tuple(
+                (jsonvalue.pointer(list(item["loc"])), item["msg"])
+                for item in error.errors(include_url=False, include_input=False)
+            )
+        return ()
+
+
+def _arguments_model(fn: Callable[..., Any], name: str) -> type[BaseModel]:
+    try:
+        hints = typing.get_type_hints(fn, include_extras=True)
+    except NameError as error:
+        raise DeclarationError(
+            f"tool {name!r}: {error}; declare the tool where its annotations can be resolved"
+        ) from None
+    fields: dict[str, Any] = {}
+    for parameter in inspect.signature(fn).parameters.values():
+        if parameter.kind in (
+            parameter.VAR_POSITIONAL,
+            parameter.VAR_KEYWORD,
+            parameter.POSITIONAL_ONLY,
+        ):
+            raise DeclarationError(
+                f"tool {name!r}: parameter {parameter.name!r} cannot be passed by name; tools take "
+                "named parameters only"
+            )
+        default = ... if parameter.default is parameter.empty else parameter.default
+        fields[parameter.name] = (hints.get(parameter.name, Any), default)
+    try:
+        return pydantic.create_model(
+            f"{name}_arguments",
+            __config__=ConfigDict(extra="forbid", arbitrary_types_allowed=False),
+            **fields,
+        )
+    except (PydanticUserError, pydantic_core.SchemaError, NameError) as error:
+        raise DeclarationError(f"tool {name!r}: {error}") from None

@@ -1,0 +1,191 @@
+"""The shared state of a turn: writes, the patches they are, and what replay makes of them. Pure.
+
+State writes are not recorded. On replay they are executed again without being sent: those that
+belong to the past of the last pause build up what author code read then; at the first sign of life
+after the pause the state becomes the one that the turn was resumed with (design 3, rule 8).
+"""
+
+import copy
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from sayso import jsonvalue
+
+__all__ = ["StateView", "TurnState", "apply", "view"]
+
+Operation = dict[str, Any]
+
+
+class TurnState:
+    """The state of one turn, through its pauses.
+
+    `pauses` are the recorded ones in order: `{"writes": {branch: count}, "state": …, "resume": …}`.
+    """
+
+    def __init__(self, start: Any, pauses: Sequence[dict[str, Any]] = ()) -> None:
+        self.value = copy.deepcopy(start)
+        self._last = pauses[-1] if pauses else None
+        self._past: dict[str, int] = dict(self._last["writes"]) if self._last else {}
+        self._resumed = self._last is None
+        self._writes: dict[str, int] = {}
+        self._replayed = 0
+
+    @property
+    def writes(self) -> dict[str, int]:
+        """How many writes each branch has made so far, for the record of the next pause."""
+        return dict(self._writes)
+
+    def resume(self) -> str | None:
+        """Go over to the state that the turn was resumed with, once.
+
+        Returns a sentence when the code's own writes did not lead to the recorded state.
+        """
+        if self._resumed or self._last is None:
+            return None
+        self._resumed = True
+        before, recorded = self.value, self._last["state"]
+        self.value = copy.deepcopy(self._last["resume"])
+        complete = self._replayed == sum(self._past.values())
+        if complete and not jsonvalue.equal(before, recorded):
+            return "the state that the code builds is not the one recorded at the pause"
+        return None
+
+    def patch(self, branch: str, operations: Sequence[Operation]) -> list[Operation]:
+        """Apply a JSON Patch for a branch; returns the operations to send, none on replay.
+
+        Raises ValueError or LookupError, and changes nothing, when the patch does not apply.
+        """
+        count = self._writes.get(branch, 0)
+        old = count < self._past.get(branch, 0)
+        if old and self._resumed:
+            self._writes[branch] = count + 1
+            return []
+        if not old:
+            self.resume()
+        changed = apply(self.value, operations)
+        self._writes[branch] = count + 1
+        if old:
+            self._replayed += 1
+            self.value = changed
+            return []
+        same = jsonvalue.equal(changed, self.value)
+        self.value = changed
+        return [] if same else [dict(operation) for operation in operations]
+
+
+def apply(value: Any, operations: Sequence[Operation]) -> Any:
+    """The value after an RFC 6902 patch, all of it or nothing (SS-02, SS-03, SS-04)."""
+    root = {"": copy.deepcopy(value)}
+    for number, operation in enumerate(operations):
+        try:
+            _apply_one(root, operation)
+        except (ValueError, LookupError, TypeError, KeyError) as error:
+            raise ValueError(f"operation {number} of the patch: {error}") from None
+    return root[""]
+
+
+def _apply_one(root: dict[str, Any], operation: Operation) -> None:
+    kind, path = operation["op"], operation["path"]
+    if kind in ("add", "replace"):
+        _put(root, path, copy.deepcopy(operation["value"]), insert=kind == "add")
+    elif kind == "remove":
+        _remove(root, path)
+    elif kind == "test":
+        if not jsonvalue.equal(jsonvalue.resolve(root[""], path), operation["value"]):
+            raise ValueError(f"the value at {path!r} is another one")
+    elif kind in ("move", "copy"):
+        source = operation["from"]
+        if kind == "move" and path.startswith(source + "/"):
+            raise ValueError(f"{source!r} cannot move into itself")
+        moved = copy.deepcopy(jsonvalue.resolve(root[""], source))
+        if kind == "move":
+            _remove(root, source)
+        _put(root, path, moved, insert=True)
+    else:
+        raise ValueError(f"{kind!r} is no operation of JSON Patch")
+
+
+def _parent(root: dict[str, Any], path: str) -> tuple[Any, str]:
+    parts = ["", *jsonvalue.tokens(path)]
+    holder: Any = root
+    for depth, part in enumerate(parts[:-1]):
+        if isinstance(holder, dict) and part in holder:
+            holder = holder[part]
+        elif isinstance(holder, list) and part.isdigit() and int(part) < len(holder):
+            holder = holder[int(part)]
+        else:
+            raise LookupError(f"nothing at {jsonvalue.pointer(parts[1 : depth + 1])!r}")
+    return holder, parts[-1]
+
+
+def _put(root: dict[str, Any], path: str, value: Any, *, insert: bool) -> None:
+    holder, key = _parent(root, path)
+    if isinstance(holder, dict):
+        if not insert and key not in holder:
+            raise LookupError(f"nothing at {path!r} to replace")
+        holder[key] = value
+    elif isinstance(holder, list):
+        position = len(holder) if key == "-" else _position(key, len(holder), insert=insert)
+        if insert:
+            holder.insert(position, value)
+        else:
+            holder[_position(key, len(holder), insert=False)] = value
+    else:
+        raise LookupError(f"{path!r} leads into a value that has no members")
+
+
+def _remove(root: dict[str, Any], path: str) -> None:
+    holder, key = _parent(root, path)
+    if isinstance(holder, dict):
+        if key not in holder:
+            raise LookupError(f"nothing at {path!r} to remove")
+        if holder is root:
+            raise ValueError("the whole state cannot be removed; replace it")
+        del holder[key]
+    elif isinstance(holder, list):
+        del holder[_position(key, len(holder), insert=False)]
+    else:
+        raise LookupError(f"{path!r} leads into a value that has no members")
+
+
+def _position(key: str, length: int, *, insert: bool) -> int:
+    if not key.isdigit() or (len(key) > 1 and key[0] == "0"):
+        raise ValueError(f"{key!r} is no position in a list")
+    position = int(key)
+    if position > length or (position == length and not insert):
+        raise LookupError(f"position {key} is past the end of a list of {length}")
+    return position
+
+
+class StateView(Mapping[str, Any]):
+    """A read-only deep view of an object in the state; lists come as tuples of views."""
+
+    __slots__ = ("_value",)
+
+    def __init__(self, value: dict[str, Any]) -> None:
+        self._value = value
+
+    def __getitem__(self, key: str) -> Any:
+        """The member, as a view."""
+        return view(self._value[key])
+
+    def __iter__(self) -> Iterator[str]:
+        """The names of the members."""
+        return iter(self._value)
+
+    def __len__(self) -> int:
+        """How many members there are."""
+        return len(self._value)
+
+    def __repr__(self) -> str:
+        """As the dict that it shows."""
+        return f"StateView({self._value!r})"
+
+
+def view(value: Any) -> Any:
+    """A read-only deep view of a JSON value; scalars are themselves."""
+    if isinstance(value, dict):
+        return StateView(value)
+    if isinstance(value, list):
+        return tuple(view(item) for item in value)
+    return value
