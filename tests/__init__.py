@@ -1,0 +1,1 @@
+"""Every suite that needs no browser."""

@@ -1,0 +1,1 @@
+"""Protocol rules: the manifest, and the tests that cite it."""

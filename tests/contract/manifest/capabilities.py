@@ -1,0 +1,53 @@
+"""Requirements: capabilities."""
+
+from tests.contract.verdicts import NOT_YET, Requirement, later
+
+SUBAGENTS = later("subagents are not built yet")
+
+RULES = {
+    "CP-01": Requirement(
+        "spec basic/capabilities",
+        "The declaration has the shape of AgentCapabilities.",
+        NOT_YET,
+    ),
+    "CP-02": Requirement(
+        "spec basic/capabilities",
+        "Where to fetch it is ours to choose and documented.",
+        NOT_YET,
+    ),
+    "CP-03": Requirement(
+        "client 1.0.0 agent",
+        "Our client fetches the declaration itself.",
+        NOT_YET,
+    ),
+    "CP-04": Requirement(
+        "spec basic/capabilities",
+        "Only what holds is declared.",
+        NOT_YET,
+    ),
+    "CP-05": Requirement(
+        "spec basic/capabilities",
+        "Mechanisms we do not have are not declared.",
+        NOT_YET,
+    ),
+    "CP-06": Requirement(
+        "spec basic/capabilities",
+        "The client takes silence for nothing.",
+        NOT_YET,
+    ),
+    "CP-07": Requirement(
+        "spec basic/capabilities",
+        "The client drops an invalid declaration and keeps unknown members.",
+        NOT_YET,
+    ),
+    "CP-08": Requirement(
+        "schema MultiAgentCapabilities",
+        "Subagents are listed under the name that 1.0 reads.",
+        SUBAGENTS,
+    ),
+    "CP-09": Requirement(
+        "guide interrupts",
+        "Editing is offered per interrupt, not by a flag.",
+        NOT_YET,
+    ),
+}

@@ -1,0 +1,108 @@
+"""Requirements: what the client's hook must do."""
+
+from tests.contract.verdicts import NOT_YET, Requirement, later
+
+SUBAGENTS = later("subagents are not built yet")
+
+RULES = {
+    "CL-01": Requirement(
+        "spec patterns/interrupt-resume",
+        "All open interrupts are shown and answered in one resume.",
+        NOT_YET,
+    ),
+    "CL-02": Requirement(
+        "client 1.0.0 apply",
+        "The list is taken from the event or after the run has ended.",
+        NOT_YET,
+    ),
+    "CL-03": Requirement(
+        "client 1.0.0 apply",
+        "A subscriber that stops propagation does not blind the hook.",
+        NOT_YET,
+    ),
+    "CL-04": Requirement(
+        "client 1.0.0 interrupts",
+        "The resume array is built whole or not at all.",
+        NOT_YET,
+    ),
+    "CL-05": Requirement(
+        "guide interrupts, rule 6",
+        "Payloads are validated before they are sent.",
+        NOT_YET,
+    ),
+    "CL-06": Requirement(
+        "spec basic",
+        "A resumed run gets a runId of its own.",
+        NOT_YET,
+    ),
+    "CL-07": Requirement(
+        "observed",
+        "After a failure the cards stay, with the error shown.",
+        NOT_YET,
+    ),
+    "CL-08": Requirement(
+        "spec patterns/interrupt-resume",
+        "A question asked again resets its form.",
+        NOT_YET,
+    ),
+    "CL-09": Requirement(
+        "spec events/lifecycle",
+        "A cancelled run clears the cards.",
+        NOT_YET,
+    ),
+    "CL-10": Requirement(
+        "spec patterns/interrupt-resume",
+        "After a reload the open questions are back.",
+        NOT_YET,
+    ),
+    "CL-11": Requirement(
+        "guide interrupts, rule 4",
+        "No message is sent past an open question.",
+        NOT_YET,
+    ),
+    "CL-12": Requirement(
+        "spec patterns/interrupt-resume",
+        "A countdown runs, and at its end only cancelling is left.",
+        NOT_YET,
+    ),
+    "CL-13": Requirement(
+        "guide interrupts",
+        "Submits are guarded against doubling, unmounting and aborts.",
+        NOT_YET,
+    ),
+    "CL-14": Requirement(
+        "spec transports",
+        "The hook notices a truncated stream itself.",
+        NOT_YET,
+    ),
+    "CL-15": Requirement(
+        "client 1.0.0 agent",
+        "Rejections and error events reach the user alike.",
+        NOT_YET,
+    ),
+    "CL-16": Requirement(
+        "client 1.0.0 agent",
+        "Switching threads clears what was pending.",
+        NOT_YET,
+    ),
+    "CL-17": Requirement(
+        "guide subagents",
+        "Interrupts are grouped by subagent.",
+        SUBAGENTS,
+    ),
+    "CL-18": Requirement(
+        "guide interrupts",
+        "A card shows the call and its arguments, even unreadable ones.",
+        NOT_YET,
+    ),
+    "CL-19": Requirement(
+        "observed",
+        "The library asks for client 1.0.0 or newer.",
+        NOT_YET,
+    ),
+    "CL-20": Requirement(
+        "observed",
+        "A cut connection does not bring down a Node host.",
+        NOT_YET,
+    ),
+}

@@ -1,0 +1,109 @@
+"""Requirements: encodings and HTTP."""
+
+from tests.contract.verdicts import NOT_YET, Requirement, not_ours
+
+PROTOBUF = not_ours("protobuf is not offered")
+CLIENT = not_ours("the official client does this, and ours stands on it")
+
+RULES = {
+    "EN-01": Requirement(
+        "spec transports",
+        "HTTP with server-sent events is spoken.",
+        NOT_YET,
+    ),
+    "EN-02": Requirement(
+        "spec transports/http-sse",
+        "The request is a JSON POST that accepts an event stream.",
+        NOT_YET,
+    ),
+    "EN-03": Requirement(
+        "spec transports/http-sse",
+        "A started run answers 200 with the event-stream type.",
+        NOT_YET,
+    ),
+    "EN-04": Requirement(
+        "spec transports/http-sse",
+        "Frames end in line feeds only.",
+        NOT_YET,
+    ),
+    "EN-05": Requirement(
+        "spec transports/http-sse",
+        "A frame holds one event object, whole.",
+        NOT_YET,
+    ),
+    "EN-06": Requirement(
+        "spec transports/http-sse",
+        "Comments keep a silent stream alive.",
+        NOT_YET,
+    ),
+    "EN-07": Requirement(
+        "observed",
+        "JSON is strict: no NaN, no Infinity.",
+        NOT_YET,
+    ),
+    "EN-08": Requirement(
+        "observed",
+        "A value that cannot be encoded ends in RUN_ERROR.",
+        NOT_YET,
+    ),
+    "EN-09": Requirement(
+        "client 1.0.0 transform",
+        "No frame is larger than clients read.",
+        NOT_YET,
+    ),
+    "EN-10": Requirement(
+        "observed",
+        "Events leave as they come, past any buffering proxy.",
+        NOT_YET,
+    ),
+    "EN-11": Requirement(
+        "spec transports/http-sse",
+        "A stream is not resumed by event id.",
+        NOT_YET,
+    ),
+    "EN-12": Requirement(
+        "client 1.0.0 transform",
+        "The content type says what the body is.",
+        NOT_YET,
+    ),
+    "EN-13": Requirement(
+        "spec transports/http-protobuf",
+        "Protobuf answers only where it was accepted.",
+        PROTOBUF,
+    ),
+    "EN-14": Requirement(
+        "Python SDK encoder",
+        "A request for protobuf gets server-sent events.",
+        NOT_YET,
+    ),
+    "EN-15": Requirement(
+        "spec transports/http-protobuf",
+        "Text is never labelled as protobuf.",
+        NOT_YET,
+    ),
+    "EN-16": Requirement(
+        "spec transports/http-sse",
+        "A body that is no JSON is refused before the run.",
+        NOT_YET,
+    ),
+    "EN-17": Requirement(
+        "observed",
+        "The agent's path answers without a redirect.",
+        NOT_YET,
+    ),
+    "EN-18": Requirement(
+        "fetch standard",
+        "Configured origins may call from a browser.",
+        NOT_YET,
+    ),
+    "EN-19": Requirement(
+        "spec transports/http-sse",
+        "Comments and other fields are read over.",
+        CLIENT,
+    ),
+    "EN-20": Requirement(
+        "observed",
+        "Line breaks inside JSON are escaped.",
+        NOT_YET,
+    ),
+}

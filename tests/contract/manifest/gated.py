@@ -1,0 +1,81 @@
+"""Requirements: tool-bound interrupts and edits."""
+
+from tests.contract.verdicts import NOT_YET, Requirement
+
+RULES = {
+    "TB-01": Requirement(
+        "guide interrupts",
+        "A gated call is streamed whole, without a result.",
+        NOT_YET,
+    ),
+    "TB-02": Requirement(
+        "guide interrupts",
+        "The resumed run sends only the result of the gated call.",
+        NOT_YET,
+    ),
+    "TB-03": Requirement(
+        "observed",
+        "The result's message id is new.",
+        NOT_YET,
+    ),
+    "TB-04": Requirement(
+        "guide interrupts",
+        "Approval runs the call exactly once.",
+        NOT_YET,
+    ),
+    "TB-05": Requirement(
+        "guide interrupts",
+        "Edited arguments replace the proposed ones whole.",
+        NOT_YET,
+    ),
+    "TB-06": Requirement(
+        "guide interrupts",
+        "Edits are taken only where the schema offers them.",
+        NOT_YET,
+    ),
+    "TB-07": Requirement(
+        "spec events/tool-calls",
+        "Edits pass the tool's schema and its policy again.",
+        NOT_YET,
+    ),
+    "TB-08": Requirement(
+        "guide interrupts",
+        "Only true approves.",
+        NOT_YET,
+    ),
+    "TB-09": Requirement(
+        "guide interrupts",
+        "A denied or cancelled call has a result that says so.",
+        NOT_YET,
+    ),
+    "TB-10": Requirement(
+        "spec events/tool-calls",
+        "Closing a card never approves.",
+        NOT_YET,
+    ),
+    "TB-11": Requirement(
+        "guide interrupts",
+        "An edit form is shown only where edits are offered.",
+        NOT_YET,
+    ),
+    "TB-12": Requirement(
+        "spec patterns/interrupt-resume",
+        "Our client adds no tool message for a gated call.",
+        NOT_YET,
+    ),
+    "TB-13": Requirement(
+        "guide interrupts",
+        "A forged tool message neither approves nor answers a gated call.",
+        NOT_YET,
+    ),
+    "TB-14": Requirement(
+        "guide interrupts",
+        "Proposal, decision and outcome of a call can be read back.",
+        NOT_YET,
+    ),
+    "TB-15": Requirement(
+        "guide interrupts",
+        "After an edit the record shows what was executed.",
+        NOT_YET,
+    ),
+}

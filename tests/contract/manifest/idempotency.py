@@ -1,0 +1,56 @@
+"""Requirements: idempotency and concurrency."""
+
+from tests.contract.verdicts import NOT_YET, Requirement
+
+RULES = {
+    "ID-01": Requirement(
+        "guide interrupts",
+        "A repeated answer has no second effect and no error.",
+        NOT_YET,
+    ),
+    "ID-02": Requirement(
+        "guide interrupts",
+        "A repeat is known by its answers, not by its runId.",
+        NOT_YET,
+    ),
+    "ID-03": Requirement(
+        "observed",
+        "A repeat of a finished resume is a whole run that clears the client's list.",
+        NOT_YET,
+    ),
+    "ID-04": Requirement(
+        "guide interrupts",
+        "A crash between effect and record never runs the effect twice unasked.",
+        NOT_YET,
+    ),
+    "ID-05": Requirement(
+        "guide interrupts",
+        "Payloads are equal as JSON values.",
+        NOT_YET,
+    ),
+    "ID-06": Requirement(
+        "guide interrupts",
+        "The first answer stands; a different one is refused.",
+        NOT_YET,
+    ),
+    "ID-07": Requirement(
+        "guide interrupts",
+        "Of two resumes at once exactly one executes.",
+        NOT_YET,
+    ),
+    "ID-08": Requirement(
+        "open",
+        "A second run on a busy thread is refused.",
+        NOT_YET,
+    ),
+    "ID-09": Requirement(
+        "guide interrupts",
+        "A double click sends one request.",
+        NOT_YET,
+    ),
+    "ID-10": Requirement(
+        "observed",
+        "A broken resume is retried with the same entries.",
+        NOT_YET,
+    ),
+}

@@ -1,0 +1,86 @@
+"""Requirements: the Interrupt object."""
+
+from tests.contract.verdicts import NOT_YET, Requirement
+
+RULES = {
+    "IN-01": Requirement(
+        "schema Interrupt",
+        "An interrupt has an id and a reason.",
+        NOT_YET,
+    ),
+    "IN-02": Requirement(
+        "guide interrupts",
+        "Ids cannot be guessed and return only for the same question.",
+        NOT_YET,
+    ),
+    "IN-03": Requirement(
+        "schema Interrupt",
+        "The reason is an open string with three core values.",
+        NOT_YET,
+    ),
+    "IN-04": Requirement(
+        "guide interrupts",
+        "Own reasons carry a prefix, and core: is refused.",
+        NOT_YET,
+    ),
+    "IN-05": Requirement(
+        "guide interrupts",
+        "A tool_call interrupt names its call.",
+        NOT_YET,
+    ),
+    "IN-06": Requirement(
+        "guide interrupts",
+        "An input_required interrupt has a response schema.",
+        NOT_YET,
+    ),
+    "IN-07": Requirement(
+        "guide interrupts",
+        "A confirmation without schema is answered by a boolean.",
+        NOT_YET,
+    ),
+    "IN-08": Requirement(
+        "schema Interrupt",
+        "A response schema is an object.",
+        NOT_YET,
+    ),
+    "IN-09": Requirement(
+        "schema Interrupt",
+        "expiresAt is text, in UTC with Z.",
+        NOT_YET,
+    ),
+    "IN-10": Requirement(
+        "observed",
+        "No member of an interrupt is null: one would lose the whole run.",
+        NOT_YET,
+    ),
+    "IN-11": Requirement(
+        "observed",
+        "Member names are camelCase.",
+        NOT_YET,
+    ),
+    "IN-12": Requirement(
+        "guide interrupts",
+        "The client renders an unknown reason from what the interrupt carries.",
+        NOT_YET,
+    ),
+    "IN-13": Requirement(
+        "guide interrupts",
+        "Core reasons get their own cards; the message is the fallback.",
+        NOT_YET,
+    ),
+    "IN-14": Requirement(
+        "spec index",
+        "Text of an interrupt is never markup.",
+        NOT_YET,
+    ),
+    "IN-15": Requirement(
+        "schema Interrupt",
+        "A named call is known to the client and closed.",
+        NOT_YET,
+    ),
+    "IN-16": Requirement(
+        "guide interrupts",
+        "Interrupt metadata is not expected to come back.",
+        NOT_YET,
+    ),
+}

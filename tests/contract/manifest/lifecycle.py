@@ -1,0 +1,149 @@
+"""Requirements: run lifecycle and the order of events."""
+
+from tests.contract.verdicts import NOT_YET, Requirement, not_ours
+
+CLIENT = not_ours("the official client does this, and ours stands on it")
+NOT_SENT = not_ours("we do not echo the request")
+
+RULES = {
+    "LC-01": Requirement(
+        "spec events/lifecycle",
+        "A stream opens with RUN_STARTED or RUN_ERROR.",
+        NOT_YET,
+    ),
+    "LC-02": Requirement(
+        "spec events/lifecycle",
+        "Every way a run can end emits exactly one terminal event.",
+        NOT_YET,
+    ),
+    "LC-03": Requirement(
+        "spec events/lifecycle",
+        "No second RUN_STARTED while a run is open.",
+        NOT_YET,
+    ),
+    "LC-04": Requirement(
+        "spec events/lifecycle",
+        "Nothing follows RUN_FINISHED but a new run or a late RUN_ERROR.",
+        NOT_YET,
+    ),
+    "LC-05": Requirement(
+        "spec events/lifecycle",
+        "Nothing follows RUN_ERROR but a new run.",
+        NOT_YET,
+    ),
+    "LC-06": Requirement(
+        "spec events/lifecycle",
+        "All that a run opened is closed before RUN_FINISHED, on every outcome.",
+        NOT_YET,
+    ),
+    "LC-07": Requirement(
+        "spec events/lifecycle",
+        "RUN_ERROR ends what is open; no closers are sent after it.",
+        NOT_YET,
+    ),
+    "LC-08": Requirement(
+        "spec basic/run-input",
+        "Both boundary events carry the request's threadId and runId.",
+        NOT_YET,
+    ),
+    "LC-09": Requirement(
+        "spec transports/http-sse",
+        "The body ends right after the last terminal event.",
+        NOT_YET,
+    ),
+    "LC-10": Requirement(
+        "spec basic/patterns",
+        "A run never waits for a message from its client; it ends and asks.",
+        NOT_YET,
+    ),
+    "LC-11": Requirement(
+        "spec events/lifecycle",
+        "When a body holds several runs, the requested one is last.",
+        NOT_YET,
+    ),
+    "LC-12": Requirement(
+        "spec events/lifecycle",
+        "History is restated in snapshots, never streamed a second time.",
+        NOT_YET,
+    ),
+    "LC-13": Requirement(
+        "spec events/lifecycle",
+        "A stream that breaks the order is rejected, what came before is kept.",
+        CLIENT,
+    ),
+    "LC-14": Requirement(
+        "spec events/lifecycle",
+        "The client shows RUN_ERROR as a failed run, apart from a broken stream.",
+        NOT_YET,
+    ),
+    "LC-15": Requirement(
+        "spec events/lifecycle",
+        "A RUN_ERROR after RUN_FINISHED makes the run a failed one.",
+        NOT_YET,
+    ),
+    "LC-16": Requirement(
+        "spec transports",
+        "A body without terminal event is never shown as success.",
+        NOT_YET,
+    ),
+    "LC-17": Requirement(
+        "spec transports/http-sse",
+        "Status 200 alone is not taken for success.",
+        NOT_YET,
+    ),
+    "LC-18": Requirement(
+        "spec basic",
+        "Events count in the order of arrival, whatever their timestamps.",
+        CLIENT,
+    ),
+    "LC-19": Requirement(
+        "spec basic",
+        "The client sends a fresh runId for every run of a thread.",
+        NOT_YET,
+    ),
+    "LC-20": Requirement(
+        "spec basic",
+        "Message ids are unique in a thread, across its runs.",
+        NOT_YET,
+    ),
+    "LC-21": Requirement(
+        "spec basic",
+        "No meaning is read out of the shape of an id.",
+        NOT_YET,
+    ),
+    "LC-22": Requirement(
+        "spec basic",
+        "An optional member without value is left out; nulls inside data stay.",
+        NOT_YET,
+    ),
+    "LC-23": Requirement(
+        "spec basic/processing",
+        "Only events and members of the schema are emitted.",
+        NOT_YET,
+    ),
+    "LC-24": Requirement(
+        "spec events/lifecycle",
+        "An echoed input is a whole RunAgentInput with its lists.",
+        NOT_SENT,
+    ),
+    "LC-25": Requirement(
+        "client 1.0.0 apply",
+        "Messages in an echoed input are added to the client's own.",
+        NOT_SENT,
+    ),
+    "LC-26": Requirement(
+        "schema BaseEvent",
+        "A timestamp is an integer number of milliseconds within the safe range.",
+        NOT_YET,
+    ),
+    "LC-27": Requirement(
+        "spec basic",
+        "rawEvent and RAW decide nothing.",
+        NOT_YET,
+    ),
+    "LC-28": Requirement(
+        "spec basic/run-input",
+        "Resuming works without parentRunId.",
+        NOT_YET,
+    ),
+}

@@ -1,0 +1,48 @@
+"""Requirements: activity, CUSTOM, RAW and metadata."""
+
+from tests.contract.verdicts import NOT_YET, Requirement, later
+
+ACTIVITIES = later("activities are not built yet")
+
+RULES = {
+    "AC-01": Requirement(
+        "spec events/activity",
+        "An activity delta follows a snapshot of the same id.",
+        ACTIVITIES,
+    ),
+    "AC-02": Requirement(
+        "client 1.0.0 apply",
+        "An activity never shares an id with a message.",
+        ACTIVITIES,
+    ),
+    "PT-01": Requirement(
+        "schema CustomEvent",
+        "CUSTOM has a name and a value.",
+        NOT_YET,
+    ),
+    "PT-02": Requirement(
+        "spec events/passthrough",
+        "Nothing that has a standard event is told by CUSTOM alone.",
+        NOT_YET,
+    ),
+    "PT-03": Requirement(
+        "spec events/passthrough",
+        "Our custom names carry our prefix.",
+        NOT_YET,
+    ),
+    "PT-04": Requirement(
+        "spec events/passthrough",
+        "The client ignores custom names it does not know.",
+        NOT_YET,
+    ),
+    "MD-01": Requirement(
+        "spec basic/metadata",
+        "Metadata is an object or absent; its reserved key is left alone.",
+        NOT_YET,
+    ),
+    "MD-02": Requirement(
+        "spec basic/metadata",
+        "Unknown metadata is kept.",
+        NOT_YET,
+    ),
+}

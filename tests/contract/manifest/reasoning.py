@@ -1,0 +1,38 @@
+"""Requirements: reasoning."""
+
+from tests.contract.verdicts import NOT_YET, Requirement, later
+
+REASONING = later("turn.reasoning is not built yet")
+
+RULES = {
+    "RS-01": Requirement(
+        "spec events/reasoning",
+        "Spans and reasoning messages are opened once and closed in time.",
+        REASONING,
+    ),
+    "RS-02": Requirement(
+        "schema ReasoningMessageStart",
+        "A reasoning message states the role reasoning.",
+        REASONING,
+    ),
+    "RS-03": Requirement(
+        "spec events/reasoning",
+        "Encrypted values return unchanged with later input.",
+        REASONING,
+    ),
+    "RS-04": Requirement(
+        "spec events/reasoning",
+        "A snapshot restates the encrypted value of what it restates.",
+        REASONING,
+    ),
+    "RS-05": Requirement(
+        "spec changelog",
+        "Retired THINKING events are never emitted.",
+        NOT_YET,
+    ),
+    "RS-06": Requirement(
+        "spec events/lifecycle",
+        "At a pause the message closes before its span.",
+        REASONING,
+    ),
+}

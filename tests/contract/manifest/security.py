@@ -1,0 +1,38 @@
+"""Requirements: security around interrupts."""
+
+from tests.contract.verdicts import NOT_YET, Requirement, later
+
+AUDIT = later("the audit trail is not built yet")
+
+RULES = {
+    "SE-01": Requirement(
+        "spec index",
+        "Nothing is shown or run as approved that was not.",
+        NOT_YET,
+    ),
+    "SE-02": Requirement(
+        "spec transports",
+        "Knowing an id gives no right over a foreign thread.",
+        NOT_YET,
+    ),
+    "SE-03": Requirement(
+        "spec index",
+        "All that a client sends is checked as untrusted.",
+        NOT_YET,
+    ),
+    "SE-04": Requirement(
+        "spec index",
+        "Text from the wire is never rendered as markup.",
+        NOT_YET,
+    ),
+    "SE-05": Requirement(
+        "spec index",
+        "What was done for a user can be audited.",
+        AUDIT,
+    ),
+    "SE-06": Requirement(
+        "spec index",
+        "A response schema is bounded before a form is built from it.",
+        NOT_YET,
+    ),
+}

@@ -1,0 +1,48 @@
+"""Requirements: MESSAGES_SNAPSHOT."""
+
+from tests.contract.verdicts import NOT_YET, Requirement, not_ours
+
+CLIENT = not_ours("the official client does this, and ours stands on it")
+
+RULES = {
+    "MS-01": Requirement(
+        "spec events/state",
+        "The snapshot holds every message the request brought.",
+        NOT_YET,
+    ),
+    "MS-02": Requirement(
+        "client 1.0.0 apply",
+        "A snapshot replaces, appends and drops by id.",
+        CLIENT,
+    ),
+    "MS-03": Requirement(
+        "observed",
+        "The snapshot uses the very ids that were streamed.",
+        NOT_YET,
+    ),
+    "MS-04": Requirement(
+        "schema AssistantMessage",
+        "Messages in a snapshot follow the schema, without null content.",
+        NOT_YET,
+    ),
+    "MS-05": Requirement(
+        "schema MessagesSnapshot",
+        "The snapshot itself has no subagent.",
+        NOT_YET,
+    ),
+    "MS-06": Requirement(
+        "spec patterns/streaming",
+        "A snapshot is sent only while no item is open.",
+        NOT_YET,
+    ),
+    "MS-07": Requirement(
+        "spec basic/run-input",
+        "Activity messages are not sent back.",
+        CLIENT,
+    ),
+    "MS-08": Requirement(
+        "spec basic/run-input",
+        "A request with activity messages is taken all the same.",
+        NOT_YET,
+    ),
+}

@@ -1,0 +1,48 @@
+"""Requirements: state."""
+
+from tests.contract.verdicts import NOT_YET, Requirement, not_ours
+
+CLIENT = not_ours("the official client does this, and ours stands on it")
+
+RULES = {
+    "SS-01": Requirement(
+        "spec events/state",
+        "A snapshot replaces the whole state; ours is always an object.",
+        NOT_YET,
+    ),
+    "SS-02": Requirement(
+        "spec basic/run-input",
+        "Deltas build on the request's state until the first snapshot.",
+        NOT_YET,
+    ),
+    "SS-03": Requirement(
+        "schema JsonPatchOperation",
+        "Every patch operation is well formed.",
+        NOT_YET,
+    ),
+    "SS-04": Requirement(
+        "spec patterns/snapshots",
+        "A patch applies whole or not at all.",
+        CLIENT,
+    ),
+    "SS-05": Requirement(
+        "spec patterns/snapshots",
+        "A run that continues a thread sends a snapshot.",
+        NOT_YET,
+    ),
+    "SS-06": Requirement(
+        "spec events/state",
+        "State lives across runs and returns with the next request.",
+        NOT_YET,
+    ),
+    "SS-07": Requirement(
+        "spec events/state",
+        "State and messages hold no secrets of the server.",
+        NOT_YET,
+    ),
+    "SS-08": Requirement(
+        "spec events/state",
+        "State that came from a client is checked before use.",
+        NOT_YET,
+    ),
+}

@@ -1,0 +1,73 @@
+"""Requirements: subagents and interrupts."""
+
+from tests.contract.verdicts import Requirement, later
+
+SUBAGENTS = later("subagents are not built yet")
+
+RULES = {
+    "SA-01": Requirement(
+        "spec events/subagents",
+        "A subagent that asks is closed as suspended.",
+        SUBAGENTS,
+    ),
+    "SA-02": Requirement(
+        "spec events/subagents",
+        "An interrupt names the subagent that raised it.",
+        SUBAGENTS,
+    ),
+    "SA-03": Requirement(
+        "spec events/subagents",
+        "A suspended subagent names its own interrupts only.",
+        SUBAGENTS,
+    ),
+    "SA-04": Requirement(
+        "schema SubagentFinished",
+        "Those names match the outcome's interrupts.",
+        SUBAGENTS,
+    ),
+    "SA-05": Requirement(
+        "spec events/subagents",
+        "A subagent run id is not used twice in a run.",
+        SUBAGENTS,
+    ),
+    "SA-06": Requirement(
+        "guide subagents",
+        "A resumed subagent keeps its id.",
+        SUBAGENTS,
+    ),
+    "SA-07": Requirement(
+        "guide subagents",
+        "The client moves a continued group from waiting to running.",
+        SUBAGENTS,
+    ),
+    "SA-08": Requirement(
+        "spec events/subagents",
+        "A subagent is announced before its events.",
+        SUBAGENTS,
+    ),
+    "SA-09": Requirement(
+        "spec events/subagents",
+        "Continuations keep the owner of their opener.",
+        SUBAGENTS,
+    ),
+    "SA-10": Requirement(
+        "schema RunStarted",
+        "Run events and snapshots have no subagent.",
+        SUBAGENTS,
+    ),
+    "SA-11": Requirement(
+        "spec events/subagents",
+        "A subagent's state is the run's state.",
+        SUBAGENTS,
+    ),
+    "SA-12": Requirement(
+        "guide subagents",
+        "Subagent events are sent only where they are wanted.",
+        SUBAGENTS,
+    ),
+    "SA-13": Requirement(
+        "spec patterns/interrupt-resume",
+        "Answers reach the subagent that asked.",
+        SUBAGENTS,
+    ),
+}

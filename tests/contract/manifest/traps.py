@@ -1,0 +1,205 @@
+"""Requirements: where texts and real clients disagree."""
+
+from tests.contract.verdicts import NOT_YET, Requirement, divergence, later, not_ours
+
+RECOVER = later('refusals="recover" is not built yet')
+PROTOBUF = not_ours("protobuf is not offered")
+LEGACY = later("the legacy dialect is not built yet")
+
+RULES = {
+    "TR-01": Requirement(
+        "spec and guide",
+        "Unknown ids beside full coverage are dropped with a warning.",
+        divergence('unknown ids are refused unless unknown_entries="ignore", design 10'),
+    ),
+    "TR-02": Requirement(
+        "spec and guide",
+        "New input on an interrupted thread is refused, and nothing is lost.",
+        NOT_YET,
+    ),
+    "TR-03": Requirement(
+        "copilotkit hook",
+        "A refused resume may end in the interrupts again.",
+        RECOVER,
+    ),
+    "TR-04": Requirement(
+        "observed",
+        "A consumed answer whose run failed can be sent again.",
+        NOT_YET,
+    ),
+    "TR-05": Requirement(
+        "spec events/lifecycle",
+        "A late error leaves the interrupts open.",
+        NOT_YET,
+    ),
+    "TR-06": Requirement(
+        "client 1.0.0 apply",
+        "In a replay the interrupted run is the last.",
+        NOT_YET,
+    ),
+    "TR-07": Requirement(
+        "copilotkit hook",
+        "A reused runId is taken, echoed and never a key.",
+        NOT_YET,
+    ),
+    "TR-08": Requirement(
+        "copilotkit hook",
+        "A client's own tool message for a gated call is ignored.",
+        NOT_YET,
+    ),
+    "TR-09": Requirement(
+        "copilotkit hook",
+        "Tool-bound interrupts keep the reason tool_call.",
+        NOT_YET,
+    ),
+    "TR-10": Requirement(
+        "observed",
+        "A replay never streams a known call again.",
+        NOT_YET,
+    ),
+    "TR-11": Requirement(
+        "third-party validator",
+        "A lone result comes after a snapshot that knows its call.",
+        NOT_YET,
+    ),
+    "TR-12": Requirement(
+        "observed",
+        "No null gets into an interrupt.",
+        NOT_YET,
+    ),
+    "TR-13": Requirement(
+        "client 0.0.59 schema",
+        "Shapes of 1.0 go only to peers that declared it.",
+        NOT_YET,
+    ),
+    "TR-14": Requirement(
+        "observed",
+        "An error never hides in a 200 without stream.",
+        NOT_YET,
+    ),
+    "TR-15": Requirement(
+        "observed",
+        "Frames are never separated by CRLF.",
+        NOT_YET,
+    ),
+    "TR-16": Requirement(
+        "observed",
+        "Only comments keep the stream alive.",
+        NOT_YET,
+    ),
+    "TR-17": Requirement(
+        "observed",
+        "A shutdown ends its streams cleanly.",
+        NOT_YET,
+    ),
+    "TR-18": Requirement(
+        "client 1.0.0 enforce",
+        "A null payload counts as absent.",
+        NOT_YET,
+    ),
+    "TR-19": Requirement(
+        "observed",
+        "Times are UTC with Z, made in one place.",
+        NOT_YET,
+    ),
+    "TR-20": Requirement(
+        "Python SDK models",
+        "Interrupts are built strictly and every event is checked.",
+        NOT_YET,
+    ),
+    "TR-21": Requirement(
+        "Python SDK models",
+        "Requests are cleaned before strict models see them.",
+        NOT_YET,
+    ),
+    "TR-22": Requirement(
+        "Python SDK encoder",
+        "Whatever is accepted, events are sent as text.",
+        NOT_YET,
+    ),
+    "TR-23": Requirement(
+        "spec transports/http-protobuf",
+        "Protobuf is sent only to those who name it.",
+        PROTOBUF,
+    ),
+    "TR-24": Requirement(
+        "observed",
+        "The user's own message is in the snapshot.",
+        NOT_YET,
+    ),
+    "TR-25": Requirement(
+        "guide interrupts",
+        "A confirmation without schema is read strictly.",
+        NOT_YET,
+    ),
+    "TR-26": Requirement(
+        "copilotkit hook",
+        "The outcome is sent by default.",
+        NOT_YET,
+    ),
+    "TR-27": Requirement(
+        "langgraph adapter",
+        "Every spelling of a legacy answer is read in one place.",
+        LEGACY,
+    ),
+    "TR-28": Requirement(
+        "copilotkit hook",
+        "After one legacy answer the rest is asked again.",
+        LEGACY,
+    ),
+    "TR-29": Requirement(
+        "client 1.0.0 agent",
+        "The channel is chosen per peer.",
+        LEGACY,
+    ),
+    "TR-30": Requirement(
+        "observed",
+        "A denied call has a result, or clients count it as pending.",
+        NOT_YET,
+    ),
+    "TR-31": Requirement(
+        "guide interrupts",
+        "Both snapshots are sent at every pause.",
+        NOT_YET,
+    ),
+    "TR-32": Requirement(
+        "client 1.0.0 apply",
+        "The hook keeps a store of its own.",
+        NOT_YET,
+    ),
+    "TR-33": Requirement(
+        "open",
+        "Error codes are one documented list without abort for failures.",
+        NOT_YET,
+    ),
+    "TR-34": Requirement(
+        "schema TokenUsage",
+        "A wrong number never destroys the terminal event.",
+        NOT_YET,
+    ),
+    "TR-35": Requirement(
+        "schema MultiAgentCapabilities",
+        "The declaration is checked for misspelt members.",
+        NOT_YET,
+    ),
+    "TR-36": Requirement(
+        "schema TextMessageContent",
+        "Empty deltas are legal and avoided.",
+        NOT_YET,
+    ),
+    "TR-37": Requirement(
+        "observed",
+        "A refused resume opens its run before the error.",
+        NOT_YET,
+    ),
+    "TR-38": Requirement(
+        "observed",
+        "A refusal of malformed input does not echo it.",
+        NOT_YET,
+    ),
+    "TR-39": Requirement(
+        "next conformance streams",
+        "What the next client will enforce holds now.",
+        NOT_YET,
+    ),
+}

@@ -1,0 +1,58 @@
+"""Requirements: version negotiation."""
+
+from tests.contract.verdicts import NOT_YET, Requirement, not_ours
+
+CLIENT = not_ours("the official client does this, and ours stands on it")
+
+RULES = {
+    "VN-01": Requirement(
+        "spec basic/versioning",
+        "Every RUN_STARTED declares our own protocol version.",
+        NOT_YET,
+    ),
+    "VN-02": Requirement(
+        "spec basic/versioning",
+        "Our client declares the version it speaks.",
+        NOT_YET,
+    ),
+    "VN-03": Requirement(
+        "spec basic/versioning",
+        "Versions compare number by number; odd ones count as newer.",
+        NOT_YET,
+    ),
+    "VN-04": Requirement(
+        "spec basic/versioning",
+        "A newer minor version is served.",
+        NOT_YET,
+    ),
+    "VN-05": Requirement(
+        "spec basic/versioning",
+        "Only another major version may be refused, before the run.",
+        NOT_YET,
+    ),
+    "VN-06": Requirement(
+        "spec basic/versioning",
+        "A peer that declares nothing is served.",
+        NOT_YET,
+    ),
+    "VN-07": Requirement(
+        "spec basic/versioning",
+        "A downgrade changes shapes only, never outcome, ids or order.",
+        NOT_YET,
+    ),
+    "VN-08": Requirement(
+        "spec basic/versioning",
+        "A newer producer is warned about and read.",
+        CLIENT,
+    ),
+    "VN-09": Requirement(
+        "spec basic/versioning",
+        "The version does not change within a live stream.",
+        NOT_YET,
+    ),
+    "VN-10": Requirement(
+        "spec basic/versioning",
+        "Nothing essential rides only on an addition.",
+        NOT_YET,
+    ),
+}
