@@ -130,7 +130,7 @@ class Run:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Thread:
-    """A conversation. `revision` grows with every write; `fence` with every claim.
+    """A conversation. `revision` grows with every claim, commit and settle; `fence` with claims.
 
     `holder` and `lease_until` (store time) say which process runs it now; both are None when idle.
     `state` is also what the last snapshot told clients.
@@ -155,7 +155,8 @@ class ThreadView:
 
     `turn` and `run` are the newest; `named_run` is the newest with the run id that was asked for.
     `interrupts`: all of the newest turn, in order of asking, then those asked for by id that
-    belong to earlier turns of this thread. `messages`: all, in order, hidden and waiting included.
+    belong to earlier turns of this thread, likewise in order. `messages`: all, in order, hidden
+    and waiting included.
     """
 
     thread: Thread
@@ -204,8 +205,8 @@ class Claim:
 class Commit:
     """One atomic step of the holder of a lease; absent members change nothing.
 
-    Order inside: entries, messages, `dequeue` (waiting messages become visible, at the end),
-    interrupts, state, turn, run, `forget` (journal of that turn is dropped), release of the lease.
+    Order inside: turn, entries, messages, `dequeue` (waiting messages become visible, at the end),
+    interrupts, state, run, `forget` (journal of that turn is dropped), release of the lease.
     """
 
     now: int
