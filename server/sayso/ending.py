@@ -1,0 +1,98 @@
+"""How runs end, and what their readers can take.
+
+Pure. An ending is kept with its run and told to each reader in the words that it understands.
+"""
+
+from dataclasses import dataclass
+from typing import Any, Literal, Self
+
+import orjson
+
+from sayso import frames
+from sayso.errors import Code
+
+__all__ = ["Ending", "Peer"]
+
+EndingType = Literal["success", "interrupt", "cancelled", "error"]
+
+
+@dataclass(frozen=True, slots=True)
+class Peer:
+    """What a reader can take. `versioned`: it declared protocol 1.0 or a later minor (TR-13)."""
+
+    versioned: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ending:
+    """How a run ends. `interrupts` and `result` are JSON values as they go out.
+
+    `code`, `message` and `details` (shown as `metadata.sayso`) are those of an error. ValueError
+    for an ending that the protocol has no words for (OU-04, OU-06).
+    """
+
+    type: EndingType
+    interrupts: tuple[bytes, ...] = ()
+    result: bytes | None = None
+    code: str | None = None
+    message: str | None = None
+    details: dict[str, Any] | None = None
+
+    def __post_init__(self) -> None:
+        if (self.type == "interrupt") is not bool(self.interrupts):
+            raise ValueError("an interrupt ending has at least one interrupt, no other has any")
+        if self.type == "error" and not self.message:
+            raise ValueError("an error ending needs a message for a person (ER-05)")
+        if self.type != "success" and self.result is not None:
+            raise ValueError("only a success has a result (OU-08)")
+
+    def to_json(self) -> bytes:
+        """The ending as one JSON object, for `Run.outcome`; what has no value is left out."""
+        value: dict[str, Any] = {"type": self.type}
+        if self.interrupts:
+            value["interrupts"] = [orjson.Fragment(item) for item in self.interrupts]
+        if self.result is not None:
+            value["result"] = orjson.Fragment(self.result)
+        for name in ("code", "message", "details"):
+            if (member := getattr(self, name)) is not None:
+                value[name] = member
+        return orjson.dumps(value)
+
+    @classmethod
+    def from_json(cls, data: bytes) -> Self:
+        """The ending that `to_json` wrote."""
+        value = orjson.loads(data)
+        return cls(
+            type=value["type"],
+            interrupts=tuple(orjson.dumps(item) for item in value.get("interrupts", ())),
+            result=orjson.dumps(value["result"]) if "result" in value else None,
+            code=value.get("code"),
+            message=value.get("message"),
+            details=value.get("details"),
+        )
+
+    def frame(self, thread_id: str, run_id: str, peer: Peer) -> bytes:
+        """The terminal frame for one reader.
+
+        `cancelled` is fatal to clients before 1.0, so they get RUN_ERROR with code `abort`, which
+        they show as a stop and not as a failure (OC-03). Never raises: an ending that has no
+        frame becomes a RUN_ERROR that says so.
+        """
+        try:
+            return self._frame(thread_id, run_id, peer)
+        except (TypeError, ValueError):
+            return frames.run_error(
+                Code.INTERNAL_ERROR.value,
+                "The run ended, but its outcome is too large or has no JSON form.",
+                None,
+            )
+
+    def _frame(self, thread_id: str, run_id: str, peer: Peer) -> bytes:
+        if self.type == "error":
+            return frames.run_error(self.code, self.message or "", self.details)
+        if self.type == "cancelled" and not peer.versioned:
+            return frames.run_error(Code.ABORT.value, "The run was stopped.", None)
+        outcome = b'{"type":"%b"}' % self.type.encode()
+        if self.interrupts:
+            outcome = b'{"type":"interrupt","interrupts":[%b]}' % b",".join(self.interrupts)
+        return frames.run_finished(thread_id, run_id, outcome, self.result)

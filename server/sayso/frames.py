@@ -1,0 +1,132 @@
+"""Bytes of the server-sent events: one JSON object per frame, LF only (EN-04, EN-05).
+
+Pure: no I/O and no order. What a frame may say and when is the stream guard's business.
+`bytes` arguments hold one JSON value each and go out as they are kept.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+import orjson
+
+__all__ = [
+    "FRAME_LIMIT",
+    "KEEP_ALIVE",
+    "PROTOCOL_VERSION",
+    "TEXT_TAIL",
+    "frame",
+    "messages_snapshot",
+    "run_error",
+    "run_finished",
+    "run_started",
+    "state_snapshot",
+    "text_prefix",
+]
+
+PROTOCOL_VERSION: Final = "1.0"
+"""The version that every run declares: ours, never an echo (VN-01)."""
+
+KEEP_ALIVE: Final = b": keep-alive\n\n"
+"""The only sign of life that clients ignore (EN-06, TR-16)."""
+
+TEXT_TAIL: Final = b"}\n\n"
+"""What follows `text_prefix` and the encoded delta."""
+
+FRAME_LIMIT: Final = 10_000_000
+"""Bytes of one frame; clients of 1.0 reject a run whose frame is longer (EN-09)."""
+
+_OPTION: Final = orjson.OPT_PASSTHROUGH_DATACLASS
+_NULL_IS_DATA: Final = {"CUSTOM": "value", "RAW": "event", "STATE_SNAPSHOT": "snapshot"}
+
+
+def _without_nulls(event: Mapping[str, Any]) -> dict[str, Any]:
+    """Absent means absent: a null in an optional member kills the run at the client (LC-22)."""
+    keep = _NULL_IS_DATA.get(event.get("type", ""))
+    kept = {name: value for name, value in event.items() if value is not None or name == keep}
+    outcome = kept.get("outcome")
+    if isinstance(outcome, dict):
+        kept["outcome"] = {name: value for name, value in outcome.items() if value is not None}
+    return kept
+
+
+def _checked(data: bytes, what: object) -> bytes:
+    if len(data) > FRAME_LIMIT:
+        raise ValueError(
+            f"the {what} event is {len(data)} bytes long and clients refuse frames over "
+            f"{FRAME_LIMIT}: send less in one event"
+        )
+    return data
+
+
+def _one_line(data: bytes) -> bytes:
+    """A line feed in JSON can only be space between tokens; in a frame it would end the line."""
+    if b"\n" in data or b"\r" in data:
+        return data.replace(b"\n", b" ").replace(b"\r", b" ")
+    return data
+
+
+def frame(event: Mapping[str, Any]) -> bytes:
+    """One event as one frame; top-level members that are None are left out.
+
+    Raises TypeError for a value that JSON cannot hold (also lone surrogates and integers over 64
+    bits, EN-08) and ValueError for a frame over `FRAME_LIMIT`. NaN and infinities become null
+    (EN-07).
+    """
+    kind = event.get("type")
+    try:
+        data = orjson.dumps(_without_nulls(event), option=_OPTION)
+    except orjson.JSONEncodeError as error:
+        raise TypeError(f"the {kind} event cannot be written as JSON: {error}") from None
+    return _checked(b"data: " + data + b"\n\n", kind)
+
+
+def text_prefix(message_id: str) -> bytes:
+    """The front of a TEXT_MESSAGE_CONTENT frame; the encoded delta and `TEXT_TAIL` complete it."""
+    return (
+        b'data: {"type":"TEXT_MESSAGE_CONTENT","messageId":' + orjson.dumps(message_id)
+    ) + b',"delta":'
+
+
+def run_started(thread_id: str, run_id: str) -> bytes:
+    """The opening of a run; echoes the ids and declares our version (LC-08, VN-01)."""
+    return frame(
+        {
+            "type": "RUN_STARTED",
+            "threadId": thread_id,
+            "runId": run_id,
+            "protocolVersion": PROTOCOL_VERSION,
+        }
+    )
+
+
+def messages_snapshot(bodies: Iterable[bytes]) -> bytes:
+    """All messages of the thread, from their kept bytes (MS-01). ValueError if it is too long."""
+    joined = _one_line(b",".join(bodies))
+    return _checked(
+        b'data: {"type":"MESSAGES_SNAPSHOT","messages":[' + joined + b"]}\n\n", "MESSAGES_SNAPSHOT"
+    )
+
+
+def state_snapshot(state: bytes) -> bytes:
+    """The whole state, from its kept bytes (SS-01). ValueError if it is too long."""
+    return _checked(
+        b'data: {"type":"STATE_SNAPSHOT","snapshot":' + _one_line(state) + b"}\n\n",
+        "STATE_SNAPSHOT",
+    )
+
+
+def run_finished(thread_id: str, run_id: str, outcome: bytes, result: bytes | None) -> bytes:
+    """The good ending; a result of null is left out (OU-11). ValueError if it is too long."""
+    ids = orjson.dumps({"threadId": thread_id, "runId": run_id})[1:-1]
+    data = b'data: {"type":"RUN_FINISHED",' + ids + b',"outcome":' + _one_line(outcome)
+    if result is not None and result.strip() != b"null":
+        data += b',"result":' + _one_line(result)
+    return _checked(data + b"}\n\n", "RUN_FINISHED")
+
+
+def run_error(code: str | None, message: str, details: Mapping[str, Any] | None = None) -> bytes:
+    """The bad ending; `details` go into `metadata.sayso`, an empty code is left out (ER-05)."""
+    event: dict[str, Any] = {"type": "RUN_ERROR", "message": message, "code": code or None}
+    if details:
+        event["metadata"] = {"sayso": dict(details)}
+    return frame(event)

@@ -1,0 +1,399 @@
+"""One run as its readers see it: guarded, encoded once, handed over in one piece per wake-up.
+
+Engine layer. The producer appends frames to a tail that all readers share; whoever reads first
+turns the tail into one chunk for everybody. So an event costs one append however many read, frames
+that are ready together leave together, and a lone one leaves in the next turn of the loop.
+"""
+
+import asyncio
+from collections.abc import Iterable
+from typing import Any, Final, Self
+
+import orjson
+
+from sayso import frames
+from sayso.ending import Ending, Peer
+from sayso.errors import Code
+from sayso.guard import Item, StreamGuard, StreamOrderError
+
+__all__ = ["Ending", "Peer", "Reader", "RunStream", "TextStream"]
+
+_SEAL: Final = 32 * 1024
+"""Bytes of the shared tail that become a chunk although nobody asked for them."""
+_ROOM: Final = 64 * 1024
+"""Bytes that may wait for a reader before its producer lets the loop turn."""
+_PATIENCE: Final = 5.0
+"""Seconds that one reader may hold its run up, in all; then it is served or cut as it comes."""
+_PIECE: Final = 1_000_000
+"""Characters of one delta; longer ones are sent as several (EN-09)."""
+
+
+class Reader:
+    """One response body in the making, for one caller of `take`.
+
+    `whole`: its last frame is the run's own ending, and not that it was cut. `delivered` is set by
+    the edge when a whole body went out.
+    """
+
+    __slots__ = (
+        "_cut_at",
+        "_ended",
+        "_idle",
+        "_patience",
+        "_pending",
+        "_poked",
+        "_size",
+        "_stream",
+        "_waiter",
+        "delivered",
+        "peer",
+        "run_id",
+        "run_key",
+        "whole",
+    )
+
+    def __init__(self, run_key: str | None, run_id: str, peer: Peer, *, unread: int) -> None:
+        self.run_key = run_key
+        self.run_id = run_id
+        self.peer = peer
+        self.delivered = False
+        self.whole = False
+        self._stream: RunStream | None = None
+        self._pending: list[bytes] = []
+        self._size = 0
+        self._cut_at = unread
+        self._patience = _PATIENCE
+        self._idle = True
+        self._ended = False
+        self._poked = False
+        self._waiter: asyncio.Future[None] | None = None
+
+    @classmethod
+    def canned(cls, ready: Iterable[bytes], run_key: str | None = None) -> Self:
+        """A reader of frames that exist already: a replay or a refusal. Its end is their end."""
+        reader = cls(run_key, "", Peer(), unread=0)
+        reader._pending.extend(ready)
+        reader._ended = reader.whole = True
+        return reader
+
+    async def take(self) -> bytes | None:
+        """All frames that are ready, as one chunk; waits for the first; None after the end.
+
+        Empty bytes after a `poke` with nothing ready.
+        """
+        while True:
+            if self._stream is not None:
+                self._stream._seal()
+            if self._pending:
+                return self._give()
+            if self._ended:
+                return None
+            if self._poked:
+                self._poked = False
+                return b""
+            await self._wait()
+
+    def poke(self) -> None:
+        """Let a waiting `take` return empty bytes; for keep-alive."""
+        self._poked = True
+        self._wake()
+
+    def detach(self) -> None:
+        """The body is over for this reader, whatever the run does; idempotent."""
+        if self._stream is not None:
+            self._stream._forget(self)
+            self._stream = None
+        self._pending.clear()
+        self._size = 0
+        self._ended = True
+        self._wake()
+
+    def _give(self) -> bytes:
+        pending = self._pending
+        chunk = pending[0] if len(pending) == 1 else b"".join(pending)
+        pending.clear()
+        self._size = 0
+        self._poked = False
+        if self._stream is not None and self._stream._full:
+            self._stream._taken()
+        return chunk
+
+    async def _wait(self) -> None:
+        stream = self._stream
+        self._waiter = asyncio.get_running_loop().create_future()
+        self._idle = True
+        if stream is not None:
+            stream._sleepers.append(self)
+        try:
+            await self._waiter
+        finally:
+            self._waiter = None
+            self._idle = False
+            if stream is not None and self in stream._sleepers:
+                stream._sleepers.remove(self)
+
+    def _wake(self) -> None:
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_result(None)
+
+    def _add(self, chunk: bytes) -> bool:
+        """Keep a chunk for later; False when too much is unread by a reader that had its chance."""
+        if self._size > self._cut_at and not self._idle:
+            return False
+        self._pending.append(chunk)
+        self._size += len(chunk)
+        return True
+
+    def _end(self, last: bytes, *, whole: bool) -> None:
+        self._pending.append(last)
+        self._ended = True
+        self.whole = whole
+        self._stream = None
+        self._wake()
+
+    def _cut(self) -> None:
+        self._pending.clear()
+        self._size = 0
+        self._end(
+            frames.run_error(
+                Code.READER_TOO_SLOW.value,
+                "This response was read too slowly and was cut. The run goes on: connect again "
+                "to see it.",
+            ),
+            whole=False,
+        )
+
+
+class TextStream:
+    """A text message that is being written; made by `RunStream.text`."""
+
+    __slots__ = ("_item", "_parts", "_prefix", "_stream", "_text", "message_id")
+
+    def __init__(self, stream: "RunStream", message_id: str, item: Item) -> None:
+        self.message_id = message_id
+        self._stream = stream
+        self._item = item
+        self._parts = item.parts
+        self._prefix = frames.text_prefix(message_id)
+        self._text: str | None = None
+
+    def write(self, delta: str) -> None:
+        """Send one piece of the text; an empty piece sends nothing (TR-36).
+
+        Raises StreamOrderError after the end, TypeError for what is no text.
+        """
+        if not self._item.open:
+            raise StreamOrderError(
+                f"text message {self.message_id!r} is closed: begin a new message"
+            )
+        if not isinstance(delta, str):
+            raise TypeError(f"a piece of text must be a str, not {type(delta).__name__}")
+        if not delta:
+            return
+        if len(delta) > _PIECE:
+            for at in range(0, len(delta), _PIECE):
+                self.write(delta[at : at + _PIECE])
+            return
+        try:
+            data = self._prefix + orjson.dumps(delta) + b"}\n\n"
+        except orjson.JSONEncodeError as error:
+            raise TypeError(f"a piece of text is no valid Unicode: {error}") from None
+        self._parts.append(delta)
+        self._stream._append(data)
+
+    def end(self) -> str:
+        """Close the message and return its whole text; idempotent, also after the boundary."""
+        if self._text is None:
+            self._text = "".join(self._parts)
+            if self._item.open:
+                self._stream.emit({"type": "TEXT_MESSAGE_END", "messageId": self.message_id})
+        return self._text
+
+
+class RunStream:
+    """The events of one run, for any number of readers that come and go."""
+
+    def __init__(
+        self, thread_id: str, run_key: str, *, unread: int, patience: float = _PATIENCE
+    ) -> None:
+        self.thread_id = thread_id
+        self.run_key = run_key
+        self._unread = unread
+        self._patience = patience
+        self._guard = StreamGuard()
+        self._readers: list[Reader] = []
+        self._sleepers: list[Reader] = []
+        self._tail: list[bytes] = []
+        self._tail_size = 0
+        self._ending: Ending | None = None
+        self._full = False
+        self._taking: asyncio.Future[None] | None = None
+
+    @property
+    def ended(self) -> bool:
+        """Whether the run has had its terminal event."""
+        return self._ending is not None
+
+    @property
+    def readers(self) -> int:
+        """How many readers are attached."""
+        return len(self._readers)
+
+    def attach(
+        self, run_id: str, peer: Peer, *, messages: Iterable[bytes] | None, state: bytes | None
+    ) -> Reader:
+        """A new reader: its own RUN_STARTED, the snapshots given, what is open, then live events.
+
+        The thread goes first and shows no message that is open: those are restated as a start
+        with the text so far. After the end the reader gets the ending at once. ValueError when a
+        snapshot is too large to send.
+        """
+        reader = Reader(self.run_key, run_id, peer, unread=self._unread)
+        reader._patience = self._patience
+        opening = [frames.run_started(self.thread_id, run_id)]
+        if messages is not None:
+            opening.append(frames.messages_snapshot(messages))
+        if state is not None:
+            opening.append(frames.state_snapshot(state))
+        opening += [frames.frame(event) for event in self._guard.restated()]
+        reader._pending.append(b"".join(opening))
+        if self._ending is not None:
+            reader._end(self._ending.frame(self.thread_id, run_id, peer), whole=True)
+            return reader
+        self._seal()
+        reader._stream = self
+        self._readers.append(reader)
+        return reader
+
+    def emit(self, event: dict[str, Any]) -> None:
+        """Send one event to all readers.
+
+        Raises StreamOrderError when order or balance forbid it, TypeError when it has no JSON
+        form, ValueError when it is too large; then nothing was sent and nothing counts as sent.
+        """
+        self._refuse_after_end()
+        data = frames.frame(event)
+        if self._guard.check(event):
+            self._append(data)
+
+    def text(self, message_id: str, role: str = "assistant", **members: Any) -> TextStream:
+        """Open a text message; `members` are further members of its TEXT_MESSAGE_START."""
+        self.emit({"type": "TEXT_MESSAGE_START", "messageId": message_id, "role": role} | members)
+        return TextStream(self, message_id, self._guard.item(message_id))
+
+    def close_open(self) -> None:
+        """Close everything that is open, in boundary order (LC-06); a no-op after the end."""
+        if self._ending is None:
+            for event in self._guard.closers():
+                self._append(frames.frame(event))
+
+    def snapshot(self, *, messages: Iterable[bytes], state: bytes | None) -> None:
+        """Send STATE_SNAPSHOT, if a state is given, and MESSAGES_SNAPSHOT to all readers.
+
+        Raises StreamOrderError while text, a tool call or reasoning is open (MS-06), ValueError
+        when one is too large to send.
+        """
+        self._refuse_after_end()
+        self._guard.check_settled()
+        data = frames.messages_snapshot(messages)
+        if state is not None:
+            data = frames.state_snapshot(state) + data
+        self._append(data)
+
+    def finish(self, ending: Ending) -> None:
+        """End the run: close what is open, then give each reader its own terminal event.
+
+        Only the first call counts: a run has exactly one terminal event (LC-02).
+        """
+        if self._ending is not None:
+            return
+        self.close_open()
+        self._seal()
+        self._ending = ending
+        readers, self._readers = self._readers, []
+        for reader in readers:
+            last = ending.frame(self.thread_id, reader.run_id, reader.peer)
+            reader._end(last, whole=True)
+        self._sleepers.clear()
+        self._taken()
+
+    @property
+    def full(self) -> bool:
+        """Whether so much is unread that a producer should `await room()` before it goes on."""
+        return self._full
+
+    async def room(self) -> None:
+        """Wait until readers have room; for producers, after each thing that they send.
+
+        Costs nothing while little is unread. Otherwise lets the loop turn, so that readers who
+        keep up can take, and waits for those who do not: `patience` seconds in all per reader,
+        after which it is served, or cut, as it comes.
+        """
+        if not self._full:
+            return
+        await asyncio.sleep(0)
+        while crowded := self._crowded():
+            if self._taking is not None:
+                # Not cancelled with this producer: others wait for the same.
+                await asyncio.wait((self._taking,))
+            else:
+                await self._hold_up(crowded)
+
+    def _crowded(self) -> list[Reader]:
+        return [r for r in self._readers if r._size > _ROOM and r._patience > 0]
+
+    async def _hold_up(self, crowded: list[Reader]) -> None:
+        loop = asyncio.get_running_loop()
+        began = loop.time()
+        taking = self._taking = loop.create_future()
+        try:
+            await asyncio.wait((taking,), timeout=min(r._patience for r in crowded))
+        finally:
+            spent = loop.time() - began
+            for reader in crowded:
+                reader._patience -= spent
+            self._taken()
+
+    def _taken(self) -> None:
+        self._full = bool(self._crowded())
+        if self._taking is not None:
+            if not self._taking.done():
+                self._taking.set_result(None)
+            self._taking = None
+
+    def _append(self, data: bytes) -> None:
+        if not self._readers:
+            return
+        self._tail.append(data)
+        self._tail_size += len(data)
+        if self._sleepers:
+            for reader in self._sleepers:
+                reader._wake()
+            self._sleepers.clear()
+        elif self._tail_size > _SEAL:
+            self._seal()
+
+    def _seal(self) -> None:
+        """Turn the tail into one chunk for every reader, and cut those who left too much."""
+        if not self._tail:
+            return
+        chunk = b"".join(self._tail)
+        self._tail.clear()
+        self._tail_size = 0
+        slow = [reader for reader in self._readers if not reader._add(chunk)]
+        for reader in slow:
+            self._forget(reader)
+            reader._cut()
+        self._full = bool(self._crowded())
+
+    def _forget(self, reader: Reader) -> None:
+        if reader in self._readers:
+            self._readers.remove(reader)
+        if not self._readers:
+            self._tail.clear()
+            self._tail_size = 0
+        self._taken()
+
+    def _refuse_after_end(self) -> None:
+        if self._ending is not None:
+            raise StreamOrderError("the run has ended: nothing can be sent after its last event")
