@@ -1,0 +1,18 @@
+import react from "@vitejs/plugin-react";
+import { defineConfig } from "vitest/config";
+
+// Relative asset addresses, so that the built console works under any path prefix. Everything the
+// page runs or paints is a file: a policy without unsafe-inline and unsafe-eval holds.
+export default defineConfig({
+  base: "./",
+  plugins: [react()],
+  resolve: { conditions: ["@sayso/source", "module", "browser", "development|production"] },
+  build: { target: "es2022", assetsInlineLimit: 0, modulePreload: { polyfill: false } },
+  server: { proxy: { "/agents": "http://127.0.0.1:8000", "/demo": "http://127.0.0.1:8000" } },
+  test: {
+    environment: "jsdom",
+    setupFiles: ["tests/setup.ts"],
+    include: ["tests/**/*.test.{ts,tsx}"],
+    restoreMocks: true,
+  },
+});

@@ -1,0 +1,255 @@
+import {
+  buildResumeArray,
+  randomUUID,
+  type AbstractAgent,
+  type Interrupt,
+  type RunAgentResult,
+} from "@ag-ui/client";
+import { canConnect } from "./agent.js";
+import { nextExpiry } from "./expiry.js";
+import { needsLook } from "./failure.js";
+import {
+  canSubmit,
+  initialState,
+  reduce,
+  type Action,
+  type MachineState,
+  type Origin,
+} from "./machine.js";
+import { RunDriver, type RunEnd } from "./runs.js";
+import type { Answer, Problem } from "./types.js";
+
+/** Checks a payload before it is kept as an answer; no problems means that it may be sent. */
+export type Validate = (interrupt: Interrupt, payload: unknown) => readonly Problem[];
+
+export interface ControllerOptions {
+  /** The time in epoch milliseconds; give the server's when it is known. Default `Date.now`. */
+  readonly clock?: () => number;
+  /** Makes run ids. Default: random. */
+  readonly newId?: () => string;
+  /** How long a request may stay silent before it counts as failed. Default 30 000 ms. */
+  readonly timeoutMs?: number;
+  /** Checks answers against their `responseSchema` before they are kept (CL-05). */
+  readonly validate?: Validate;
+}
+
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
+/**
+ * The open questions of one agent's thread and their answers.
+ *
+ * It keeps its own list of what is open, collects one answer per interrupt, sends all of them in
+ * one `resume` under a fresh run id, and keeps questions and answers whenever that fails, so that
+ * the same entries can be sent again. It works with any `AbstractAgent`; with one that can
+ * `connect` it also follows what the server has.
+ */
+export class InterruptController {
+  readonly agent: AbstractAgent;
+  readonly runs: RunDriver;
+  readonly clock: () => number;
+  readonly #validate: Validate | undefined;
+  readonly #listeners = new Set<() => void>();
+  readonly #parked = new Map<string, MachineState>();
+  #state: MachineState;
+  #stopListening: (() => void) | undefined;
+  #expiryTimer: ReturnType<typeof setTimeout> | undefined;
+  #sync: Promise<RunEnd> | undefined;
+
+  constructor(agent: AbstractAgent, options: ControllerOptions = {}) {
+    this.agent = agent;
+    this.clock = options.clock ?? Date.now;
+    this.#validate = options.validate;
+    this.runs = new RunDriver(agent, {
+      timeoutMs: options.timeoutMs ?? 30_000,
+      newId: options.newId ?? randomUUID,
+    });
+    this.#state = initialState(agent.threadId);
+  }
+
+  /** The present state; the same object until something changes. */
+  readonly getSnapshot = (): MachineState => this.#state;
+
+  /** Calls `listener` after each change. The agent is listened to while anybody subscribes. */
+  readonly subscribe = (listener: () => void): (() => void) => {
+    this.#listeners.add(listener);
+    this.#stopListening ??= this.#listen();
+    return () => {
+      this.#listeners.delete(listener);
+      if (this.#listeners.size > 0) return;
+      this.#stopListening?.();
+      this.#stopListening = undefined;
+      clearTimeout(this.#expiryTimer);
+    };
+  };
+
+  /** Keeps an answer without sending anything; says whether it was taken. */
+  answer(id: string, answer: Answer): boolean {
+    const interrupt = this.#state.interrupts.find((one) => one.id === id);
+    if (interrupt === undefined) return false;
+    if (answer.status === "resolved" && this.#validate !== undefined) {
+      const problems = this.#validate(interrupt, answer.payload);
+      if (problems.length > 0) {
+        this.#dispatch({ type: "objected", id, problems });
+        return false;
+      }
+    }
+    this.#dispatch({ type: "answered", id, answer, now: this.clock() });
+    return this.#state.answers[id] === answer;
+  }
+
+  /** Takes an answer back before it is sent. */
+  withdraw(id: string): void {
+    this.#dispatch({ type: "withdrawn", id, now: this.clock() });
+  }
+
+  /**
+   * Answers one interrupt (the first one, when no id is given) and sends everything as soon as
+   * each open interrupt has its answer. Resolves with the run's result; with undefined while others
+   * wait, or when the run failed (`status` and `failure` say why). It never rejects.
+   */
+  resolve(payload?: unknown, id?: string): Promise<RunAgentResult | undefined> {
+    const answer: Answer =
+      payload === undefined ? { status: "resolved" } : { status: "resolved", payload };
+    return this.#answerAndSend(id, answer);
+  }
+
+  /** Declines to answer one interrupt (the first one, when no id is given); see `resolve`. */
+  cancel(id?: string): Promise<RunAgentResult | undefined> {
+    return this.#answerAndSend(id, { status: "cancelled" });
+  }
+
+  /** Cancels everything that is open and sends that. */
+  cancelAll(): Promise<RunAgentResult | undefined> {
+    for (const one of this.#state.interrupts) this.answer(one.id, { status: "cancelled" });
+    return this.submit();
+  }
+
+  /**
+   * Sends all answers in one `resume`, or again after a failure: the same entries, a fresh run id
+   * (CL-06). Does nothing unless every open interrupt is answered and nothing is on its way.
+   */
+  async submit(): Promise<RunAgentResult | undefined> {
+    const now = this.clock();
+    if (!canSubmit(this.#state, now)) {
+      this.#dispatch({ type: "ticked", now });
+      return undefined;
+    }
+    const { interrupts, answers } = this.#state;
+    this.#dispatch({ type: "submitted", now });
+    const resume = buildResumeArray([...interrupts], { ...answers });
+    const end = await this.runs.start("submit", { resume });
+    if (end.kind === "failure" || end.kind === "abandoned") return undefined;
+    return end.result;
+  }
+
+  /**
+   * Asks the server how the thread stands and follows a live run until it ends. Does nothing while
+   * a run of our own is going on, or when the agent has no way to connect.
+   */
+  connect(): Promise<RunEnd | undefined> {
+    if (!canConnect(this.agent)) return Promise.resolve(undefined);
+    if (this.#sync !== undefined) return this.#sync;
+    if (this.runs.active !== null && !this.runs.concluded) return Promise.resolve(undefined);
+    this.#sync = this.runs.start("sync").finally(() => {
+      this.#sync = undefined;
+    });
+    return this.#sync;
+  }
+
+  /** Puts away what ended without us; the thread is free for the next message. */
+  dismiss(): void {
+    this.#dispatch({ type: "dismissed" });
+  }
+
+  /** Follows the agent to another thread; what was open on the old one is kept for the way back. */
+  async switchThread(threadId: string): Promise<void> {
+    if (threadId === this.#state.threadId) return;
+    await this.runs.abandon();
+    this.#parked.set(this.#state.threadId, this.#state);
+    const back = this.#parked.get(threadId);
+    this.agent.threadId = threadId;
+    this.agent.pendingInterrupts = [...(back?.interrupts ?? [])];
+    this.#set(back ?? initialState(threadId));
+  }
+
+  async #answerAndSend(id: string | undefined, answer: Answer) {
+    const target = id ?? this.#state.interrupts[0]?.id;
+    if (target === undefined || !this.answer(target, answer)) return undefined;
+    return canSubmit(this.#state, this.clock()) ? this.submit() : undefined;
+  }
+
+  #listen(): () => void {
+    // What the agent learnt while nobody listened here is taken from its own list.
+    if (this.#state.interrupts.length === 0 && this.agent.pendingInterrupts.length > 0) {
+      this.#interrupted("run", this.agent.pendingInterrupts);
+    } else {
+      this.#dispatch({ type: "ticked", now: this.clock() });
+    }
+    return this.runs.listen({
+      onStarted: (origin) => {
+        if (origin === "run") this.#started(origin);
+      },
+      onProgress: (origin) => {
+        if (origin === "submit") this.#dispatch({ type: "accepted", now: this.clock() });
+        else this.#started(origin);
+      },
+      onOutcome: (origin, end) => {
+        this.#onOutcome(origin, end);
+      },
+      onEnd: (origin, end) => {
+        this.#onEnd(origin, end);
+      },
+    });
+  }
+
+  #started(origin: Origin): void {
+    this.#dispatch({ type: "started", origin, now: this.clock() });
+  }
+
+  #onOutcome(origin: Origin, end: RunEnd): void {
+    if (end.kind === "interrupt") this.#interrupted(origin, end.interrupts, end.problem);
+    else this.#dispatch({ type: "finished", origin, now: this.clock() });
+  }
+
+  #onEnd(origin: Origin, end: RunEnd): void {
+    if (end.kind === "abandoned") this.#dispatch({ type: "abandoned" });
+    if (end.kind !== "failure") return;
+    this.#dispatch({ type: "failed", origin, failure: end.failure, now: this.clock() });
+    if (origin === "submit" && needsLook(end.failure)) void this.connect();
+  }
+
+  #interrupted(
+    origin: Origin,
+    interrupts: readonly Interrupt[],
+    problem: Extract<RunEnd, { kind: "interrupt" }>["problem"] = null,
+  ): void {
+    const anchor = this.agent.messages.at(-1)?.id ?? null;
+    const now = this.clock();
+    this.#dispatch({ type: "interrupted", origin, interrupts, anchor, problem, now });
+  }
+
+  #dispatch(action: Action): void {
+    this.#set(reduce(this.#state, action));
+  }
+
+  #set(next: MachineState): void {
+    if (next === this.#state) return;
+    this.#state = next;
+    this.#watchExpiry();
+    for (const listener of this.#listeners) listener();
+  }
+
+  /** One timer for the next expiry; after it, a server that settles expired ones is asked. */
+  #watchExpiry(): void {
+    clearTimeout(this.#expiryTimer);
+    const wait = nextExpiry(this.#state.interrupts, this.clock());
+    if (wait === null || this.#listeners.size === 0) return;
+    this.#expiryTimer = setTimeout(
+      () => {
+        this.#dispatch({ type: "ticked", now: this.clock() });
+        this.#watchExpiry();
+      },
+      Math.min(wait, LONGEST_TIMER_MS),
+    );
+  }
+}

@@ -1,0 +1,301 @@
+import {
+  EventType,
+  type AbstractAgent,
+  type AgentSubscriber,
+  type BaseEvent,
+  type Interrupt,
+  type RunAgentInput,
+  type RunAgentParameters,
+  type RunAgentResult,
+} from "@ag-ui/client";
+import {
+  failureFromEvent,
+  failureFromMetadata,
+  failureFromRejection,
+  timedOut,
+  truncated,
+} from "./failure.js";
+import type { Origin } from "./machine.js";
+import type { Failure } from "./types.js";
+
+/** How a run ended, whichever of the client's two failure channels said so (CL-15). */
+export type RunEnd =
+  | { readonly kind: "success"; readonly result: RunAgentResult | undefined }
+  | {
+      readonly kind: "interrupt";
+      readonly interrupts: readonly Interrupt[];
+      readonly problem: Failure | null;
+      readonly result: RunAgentResult | undefined;
+    }
+  | { readonly kind: "cancelled"; readonly result: RunAgentResult | undefined }
+  | { readonly kind: "failure"; readonly failure: Failure }
+  | { readonly kind: "abandoned" };
+
+/** What a listener hears of each run, in this order. */
+export interface RunListener {
+  /** The first `RUN_STARTED` came. */
+  onStarted?(origin: Origin, runId: string): void;
+  /** The server is acting: something came that neither a refusal nor a look would bring. */
+  onProgress?(origin: Origin): void;
+  /** `RUN_FINISHED` came; the body may still be open (A2). */
+  onOutcome?(origin: Origin, end: RunEnd): void;
+  /** The run is over. */
+  onEnd?(origin: Origin, end: RunEnd, runId: string): void;
+}
+
+interface Track {
+  readonly runId: string;
+  readonly origin: Origin;
+  readonly ours: boolean;
+  events: number;
+  started: boolean;
+  progressed: boolean;
+  terminal: RunEnd | null;
+  ended: boolean;
+  timer: ReturnType<typeof setTimeout> | undefined;
+  liveTimer: ReturnType<typeof setTimeout> | undefined;
+  finish: (end: RunEnd) => void;
+}
+
+const BOUNDARIES: ReadonlySet<EventType> = new Set([
+  EventType.RUN_STARTED,
+  EventType.RUN_ERROR,
+  EventType.RUN_FINISHED,
+]);
+
+/** Events that also a refusal or a mere look at a thread consists of. */
+const QUIET: Readonly<Record<Origin, ReadonlySet<EventType>>> = {
+  run: BOUNDARIES,
+  submit: BOUNDARIES,
+  sync: new Set([
+    ...BOUNDARIES,
+    EventType.STATE_SNAPSHOT,
+    EventType.MESSAGES_SNAPSHOT,
+    EventType.ACTIVITY_SNAPSHOT,
+    EventType.CUSTOM,
+    EventType.RAW,
+  ]),
+};
+
+const SNAPSHOTS_WITHIN_MS = 500;
+
+/**
+ * Runs an agent, one run at a time, and says how each run really ended: with a terminal event, with
+ * an error event, with a rejection, cut short, too late, or given up here. Runs that somebody else
+ * starts on the same agent object are heard as well.
+ */
+export class RunDriver {
+  readonly agent: AbstractAgent;
+  readonly #timeoutMs: number;
+  readonly #newId: () => string;
+  readonly #listeners = new Set<RunListener>();
+  #subscription: { unsubscribe(): void } | undefined;
+  #current: Track | undefined;
+  #givenUp: string | undefined;
+
+  constructor(agent: AbstractAgent, options: { timeoutMs: number; newId: () => string }) {
+    this.agent = agent;
+    this.#timeoutMs = options.timeoutMs;
+    this.#newId = options.newId;
+  }
+
+  /** What is going on right now, if anything. */
+  get active(): Origin | null {
+    return this.#current?.origin ?? null;
+  }
+
+  /** Whether the present run has said how it ends, so that only its body is still open. */
+  get concluded(): boolean {
+    return this.#current === undefined || this.#current.terminal !== null;
+  }
+
+  /** Listens to all runs; the agent is subscribed to while anybody listens. */
+  listen(listener: RunListener): () => void {
+    this.#listeners.add(listener);
+    this.#subscription ??= this.agent.subscribe(this.#subscriber());
+    return () => {
+      this.#listeners.delete(listener);
+      if (this.#listeners.size > 0) return;
+      this.#subscription?.unsubscribe();
+      this.#subscription = undefined;
+    };
+  }
+
+  /**
+   * Starts a run and resolves when it is over; it never rejects. `runId` is fresh unless a request
+   * that got no answer is repeated.
+   */
+  async start(
+    origin: Origin,
+    parameters: RunAgentParameters = {},
+    subscriber?: AgentSubscriber,
+  ): Promise<RunEnd> {
+    await this.abandon();
+    const runId = parameters.runId ?? this.#newId();
+    const ended = new Promise<RunEnd>((resolve) => {
+      this.#current = track(runId, origin, true, resolve);
+    });
+    const current = this.#current;
+    if (current === undefined) return ended;
+    current.timer = setTimeout(() => {
+      this.#giveUp(current, { kind: "failure", failure: timedOut(this.#timeoutMs) });
+    }, this.#timeoutMs);
+    const running = new Promise<RunAgentResult>((resolve) => {
+      resolve(this.#call(origin, { ...parameters, runId }, subscriber));
+    });
+    running.then(
+      (result) => {
+        this.#end(current, withResult(current.terminal ?? broken(current), result));
+      },
+      (error: unknown) => {
+        const rejected: RunEnd = { kind: "failure", failure: failureFromRejection(error) };
+        this.#end(current, current.terminal ?? rejected);
+      },
+    );
+    return ended;
+  }
+
+  /** Stops listening to the present run. The server is not told: a lost reader is no cancel. */
+  async abandon(): Promise<void> {
+    const current = this.#current;
+    if (current === undefined) return;
+    this.#giveUp(current, current.terminal ?? { kind: "abandoned" });
+    await this.agent.detachActiveRun();
+  }
+
+  /**
+   * The client library checks coverage against a list that lags behind (CL-02) and judges expiry by
+   * the bare clock; both were done before. The check is synchronous, so the list is away only then.
+   */
+  #call(origin: Origin, parameters: RunAgentParameters, subscriber?: AgentSubscriber) {
+    const pending = this.agent.pendingInterrupts;
+    this.agent.pendingInterrupts = [];
+    try {
+      return origin === "sync"
+        ? this.agent.connectAgent(parameters, subscriber)
+        : this.agent.runAgent(parameters, subscriber);
+    } finally {
+      this.agent.pendingInterrupts = pending;
+    }
+  }
+
+  #giveUp(current: Track, end: RunEnd): void {
+    this.#givenUp = current.runId;
+    this.#end(current, end);
+    this.agent.abortRun();
+    void this.agent.detachActiveRun();
+  }
+
+  #end(current: Track, end: RunEnd): void {
+    if (current.ended) return;
+    current.ended = true;
+    clearTimeout(current.timer);
+    clearTimeout(current.liveTimer);
+    if (this.#current === current) this.#current = undefined;
+    for (const listener of this.#listeners) listener.onEnd?.(current.origin, end, current.runId);
+    current.finish(end);
+  }
+
+  #subscriber(): AgentSubscriber {
+    return {
+      onEvent: ({ event, input }) => {
+        this.#onEvent(this.#trackOf(input), event);
+      },
+      onRunFinishedEvent: (params) => {
+        const current = this.#trackOf(params.input);
+        if (current === undefined) return;
+        const result = undefined;
+        const end: RunEnd =
+          params.outcome === "interrupt"
+            ? {
+                kind: "interrupt",
+                interrupts: params.interrupts,
+                problem: failureFromMetadata(params.event.metadata),
+                result,
+              }
+            : { kind: params.outcome, result };
+        current.terminal = end;
+        for (const listener of this.#listeners) listener.onOutcome?.(current.origin, end);
+      },
+      onRunErrorEvent: ({ event, input }) => {
+        const current = this.#trackOf(input);
+        if (current !== undefined) {
+          current.terminal = { kind: "failure", failure: failureFromEvent(event) };
+        }
+      },
+      onRunFailed: ({ error, input }) => {
+        const current = this.#trackOf(input);
+        if (current === undefined) return;
+        current.terminal = { kind: "failure", failure: failureFromRejection(error) };
+      },
+      onRunFinalized: ({ input }) => {
+        const current = this.#trackOf(input);
+        if (current !== undefined && !current.ours) {
+          this.#end(current, current.terminal ?? broken(current));
+        }
+      },
+    };
+  }
+
+  #onEvent(current: Track | undefined, event: BaseEvent): void {
+    if (current === undefined) return;
+    clearTimeout(current.timer);
+    current.events += 1;
+    if (event.type === EventType.RUN_STARTED) {
+      current.terminal = null;
+      if (current.started) return;
+      current.started = true;
+      if (current.origin === "sync") this.#expectSnapshots(current);
+      for (const it of this.#listeners) it.onStarted?.(current.origin, current.runId);
+    } else if (!QUIET[current.origin].has(event.type)) {
+      this.#progress(current);
+    }
+  }
+
+  /** Snapshots arrive at once; a look that lasts longer has found a live run. */
+  #expectSnapshots(current: Track): void {
+    current.liveTimer = setTimeout(() => {
+      if (current.terminal === null) this.#progress(current);
+    }, SNAPSHOTS_WITHIN_MS);
+  }
+
+  #progress(current: Track): void {
+    if (current.progressed || current.ended) return;
+    current.progressed = true;
+    for (const it of this.#listeners) it.onProgress?.(current.origin);
+  }
+
+  /** The track of a run; one that was not started here gets its own, one given up has none. */
+  #trackOf(input: RunAgentInput): Track | undefined {
+    if (this.#current?.runId === input.runId) return this.#current;
+    if (this.#current !== undefined || input.runId === this.#givenUp) return undefined;
+    if (!this.agent.isRunning) return undefined;
+    const origin: Origin = (input.resume ?? []).length > 0 ? "submit" : "run";
+    this.#current = track(input.runId, origin, false, () => undefined);
+    return this.#current;
+  }
+}
+
+function track(runId: string, origin: Origin, ours: boolean, finish: (end: RunEnd) => void): Track {
+  return {
+    runId,
+    origin,
+    ours,
+    events: 0,
+    started: false,
+    progressed: false,
+    terminal: null,
+    ended: false,
+    timer: undefined,
+    liveTimer: undefined,
+    finish,
+  };
+}
+
+function broken(current: Track): RunEnd {
+  return { kind: "failure", failure: truncated(current.events) };
+}
+
+function withResult(end: RunEnd, result: RunAgentResult): RunEnd {
+  return end.kind === "failure" || end.kind === "abandoned" ? end : { ...end, result };
+}

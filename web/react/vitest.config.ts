@@ -1,0 +1,12 @@
+import { defineConfig } from "vitest/config";
+
+export default defineConfig({
+  test: {
+    environment: "jsdom",
+    setupFiles: ["tests/setup.ts"],
+    include: ["tests/**/*.test.{ts,tsx}"],
+    typecheck: { enabled: true, include: ["tests/**/*.test-d.ts"] },
+    restoreMocks: true,
+    testTimeout: 10_000,
+  },
+});
