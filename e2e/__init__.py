@@ -1,0 +1,1 @@
+"""Suites over the installed product and a real browser."""
