@@ -8,11 +8,10 @@ import { digest, unlessStamped } from "./stamp.mjs";
 
 const OLDEST = 20;
 
-export function checkNode() {
-  const major = Number(process.versions.node.split(".")[0]);
-  if (major >= OLDEST) return;
+export function checkNode(version = process.versions.node) {
+  if (Number(version.split(".")[0]) >= OLDEST) return;
   throw new Failure(
-    `Node ${OLDEST} or newer is needed; this is Node ${process.versions.node} (${process.execPath}). ` +
+    `Node ${OLDEST} or newer is needed; this is Node ${version} (${process.execPath}). ` +
       "Install a newer one and put it first on the path.",
   );
 }

@@ -1,5 +1,6 @@
 // The stages of npm test, in order. A stage is one or more commands; a suite also counts tests.
-import { venvBin, workspaces } from "./checkout.mjs";
+import { at, venvBin, workspaces } from "./checkout.mjs";
+import { filesBelow } from "./stamp.mjs";
 
 const python = (name, args) => ({ command: venvBin(name), args });
 
@@ -16,16 +17,32 @@ const inEachWorkspace = (script, more = {}) =>
 
 const vitestReport = (path) => ["--reporter=default", "--reporter=junit", `--outputFile.junit=${path}`];
 
+const nodeReport = (path) => [
+  "--test-reporter=spec",
+  "--test-reporter-destination=stdout",
+  "--test-reporter=junit",
+  `--test-reporter-destination=${path}`,
+];
+
+// Node takes its test files last, and a report path is known only when the stage runs.
+const nodeTests = (folder) => ({
+  command: process.execPath,
+  args: ["--test"],
+  report: (path) => [...nodeReport(path), ...filesBelow(at(folder)).filter(isTest)],
+});
+
+const isTest = (path) => path.endsWith(".test.mjs");
+
 const WHEEL = "e2e/test_wheel.py";
 
 // name: what a developer selects, whole or by what stands before the colon.
 // needs: what setup brings up for it. suite: it must execute at least one test.
 export const stages = () => [
+  { name: "house", needs: [], suite: true, commands: [nodeTests("tests/house")] },
   { name: "python:format", needs: ["tests"], commands: [python("ruff", ["format", "--check", "."])] },
   { name: "python:lint", needs: ["tests"], commands: [python("ruff", ["check", "."])] },
   { name: "python:types", needs: ["tests"], commands: [python("mypy", [])] },
   { name: "python:tests", needs: ["tests"], suite: true, commands: pytest([]) },
-  { name: "web:format", needs: ["node"], commands: inEachWorkspace("format") },
   { name: "web:lint", needs: ["node"], commands: inEachWorkspace("lint") },
   { name: "web:types", needs: ["node"], commands: inEachWorkspace("types") },
   {

@@ -7,17 +7,19 @@ import { Failure } from "./failure.mjs";
 import { stampInNodeModules } from "./node.mjs";
 import { digest, filesBelow, unlessStamped } from "./stamp.mjs";
 
-const PAGE = "web/console/dist/index.html";
+const BUILT = ["web/react/dist/index.js", "web/console/dist/index.html"];
+
+const missing = () => BUILT.find((path) => !existsSync(at(path)));
 
 // Builds the workspaces in the order of package.json, unless nothing they are made of has changed.
 export async function buildWeb() {
   const sources = filesBelow(at("web"), { except: ["node_modules", "dist", "coverage"] });
   const value = digest([...sources, at("package-lock.json")], [process.version]);
   const stamp = stampInNodeModules("web-build");
-  if (!existsSync(at(PAGE))) rmSync(stamp, { force: true });
+  if (missing()) rmSync(stamp, { force: true });
   await unlessStamped(stamp, value, async () => {
     console.log("Building the web …");
     await must("npm", ["run", "build", "--workspaces"], { advice: "The lines above say why." });
-    if (!existsSync(at(PAGE))) throw new Failure(`the web build left no ${PAGE}.`);
+    if (missing()) throw new Failure(`the web build left no ${missing()}.`);
   });
 }
