@@ -23,7 +23,10 @@ export async function setUpNode() {
   checkNode();
   const inputs = ["package-lock.json", "package.json", ".npmrc"].map((name) => at(name));
   const manifests = workspaces().map((workspace) => at(workspace, "package.json"));
-  const value = digest([...inputs, ...manifests], [process.version, process.platform, process.arch]);
+  const value = digest(
+    [...inputs, ...manifests],
+    [process.version, process.platform, process.arch],
+  );
   await unlessStamped(stampInNodeModules("packages"), value, async () => {
     console.log("Setting up node_modules …");
     await must("npm", ["ci", "--include=dev", "--no-audit", "--no-fund", "--loglevel=error"], {

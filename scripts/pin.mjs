@@ -27,7 +27,9 @@ await exitWith(async () => {
   await must(findPython().executable, ["-m", "venv", "--clear", tools]);
   await must(join(tools, "bin", "pip"), ["install", "--quiet", RESOLVER]);
   const compile = (lock, ...args) =>
-    must(join(tools, "bin", "uv"), [...OPTIONS, `--output-file=${at(lock)}`, ...args], { cwd: root });
+    must(join(tools, "bin", "uv"), [...OPTIONS, `--output-file=${at(lock)}`, ...args], {
+      cwd: root,
+    });
 
   // The runtime and the build take the versions that everything together settled on.
   const all = ["--constraints", at("requirements-dev.lock")];

@@ -36,7 +36,8 @@ export function findPython() {
     examined.push(candidate);
   }
   const seen = examined.filter(({ reason }) => named || reason !== "not found");
-  const found = seen.map(({ name, reason }) => `${name} ${reason}`).join("; ") || "no Python at all";
+  const found =
+    seen.map(({ name, reason }) => `${name} ${reason}`).join("; ") || "no Python at all";
   throw new Failure(
     `Python ${OLDEST.join(".")} or newer with the venv module is needed; found: ${found}.\n` +
       "Install it (on Debian or Ubuntu: apt-get install python3 python3-venv), or name one: PYTHON=/path/to/python3.",

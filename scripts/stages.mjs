@@ -2,11 +2,14 @@
 import { at, venvBin, workspaces } from "./checkout.mjs";
 import { filesBelow } from "./stamp.mjs";
 
+const HOUSE = ["scripts", "tests/house", "eslint.config.mjs"];
+const PRETTIER = ["--config", "web/.prettierrc.json", "--check", ...HOUSE];
+
+const tool = (name, args) => ({ command: at("node_modules", ".bin", name), args });
+
 const python = (name, args) => ({ command: venvBin(name), args });
 
-const pytest = (args) => [
-  { ...python("pytest", args), report: (path) => [`--junitxml=${path}`] },
-];
+const pytest = (args) => [{ ...python("pytest", args), report: (path) => [`--junitxml=${path}`] }];
 
 const inEachWorkspace = (script, more = {}) =>
   workspaces().map((workspace) => ({
@@ -15,7 +18,11 @@ const inEachWorkspace = (script, more = {}) =>
     ...more,
   }));
 
-const vitestReport = (path) => ["--reporter=default", "--reporter=junit", `--outputFile.junit=${path}`];
+const vitestReport = (path) => [
+  "--reporter=default",
+  "--reporter=junit",
+  `--outputFile.junit=${path}`,
+];
 
 const nodeReport = (path) => [
   "--test-reporter=spec",
@@ -38,11 +45,22 @@ const WHEEL = "e2e/test_wheel.py";
 // name: what a developer selects, whole or by what stands before the colon.
 // needs: what setup brings up for it. suite: it must execute at least one test.
 export const stages = () => [
-  { name: "house", needs: [], suite: true, commands: [nodeTests("tests/house")] },
-  { name: "python:format", needs: ["tests"], commands: [python("ruff", ["format", "--check", "."])] },
+  { name: "house:format", needs: ["node"], commands: [tool("prettier", PRETTIER)] },
+  {
+    name: "house:lint",
+    needs: ["node"],
+    commands: [tool("eslint", ["--max-warnings=0", ...HOUSE])],
+  },
+  { name: "house:tests", needs: [], suite: true, commands: [nodeTests("tests/house")] },
+  {
+    name: "python:format",
+    needs: ["tests"],
+    commands: [python("ruff", ["format", "--check", "."])],
+  },
   { name: "python:lint", needs: ["tests"], commands: [python("ruff", ["check", "."])] },
   { name: "python:types", needs: ["tests"], commands: [python("mypy", [])] },
   { name: "python:tests", needs: ["tests"], suite: true, commands: pytest([]) },
+  { name: "web:format", needs: ["node"], commands: inEachWorkspace("format") },
   { name: "web:lint", needs: ["node"], commands: inEachWorkspace("lint") },
   { name: "web:types", needs: ["node"], commands: inEachWorkspace("types") },
   {
@@ -65,7 +83,9 @@ export const stages = () => [
 export function select(all, wanted) {
   const unknown = wanted.filter((word) => !all.some((stage) => answersTo(stage, word)));
   if (unknown.length > 0) return { unknown, chosen: [] };
-  const chosen = all.filter((stage) => wanted.length === 0 || wanted.some((word) => answersTo(stage, word)));
+  const chosen = all.filter(
+    (stage) => wanted.length === 0 || wanted.some((word) => answersTo(stage, word)),
+  );
   return { unknown, chosen };
 }
 

@@ -52,7 +52,9 @@ export async function alone(lock, work, { patience = PATIENCE_MS } = {}) {
       continue;
     }
     if (Date.now() > deadline) {
-      throw new Failure(`waited too long for process ${holder}, which holds ${lock}. Remove that file if it is not ours.`);
+      throw new Failure(
+        `waited too long for process ${holder}, which holds ${lock}. Remove that file if it is not ours.`,
+      );
     }
     if (!told && holder !== null) console.log(`Waiting for another setup (process ${holder}) …`);
     told = true;

@@ -7,7 +7,10 @@ import { select, stages } from "../../scripts/stages.mjs";
 const names = (...wanted) => select(stages(), wanted).chosen.map(({ name }) => name);
 
 test("nothing asked for is everything, in order", () => {
-  assert.deepEqual(names(), stages().map(({ name }) => name));
+  assert.deepEqual(
+    names(),
+    stages().map(({ name }) => name),
+  );
 });
 
 test("a group stands for its stages, and the order is the table's", () => {

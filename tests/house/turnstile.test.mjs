@@ -28,7 +28,10 @@ test("the second waits until the first has finished", async (t) => {
 
 test("work that fails lets the next one in", async (t) => {
   const lock = join(folder(t), "lock");
-  await assert.rejects(alone(lock, () => Promise.reject(new Error("broken"))), /broken/);
+  await assert.rejects(
+    alone(lock, () => Promise.reject(new Error("broken"))),
+    /broken/,
+  );
   assert.equal(await alone(lock, () => "in"), "in");
 });
 
