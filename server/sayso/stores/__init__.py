@@ -6,6 +6,7 @@ from sayso.clock import Clock
 from sayso.errors import DeclarationError
 from sayso.stores.base import Store
 from sayso.stores.memory import MemoryStore
+from sayso.stores.sqlite import SqliteStore
 
 __all__ = ["open_store"]
 
@@ -31,7 +32,36 @@ def open_store(url: str, *, clock: Clock | None = None) -> Store:
         if rest.strip("/"):
             raise DeclarationError("memory: takes no name and no options; write memory:")
         return MemoryStore(clock=clock)
+    if colon and kind in ("sqlite", "sqlite3"):
+        return SqliteStore(_sqlite_path(scheme, rest), clock=clock)
     raise DeclarationError(_wrong_scheme(url, kind if colon else ""))
+
+
+def _sqlite_path(scheme: str, rest: str) -> str:
+    """The file of an SQLite URL; every other way to write one is told the right one."""
+    if scheme.lower() != "sqlite":
+        raise DeclarationError(f"write sqlite: instead of {scheme}:, as in {_FORMS}")
+    path = rest.removeprefix("///")
+    if ":memory:" in rest:
+        raise DeclarationError("SQLite in memory would lose what it acknowledged; write memory:")
+    if not rest.strip("/"):
+        raise DeclarationError("the SQLite URL names no file; write sqlite:///sayso.db")
+    if "?" in rest or "\0" in rest:
+        raise DeclarationError(
+            "an SQLite URL takes no options and no '?' or NUL in its path; write sqlite:///sayso.db"
+        )
+    if path == rest:
+        name = rest.lstrip("/")
+        slashes = "////" if rest.startswith("/") and not rest.startswith("//") else "///"
+        raise DeclarationError(
+            f"write sqlite:{slashes}{name}: three slashes for a path relative to the working "
+            "directory, four for an absolute one"
+        )
+    if path.startswith("~"):
+        raise DeclarationError("~ is not expanded; write the whole path, as in sqlite:////home/…")
+    if path.endswith(("/", "\\")) or path in (".", ".."):
+        raise DeclarationError("the SQLite URL names a folder; name a file in it")
+    return path
 
 
 def _wrong_scheme(url: str, kind: str) -> str:

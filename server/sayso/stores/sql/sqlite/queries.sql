@@ -1,0 +1,223 @@
+-- Every statement of the SQLite store, by name; the line under a name says what it is for.
+
+-- name: find_thread
+-- What a claim or a commit compares itself with.
+SELECT key, revision, fence, holder, lease_until, turn, run FROM thread WHERE scope = ? AND id = ?;
+
+-- name: add_thread
+-- Create a thread in the hands of its first holder.
+INSERT INTO thread (
+    scope, id, owner, agent, revision, fence, created_at, updated_at, holder, lease_until, turn, run
+) VALUES (?, ?, ?, ?, 1, 1, ?, ?, ?, ?, ?, ?);
+
+-- name: take_thread
+-- Hand a thread to a new holder under a new fence.
+UPDATE thread
+SET agent = ?, revision = revision + 1, fence = fence + 1, updated_at = ?, holder = ?,
+    lease_until = ?, turn = ?, run = ?
+WHERE key = ?;
+
+-- name: touch_thread
+-- Count a write to a thread; changes no indexed column, since every step does it.
+UPDATE thread SET revision = revision + 1, updated_at = ? WHERE key = ?;
+
+-- name: point_thread
+-- Name the newest turn and run of a thread.
+UPDATE thread SET turn = ?, run = ? WHERE key = ?;
+
+-- name: release_thread
+-- Count a write to a thread and let go of it.
+UPDATE thread
+SET revision = revision + 1, updated_at = ?, holder = NULL, lease_until = NULL
+WHERE key = ?;
+
+-- name: mark_due
+-- Note when an idle thread will need the server: at an expiry, now, or not at all.
+UPDATE thread
+SET (expires_at, ready_at) = (
+    SELECT
+        CASE WHEN turn.status = 'suspended' THEN min(question.expires_at) END,
+        CASE WHEN turn.status = 'suspended' AND count(question.id) = 0 THEN thread.updated_at END
+    FROM turn
+    LEFT JOIN interrupt AS question
+        ON question.thread = turn.thread
+        AND question.turn_key = turn.key
+        AND question.status = 'open'
+    WHERE turn.key = thread.turn AND turn.thread = thread.key
+)
+WHERE key = ?;
+
+-- name: renew_lease
+-- Prolong a lease that is still the thread's.
+UPDATE thread SET lease_until = ? WHERE scope = ? AND id = ? AND fence = ? AND holder = ?;
+
+-- name: due_threads
+-- Who needs the server: abandoned by store time, expired by the caller's, ready at any time.
+SELECT scope, id, why FROM (
+    SELECT key, scope, id, 'abandoned' AS why, lease_until AS since
+    FROM thread WHERE holder IS NOT NULL AND lease_until <= ?
+    UNION ALL
+    SELECT key, scope, id, 'expired', expires_at
+    FROM thread WHERE holder IS NULL AND expires_at IS NOT NULL AND expires_at <= ?
+    UNION ALL
+    SELECT key, scope, id, 'ready', ready_at
+    FROM thread WHERE holder IS NULL AND ready_at IS NOT NULL
+)
+ORDER BY since, key
+LIMIT ?;
+
+-- name: read_thread
+-- A thread with its state, and the keys of its newest turn and run.
+SELECT
+    thread.key, thread.turn, thread.run,
+    scope, id, owner, agent, revision, fence, created_at, updated_at,
+    coalesce(state.body, x'7b7d'), holder, lease_until
+FROM thread LEFT JOIN state ON state.thread = thread.key
+WHERE scope = ? AND id = ?;
+
+-- name: put_state
+-- Write a thread's state.
+INSERT INTO state (thread, body) VALUES (?, ?)
+ON CONFLICT (thread) DO UPDATE SET body = excluded.body;
+
+-- name: known_turn
+-- Whether a thread has that turn.
+SELECT 1 FROM turn WHERE key = ? AND thread = ?;
+
+-- name: put_turn
+-- Write a turn, all but its request.
+INSERT INTO turn (
+    thread, key, agent, version, status, subject, subject_scope, subject_roles, started_at, ended_at
+) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT (key, thread) DO UPDATE SET
+    agent = excluded.agent, version = excluded.version, status = excluded.status,
+    subject = excluded.subject, subject_scope = excluded.subject_scope,
+    subject_roles = excluded.subject_roles, started_at = excluded.started_at,
+    ended_at = excluded.ended_at;
+
+-- name: put_request
+-- Write the request of a turn; one that is stored already costs a comparison.
+INSERT INTO request (thread, turn_key, body) VALUES (?, ?, ?)
+ON CONFLICT (turn_key, thread) DO UPDATE SET body = excluded.body WHERE body IS NOT excluded.body;
+
+-- name: read_turn
+-- A turn of a thread.
+SELECT
+    turn.key, agent, version, status, request.body, subject, subject_scope, subject_roles,
+    started_at, ended_at
+FROM turn
+JOIN request ON request.turn_key = turn.key AND request.thread = turn.thread
+WHERE turn.key = ? AND turn.thread = ?;
+
+-- name: known_run
+-- Whether a thread has that run.
+SELECT 1 FROM run WHERE key = ? AND thread = ?;
+
+-- name: put_run
+-- Write a run.
+INSERT INTO run (
+    thread, key, run_id, turn_key, started_at, ended_at, outcome, delivered
+) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT (key, thread) DO UPDATE SET
+    run_id = excluded.run_id, turn_key = excluded.turn_key, started_at = excluded.started_at,
+    ended_at = excluded.ended_at, outcome = excluded.outcome, delivered = excluded.delivered;
+
+-- name: read_run
+-- A run of a thread by its key.
+SELECT key, run_id, turn_key, started_at, ended_at, outcome, delivered
+FROM run WHERE key = ? AND thread = ?;
+
+-- name: read_named_run
+-- The newest run of a thread that has the client's run id.
+SELECT key, run_id, turn_key, started_at, ended_at, outcome, delivered
+FROM run WHERE thread = ? AND run_id = ? ORDER BY position DESC LIMIT 1;
+
+-- name: note_delivery
+-- Note that a run reached its reader.
+UPDATE run SET delivered = 1
+WHERE key = ? AND delivered = 0
+    AND (SELECT scope FROM thread WHERE thread.key = run.thread) = ?;
+
+-- name: append_message
+-- Append a message unless its id is stored; a hidden one comes back to sight.
+INSERT INTO message (thread, id, role, body, visibility) VALUES (?, ?, ?, ?, ?)
+ON CONFLICT (thread, id) DO UPDATE SET visibility = 'visible' WHERE visibility = 'hidden';
+
+-- name: put_message
+-- Append a message, or replace it in its place.
+INSERT INTO message (thread, id, role, body, visibility) VALUES (?, ?, ?, ?, ?)
+ON CONFLICT (thread, id) DO UPDATE SET
+    role = excluded.role, body = excluded.body, visibility = excluded.visibility;
+
+-- name: hide_message
+-- Take a visible message out of sight.
+UPDATE message SET visibility = 'hidden' WHERE thread = ? AND id = ? AND visibility = 'visible';
+
+-- name: dequeue_messages
+-- Move what waits to the end of the history; replacing a row gives it the newest position.
+INSERT OR REPLACE INTO message (thread, id, role, body, visibility)
+SELECT thread, id, role, body, 'visible' FROM message
+WHERE thread = ? AND visibility = 'waiting' ORDER BY position;
+
+-- name: read_messages
+-- All messages of a thread, those that wait last.
+SELECT id, role, body, visibility FROM message
+WHERE thread = ? ORDER BY visibility = 'waiting', position;
+
+-- name: put_interrupt
+-- Write a question, or its answer in its place.
+INSERT INTO interrupt (
+    thread, id, turn_key, place, reason, created_at, message, tool_call_id, response_schema,
+    metadata, policy, expires_at, status, payload, answer_metadata, decided_by, decided_at,
+    channel, run_key
+) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT (thread, id) DO UPDATE SET
+    turn_key = excluded.turn_key, place = excluded.place, reason = excluded.reason,
+    created_at = excluded.created_at, message = excluded.message,
+    tool_call_id = excluded.tool_call_id, response_schema = excluded.response_schema,
+    metadata = excluded.metadata, policy = excluded.policy, expires_at = excluded.expires_at,
+    status = excluded.status, payload = excluded.payload,
+    answer_metadata = excluded.answer_metadata, decided_by = excluded.decided_by,
+    decided_at = excluded.decided_at, channel = excluded.channel, run_key = excluded.run_key;
+
+-- name: read_interrupts
+-- All questions of a turn in the order of asking.
+SELECT
+    id, turn_key, place, reason, created_at, message, tool_call_id, response_schema,
+    metadata, policy, expires_at, status, payload, answer_metadata, decided_by, decided_at,
+    channel, run_key
+FROM interrupt WHERE thread = ? AND turn_key = ? ORDER BY position;
+
+-- name: read_earlier_interrupt
+-- A question of a thread by its id, behind its position.
+SELECT
+    position, id, turn_key, place, reason, created_at, message, tool_call_id, response_schema,
+    metadata, policy, expires_at, status, payload, answer_metadata, decided_by, decided_at,
+    channel, run_key
+FROM interrupt WHERE thread = ? AND id = ?;
+
+-- name: put_entry
+-- Write a journal entry at its place; its position stays that of the first writing.
+INSERT INTO entry (
+    thread, turn_key, place, kind, name, fingerprint, status, data
+) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT (thread, turn_key, place) DO UPDATE SET
+    kind = excluded.kind, name = excluded.name, fingerprint = excluded.fingerprint,
+    status = excluded.status, data = excluded.data;
+
+-- name: read_journal
+-- The entries of a turn in the order of first writing.
+SELECT entry.place, entry.kind, entry.name, entry.fingerprint, entry.status, entry.data
+FROM turn
+JOIN thread ON thread.key = turn.thread
+JOIN entry ON entry.thread = turn.thread AND entry.turn_key = turn.key
+WHERE turn.key = ? AND thread.scope = ?
+ORDER BY entry.position;
+
+-- name: forget_journal
+-- Drop the journal of a turn.
+DELETE FROM entry WHERE thread = ? AND turn_key = ?;
+
+-- name: forget_journals
+-- Drop the journals of all turns of a thread.
+DELETE FROM entry WHERE thread = ?;

@@ -1,0 +1,108 @@
+"""The default backend: one SQLite file, any number of processes on one machine.
+
+WAL with `synchronous=FULL`: what was acknowledged survives a power cut. One thread owns the
+connection (`_sqlite_thread`), so no call blocks an event loop and concurrent writes share a commit.
+"""
+
+import sqlite3
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TypeVar
+
+from sayso.clock import Clock, SystemClock
+from sayso.errors import StoreUnavailable
+from sayso.records import Claim, Commit, Due, Entry, Interrupt, Lease, ThreadView
+from sayso.stores import _sqlite_ops as ops
+from sayso.stores._sqlite_thread import SqliteThread
+from sayso.stores.base import Store
+
+__all__ = ["SqliteStore"]
+
+T = TypeVar("T")
+
+_RENEW_PATIENCE = 5.0
+"""Seconds that `renew` waits for the file: half a lease."""
+
+
+class SqliteStore(Store):
+    """Threads in a file; see `Store` for what it promises."""
+
+    def __init__(self, path: str | Path, *, clock: Clock | None = None) -> None:
+        """`path` is taken from the working directory of now; `clock` decides about leases."""
+        self._path = Path(path).absolute()
+        self._clock = clock or SystemClock()
+        self._thread: SqliteThread | None = None
+
+    async def open(self) -> None:
+        """Connect and migrate; see `Store.open`."""
+        thread = self._thread
+        if thread is None:
+            thread = self._thread = SqliteThread(self._path)
+        try:
+            await thread.run(lambda db: None, writes=False)
+        except StoreUnavailable:
+            await self.close()
+            raise
+
+    async def close(self) -> None:
+        """Finish what was accepted and close the file; see `Store.close`."""
+        thread, self._thread = self._thread, None
+        if thread is not None:
+            await thread.stop()
+
+    async def load(
+        self,
+        scope: str,
+        thread_id: str,
+        *,
+        run_id: str | None = None,
+        interrupt_ids: Sequence[str] = (),
+    ) -> ThreadView | None:
+        """Read a thread at one instant; see `Store.load`."""
+        ids = tuple(interrupt_ids)
+        return await self._read(lambda db: ops.load(db, scope, thread_id, run_id, ids))
+
+    async def journal(self, scope: str, turn_key: str) -> tuple[Entry, ...]:
+        """The entries of a turn; see `Store.journal`."""
+        return await self._read(lambda db: ops.journal(db, scope, turn_key))
+
+    async def claim(self, claim: Claim) -> Lease:
+        """Take a thread and write; see `Store.claim`."""
+        return await self._write(lambda db: ops.claim(db, claim, self._clock.now()))
+
+    async def commit(self, lease: Lease, commit: Commit) -> None:
+        """Write one step under a lease; see `Store.commit`."""
+        await self._write(lambda db: ops.commit(db, lease, commit))
+
+    async def settle(
+        self, scope: str, thread_id: str, revision: int, interrupts: Sequence[Interrupt], now: int
+    ) -> None:
+        """Replace interrupts of an idle thread; see `Store.settle`."""
+        given = tuple(interrupts)
+        await self._write(lambda db: ops.settle(db, scope, thread_id, revision, given, now))
+
+    async def delivered(self, scope: str, run_key: str) -> None:
+        """Note a run's delivery; see `Store.delivered`."""
+        await self._write(lambda db: ops.delivered(db, scope, run_key))
+
+    async def due(self, now: int, limit: int) -> tuple[Due, ...]:
+        """Threads that need the server; see `Store.due`."""
+        return await self._read(lambda db: ops.due(db, now, self._clock.now(), limit))
+
+    def renew(self, leases: Sequence[Lease], lease_ms: int) -> tuple[Lease, ...]:
+        """Prolong leases; see `Store.renew`."""
+        given = tuple(leases)
+        return self._opened().run_blocking(
+            lambda db: ops.renew(db, given, self._clock.now() + lease_ms), _RENEW_PATIENCE
+        )
+
+    def _opened(self) -> SqliteThread:
+        if self._thread is None:
+            raise StoreUnavailable("the store is not open; await its open() first")
+        return self._thread
+
+    async def _read(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        return await self._opened().run(work, writes=False)
+
+    async def _write(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        return await self._opened().run(work, writes=True)
