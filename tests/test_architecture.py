@@ -38,7 +38,7 @@ LAYERS = (
     Layer(
         "pure",
         (
-            "tools",
+            "tools textstream",
             "ending guard",
             "approval codec frames journal limits outcomes shapes turninput turnstate",
         ),

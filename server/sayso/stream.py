@@ -9,12 +9,11 @@ import asyncio
 from collections.abc import Iterable
 from typing import Any, Final, Self
 
-import orjson
-
 from sayso import frames
 from sayso.ending import Ending, Peer
 from sayso.errors import Code
-from sayso.guard import Item, StreamGuard, StreamOrderError
+from sayso.guard import StreamGuard, StreamOrderError
+from sayso.textstream import TextStream
 
 __all__ = ["Ending", "Peer", "Reader", "RunStream", "TextStream"]
 
@@ -24,8 +23,6 @@ _ROOM: Final = 64 * 1024
 """Bytes that may wait for a reader before its producer lets the loop turn."""
 _PATIENCE: Final = 5.0
 """Seconds that one reader may hold its run up, in all; then it is served or cut as it comes."""
-_PIECE: Final = 1_000_000
-"""Characters of one delta; longer ones are sent as several (EN-09)."""
 
 
 class Reader:
@@ -92,6 +89,11 @@ class Reader:
                 self._poked = False
                 return b""
             await self._wait()
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether everything was taken and nothing will follow."""
+        return self._ended and not self._pending
 
     def poke(self) -> None:
         """Let a waiting `take` return empty bytes; for keep-alive."""
@@ -164,52 +166,6 @@ class Reader:
         )
 
 
-class TextStream:
-    """A text message that is being written; made by `RunStream.text`."""
-
-    __slots__ = ("_item", "_parts", "_prefix", "_stream", "_text", "message_id")
-
-    def __init__(self, stream: "RunStream", message_id: str, item: Item) -> None:
-        self.message_id = message_id
-        self._stream = stream
-        self._item = item
-        self._parts = item.parts
-        self._prefix = frames.text_prefix(message_id)
-        self._text: str | None = None
-
-    def write(self, delta: str) -> None:
-        """Send one piece of the text; an empty piece sends nothing (TR-36).
-
-        Raises StreamOrderError after the end, TypeError for what is no text.
-        """
-        if not self._item.open:
-            raise StreamOrderError(
-                f"text message {self.message_id!r} is closed: begin a new message"
-            )
-        if not isinstance(delta, str):
-            raise TypeError(f"a piece of text must be a str, not {type(delta).__name__}")
-        if not delta:
-            return
-        if len(delta) > _PIECE:
-            for at in range(0, len(delta), _PIECE):
-                self.write(delta[at : at + _PIECE])
-            return
-        try:
-            data = self._prefix + orjson.dumps(delta) + b"}\n\n"
-        except orjson.JSONEncodeError as error:
-            raise TypeError(f"a piece of text is no valid Unicode: {error}") from None
-        self._parts.append(delta)
-        self._stream._append(data)
-
-    def end(self) -> str:
-        """Close the message and return its whole text; idempotent, also after the boundary."""
-        if self._text is None:
-            self._text = "".join(self._parts)
-            if self._item.open:
-                self._stream.emit({"type": "TEXT_MESSAGE_END", "messageId": self.message_id})
-        return self._text
-
-
 class RunStream:
     """The events of one run, for any number of readers that come and go."""
 
@@ -279,7 +235,7 @@ class RunStream:
     def text(self, message_id: str, role: str = "assistant", **members: Any) -> TextStream:
         """Open a text message; `members` are further members of its TEXT_MESSAGE_START."""
         self.emit({"type": "TEXT_MESSAGE_START", "messageId": message_id, "role": role} | members)
-        return TextStream(self, message_id, self._guard.item(message_id))
+        return TextStream(message_id, self._guard.item(message_id), self._append, self.emit)
 
     def close_open(self) -> None:
         """Close everything that is open, in boundary order (LC-06); a no-op after the end."""

@@ -1,0 +1,1 @@
+"""The HTTP edges: bytes in, bytes out. What a request may do is decided below, by the engine."""

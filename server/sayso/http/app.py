@@ -1,0 +1,163 @@
+"""The edges put together: one ASGI app over an engine.
+
+problems ── Host, Origin ──┬── /healthz, the console         for anybody
+                           └── authentication ──┬── runs     bare ASGI
+                                                └── routes   Starlette
+"""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from starlette.routing import BaseRoute, Match, Router
+
+from sayso.http.agents import Agents
+from sayso.http.asgi import App, Receive, Scope, Send, path_of
+from sayso.http.console import Console
+from sayso.http.problems import ProblemBoundary, method_not_allowed, send_problem
+from sayso.http.runs import Engine, RunEndpoint
+from sayso.http.security import Authenticate, Authenticated, Doorkeeper
+from sayso.limits import Limits
+
+__all__ = ["Edge", "Options"]
+
+_log = logging.getLogger("sayso.http")
+
+_HEALTHY: Final = b'{"status":"ok"}'
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """How the edges behave."""
+
+    hosts: tuple[str, ...] = ()
+    """Host names served beside loopback: `name`, `*.name`, or `*` when a proxy checks them."""
+    origins: tuple[str, ...] = ()
+    """Other origins whose pages may call, `https://app.example.org`; they alone get CORS."""
+    authenticate: Authenticate | None = None
+    """Says who is calling; without it everybody is the local principal."""
+    keep_alive: float | None = 15.0
+    """Seconds of silence before a comment is sent on an open stream."""
+    limits: Limits = field(default_factory=Limits)
+    """Sizes of what may come in."""
+    console: Path | None = None
+    """The folder of the built console; None serves none."""
+
+
+class Edge:
+    """The ASGI app. Starts the engine at the first request, or with the server by `lifespan`."""
+
+    def __init__(
+        self, engine: Engine, options: Options, *, routes: Sequence[BaseRoute] = ()
+    ) -> None:
+        self._engine = engine
+        self._starting: asyncio.Task[None] | None = None
+        self._runs = RunEndpoint(engine, limits=options.limits, keep_alive=options.keep_alive)
+        self._console = None if options.console is None else Console(options.console)
+        self._router = Router([*Agents(engine.agents).routes(), *routes], redirect_slashes=False)
+        self._private = Authenticated(self._serve, options.authenticate)
+        guarded = Doorkeeper(self._enter, hosts=options.hosts, origins=options.origins)
+        self._http: App = ProblemBoundary(guarded)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one ASGI scope; web sockets are turned away."""
+        if scope["type"] == "http":
+            if path_of(scope) == "/healthz":
+                # Probes come by address and carry no credentials.
+                await _healthz(scope, send)
+            else:
+                await self._http(scope, receive, send)
+        elif scope["type"] == "lifespan":
+            await self._live(receive, send)
+        elif scope["type"] == "websocket":
+            await send({"type": "websocket.close", "code": 1000, "reason": "HTTP only"})
+
+    @asynccontextmanager
+    async def lifespan(self, _: Any = None) -> AsyncIterator[None]:
+        """Run the engine around a block: hand it to an app that mounts this one."""
+        await self._start()
+        try:
+            yield
+        finally:
+            await self._engine.stop()
+
+    async def _start(self) -> None:
+        """One start for all who ask; a failed one is tried again by the next who asks."""
+        if self._starting is None:
+            self._starting = asyncio.create_task(self._engine.start())
+        starting = self._starting
+        try:
+            await asyncio.shield(starting)
+        except BaseException:
+            if starting.done() and self._starting is starting:
+                self._starting = None
+            raise
+
+    async def _enter(self, scope: Scope, receive: Receive, send: Send) -> None:
+        path = path_of(scope)
+        root = scope.get("root_path", "").rstrip("/")
+        # An outer app's handlers are not for what is raised in here; the boundary's are.
+        inner = {
+            **scope,
+            "path": root + path,
+            "app": self,
+            "starlette.exception_handlers": ({}, {}),
+        }
+        if self._console is None or self._is_served(inner, path):
+            await self._private(inner, receive, send)
+        else:
+            await self._console(inner, receive, send, path)
+
+    def _is_served(self, scope: Scope, path: str) -> bool:
+        """Whether a path is one of ours and not one of the console's."""
+        if RunEndpoint.takes(path):
+            return True
+        return any(route.matches(scope)[0] is not Match.NONE for route in self._router.routes)
+
+    async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self._start()
+        path = path_of(scope)
+        if RunEndpoint.takes(path) and not RunEndpoint.leaves(scope, path):
+            await self._runs(scope, receive, send, path)
+        else:
+            await self._router(scope, receive, send)
+
+    async def _live(self, receive: Receive, send: Send) -> None:
+        """The server's own lifespan; an app that mounts this one uses `lifespan` instead."""
+        while True:
+            message = await receive()
+            if message["type"] == "lifespan.startup":
+                try:
+                    await self._start()
+                except Exception as error:
+                    _log.exception("the server cannot start")
+                    await send({"type": "lifespan.startup.failed", "message": str(error)})
+                    return
+                await send({"type": "lifespan.startup.complete"})
+            elif message["type"] == "lifespan.shutdown":
+                try:
+                    await self._engine.stop()
+                except Exception as error:
+                    _log.exception("the server did not stop in order")
+                    await send({"type": "lifespan.shutdown.failed", "message": str(error)})
+                    return
+                await send({"type": "lifespan.shutdown.complete"})
+                return
+
+
+async def _healthz(scope: Scope, send: Send) -> None:
+    if scope["method"] not in ("GET", "HEAD"):
+        await send_problem(method_not_allowed("GET", "HEAD"), send)
+        return
+    fields = [
+        (b"content-type", b"application/json"),
+        (b"content-length", str(len(_HEALTHY)).encode()),
+        (b"cache-control", b"no-store"),
+    ]
+    await send({"type": "http.response.start", "status": 200, "headers": fields})
+    body = b"" if scope["method"] == "HEAD" else _HEALTHY
+    await send({"type": "http.response.body", "body": body, "more_body": False})

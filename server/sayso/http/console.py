@@ -1,0 +1,127 @@
+"""The console: the built web files, served under any prefix with a policy that runs only them."""
+
+import hashlib
+import mimetypes
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from sayso.http.asgi import Receive, Scope, Send, header
+from sayso.http.problems import method_not_allowed, not_found
+
+__all__ = ["Console", "built_console"]
+
+_POLICY: Final = (
+    b"default-src 'self'; style-src 'self'; script-src 'self'; connect-src 'self'; "
+    b"img-src 'self' data:; base-uri 'none'; frame-ancestors 'none'; object-src 'none'"
+)
+_SECURITY: Final = [
+    (b"content-security-policy", _POLICY),
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"same-origin"),
+    (b"cross-origin-opener-policy", b"same-origin"),
+]
+_FOREVER: Final = b"public, max-age=31536000, immutable"
+_HASHED: Final = "assets/"
+"""Where the build puts files whose names carry a digest of their content."""
+_NOT_BUILT: Final = (
+    b"The Sayso server is running, but its console has not been built.\n\n"
+    b"In a checkout, `npm start` builds it; an installed package carries it along.\n"
+    b"The agents are served all the same: GET /agents lists them.\n"
+)
+
+
+def built_console() -> Path:
+    """The folder of the built files: inside the package, else in the checkout around it."""
+    package = Path(__file__).parents[1]
+    inside = package / "_console"
+    return inside if inside.is_dir() else package.parents[1] / "web" / "console" / "dist"
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    body: bytes
+    media: bytes
+    cache: bytes
+    etag: bytes
+
+
+class Console:
+    """An ASGI app over the files of one folder, which are read once, at the first request.
+
+    Every path that names no file is a view of the console and gets `index.html`, with its relative
+    addresses made absolute below the mount point; only a browser's page load does, so that a
+    wrong address of an API stays a 404.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._files: dict[str, _File] = {}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send, path: str) -> None:
+        """Serve one request for `path`, as `asgi.path_of` gives it; raises Problem."""
+        if not self._files:
+            self._files = _read(self._folder)
+        name = path.removeprefix("/")
+        file = self._files.get(name)
+        if file is None or name == "index.html":
+            if name and not _wants_page(scope, name):
+                raise not_found()
+            file = self._page(scope)
+        if scope["method"] not in ("GET", "HEAD"):
+            raise method_not_allowed("GET", "HEAD")
+        await _send(file, scope, send)
+
+    def _page(self, scope: Scope) -> _File:
+        index = self._files.get("index.html")
+        if index is None:
+            return _file(_NOT_BUILT, b"text/plain; charset=utf-8", b"no-store")
+        root = scope.get("root_path", "").rstrip("/")
+        body = index.body.replace(b'="./', b'="' + _attribute(root) + b"/")
+        mark = b'<meta name="sayso-root" content="%b" />' % _attribute(root + "/")
+        return _file(body.replace(b"<head>", b"<head>\n    " + mark, 1), index.media, b"no-cache")
+
+
+def _attribute(text: str) -> bytes:
+    for sign, spelt in (("&", "&amp;"), ('"', "&quot;"), ("<", "&lt;")):
+        text = text.replace(sign, spelt)
+    return text.encode()
+
+
+def _wants_page(scope: Scope, name: str) -> bool:
+    is_file = "." in name.rpartition("/")[2]
+    return "text/html" in (header(scope, b"accept") or "") and not is_file
+
+
+def _file(body: bytes, media: bytes, cache: bytes) -> _File:
+    return _File(
+        body, media, cache, b'"' + hashlib.blake2b(body, digest_size=12).hexdigest().encode() + b'"'
+    )
+
+
+def _read(folder: Path) -> dict[str, _File]:
+    files = {}
+    for path in sorted(folder.rglob("*")):
+        if path.is_file():
+            name = path.relative_to(folder).as_posix()
+            media = mimetypes.guess_type(name)[0] or "application/octet-stream"
+            if media.startswith("text/") or media == "application/json":
+                media += "; charset=utf-8"
+            cache = _FOREVER if name.startswith(_HASHED) else b"no-cache"
+            files[name] = _file(path.read_bytes(), media.encode(), cache)
+    return files
+
+
+async def _send(file: _File, scope: Scope, send: Send) -> None:
+    fields = [(b"cache-control", file.cache), (b"etag", file.etag), *_SECURITY]
+    if header(scope, b"if-none-match") == file.etag.decode():
+        await send({"type": "http.response.start", "status": 304, "headers": fields})
+        await send({"type": "http.response.body", "body": b"", "more_body": False})
+        return
+    fields += [
+        (b"content-type", file.media),
+        (b"content-length", str(len(file.body)).encode()),
+    ]
+    await send({"type": "http.response.start", "status": 200, "headers": fields})
+    body = b"" if scope["method"] == "HEAD" else file.body
+    await send({"type": "http.response.body", "body": body, "more_body": False})

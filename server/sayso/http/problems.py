@@ -1,0 +1,132 @@
+"""Errors before a stream: RFC 9457 problems with a stable code, and nothing of the request in them.
+
+A problem never carries a stack, a secret or an echo (ER-14, TR-38). What is unforeseen is logged
+here and shown as `internal_error`.
+"""
+
+import logging
+from collections.abc import MutableMapping, Sequence
+from typing import Any, Final
+
+import orjson
+from starlette.exceptions import HTTPException
+
+from sayso.errors import Code, Problem, StoreUnavailable
+from sayso.http.asgi import App, ClientGone, Receive, Scope, Send
+
+__all__ = ["ProblemBoundary", "method_not_allowed", "not_found", "send_problem"]
+
+_log = logging.getLogger("sayso.http")
+
+_TITLES: Final = {
+    400: "Bad request",
+    401: "Not authenticated",
+    403: "Forbidden",
+    404: "Not found",
+    405: "Method not allowed",
+    413: "Request too large",
+    415: "Unsupported media type",
+    421: "Misdirected request",
+    422: "Unprocessable content",
+    500: "Internal error",
+    503: "Unavailable",
+}
+
+
+class MethodNotAllowed(Problem):
+    """The path exists, for other methods; `allow` is the value of the header that lists them."""
+
+    def __init__(self, allow: str) -> None:
+        super().__init__(
+            Code.METHOD_NOT_ALLOWED, f"This path does not take that method. It takes {allow}."
+        )
+        self.allow = allow
+
+
+def method_not_allowed(*methods: str) -> Problem:
+    """405 with the methods that the path takes."""
+    return MethodNotAllowed(", ".join(methods))
+
+
+def not_found() -> Problem:
+    """404 for a path that nothing is served at."""
+    return Problem(Code.NOT_FOUND, "Nothing is served at this path. GET /agents lists the agents.")
+
+
+async def send_problem(problem: Problem, send: Send) -> None:
+    """Answer with a problem as `application/problem+json`."""
+    status = problem.status
+    body: dict[str, object] = {
+        "type": "about:blank",
+        "title": _TITLES.get(status, "Error"),
+        "status": status,
+        "detail": problem.detail,
+        "code": problem.code.value,
+    }
+    if problem.errors:
+        body["errors"] = problem.errors
+    data = orjson.dumps(body)
+    fields: list[tuple[bytes, bytes]] = [
+        (b"content-type", b"application/problem+json"),
+        (b"content-length", str(len(data)).encode()),
+        (b"cache-control", b"no-store"),
+        (b"x-content-type-options", b"nosniff"),
+        *_more_fields(problem),
+    ]
+    await send({"type": "http.response.start", "status": status, "headers": fields})
+    await send({"type": "http.response.body", "body": data, "more_body": False})
+
+
+def _more_fields(problem: Problem) -> Sequence[tuple[bytes, bytes]]:
+    if isinstance(problem, MethodNotAllowed):
+        return [(b"allow", problem.allow.encode("latin-1"))]
+    if problem.code is Code.UNAUTHENTICATED:
+        return [(b"www-authenticate", b"Bearer")]
+    if problem.code is Code.STORE_UNAVAILABLE:
+        return [(b"retry-after", b"1")]
+    return []
+
+
+def _problem_of(error: Exception) -> Problem:
+    if isinstance(error, Problem):
+        return error
+    if isinstance(error, HTTPException):
+        if error.status_code == 405:
+            return MethodNotAllowed((error.headers or {}).get("Allow", ""))
+        return not_found()
+    if isinstance(error, StoreUnavailable):
+        _log.error("the store is unavailable: %s", error)
+        return Problem(
+            Code.STORE_UNAVAILABLE,
+            "The store cannot be reached now, so nothing was changed. Send the request again.",
+        )
+    _log.error("a request failed", exc_info=error)
+    return Problem(
+        Code.INTERNAL_ERROR, "The server failed to handle this request; its log says why."
+    )
+
+
+class ProblemBoundary:
+    """Turns what an inner app raises into a problem, as long as no response has begun."""
+
+    def __init__(self, app: App) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        begun = False
+
+        async def watched(message: MutableMapping[str, Any]) -> None:
+            nonlocal begun
+            begun = True
+            await send(message)
+
+        try:
+            await self._app(scope, receive, watched)
+        except ClientGone:
+            _log.info("a client left before its request was complete")
+        except Exception as error:
+            if begun:
+                _log.error("a response broke off", exc_info=error)
+                raise
+            await send_problem(_problem_of(error), send)

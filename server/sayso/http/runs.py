@@ -1,0 +1,91 @@
+"""The run endpoints: `POST /agents/{name}` and `POST /agents/{name}/connect`.
+
+A bare ASGI app: what comes in is decoded here, what goes out is the reader's bytes. What the
+request may do is the engine's decision.
+"""
+
+from collections.abc import Mapping
+from typing import Final, Protocol
+
+from sayso.errors import Code, Problem
+from sayso.http.agents import AgentRecord
+from sayso.http.asgi import PRINCIPAL, Receive, Scope, Send
+from sayso.http.body import read_json_body
+from sayso.http.problems import method_not_allowed
+from sayso.http.sse import respond
+from sayso.limits import Limits
+from sayso.records import Principal
+from sayso.runinput import RunInput, decode_run_input
+from sayso.stream import Reader
+
+__all__ = ["Engine", "RunEndpoint"]
+
+
+class Engine(Protocol):
+    """What the edges need of the engine."""
+
+    @property
+    def agents(self) -> Mapping[str, AgentRecord]:
+        """The registered agents by name, as they are now."""
+
+    async def start(self) -> None:
+        """Open the store and begin to work; idempotent. Raises StoreUnavailable."""
+
+    async def stop(self) -> None:
+        """End in order: readers get their last event; idempotent."""
+
+    async def run(self, agent: str, request: RunInput, principal: Principal) -> Reader:
+        """Run, resume, replay, attach or refuse; a refusal is a reader too.
+
+        Raises Problem for what is answered without a stream, StoreUnavailable.
+        """
+
+    async def connect(self, agent: str, request: RunInput, principal: Principal) -> Reader:
+        """The thread as one run of snapshots, then live if a run is going on."""
+
+    async def delivered(self, reader: Reader) -> None:
+        """This reader's whole body went out."""
+
+
+_ACTIONS: Final = ("connect",)
+
+
+class RunEndpoint:
+    """Takes a `RunAgentInput` for an agent and answers with an event stream."""
+
+    def __init__(self, engine: Engine, *, limits: Limits, keep_alive: float | None) -> None:
+        self._engine = engine
+        self._limits = limits
+        self._keep_alive = keep_alive
+
+    @staticmethod
+    def takes(path: str) -> bool:
+        """Whether a path, as `asgi.path_of` gives it, is a run endpoint when posted to."""
+        match path.split("/"):
+            case ["", "agents", name]:
+                return name != ""
+            case ["", "agents", name, action]:
+                return name != "" and action in _ACTIONS
+        return False
+
+    @staticmethod
+    def leaves(scope: Scope, path: str) -> bool:
+        """Whether a request for such a path reads about the agent instead of running it."""
+        return scope["method"] in ("GET", "HEAD") and path.count("/") == 2
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send, path: str) -> None:
+        """Serve one request; `path` is one that `takes` accepts."""
+        _, _, name, *action = path.split("/")
+        if name not in self._engine.agents:
+            raise Problem(
+                Code.UNKNOWN_AGENT, "No agent of that name is served. GET /agents lists them."
+            )
+        if scope["method"] != "POST":
+            raise method_not_allowed(*(("POST",) if action else ("GET", "HEAD", "POST")))
+        body = await read_json_body(scope, receive, self._limits.body)
+        request = decode_run_input(body, self._limits)
+        call = self._engine.connect if action else self._engine.run
+        reader = await call(name, request, scope[PRINCIPAL])
+        await respond(reader, receive, send, keep_alive=self._keep_alive)
+        if reader.delivered:
+            await self._engine.delivered(reader)

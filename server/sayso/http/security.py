@@ -1,0 +1,174 @@
+"""Who may talk to the server at all: Host, Origin, then authentication; all before the body.
+
+A page of another site that points its own name at this machine (DNS rebinding) fails at the Host;
+a page that posts across sites fails at the Origin. Neither approves anything (design 7).
+"""
+
+import ipaddress
+import logging
+from collections.abc import Awaitable, Callable, MutableMapping
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from sayso.errors import Code, Problem
+from sayso.http.asgi import PRINCIPAL, App, Receive, Scope, Send, header, headers
+from sayso.records import Principal
+
+__all__ = ["Authenticate", "Authenticated", "Doorkeeper"]
+
+Authenticate = Callable[[Scope], Awaitable[Principal | None]]
+"""Reads the ASGI scope of a request; None means that nobody was recognised (401)."""
+
+_log = logging.getLogger("sayso.http")
+_PORTS: Final = {"http": ":80", "https": ":443"}
+_METHODS: Final = b"GET, POST, PATCH, DELETE, OPTIONS"
+_PREFLIGHT_SECONDS: Final = b"600"
+
+
+def _name_of(authority: str) -> str:
+    """The host name of `host`, `host:port` or `[v6]:port`, in lower case; empty if malformed."""
+    if authority.startswith("["):
+        name, _, rest = authority[1:].partition("]")
+        port = rest.removeprefix(":")
+    else:
+        name, _, port = authority.partition(":")
+    if port and not (port.isascii() and port.isdigit()):
+        return ""
+    return name.rstrip(".").lower()
+
+
+def _is_loopback(name: str) -> bool:
+    if name == "localhost" or name.endswith(".localhost"):
+        return True
+    try:
+        return ipaddress.ip_address(name).is_loopback
+    except ValueError:
+        return False
+
+
+def _authority_of(origin: str) -> str | None:
+    """`host[:port]` of an origin without the port that its scheme implies; None for `null`."""
+    parts = urlsplit(origin)
+    if parts.scheme not in _PORTS or not parts.netloc or "@" in parts.netloc:
+        return None
+    return parts.netloc.lower().removesuffix(_PORTS[parts.scheme])
+
+
+def _normal(origin: str) -> str:
+    return origin.lower().rstrip("/")
+
+
+class Doorkeeper:
+    """Checks Host and Origin and answers for CORS, in front of an app.
+
+    `hosts`: names served beside loopback, `*.example.org` for all below one, `*` for any (when a
+    proxy in front checks it). `origins`: other origins whose pages may call, `*` for any. There
+    are no CORS headers for anybody else.
+    """
+
+    def __init__(
+        self, app: App, *, hosts: tuple[str, ...] = (), origins: tuple[str, ...] = ()
+    ) -> None:
+        self._app = app
+        self._names = frozenset(_name_of(host) for host in hosts if not host.startswith("*"))
+        self._suffixes = tuple(host[1:].lower() for host in hosts if host.startswith("*."))
+        self._any_host = "*" in hosts
+        self._origins = frozenset(_normal(origin) for origin in origins)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request, or raise the Problem that keeps it out."""
+        host = self._check_host(scope)
+        origin = self._check_origin(scope, host)
+        if origin is None:
+            await self._app(scope, receive, send)
+            return
+        if scope["method"] == "OPTIONS" and header(scope, b"access-control-request-method"):
+            await self._preflight(scope, origin, send)
+            return
+        fields = self._cors_fields(origin)
+
+        async def with_fields(message: MutableMapping[str, Any]) -> None:
+            if message["type"] == "http.response.start":
+                message = {**message, "headers": [*message.get("headers", []), *fields]}
+            await send(message)
+
+        await self._app(scope, receive, with_fields)
+
+    def _check_host(self, scope: Scope) -> str:
+        host = (header(scope, b"host") or "").lower()
+        name = _name_of(host)
+        if (
+            self._any_host
+            or name in self._names
+            or _is_loopback(name)
+            or name.endswith(self._suffixes)
+        ):
+            return host
+        raise Problem(
+            Code.FORBIDDEN_HOST,
+            "The Host of this request is not served here: use localhost, or name the host in the "
+            "server's hosts option.",
+        )
+
+    def _check_origin(self, scope: Scope, host: str) -> str | None:
+        """The origin if it is another one that may call; None for our own pages and for none."""
+        sent = headers(scope, b"origin")
+        if not sent:
+            return None
+        origin = _normal(sent[0])
+        if len(sent) == 1 and origin in self._origins:
+            return sent[0]
+        authority = _authority_of(origin)
+        own = {host, host.removesuffix(_PORTS["http"]), host.removesuffix(_PORTS["https"])}
+        if len(sent) == 1 and authority is not None and authority in own:
+            return None
+        if len(sent) == 1 and "*" in self._origins:
+            return sent[0]
+        raise Problem(
+            Code.FORBIDDEN_ORIGIN,
+            "Pages of this Origin may not call the server: name it in the server's origins option "
+            "if they should.",
+        )
+
+    def _cors_fields(self, origin: str) -> list[tuple[bytes, bytes]]:
+        fields = [
+            (b"access-control-allow-origin", origin.encode("latin-1")),
+            (b"access-control-expose-headers", b"x-session-id, retry-after"),
+            (b"vary", b"Origin"),
+        ]
+        if _normal(origin) in self._origins:
+            # Named in so many words, so its users' cookies and client certificates may come along.
+            fields.append((b"access-control-allow-credentials", b"true"))
+        return fields
+
+    async def _preflight(self, scope: Scope, origin: str, send: Send) -> None:
+        wanted = header(scope, b"access-control-request-headers") or "content-type, accept"
+        fields = [
+            *self._cors_fields(origin),
+            (b"vary", b"Access-Control-Request-Headers"),
+            (b"access-control-allow-methods", _METHODS),
+            (b"access-control-allow-headers", wanted.encode("latin-1")),
+            (b"access-control-max-age", _PREFLIGHT_SECONDS),
+        ]
+        await send({"type": "http.response.start", "status": 204, "headers": fields})
+        await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+
+class Authenticated:
+    """Lets a request through with its `Principal` in the scope, or raises a Problem.
+
+    Without a hook everybody is the local principal. A hook that raises lets nobody through.
+    """
+
+    def __init__(self, app: App, authenticate: Authenticate | None) -> None:
+        self._app = app
+        self._authenticate = authenticate
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        principal: Principal | None = Principal()
+        if self._authenticate is not None:
+            principal = await self._authenticate(scope)
+        if principal is None:
+            raise Problem(Code.UNAUTHENTICATED, "Nobody was recognised: send valid credentials.")
+        await self._app({**scope, PRINCIPAL: principal}, receive, send)

@@ -1,0 +1,155 @@
+"""A reader's frames as an HTTP response that always ends in order.
+
+take ── chunk ──> send            frames that are ready leave together
+  │  └─ silence ─> keep-alive     one timer per response, moved on only when it fires
+  └──── the end ─> last send      and only a whole, undisturbed body counts as delivered
+receive ─ disconnect ─> detach    the run goes on without this reader (ER-13)
+cancelled, or a fault ─> RUN_ERROR, end of body (ER-02, ER-12, TR-17)
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any, Final, Protocol
+
+from sayso import frames
+from sayso.errors import Code
+from sayso.http.asgi import Receive, Send
+from sayso.stream import Reader
+
+__all__ = ["Timer", "respond"]
+
+_log = logging.getLogger("sayso.http")
+
+_HEADERS: Final = [
+    (b"content-type", b"text/event-stream"),
+    (b"cache-control", b"no-cache, no-transform"),
+    (b"x-accel-buffering", b"no"),
+    (b"x-content-type-options", b"nosniff"),
+]
+_FAREWELL_SECONDS: Final = 1.0
+"""How long a cancelled response tries to end its body in order."""
+
+
+class Handle(Protocol):
+    """A callback that is due later."""
+
+    def cancel(self) -> None:
+        """Let it not happen."""
+
+
+class Timer(Protocol):
+    """What keep-alive needs of an event loop; tests bring their own."""
+
+    def time(self) -> float:
+        """Seconds that never go back."""
+
+    def call_later(self, delay: float, callback: Callable[[], None], /) -> Handle:
+        """Call back after `delay` seconds."""
+
+
+class _KeepAlive:
+    """Pokes the reader after each full interval without a byte."""
+
+    def __init__(self, reader: Reader, timer: Timer, interval: float) -> None:
+        self._reader = reader
+        self._timer = timer
+        self._interval = interval
+        self.last = timer.time()
+        self._handle = timer.call_later(interval, self._tick)
+
+    def _tick(self) -> None:
+        silent = self._timer.time() - self.last
+        if silent >= self._interval:
+            self._reader.poke()
+            silent = 0.0
+        self._handle = self._timer.call_later(self._interval - silent, self._tick)
+
+    def stop(self) -> None:
+        self._handle.cancel()
+
+
+async def respond(
+    reader: Reader,
+    receive: Receive,
+    send: Send,
+    *,
+    keep_alive: float | None = 15.0,
+    timer: Timer | None = None,
+) -> None:
+    """Send everything that the reader gives as one event stream; sets `reader.delivered`.
+
+    `keep_alive` is the silence in seconds after which a comment is sent, None for never. The
+    request's body must have been read. Returns when the body has ended or the client is gone.
+    """
+    timer = timer or asyncio.get_running_loop()
+    body = _Body(reader, send)
+    watcher = asyncio.create_task(_watch(receive, body))
+    pulse = None if keep_alive is None else _KeepAlive(reader, timer, keep_alive)
+    try:
+        await send({"type": "http.response.start", "status": 200, "headers": _HEADERS})
+        await _pump(body, timer, pulse)
+    except asyncio.CancelledError:
+        await body.close(Code.SHUTTING_DOWN, "The server is shutting down. Connect again.")
+        raise
+    except OSError:
+        # The server's way of saying that the client is gone.
+        body.gone = True
+    except Exception:
+        _log.exception("a response failed while it was streamed")
+        await body.close(Code.INTERNAL_ERROR, "The server failed to send this response.")
+    finally:
+        if pulse is not None:
+            pulse.stop()
+        watcher.cancel()
+        reader.detach()
+
+
+class _Body:
+    """The body as it stands: what may still be sent, and whether anybody is there."""
+
+    def __init__(self, reader: Reader, send: Send) -> None:
+        self.reader = reader
+        self.gone = False
+        self._send = send
+        self._ended = False
+
+    async def send(self, chunk: bytes, *, last: bool) -> None:
+        await self._send({"type": "http.response.body", "body": chunk, "more_body": not last})
+        self._ended = last
+
+    async def close(self, code: Code, message: str) -> None:
+        """End a body that cannot go on: one RUN_ERROR, unless it has ended or nobody listens."""
+        if self._ended or self.gone:
+            return
+        with suppress(Exception):
+            async with asyncio.timeout(_FAREWELL_SECONDS):
+                await self.send(frames.run_error(code.value, message), last=True)
+
+
+async def _pump(body: _Body, timer: Timer, pulse: _KeepAlive | None) -> None:
+    reader = body.reader
+    while True:
+        chunk = await reader.take()
+        if body.gone:
+            return
+        if chunk is None:
+            # Only a reader without a single frame ends like this.
+            await body.send(b"", last=True)
+            return
+        last = reader.exhausted
+        await body.send(chunk or frames.KEEP_ALIVE, last=last)
+        if last:
+            reader.delivered = reader.whole and not body.gone
+            return
+        if pulse is not None:
+            pulse.last = timer.time()
+
+
+async def _watch(receive: Receive, body: _Body) -> None:
+    message: Any = {}
+    while message.get("type") != "http.disconnect":
+        message = await receive()
+    body.gone = True
+    body.reader.detach()
