@@ -31,7 +31,17 @@ LAYERS = (
     Layer("demo", ("demo.*", "testing.*")),
     Layer("wiring", ("__init__", "app")),
     # Above edges and engine, so that neither can import a backend: they know `stores.base`.
-    Layer("storage", ("stores", "stores.memory stores.sqlite"), only=("interface", "pure", "base")),
+    Layer(
+        "storage",
+        (
+            "stores",
+            "stores.memory stores.sqlite",
+            "stores._sqlite_ops stores._sqlite_thread",
+            "stores._sqlite_file",
+            "stores._queries",
+        ),
+        only=("interface", "pure", "base"),
+    ),
     Layer("edges", ("http.*",)),
     Layer("engine", ("engine", "runner", "turns.*", "stream")),
     Layer("interface", ("stores.base",), only=("pure", "base")),

@@ -225,6 +225,8 @@ class MemoryStore(Store):
         if commit.dequeue:
             _dequeue(held)
         held.write_interrupts(commit.interrupts)
+        if commit.next_turn is not None:
+            self._write_turn(held, commit.next_turn)
         if commit.run is not None:
             self._write_run(held, commit.run)
         if commit.forget is not None:

@@ -1,0 +1,75 @@
+"""A clock that stands still until a test moves it."""
+
+import asyncio
+import heapq
+import itertools
+
+__all__ = ["FakeClock"]
+
+_NANO = 1_000_000_000
+
+
+class FakeClock:
+    """A `Clock` for tests, used from one event loop; `now` and `monotonic` from any thread.
+
+    Counts in whole nanoseconds, so that ten steps of 0.1 s are exactly one second.
+    """
+
+    def __init__(self, now: int = 1_700_000_000_000, *, yields: int = 40) -> None:
+        """`now`: the first instant in ms; `yields`: turns of the loop after each wake-up."""
+        self._began = now
+        self._elapsed = 0
+        self._yields = yields
+        self._order = itertools.count()
+        self._sleepers: list[tuple[int, int, asyncio.Future[None]]] = []
+
+    def now(self) -> int:
+        """Wall time in milliseconds since the epoch."""
+        return self._began + self._elapsed // 1_000_000
+
+    def monotonic(self) -> float:
+        """Seconds since this clock was made."""
+        return self._elapsed / _NANO
+
+    @property
+    def sleeping(self) -> int:
+        """How many tasks sleep on this clock."""
+        return sum(not waiter.done() for _, _, waiter in self._sleepers)
+
+    async def sleep(self, seconds: float) -> None:
+        """Wait until the clock was advanced that far; not at all for 0, but other tasks run."""
+        if seconds <= 0:
+            await asyncio.sleep(0)
+            return
+        waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        deadline = self._elapsed + round(seconds * _NANO)
+        heapq.heappush(self._sleepers, (deadline, next(self._order), waiter))
+        await waiter
+
+    async def advance(self, seconds: float, *, wakes: int = 10_000) -> None:
+        """Move time on and wake sleepers in the order of their deadlines, each at its own time.
+
+        After each one other tasks get some turns of the loop, so that one that goes to sleep again
+        is woken again if it is due. What depends on another thread (a store on disk) may need
+        longer: wait for its effect. Raises `RuntimeError` after `wakes` wake-ups.
+        """
+        if seconds < 0:
+            raise ValueError(f"time does not go back: {seconds} s")
+        target = self._elapsed + round(seconds * _NANO)
+        await self._let_others_run()
+        while self._sleepers and self._sleepers[0][0] <= target:
+            deadline, _, waiter = heapq.heappop(self._sleepers)
+            if waiter.done():
+                continue
+            if wakes == 0:
+                raise RuntimeError(f"a task sleeps again and again within {seconds} s")
+            wakes -= 1
+            self._elapsed = max(self._elapsed, deadline)
+            waiter.set_result(None)
+            await self._let_others_run()
+        self._elapsed = max(self._elapsed, target)
+        await self._let_others_run()
+
+    async def _let_others_run(self) -> None:
+        for _ in range(self._yields):
+            await asyncio.sleep(0)

@@ -1,0 +1,250 @@
+"""A store that breaks where a test wants it to."""
+
+import asyncio
+import os
+import signal
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, NoReturn, TypeVar
+
+from sayso.errors import StoreUnavailable
+from sayso.records import Claim, Commit, Due, Entry, Interrupt, Lease, ThreadView
+from sayso.stores.base import Store
+
+__all__ = ["Call", "Fault", "FaultyStore", "Hold", "Point", "kill_process"]
+
+T = TypeVar("T")
+Point = Literal["load", "journal", "claim", "commit", "settle", "delivered", "due", "renew"]
+When = Literal["before", "after"]
+
+_POINTS = frozenset(Point.__args__)  # type: ignore[attr-defined]
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One call that reached the store: its point, and what a test wants to know of it.
+
+    `subject` is the `Claim`, the `Commit`, the settled interrupts, the leases to renew, the thread
+    id of a load, the key of a journal or a delivery, or the time of a look at what is due.
+    """
+
+    point: Point
+    subject: Any
+
+
+@dataclass(slots=True)
+class Fault:
+    """An armed fault; `fired` says how often it struck, `left` how often it still will."""
+
+    point: Point
+    n: int
+    when: When
+    error: BaseException | None
+    hook: Callable[[], Awaitable[object] | object] | None
+    match: Callable[[Any], bool] | None
+    left: int
+    fired: int = 0
+    seen: int = field(default=0, repr=False)
+
+    def strikes(self, call: Call) -> bool:
+        """Count a call; whether the fault strikes at it."""
+        if call.point != self.point or (self.match and not self.match(call.subject)):
+            return False
+        self.seen += 1
+        return self.seen >= self.n and self.left > 0
+
+
+class Hold:
+    """Stops calls at a fault point until the test releases them; at most ten real seconds."""
+
+    def __init__(self) -> None:
+        self._reached = asyncio.Event()
+        self._released = asyncio.Event()
+
+    async def reached(self) -> None:
+        """Wait until a call stands at the point."""
+        await asyncio.wait_for(self._reached.wait(), 10)
+
+    def release(self) -> None:
+        """Let the call go on, and those that follow."""
+        self._released.set()
+
+    async def stop_here(self) -> None:
+        """The hook that the fault calls."""
+        self._reached.set()
+        await asyncio.wait_for(self._released.wait(), 10)
+
+
+class FaultyStore(Store):
+    """Wraps a store; `fail`, `hold` and `cut` decide what goes wrong, `calls` tells what came.
+
+    `before` a point nothing has been written, `after` it everything has and only the answer is
+    lost: the two cases that every caller of a store has to get right.
+
+        store = FaultyStore(MemoryStore(clock=clock))
+        store.fail("commit", n=3, when="after")                     # the third from now
+        store.fail("commit", match=lambda c: c.release, hook=store.cut)
+        store.fail("claim", when="after", hook=kill_process)
+    """
+
+    def __init__(self, inner: Store) -> None:
+        self.inner = inner
+        self.calls: list[Call] = []
+        self._faults: list[Fault] = []
+        self._cut = False
+
+    def fail(
+        self,
+        point: Point,
+        *,
+        n: int = 1,
+        when: When = "before",
+        error: BaseException | None = None,
+        hook: Callable[[], Awaitable[object] | object] | None = None,
+        match: Callable[[Any], bool] | None = None,
+        times: int = 1,
+    ) -> Fault:
+        """Arm a fault at the n-th call from now and at the `times - 1` calls after it.
+
+        `match` picks calls by their subject (see `Call`); only those count. The fault calls `hook`
+        (an awaitable that it returns is awaited, except in `renew`) and raises `error`. With
+        neither it raises `StoreUnavailable`; with a hook alone the call goes on.
+        """
+        if point not in _POINTS:
+            raise ValueError(f"no fault point {point!r}; there are {', '.join(sorted(_POINTS))}")
+        if n < 1 or times < 1:
+            raise ValueError("n and times count from 1")
+        if error is None and hook is None:
+            error = StoreUnavailable(f"fault {when} {point}")
+        fault = Fault(point, n, when, error, hook, match, times)
+        self._faults.append(fault)
+        return fault
+
+    def hold(
+        self,
+        point: Point,
+        *,
+        n: int = 1,
+        when: When = "before",
+        match: Callable[[Any], bool] | None = None,
+    ) -> Hold:
+        """Stop the n-th call from now at the point until the `Hold` is released."""
+        hold = Hold()
+        self.fail(point, n=n, when=when, hook=hold.stop_here, match=match)
+        return hold
+
+    def cut(self) -> None:
+        """From now on every call fails and every answer under way is lost, as in a dead process."""
+        self._cut = True
+
+    def mend(self) -> None:
+        """Undo `cut` and disarm all faults."""
+        self._cut = False
+        self._faults.clear()
+
+    async def open(self) -> None:
+        """Open the wrapped store."""
+        await self.inner.open()
+
+    async def close(self) -> None:
+        """Close the wrapped store."""
+        await self.inner.close()
+
+    async def load(
+        self,
+        scope: str,
+        thread_id: str,
+        *,
+        run_id: str | None = None,
+        interrupt_ids: Sequence[str] = (),
+    ) -> ThreadView | None:
+        """Point `load`."""
+        return await self._pass(
+            Call("load", thread_id),
+            lambda: self.inner.load(scope, thread_id, run_id=run_id, interrupt_ids=interrupt_ids),
+        )
+
+    async def journal(self, scope: str, turn_key: str) -> tuple[Entry, ...]:
+        """Point `journal`."""
+        return await self._pass(
+            Call("journal", turn_key), lambda: self.inner.journal(scope, turn_key)
+        )
+
+    async def claim(self, claim: Claim) -> Lease:
+        """Point `claim`."""
+        return await self._pass(Call("claim", claim), lambda: self.inner.claim(claim))
+
+    async def commit(self, lease: Lease, commit: Commit) -> None:
+        """Point `commit`."""
+        await self._pass(Call("commit", commit), lambda: self.inner.commit(lease, commit))
+
+    async def settle(
+        self, scope: str, thread_id: str, revision: int, interrupts: Sequence[Interrupt], now: int
+    ) -> None:
+        """Point `settle`."""
+        await self._pass(
+            Call("settle", tuple(interrupts)),
+            lambda: self.inner.settle(scope, thread_id, revision, interrupts, now),
+        )
+
+    async def delivered(self, scope: str, run_key: str) -> None:
+        """Point `delivered`."""
+        await self._pass(Call("delivered", run_key), lambda: self.inner.delivered(scope, run_key))
+
+    async def due(self, now: int, limit: int) -> tuple[Due, ...]:
+        """Point `due`."""
+        return await self._pass(Call("due", now), lambda: self.inner.due(now, limit))
+
+    def renew(self, leases: Sequence[Lease], lease_ms: int) -> tuple[Lease, ...]:
+        """Point `renew`; its hooks are plain functions, called in the thread that renews."""
+        striking = self._arrived(Call("renew", tuple(leases)))
+        self._strike_blocking(striking, "before")
+        lost = self.inner.renew(leases, lease_ms)
+        self._strike_blocking(striking, "after")
+        return lost
+
+    async def _pass(self, call: Call, work: Callable[[], Awaitable[T]]) -> T:
+        striking = self._arrived(call)
+        await self._strike(striking, "before")
+        outcome = await work()
+        await self._strike(striking, "after")
+        return outcome
+
+    def _arrived(self, call: Call) -> list[Fault]:
+        """Note a call; the faults that strike at it, now or when it is done."""
+        self.calls.append(call)
+        striking = [fault for fault in self._faults if fault.strikes(call)]
+        for fault in striking:
+            fault.left -= 1
+        return striking
+
+    async def _strike(self, faults: list[Fault], when: When) -> None:
+        for fault in faults:
+            if fault.when == when:
+                fault.fired += 1
+                answer = fault.hook() if fault.hook else None
+                if isinstance(answer, Awaitable):
+                    await answer
+                self._raise(fault.error)
+        self._raise(None)
+
+    def _strike_blocking(self, faults: list[Fault], when: When) -> None:
+        for fault in faults:
+            if fault.when == when:
+                fault.fired += 1
+                if fault.hook:
+                    fault.hook()
+                self._raise(fault.error)
+        self._raise(None)
+
+    def _raise(self, error: BaseException | None) -> None:
+        if error is not None:
+            raise error
+        if self._cut:
+            raise StoreUnavailable("the store was cut off by a test")
+
+
+def kill_process() -> NoReturn:
+    """A hook that ends this process as a power cut would: at once, with nothing tidied up."""
+    os.kill(os.getpid(), signal.SIGKILL)
+    raise AssertionError("a killed process went on")

@@ -1,0 +1,126 @@
+"""Records to write and ways to compare them; assertions that also hold under `python -O`."""
+
+from collections.abc import Awaitable
+from typing import Any
+
+from sayso.records import Claim, Commit, Entry, Interrupt, Lease, Message, Principal, Run, Turn
+from sayso.stores.base import Store
+
+SCOPE = "tenant"
+THREAD = "thread"
+LEASE_MS = 10_000
+
+
+def turn(key: str = "turn_1", **members: Any) -> Turn:
+    """A running turn."""
+    values: dict[str, Any] = {
+        "agent": "support",
+        "version": "1",
+        "status": "running",
+        "request": b'{"threadId":"thread"}',
+        "principal": Principal(subject="ann", scope=SCOPE, roles=("clerk", "lead")),
+        "started_at": 1_000,
+    }
+    return Turn(key=key, **(values | members))
+
+
+def run(key: str = "run_1", **members: Any) -> Run:
+    """A run that goes on."""
+    values: dict[str, Any] = {"run_id": "r-1", "turn_key": "turn_1", "started_at": 1_001}
+    return Run(key=key, **(values | members))
+
+
+def message(name: str, **members: Any) -> Message:
+    """A visible user message."""
+    values: dict[str, Any] = {"role": "user", "body": b'{"id":"%s"}' % name.encode()}
+    return Message(id=name, **(values | members))
+
+
+def entry(place: str, **members: Any) -> Entry:
+    """A step that is done."""
+    values: dict[str, Any] = {
+        "kind": "step",
+        "name": "lookup",
+        "fingerprint": "f-1",
+        "status": "done",
+        "data": b"[1]",
+    }
+    return Entry(place=place, **(values | members))
+
+
+def question(name: str, **members: Any) -> Interrupt:
+    """An open interrupt of the first turn."""
+    values: dict[str, Any] = {
+        "turn_key": "turn_1",
+        "place": f"place of {name}",
+        "reason": "tool_call",
+        "created_at": 1_002,
+    }
+    return Interrupt(id=name, **(values | members))
+
+
+def claim(revision: int = 0, **members: Any) -> Claim:
+    """A claim by one of several processes; a new thread unless told otherwise."""
+    values: dict[str, Any] = {
+        "scope": SCOPE,
+        "thread_id": THREAD,
+        "owner": "ann",
+        "agent": "support",
+        "holder": "process-1",
+        "lease_ms": LEASE_MS,
+        "now": 2_000,
+        "turn": turn(),
+        "run": run(),
+    }
+    return Claim(revision=revision, **(values | members))
+
+
+async def ask(store: Store, *questions: Interrupt, now: int = 2_500, **members: Any) -> Lease:
+    """Begin a thread that asks these questions, suspended and idle."""
+    lease = await store.claim(claim(**members))
+    turn_key = questions[0].turn_key if questions else "turn_1"
+    await store.commit(
+        lease,
+        Commit(
+            now=now, interrupts=questions, turn=turn(turn_key, status="suspended"), release=True
+        ),
+    )
+    return lease
+
+
+async def revision(store: Store, thread_id: str = THREAD) -> int:
+    """The revision that the next claim has to name."""
+    view = await store.load(SCOPE, thread_id)
+    return view.thread.revision if view else 0
+
+
+async def message_ids(store: Store, thread_id: str = THREAD) -> list[str]:
+    """The ids of all messages, in order; `-` marks hidden ones, `+` those that wait."""
+    view = await store.load(SCOPE, thread_id)
+    marks = {"visible": "", "hidden": "-", "waiting": "+"}
+    return [marks[m.visibility] + m.id for m in view.messages] if view else []
+
+
+async def places(store: Store, turn_key: str = "turn_1", scope: str = SCOPE) -> list[str]:
+    """The places of a journal, in order."""
+    return [e.place for e in await store.journal(scope, turn_key)]
+
+
+def same(actual: object, expected: object) -> None:
+    """Fail unless both are equal."""
+    if actual != expected:
+        raise AssertionError(f"expected {_short(expected)}, got {_short(actual)}")
+
+
+async def raises(error: type[Exception], call: Awaitable[object]) -> None:
+    """Fail unless the call raises exactly that kind of error."""
+    try:
+        await call
+    except error:
+        return
+    raise AssertionError(f"expected {error.__name__}, but the call went through")
+
+
+def _short(value: object) -> str:
+    text = repr(value)
+    return text if len(text) < 2_000 else f"{text[:1_000]} … {text[-900:]}"

@@ -1,0 +1,176 @@
+"""Rules of `claim`: who may take a thread, and what taking it writes."""
+
+import asyncio
+
+from sayso.errors import Conflict
+from sayso.records import Commit, Lease
+from sayso.stores.base import Store
+from sayso.testing.clock import FakeClock
+from sayso.testing.store_suite._make import (
+    LEASE_MS,
+    SCOPE,
+    THREAD,
+    claim,
+    entry,
+    message,
+    question,
+    raises,
+    revision,
+    run,
+    same,
+    turn,
+)
+
+
+async def a_new_thread_is_claimed_at_revision_zero(store: Store, clock: FakeClock) -> None:
+    """Its first fence is 1, its first revision too."""
+    lease = await store.claim(claim())
+    same(lease, Lease(scope=SCOPE, thread_id=THREAD, holder="process-1", fence=1))
+    same(await revision(store), 1)
+
+
+async def a_thread_that_exists_is_not_new(store: Store, clock: FakeClock) -> None:
+    """Revision 0 on a stored thread conflicts, idle or held."""
+    lease = await store.claim(claim())
+    await raises(Conflict, store.claim(claim()))
+    await store.commit(lease, Commit(now=3_000, release=True))
+    await raises(Conflict, store.claim(claim()))
+
+
+async def a_thread_that_does_not_exist_has_no_revision(store: Store, clock: FakeClock) -> None:
+    """A revision of a thread that is unknown conflicts and creates nothing."""
+    await raises(Conflict, store.claim(claim(1)))
+    same(await store.load(SCOPE, THREAD), None)
+
+
+async def a_claim_needs_the_revision_of_now(store: Store, clock: FakeClock) -> None:
+    """Any write between reading and claiming makes the claim conflict."""
+    lease = await store.claim(claim())
+    await store.commit(lease, Commit(now=3_000, state=b"1", release=True))
+    await raises(Conflict, store.claim(claim(1)))
+    await raises(Conflict, store.claim(claim(3)))
+    await store.claim(claim(2))
+
+
+async def a_held_thread_is_not_claimed(store: Store, clock: FakeClock) -> None:
+    """Not even by its own holder."""
+    await store.claim(claim())
+    await raises(Conflict, store.claim(claim(1, holder="process-2")))
+    await raises(Conflict, store.claim(claim(1)))
+
+
+async def a_lease_runs_out_on_the_store_s_clock(store: Store, clock: FakeClock) -> None:
+    """At its very end it is over; the `now` of the claim has no say."""
+    await store.claim(claim())
+    await clock.advance((LEASE_MS - 1) / 1_000)
+    await raises(Conflict, store.claim(claim(1, holder="process-2", now=10**15)))
+    await clock.advance(0.001)
+    lease = await store.claim(claim(1, holder="process-2", now=1))
+    same(lease.fence, 2)
+    view = await store.load(SCOPE, THREAD)
+    same(view and view.thread.holder, "process-2")
+    same(view and view.thread.lease_until, clock.now() + LEASE_MS)
+    same(view and view.thread.updated_at, 1)
+
+
+async def a_lost_claim_writes_nothing(store: Store, clock: FakeClock) -> None:
+    """Nothing of turn, run, messages, state, interrupts or entries."""
+    await store.claim(claim(messages=(message("m-1"),), entries=(entry("0"),)))
+    before = await store.load(SCOPE, THREAD)
+    await raises(
+        Conflict,
+        store.claim(
+            claim(
+                1,
+                agent="other",
+                turn=turn("turn_2"),
+                run=run("run_2"),
+                state=b"9",
+                messages=(message("m-2"),),
+                hide=("m-1",),
+                interrupts=(question("int_1"),),
+                entries=(entry("9"),),
+            )
+        ),
+    )
+    same(await store.load(SCOPE, THREAD, interrupt_ids=["int_1"]), before)
+    same(await store.journal(SCOPE, "turn_1"), (entry("0"),))
+    same(await store.journal(SCOPE, "turn_2"), ())
+
+
+async def of_concurrent_claims_one_wins(store: Store, clock: FakeClock) -> None:
+    """New threads and idle ones; the winner's writes are there and nobody else's."""
+    for known in (0, 2):
+        outcomes = await asyncio.gather(
+            *(store.claim(claim(known, holder=f"p-{n}", state=b"%d" % n)) for n in range(20)),
+            return_exceptions=True,
+        )
+        won = [outcome for outcome in outcomes if isinstance(outcome, Lease)]
+        same(len(won), 1)
+        same(sum(isinstance(outcome, Conflict) for outcome in outcomes), 19)
+        view = await store.load(SCOPE, THREAD)
+        same(view and view.thread.holder, won[0].holder)
+        same(view and view.thread.state, won[0].holder.removeprefix("p-").encode())
+        await store.commit(won[0], Commit(now=3_000, release=True))
+
+
+async def fences_grow_with_every_claim(store: Store, clock: FakeClock) -> None:
+    """Released or abandoned, the next one is higher by one."""
+    known = 0
+    for fence in range(1, 6):
+        lease = await store.claim(claim(known))
+        same(lease.fence, fence)
+        if fence % 2:
+            await store.commit(lease, Commit(now=3_000, release=True))
+        else:
+            await clock.advance(LEASE_MS / 1_000)
+        known = await revision(store)
+
+
+async def the_owner_stays_and_the_agent_follows(store: Store, clock: FakeClock) -> None:
+    """A later claim cannot give a thread away, but another agent may go on with it."""
+    lease = await store.claim(claim())
+    await store.commit(lease, Commit(now=3_000, release=True))
+    await store.claim(claim(2, owner="eve", agent="ops", now=4_000))
+    view = await store.load(SCOPE, THREAD)
+    same(view and (view.thread.owner, view.thread.agent), ("ann", "ops"))
+    same(view and (view.thread.created_at, view.thread.updated_at), (2_000, 4_000))
+
+
+async def state_is_written_only_when_given(store: Store, clock: FakeClock) -> None:
+    """None leaves what is stored; the empty object and JSON null are values."""
+    lease = await store.claim(claim(state=b'{"a":1}'))
+    for given, stored in ((None, b'{"a":1}'), (b"null", b"null"), (b"{}", b"{}")):
+        await store.commit(lease, Commit(now=3_000, state=given, release=True))
+        lease = await store.claim(claim(await revision(store)))
+        view = await store.load(SCOPE, THREAD)
+        same(view and view.thread.state, stored)
+
+
+async def a_takeover_writes_the_same_turn_again(store: Store, clock: FakeClock) -> None:
+    """An existing key is replaced, its journal kept: recovery goes on where the dead stopped."""
+    await store.claim(claim(entries=(entry("0"), entry("1", status="started"))))
+    await clock.advance(LEASE_MS / 1_000)
+    await store.claim(claim(1, holder="process-2", turn=turn(version="2"), run=run("run_2")))
+    view = await store.load(SCOPE, THREAD)
+    same(view and view.turn, turn(version="2"))
+    same(view and view.run, run("run_2"))
+    same(await store.journal(SCOPE, "turn_1"), (entry("0"), entry("1", status="started")))
+
+
+async def many_threads_are_claimed_at_once(store: Store, clock: FakeClock) -> None:
+    """Concurrent work on different threads does not get in its own way."""
+
+    async def live(n: int) -> None:
+        lease = await store.claim(claim(thread_id=f"t-{n}", turn=turn(f"turn_{n}")))
+        for step in range(5):
+            await store.commit(lease, Commit(now=3_000 + step, entries=(entry(f"{n}/{step}"),)))
+        await store.commit(lease, Commit(now=4_000, state=b"%d" % n, release=True))
+
+    await asyncio.gather(*(live(n) for n in range(100)))
+    for n in range(100):
+        view = await store.load(SCOPE, f"t-{n}")
+        same(view and view.thread.state, b"%d" % n)
+        same(view and view.thread.revision, 7)
+        steps = tuple(entry(f"{n}/{step}") for step in range(5))
+        same(await store.journal(SCOPE, f"turn_{n}"), steps)

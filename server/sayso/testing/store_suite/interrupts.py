@@ -1,0 +1,106 @@
+"""Rules about interrupts: asked, answered, found again; and of `settle`."""
+
+from dataclasses import replace
+
+from sayso.errors import Conflict
+from sayso.records import Commit
+from sayso.stores.base import Store
+from sayso.testing.clock import FakeClock
+from sayso.testing.store_suite._make import (
+    LEASE_MS,
+    SCOPE,
+    THREAD,
+    ask,
+    claim,
+    question,
+    raises,
+    run,
+    same,
+    turn,
+)
+
+
+async def an_answer_replaces_its_question(store: Store, clock: FakeClock) -> None:
+    """By id, in its place, in the step that claims the thread (design 4)."""
+    await ask(store, question("int_2"), question("int_1"))
+    answered = question("int_2", status="resolved", payload=b"true", decided_by="bob")
+    await store.claim(claim(2, interrupts=(answered,)))
+    view = await store.load(SCOPE, THREAD)
+    same(view and view.interrupts, (answered, question("int_1")))
+
+
+async def questions_stand_in_the_order_of_asking(store: Store, clock: FakeClock) -> None:
+    """Over several commits, whatever their ids; an answer does not move them."""
+    lease = await store.claim(claim())
+    for name in ("int_c", "int_a", "int_b"):
+        await store.commit(lease, Commit(now=3_000, interrupts=(question(name),)))
+    again = question("int_c", status="cancelled")
+    await store.commit(lease, Commit(now=3_001, interrupts=(again,)))
+    view = await store.load(SCOPE, THREAD)
+    same(view and [i.id for i in view.interrupts], ["int_c", "int_a", "int_b"])
+    same(view and view.interrupts[0], again)
+
+
+async def a_thousand_questions_fit_in_one_step(store: Store, clock: FakeClock) -> None:
+    """The limit of one turn (design 4); they come back in order, and can be asked for by id."""
+    asked = tuple(question(f"int_{n * 7919 % 1000}", message=str(n)) for n in range(1_000))
+    await ask(store, *asked)
+    view = await store.load(SCOPE, THREAD, interrupt_ids=[i.id for i in asked])
+    same(view and view.interrupts, asked)
+    settled = tuple(replace(i, status="resolved", payload=b"1") for i in asked)
+    await store.claim(claim(2, turn=turn("turn_2"), interrupts=settled))
+    later = await store.load(SCOPE, THREAD, interrupt_ids=[i.id for i in reversed(asked)])
+    same(later and later.interrupts, settled)
+
+
+async def earlier_turns_are_found_by_id(store: Store, clock: FakeClock) -> None:
+    """After the newest turn's, in order of asking, each once; others stay away."""
+    old = (question("int_b", status="resolved"), question("int_a", status="expired"))
+    await ask(store, *old, question("int_c", status="resolved"))
+    lease = await store.claim(claim(2, turn=turn("turn_2"), run=run("run_2")))
+    new = question("int_d", turn_key="turn_2")
+    await store.commit(lease, Commit(now=3_000, interrupts=(new,)))
+    view = await store.load(SCOPE, THREAD)
+    same(view and view.interrupts, (new,))
+    ids = ["int_a", "int_d", "int_b", "int_a", "int_9"]
+    view = await store.load(SCOPE, THREAD, interrupt_ids=ids)
+    same(view and view.interrupts, (new, *old))
+
+
+async def questions_of_other_threads_are_not_found(store: Store, clock: FakeClock) -> None:
+    """An id works in its own thread only (CR-1), in the same scope too."""
+    await ask(store, question("int_1"))
+    await store.claim(claim(thread_id="second", turn=turn("turn_9")))
+    view = await store.load(SCOPE, "second", interrupt_ids=["int_1"])
+    same(view and view.interrupts, ())
+
+
+async def settling_counts_a_revision_and_no_fence(store: Store, clock: FakeClock) -> None:
+    """Nobody runs the thread for it."""
+    await ask(store, question("int_1"), question("int_2"))
+    expired = question("int_1", status="expired", decided_at=5_000)
+    await store.settle(SCOPE, THREAD, 2, [expired], 5_000)
+    view = await store.load(SCOPE, THREAD)
+    same(view and view.interrupts, (expired, question("int_2")))
+    same(view and (view.thread.revision, view.thread.fence), (3, 1))
+    same(view and (view.thread.updated_at, view.thread.holder), (5_000, None))
+
+
+async def settling_needs_the_revision_of_now(store: Store, clock: FakeClock) -> None:
+    """An answer that came in between wins."""
+    await ask(store, question("int_1"))
+    expired = question("int_1", status="expired")
+    for known in (0, 1, 3):
+        await raises(Conflict, store.settle(SCOPE, THREAD, known, [expired], 5_000))
+    await raises(Conflict, store.settle(SCOPE, "unknown", 0, [expired], 5_000))
+    view = await store.load(SCOPE, THREAD)
+    same(view and (view.thread.revision, view.interrupts), (2, (question("int_1"),)))
+
+
+async def settling_needs_an_idle_thread(store: Store, clock: FakeClock) -> None:
+    """A held one conflicts, also when its lease ran out: it has to be claimed."""
+    await store.claim(claim(interrupts=(question("int_1"),)))
+    expired = question("int_1", status="expired")
+    await raises(Conflict, store.settle(SCOPE, THREAD, 1, [expired], 5_000))
+    await clock.advance(LEASE_MS / 1_000)
+    await raises(Conflict, store.settle(SCOPE, THREAD, 1, [expired], 5_000))

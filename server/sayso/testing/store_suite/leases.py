@@ -1,0 +1,83 @@
+"""Rules of `renew`, which is called from a thread that is not the event loop's."""
+
+import asyncio
+from concurrent.futures import ThreadPoolExecutor
+
+from sayso.errors import Conflict
+from sayso.records import Commit, Lease
+from sayso.stores.base import Store
+from sayso.testing.clock import FakeClock
+from sayso.testing.store_suite._make import (
+    LEASE_MS,
+    SCOPE,
+    THREAD,
+    claim,
+    raises,
+    revision,
+    same,
+)
+
+
+async def _renew(store: Store, *leases: Lease) -> tuple[Lease, ...]:
+    return await asyncio.to_thread(store.renew, leases, LEASE_MS)
+
+
+async def renewing_counts_from_the_store_s_now(store: Store, clock: FakeClock) -> None:
+    """The lease lasts as long again from then, and nobody else gets in meanwhile."""
+    lease = await store.claim(claim())
+    await clock.advance(9)
+    same(await _renew(store, lease), ())
+    view = await store.load(SCOPE, THREAD)
+    same(view and view.thread.lease_until, clock.now() + LEASE_MS)
+    await clock.advance(9.999)
+    await raises(Conflict, store.claim(claim(1, holder="process-2")))
+    await clock.advance(0.001)
+    await store.claim(claim(1, holder="process-2"))
+
+
+async def renewing_changes_no_revision(store: Store, clock: FakeClock) -> None:
+    """What was read before stays the truth."""
+    lease = await store.claim(claim())
+    same(await _renew(store, lease), ())
+    same(await revision(store), 1)
+
+
+async def lost_leases_are_reported_each(store: Store, clock: FakeClock) -> None:
+    """Taken over, released, unknown; the others are prolonged in the same call."""
+    taken = await store.claim(claim())
+    await clock.advance(LEASE_MS / 1_000)
+    await store.claim(claim(1, holder="process-2"))
+    released = await store.claim(claim(thread_id="released"))
+    await store.commit(released, Commit(now=3_000, release=True))
+    unknown = Lease(scope=SCOPE, thread_id="unknown", holder="process-1", fence=1)
+    kept = await store.claim(claim(thread_id="kept"))
+    await clock.advance(1)
+    same(await _renew(store, taken, kept, released, unknown), (taken, released, unknown))
+    view = await store.load(SCOPE, "kept")
+    same(view and view.thread.lease_until, clock.now() + LEASE_MS)
+    view = await store.load(SCOPE, THREAD)
+    same(view and view.thread.lease_until, clock.now() + LEASE_MS - 1_000)
+
+
+async def a_lease_that_ran_out_unclaimed_is_prolonged(store: Store, clock: FakeClock) -> None:
+    """A process that slept takes up its own thread again if nobody wanted it."""
+    lease = await store.claim(claim())
+    await clock.advance(60)
+    same(await _renew(store, lease), ())
+    await raises(Conflict, store.claim(claim(1, holder="process-2")))
+
+
+async def renewing_nothing_is_nothing(store: Store, clock: FakeClock) -> None:
+    """An idle process holds no lease."""
+    same(await _renew(store), ())
+
+
+async def a_blocked_loop_keeps_its_leases(store: Store, clock: FakeClock) -> None:
+    """`renew` answers while the event loop runs author code that does not yield."""
+    lease = await store.claim(claim())
+    await clock.advance(5)
+    with ThreadPoolExecutor(1) as pool:
+        # Waiting like this blocks the loop, which is the point.
+        same(pool.submit(store.renew, [lease], LEASE_MS).result(timeout=10), ())
+    view = await store.load(SCOPE, THREAD)
+    same(view and view.thread.lease_until, clock.now() + LEASE_MS)

@@ -1,0 +1,27 @@
+"""The backends that every store test runs on; a new one is added here."""
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from sayso.clock import Clock
+from sayso.stores.base import Store
+from sayso.stores.memory import MemoryStore
+from sayso.stores.sqlite import SqliteStore
+
+Make = Callable[[Path, Clock], Store]
+
+BACKENDS: dict[str, Make] = {
+    "memory": lambda folder, clock: MemoryStore(clock=clock),
+    "sqlite": lambda folder, clock: SqliteStore(folder / "sayso.db", clock=clock),
+}
+
+
+@asynccontextmanager
+async def opened(store: Store) -> AsyncIterator[Store]:
+    """The store, open; closed at the end whatever happened."""
+    await store.open()
+    try:
+        yield store
+    finally:
+        await store.close()
