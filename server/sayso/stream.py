@@ -28,21 +28,21 @@ _PATIENCE: Final = 5.0
 class Reader:
     """One response body in the making, for one caller of `take`.
 
-    `whole`: its last frame is the run's own ending, and not that it was cut. `delivered` is set by
-    the edge when a whole body went out.
+    `ended`: nothing will follow what is ready. `whole`: the last frame is the run's own ending,
+    and not that the reader was cut. `delivered`: set by the edge when a whole body went out.
     """
 
     __slots__ = (
         "_cut_at",
-        "_ended",
         "_idle",
+        "_loop",
         "_patience",
         "_pending",
-        "_poked",
         "_size",
         "_stream",
         "_waiter",
         "delivered",
+        "ended",
         "peer",
         "run_id",
         "run_key",
@@ -61,8 +61,8 @@ class Reader:
         self._cut_at = unread
         self._patience = _PATIENCE
         self._idle = True
-        self._ended = False
-        self._poked = False
+        self.ended = False
+        self._loop: asyncio.AbstractEventLoop | None = None
         self._waiter: asyncio.Future[None] | None = None
 
     @classmethod
@@ -70,34 +70,60 @@ class Reader:
         """A reader of frames that exist already: a replay or a refusal. Its end is their end."""
         reader = cls(run_key, "", Peer(), unread=0)
         reader._pending.extend(ready)
-        reader._ended = reader.whole = True
+        reader.ended = reader.whole = True
         return reader
 
     async def take(self) -> bytes | None:
         """All frames that are ready, as one chunk; waits for the first; None after the end.
 
-        Empty bytes after a `poke` with nothing ready.
+        Empty bytes when a `poke` ended the waiting.
         """
-        while True:
-            if self._stream is not None:
-                self._stream._seal()
-            if self._pending:
-                return self._give()
-            if self._ended:
-                return None
-            if self._poked:
-                self._poked = False
-                return b""
-            await self._wait()
+        chunk = self.grab()
+        if not chunk and not self.ended:
+            await self.more()
+            chunk = self.grab()
+        return None if self.ended and not chunk else chunk
 
-    @property
-    def exhausted(self) -> bool:
-        """Whether everything was taken and nothing will follow."""
-        return self._ended and not self._pending
+    def grab(self) -> bytes:
+        """All frames that are ready now, as one chunk; empty if there are none."""
+        stream = self._stream
+        pending = self._pending
+        self._idle = False
+        if stream is not None and stream._tail:
+            if not pending and len(stream._readers) == 1:
+                return stream._drain()
+            stream._seal()
+        if not pending:
+            return b""
+        chunk = pending[0] if len(pending) == 1 else b"".join(pending)
+        pending.clear()
+        self._size = 0
+        if stream is not None and stream.full:
+            stream._taken()
+        return chunk
+
+    def more(self) -> asyncio.Future[None]:
+        """Done when there is something to grab, at the end, and by a `poke`.
+
+        A future and not a coroutine: an event of a slow run costs one of these and nothing else.
+        """
+        loop = self._loop
+        if loop is None:
+            loop = self._loop = asyncio.get_running_loop()
+        self._waiter = waiter = loop.create_future()
+        stream = self._stream
+        if self._pending or self.ended or (stream is not None and stream._tail):
+            waiter.set_result(None)
+        elif stream is not None:
+            self._idle = True
+            stream._sleepers.append(waiter)
+        return waiter
 
     def poke(self) -> None:
-        """Let a waiting `take` return empty bytes; for keep-alive."""
-        self._poked = True
+        """End the waiting, if somebody waits, although nothing is ready; for keep-alive."""
+        stream = self._stream
+        if stream is not None and self._waiter in stream._sleepers:
+            stream._sleepers.remove(self._waiter)
         self._wake()
 
     def detach(self) -> None:
@@ -107,32 +133,8 @@ class Reader:
             self._stream = None
         self._pending.clear()
         self._size = 0
-        self._ended = True
+        self.ended = True
         self._wake()
-
-    def _give(self) -> bytes:
-        pending = self._pending
-        chunk = pending[0] if len(pending) == 1 else b"".join(pending)
-        pending.clear()
-        self._size = 0
-        self._poked = False
-        if self._stream is not None and self._stream._full:
-            self._stream._taken()
-        return chunk
-
-    async def _wait(self) -> None:
-        stream = self._stream
-        self._waiter = asyncio.get_running_loop().create_future()
-        self._idle = True
-        if stream is not None:
-            stream._sleepers.append(self)
-        try:
-            await self._waiter
-        finally:
-            self._waiter = None
-            self._idle = False
-            if stream is not None and self in stream._sleepers:
-                stream._sleepers.remove(self)
 
     def _wake(self) -> None:
         if self._waiter is not None and not self._waiter.done():
@@ -148,7 +150,7 @@ class Reader:
 
     def _end(self, last: bytes, *, whole: bool) -> None:
         self._pending.append(last)
-        self._ended = True
+        self.ended = True
         self.whole = whole
         self._stream = None
         self._wake()
@@ -178,11 +180,12 @@ class RunStream:
         self._patience = patience
         self._guard = StreamGuard()
         self._readers: list[Reader] = []
-        self._sleepers: list[Reader] = []
+        self._sleepers: list[asyncio.Future[None]] = []
         self._tail: list[bytes] = []
         self._tail_size = 0
         self._ending: Ending | None = None
-        self._full = False
+        self.full = False
+        """So much is unread that a producer should `await room()` before it goes on."""
         self._taking: asyncio.Future[None] | None = None
 
     @property
@@ -273,11 +276,6 @@ class RunStream:
         self._sleepers.clear()
         self._taken()
 
-    @property
-    def full(self) -> bool:
-        """Whether so much is unread that a producer should `await room()` before it goes on."""
-        return self._full
-
     async def room(self) -> None:
         """Wait until readers have room; for producers, after each thing that they send.
 
@@ -285,7 +283,7 @@ class RunStream:
         keep up can take, and waits for those who do not: `patience` seconds in all per reader,
         after which it is served, or cut, as it comes.
         """
-        if not self._full:
+        if not self.full:
             return
         await asyncio.sleep(0)
         while crowded := self._crowded():
@@ -311,7 +309,7 @@ class RunStream:
             self._taken()
 
     def _taken(self) -> None:
-        self._full = bool(self._crowded())
+        self.full = bool(self._crowded())
         if self._taking is not None:
             if not self._taking.done():
                 self._taking.set_result(None)
@@ -322,25 +320,30 @@ class RunStream:
             return
         self._tail.append(data)
         self._tail_size += len(data)
-        if self._sleepers:
-            for reader in self._sleepers:
-                reader._wake()
-            self._sleepers.clear()
+        if sleepers := self._sleepers:
+            for waiter in sleepers:
+                if not waiter.done():
+                    waiter.set_result(None)
+            sleepers.clear()
         elif self._tail_size > _SEAL:
             self._seal()
+
+    def _drain(self) -> bytes:
+        tail = self._tail
+        chunk = tail[0] if len(tail) == 1 else b"".join(tail)
+        tail.clear()
+        self._tail_size = 0
+        return chunk
 
     def _seal(self) -> None:
         """Turn the tail into one chunk for every reader, and cut those who left too much."""
         if not self._tail:
             return
-        chunk = b"".join(self._tail)
-        self._tail.clear()
-        self._tail_size = 0
-        slow = [reader for reader in self._readers if not reader._add(chunk)]
-        for reader in slow:
+        chunk = self._drain()
+        for reader in [reader for reader in self._readers if not reader._add(chunk)]:
             self._forget(reader)
             reader._cut()
-        self._full = bool(self._crowded())
+        self.full = bool(self._crowded())
 
     def _forget(self, reader: Reader) -> None:
         if reader in self._readers:

@@ -5,8 +5,8 @@ here and shown as `internal_error`.
 """
 
 import logging
-from collections.abc import MutableMapping, Sequence
-from typing import Any, Final
+from collections.abc import Sequence
+from typing import Final
 
 import orjson
 from starlette.exceptions import HTTPException
@@ -107,26 +107,20 @@ def _problem_of(error: Exception) -> Problem:
 
 
 class ProblemBoundary:
-    """Turns what an inner app raises into a problem, as long as no response has begun."""
+    """Turns what an inner app raises into a problem."""
 
     def __init__(self, app: App) -> None:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one request."""
-        begun = False
+        """Serve one request.
 
-        async def watched(message: MutableMapping[str, Any]) -> None:
-            nonlocal begun
-            begun = True
-            await send(message)
-
+        `send` is passed on as it is, since a wrapper would cost every event of a stream. So what
+        fails after a response has begun is logged, and the server cuts that response off.
+        """
         try:
-            await self._app(scope, receive, watched)
+            await self._app(scope, receive, send)
         except ClientGone:
             _log.info("a client left before its request was complete")
         except Exception as error:
-            if begun:
-                _log.error("a response broke off", exc_info=error)
-                raise
             await send_problem(_problem_of(error), send)

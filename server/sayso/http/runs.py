@@ -43,7 +43,7 @@ class Engine(Protocol):
     async def connect(self, agent: str, request: RunInput, principal: Principal) -> Reader:
         """The thread as one run of snapshots, then live if a run is going on."""
 
-    async def delivered(self, reader: Reader) -> None:
+    async def delivered(self, reader: Reader, principal: Principal) -> None:
         """This reader's whole body went out."""
 
 
@@ -88,4 +88,4 @@ class RunEndpoint:
         reader = await call(name, request, scope[PRINCIPAL])
         await respond(reader, receive, send, keep_alive=self._keep_alive)
         if reader.delivered:
-            await self._engine.delivered(reader)
+            await self._engine.delivered(reader, scope[PRINCIPAL])

@@ -52,17 +52,18 @@ class Timer(Protocol):
 class _KeepAlive:
     """Pokes the reader after each full interval without a byte."""
 
-    def __init__(self, reader: Reader, timer: Timer, interval: float) -> None:
-        self._reader = reader
+    def __init__(self, body: "_Body", timer: Timer, interval: float) -> None:
+        self._body = body
         self._timer = timer
         self._interval = interval
         self.last = timer.time()
-        self._handle = timer.call_later(interval, self._tick)
+        self._handle: Handle = timer.call_later(interval, self._tick)
 
     def _tick(self) -> None:
         silent = self._timer.time() - self.last
         if silent >= self._interval:
-            self._reader.poke()
+            self._body.poked = True
+            self._body.reader.poke()
             silent = 0.0
         self._handle = self._timer.call_later(self._interval - silent, self._tick)
 
@@ -83,12 +84,42 @@ async def respond(
     `keep_alive` is the silence in seconds after which a comment is sent, None for never. The
     request's body must have been read. Returns when the body has ended or the client is gone.
     """
-    timer = timer or asyncio.get_running_loop()
     body = _Body(reader, send)
     watcher = asyncio.create_task(_watch(receive, body))
-    pulse = None if keep_alive is None else _KeepAlive(reader, timer, keep_alive)
     try:
-        await send({"type": "http.response.start", "status": 200, "headers": _HEADERS})
+        # A task of its own, so that each event wakes one coroutine and not the whole call chain.
+        await asyncio.create_task(_deliver(body, timer or asyncio.get_running_loop(), keep_alive))
+    finally:
+        watcher.cancel()
+        reader.detach()
+
+
+class _Body:
+    """The body as it stands: whether it has ended, and whether anybody is there."""
+
+    __slots__ = ("ended", "gone", "poked", "reader", "send")
+
+    def __init__(self, reader: Reader, send: Send) -> None:
+        self.reader = reader
+        self.send = send
+        self.ended = False
+        self.gone = False
+        self.poked = False
+
+    async def close(self, code: Code, message: str) -> None:
+        """End a body that cannot go on: one RUN_ERROR, unless it has ended or nobody listens."""
+        if self.ended or self.gone:
+            return
+        last = frames.run_error(code.value, message)
+        with suppress(Exception):
+            async with asyncio.timeout(_FAREWELL_SECONDS):
+                await self.send({"type": "http.response.body", "body": last, "more_body": False})
+
+
+async def _deliver(body: _Body, timer: Timer, keep_alive: float | None) -> None:
+    pulse = None if keep_alive is None else _KeepAlive(body, timer, keep_alive)
+    try:
+        await body.send({"type": "http.response.start", "status": 200, "headers": _HEADERS})
         await _pump(body, timer, pulse)
     except asyncio.CancelledError:
         await body.close(Code.SHUTTING_DOWN, "The server is shutting down. Connect again.")
@@ -102,49 +133,28 @@ async def respond(
     finally:
         if pulse is not None:
             pulse.stop()
-        watcher.cancel()
-        reader.detach()
-
-
-class _Body:
-    """The body as it stands: what may still be sent, and whether anybody is there."""
-
-    def __init__(self, reader: Reader, send: Send) -> None:
-        self.reader = reader
-        self.gone = False
-        self._send = send
-        self._ended = False
-
-    async def send(self, chunk: bytes, *, last: bool) -> None:
-        await self._send({"type": "http.response.body", "body": chunk, "more_body": not last})
-        self._ended = last
-
-    async def close(self, code: Code, message: str) -> None:
-        """End a body that cannot go on: one RUN_ERROR, unless it has ended or nobody listens."""
-        if self._ended or self.gone:
-            return
-        with suppress(Exception):
-            async with asyncio.timeout(_FAREWELL_SECONDS):
-                await self.send(frames.run_error(code.value, message), last=True)
 
 
 async def _pump(body: _Body, timer: Timer, pulse: _KeepAlive | None) -> None:
-    reader = body.reader
-    while True:
-        chunk = await reader.take()
-        if body.gone:
-            return
-        if chunk is None:
-            # Only a reader without a single frame ends like this.
-            await body.send(b"", last=True)
-            return
-        last = reader.exhausted
-        await body.send(chunk or frames.KEEP_ALIVE, last=last)
+    reader, send = body.reader, body.send
+    while not body.gone:
+        # What was grabbed is everything, so nothing is left behind when the reader has ended.
+        chunk = reader.grab()
+        last = reader.ended
+        if not chunk and not last:
+            if not body.poked:
+                await reader.more()
+                continue
+            chunk = frames.KEEP_ALIVE
+        await send({"type": "http.response.body", "body": chunk, "more_body": not last})
+        body.poked = False
         if last:
+            body.ended = True
             reader.delivered = reader.whole and not body.gone
             return
         if pulse is not None:
             pulse.last = timer.time()
+        await reader.more()
 
 
 async def _watch(receive: Receive, body: _Body) -> None:
