@@ -92,7 +92,7 @@ def capabilities(agent: AgentRecord) -> dict[str, Any]:
                 for tool in agent.tools
             ],
         },
-        "state": {"snapshots": True, "persistentState": True},
+        "state": {"snapshots": True, "deltas": True, "persistentState": True},
         "humanInTheLoop": {
             # Any agent may ask (`Turn.interrupt`); approvals need a tool that asks.
             "supported": True,

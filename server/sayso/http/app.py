@@ -7,7 +7,7 @@ problems ── Host, Origin ──┬── /healthz, the console         for a
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from starlette.routing import BaseRoute, Match, Router
 
-from sayso.http.agents import Agents
+from sayso.http.agents import AgentRecord, Agents
 from sayso.http.asgi import App, Receive, Scope, Send, path_of
 from sayso.http.console import Console
 from sayso.http.problems import ProblemBoundary, method_not_allowed, send_problem
@@ -52,13 +52,20 @@ class Edge:
     """The ASGI app. Starts the engine at the first request, or with the server by `lifespan`."""
 
     def __init__(
-        self, engine: Engine, options: Options, *, routes: Sequence[BaseRoute] = ()
+        self,
+        engine: Engine,
+        options: Options,
+        *,
+        agents: Mapping[str, AgentRecord],
+        routes: Sequence[BaseRoute] = (),
     ) -> None:
         self._engine = engine
         self._starting: asyncio.Task[None] | None = None
-        self._runs = RunEndpoint(engine, limits=options.limits, keep_alive=options.keep_alive)
+        self._runs = RunEndpoint(
+            engine, agents, limits=options.limits, keep_alive=options.keep_alive
+        )
         self._console = None if options.console is None else Console(options.console)
-        self._router = Router([*Agents(engine.agents).routes(), *routes], redirect_slashes=False)
+        self._router = Router([*Agents(agents).routes(), *routes], redirect_slashes=False)
         self._private = Authenticated(self._serve, options.authenticate)
         guarded = Doorkeeper(self._enter, hosts=options.hosts, origins=options.origins)
         self._http: App = ProblemBoundary(guarded)

@@ -4,10 +4,11 @@ A bare ASGI app: what comes in is decoded here, what goes out is the reader's by
 request may do is the engine's decision.
 """
 
+import logging
 from collections.abc import Mapping
 from typing import Final, Protocol
 
-from sayso.errors import Code, Problem
+from sayso.errors import Code, Problem, StoreError
 from sayso.http.agents import AgentRecord
 from sayso.http.asgi import PRINCIPAL, Receive, Scope, Send
 from sayso.http.body import read_json_body
@@ -20,13 +21,11 @@ from sayso.stream import Reader
 
 __all__ = ["Engine", "RunEndpoint"]
 
+_log = logging.getLogger("sayso.http")
+
 
 class Engine(Protocol):
     """What the edges need of the engine."""
-
-    @property
-    def agents(self) -> Mapping[str, AgentRecord]:
-        """The registered agents by name, as they are now."""
 
     async def start(self) -> None:
         """Open the store and begin to work; idempotent. Raises StoreUnavailable."""
@@ -53,8 +52,16 @@ _ACTIONS: Final = ("connect",)
 class RunEndpoint:
     """Takes a `RunAgentInput` for an agent and answers with an event stream."""
 
-    def __init__(self, engine: Engine, *, limits: Limits, keep_alive: float | None) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        agents: Mapping[str, AgentRecord],
+        *,
+        limits: Limits,
+        keep_alive: float | None,
+    ) -> None:
         self._engine = engine
+        self._agents = agents
         self._limits = limits
         self._keep_alive = keep_alive
 
@@ -76,7 +83,7 @@ class RunEndpoint:
     async def __call__(self, scope: Scope, receive: Receive, send: Send, path: str) -> None:
         """Serve one request; `path` is one that `takes` accepts."""
         _, _, name, *action = path.split("/")
-        if name not in self._engine.agents:
+        if name not in self._agents:
             raise Problem(
                 Code.UNKNOWN_AGENT, "No agent of that name is served. GET /agents lists them."
             )
@@ -85,7 +92,15 @@ class RunEndpoint:
         body = await read_json_body(scope, receive, self._limits.body)
         request = decode_run_input(body, self._limits)
         call = self._engine.connect if action else self._engine.run
-        reader = await call(name, request, scope[PRINCIPAL])
+        principal = scope[PRINCIPAL]
+        reader = await call(name, request, principal)
         await respond(reader, receive, send, keep_alive=self._keep_alive)
         if reader.delivered:
-            await self._engine.delivered(reader, scope[PRINCIPAL])
+            await self._note_delivered(reader, principal)
+
+    async def _note_delivered(self, reader: Reader, principal: Principal) -> None:
+        """Without the note a retry is answered with the run again, which is safe: so no error."""
+        try:
+            await self._engine.delivered(reader, principal)
+        except StoreError as error:
+            _log.warning("the delivery of run %s was not noted: %s", reader.run_key, error)
