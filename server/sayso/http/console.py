@@ -9,7 +9,7 @@ from typing import Final
 from sayso.http.asgi import Receive, Scope, Send, header
 from sayso.http.problems import method_not_allowed, not_found
 
-__all__ = ["Console", "console_folder"]
+__all__ = ["Console", "built_console"]
 
 _POLICY: Final = (
     b"default-src 'self'; style-src 'self'; script-src 'self'; connect-src 'self'; "
@@ -31,7 +31,7 @@ _NOT_BUILT: Final = (
 )
 
 
-def console_folder() -> Path:
+def built_console() -> Path:
     """The folder of the built files: inside the package, else in the checkout around it."""
     package = Path(__file__).parents[1]
     inside = package / "_console"
