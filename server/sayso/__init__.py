@@ -1,0 +1,55 @@
+"""Sayso: an AG-UI server that makes human decisions durable."""
+
+from sayso import approval
+from sayso.app import Sayso
+from sayso.clock import Clock
+from sayso.errors import (
+    CancelledCall,
+    Code,
+    DeclarationError,
+    InvalidAnswer,
+    NestedCall,
+    NotRecordable,
+    OpenMessage,
+    ReplayMismatch,
+    SaysoError,
+    StepFailed,
+    TurnError,
+)
+from sayso.limits import Limits
+from sayso.outcomes import Answer, Call, Question, ToolCall
+from sayso.records import Principal
+from sayso.tools import DidNotHappen, Happened, Tool
+from sayso.turninput import TurnInput
+from sayso.turns.effects import CallInfo, current_call
+from sayso.turns.turn import Turn
+
+__all__ = [
+    "Answer",
+    "Call",
+    "CallInfo",
+    "CancelledCall",
+    "Clock",
+    "Code",
+    "DeclarationError",
+    "DidNotHappen",
+    "Happened",
+    "InvalidAnswer",
+    "Limits",
+    "NestedCall",
+    "NotRecordable",
+    "OpenMessage",
+    "Principal",
+    "Question",
+    "ReplayMismatch",
+    "Sayso",
+    "SaysoError",
+    "StepFailed",
+    "Tool",
+    "ToolCall",
+    "Turn",
+    "TurnError",
+    "TurnInput",
+    "approval",
+    "current_call",
+]

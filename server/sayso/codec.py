@@ -38,6 +38,23 @@ class Codec:
                 f"{what} does not fit its annotation {self.annotation!r}: {error}"
             ) from None
 
+    def schema(self) -> dict[str, Any] | None:
+        """The JSON Schema of the annotation, if it has one."""
+        if self._adapter is None:
+            return None
+        try:
+            return self._adapter.json_schema()
+        except PydanticUserError:
+            return None
+
+    def takes_null(self) -> bool:
+        """Whether null is a value of the annotation."""
+        try:
+            self.decode(b"null", "null")
+        except NotRecordable:
+            return False
+        return True
+
     def decode(self, data: bytes, what: str) -> Any:
         """The value of JSON bytes; `NotRecordable` if the annotation refuses it."""
         if self._adapter is None:

@@ -36,6 +36,7 @@ __all__ = [
     "StepFailed",
     "StoreError",
     "StoreUnavailable",
+    "TooManyInterrupts",
     "TurnError",
 ]
 
@@ -76,6 +77,7 @@ class Code(StrEnum):
     CANCELLED_CALL = "cancelled_call"
     REPLAY_MISMATCH = "replay_mismatch"
     TOO_MANY_INTERRUPTS = "too_many_interrupts"
+    LEASE_LOST = "lease_lost"
     READER_TOO_SLOW = "reader_too_slow"
     SHUTTING_DOWN = "shutting_down"
     ABORT = "abort"
@@ -157,6 +159,10 @@ class NestedCall(TurnError):
 
 class CancelledCall(TurnError):
     """Author code cancelled a recorded call; the call was finished and recorded all the same."""
+
+
+class TooManyInterrupts(TurnError):
+    """The turn has more questions open at once than the server allows."""
 
 
 class InvalidAnswer(TurnError):

@@ -11,7 +11,7 @@ from sayso import jsonvalue
 from sayso.errors import ReplayMismatch
 from sayso.records import Entry
 
-__all__ = ["Journal", "fingerprint"]
+__all__ = ["Journal", "fingerprint", "without_last_failures"]
 
 
 def fingerprint(kind: str, name: str, arguments: Any = None) -> str:
@@ -40,9 +40,9 @@ class Journal:
             raise ReplayMismatch(place, entry.fingerprint, wanted)
         return entry
 
-    def peek(self, place: str) -> Entry | None:
-        """The entry at a place, without asking for anything."""
-        return self._entries.get(place)
+    def entries(self) -> tuple[Entry, ...]:
+        """All entries, in the order in which their places were first written."""
+        return tuple(self._entries.values())
 
     def write(self, entry: Entry) -> Entry:
         """Take an entry for the next commit; it is found again from now on."""
@@ -63,3 +63,26 @@ class Journal:
             if entry.status == "asked" and place not in self._seen:
                 return entry
         return None
+
+
+def without_last_failures(entries: Iterable[Entry]) -> list[Entry]:
+    """The entries that a retry of a failed turn starts from.
+
+    Leaves out failures that were the last thing their branch did and that may be tried again:
+    idempotent steps and streams (B1). Other failures stay, and fail again, without a second effect.
+    """
+    kept = list(entries)
+    last: dict[str, tuple[int, str]] = {}
+    for entry in kept:
+        branch, _, position = entry.place.rpartition("/")
+        if position.isdigit() and int(position) >= last.get(branch, (-1, ""))[0]:
+            last[branch] = (int(position), entry.place)
+    ends = {place for _, place in last.values()}
+    return [
+        entry
+        for entry in kept
+        if entry.place not in ends
+        or entry.status != "done"
+        or entry.kind not in ("step", "stream")
+        or not jsonvalue.decode(entry.data).get("again")
+    ]

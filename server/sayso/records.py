@@ -216,6 +216,7 @@ class Commit:
     interrupts: tuple[Interrupt, ...] = ()
     state: bytes | None = None
     turn: Turn | None = None
+    next_turn: Turn | None = None
     run: Run | None = None
     forget: str | None = None
     release: bool = False

@@ -35,6 +35,13 @@ class TurnState:
         """How many writes each branch has made so far, for the record of the next pause."""
         return dict(self._writes)
 
+    @property
+    def shown(self) -> Any:
+        """The state that clients see: never the past that a replay walks through."""
+        if self._resumed or self._last is None:
+            return self.value
+        return self._last["resume"]
+
     def resume(self) -> str | None:
         """Go over to the state that the turn was resumed with, once.
 
@@ -106,16 +113,16 @@ def _apply_one(root: dict[str, Any], operation: Operation) -> None:
 
 
 def _parent(root: dict[str, Any], path: str) -> tuple[Any, str]:
-    parts = ["", *jsonvalue.tokens(path)]
+    parts: list[str | int] = ["", *jsonvalue.tokens(path)]
     holder: Any = root
     for depth, part in enumerate(parts[:-1]):
         if isinstance(holder, dict) and part in holder:
             holder = holder[part]
-        elif isinstance(holder, list) and part.isdigit() and int(part) < len(holder):
-            holder = holder[int(part)]
+        elif isinstance(holder, list):
+            holder = holder[_position(str(part), len(holder), insert=False)]
         else:
             raise LookupError(f"nothing at {jsonvalue.pointer(parts[1 : depth + 1])!r}")
-    return holder, parts[-1]
+    return holder, str(parts[-1])
 
 
 def _put(root: dict[str, Any], path: str, value: Any, *, insert: bool) -> None:

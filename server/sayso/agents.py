@@ -1,0 +1,50 @@
+"""Agents as they are registered: by name, in one or more versions. Pure data."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any
+
+from sayso.errors import DeclarationError
+
+__all__ = ["Agent", "Agents"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Agent:
+    """One version of an agent. `expires_in`: seconds that its questions stay open by default."""
+
+    name: str
+    version: str
+    function: Callable[[Any], Awaitable[Any]]
+    description: str = ""
+    expires_in: float | None = None
+
+
+class Agents:
+    """All agents of an app. The version registered last is the one that new turns get."""
+
+    def __init__(self) -> None:
+        self._versions: dict[str, dict[str, Agent]] = {}
+
+    def add(self, agent: Agent) -> None:
+        """Register a version; `DeclarationError` if it is there already."""
+        versions = self._versions.setdefault(agent.name, {})
+        if agent.version in versions:
+            raise DeclarationError(
+                f"agent {agent.name!r} version {agent.version!r} is registered twice; give the new "
+                "one another version="
+            )
+        versions[agent.version] = agent
+
+    def newest(self, name: str) -> Agent | None:
+        """The version that new turns of this agent get."""
+        versions = self._versions.get(name)
+        return list(versions.values())[-1] if versions else None
+
+    def version(self, name: str, version: str) -> Agent | None:
+        """The version that an open turn began with, if it is still registered."""
+        return self._versions.get(name, {}).get(version)
+
+    def names(self) -> list[str]:
+        """All names, in the order of registration."""
+        return list(self._versions)

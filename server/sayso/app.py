@@ -1,0 +1,230 @@
+"""`Sayso`: agents, tools and options in one ASGI app."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from inspect import getdoc, iscoroutinefunction, signature
+from typing import Any
+
+from starlette.routing import BaseRoute
+
+from sayso.agents import Agent, Agents
+from sayso.approval import Policy, never
+from sayso.clock import Clock, SystemClock
+from sayso.engine import Engine
+from sayso.errors import DeclarationError
+from sayso.http.agents import AgentRecord, ToolRecord
+from sayso.http.app import Edge, Options
+from sayso.http.console import built_console
+from sayso.http.security import Authenticate
+from sayso.limits import Limits
+from sayso.stores import open_store
+from sayso.stores.base import Store
+from sayso.tools import Tool, Verify
+from sayso.turns.turn import Turn
+
+__all__ = ["Sayso"]
+
+AgentFunction = Callable[[Turn], Awaitable[Any]]
+
+
+class Sayso:
+    """An ASGI app that serves agents; it can be mounted under a prefix in another one.
+
+    | option         | values                               | default          |
+    |----------------|--------------------------------------|------------------|
+    | `store`        | `memory:`, `sqlite:///file.db`, or a `Store` | `sqlite:///sayso.db` |
+    | `expires_in`   | seconds that a question stays open, None: for ever | None |
+    | `keep_alive`   | seconds of silence before a comment, None: never | 15 |
+    | `authenticate` | async hook: ASGI scope to `Principal`, or None to refuse | everybody is `local` |
+    | `hosts`        | host names served beside loopback    | none             |
+    | `origins`      | origins of other sites whose pages may call | none      |
+    | `limits`       | a `Limits`                           | `Limits()`       |
+    | `tool_threads` | threads for synchronous tools and steps | 16            |
+    | `console`      | whether the console is served at `/` | True             |
+    | `routes`       | further Starlette routes             | none             |
+    | `clock`        | a `Clock`                            | the system's     |
+
+    `expires_in` can be set per agent. Started at the first request, or with the server; an app that
+    mounts this one uses `lifespan=app.lifespan`.
+    """
+
+    def __init__(
+        self,
+        *,
+        store: str | Store = "sqlite:///sayso.db",
+        expires_in: float | None = None,
+        keep_alive: float | None = 15.0,
+        authenticate: Authenticate | None = None,
+        hosts: Sequence[str] = (),
+        origins: Sequence[str] = (),
+        limits: Limits | None = None,
+        tool_threads: int = 16,
+        console: bool = True,
+        routes: Sequence[BaseRoute] = (),
+        clock: Clock | None = None,
+    ) -> None:
+        ticking = clock or SystemClock()
+        bounds = limits or Limits()
+        self._expires_in = expires_in
+        self._agents = Agents()
+        self._tools: dict[str, Tool] = {}
+        self.engine = Engine(
+            agents=self._agents,
+            tools=self._tools,
+            store=open_store(store, clock=ticking) if isinstance(store, str) else store,
+            clock=ticking,
+            limits=bounds,
+            tool_threads=tool_threads,
+        )
+        self._edge = Edge(
+            _Served(self.engine, _Records(self._agents, self._tools)),
+            Options(
+                hosts=tuple(hosts),
+                origins=tuple(origins),
+                authenticate=authenticate,
+                keep_alive=keep_alive,
+                limits=bounds,
+                console=built_console() if console else None,
+            ),
+            routes=routes,
+        )
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """Serve one ASGI scope."""
+        await self._edge(scope, receive, send)
+
+    @asynccontextmanager
+    async def lifespan(self, app: Any = None) -> AsyncIterator[None]:
+        """Start and stop around another app that mounts this one."""
+        async with self._edge.lifespan(app):
+            yield
+
+    def agent(
+        self,
+        name: str,
+        *,
+        version: str = "1",
+        description: str | None = None,
+        expires_in: float | None = None,
+    ) -> Callable[[AgentFunction], AgentFunction]:
+        """Register an async function of one argument, its `Turn`, as `POST /agents/{name}`.
+
+        Open turns keep the version that they began with; old versions may stay registered beside
+        the newest. Raises `DeclarationError` for a name or function that cannot be served.
+        """
+
+        def register(function: AgentFunction) -> AgentFunction:
+            _check_agent(name, function)
+            self._agents.add(
+                Agent(
+                    name=name,
+                    version=version,
+                    function=function,
+                    description=description or getdoc(function) or "",
+                    expires_in=self._expires_in if expires_in is None else expires_in,
+                )
+            )
+            return function
+
+        return register
+
+    def tool(
+        self,
+        *,
+        name: str | None = None,
+        description: str | None = None,
+        approval: Policy = never,
+        editable: bool = False,
+        idempotent: bool = False,
+        timeout: float | None = None,
+        verify: Verify | None = None,
+    ) -> Callable[[Callable[..., Any]], Tool]:
+        """Make a function a tool, to be called through `Turn.call`.
+
+        `approval` says which calls a person decides first; `editable` lets that person change the
+        arguments; `idempotent` lets it run again after a crash; `timeout` is in seconds; `verify`
+        says after a crash whether it happened. Raises `DeclarationError` for what cannot work.
+        """
+
+        def register(fn: Callable[..., Any]) -> Tool:
+            tool = Tool(
+                fn,
+                name=name,
+                description=description,
+                approval=approval,
+                editable=editable,
+                idempotent=idempotent,
+                timeout=timeout,
+                verify=verify,
+            )
+            if tool.name in self._tools:
+                raise DeclarationError(
+                    f"tool {tool.name!r} is declared twice; give one of them another name="
+                )
+            self._tools[tool.name] = tool
+            return tool
+
+        return register
+
+
+def _check_agent(name: str, function: Callable[..., Any]) -> None:
+    if not name or "/" in name or name.strip() != name:
+        raise DeclarationError(
+            f"agent name {name!r} stands in a path: leave out slashes and outer spaces"
+        )
+    if not iscoroutinefunction(function):
+        raise DeclarationError(f"agent {name!r} must be an `async def` function")
+    try:
+        signature(function).bind(None)
+    except TypeError:
+        raise DeclarationError(
+            f"agent {name!r} must take one argument, the turn: `async def {name}(turn: Turn)`"
+        ) from None
+
+
+class _Served:
+    """The engine with the agents as the edges show them."""
+
+    def __init__(self, engine: Engine, agents: Mapping[str, AgentRecord]) -> None:
+        self.agents = agents
+        self.start = engine.start
+        self.stop = engine.stop
+        self.run = engine.run
+        self.connect = engine.connect
+        self.delivered = engine.delivered
+
+
+class _Records(Mapping[str, AgentRecord]):
+    """The agents as the edges show them, made when they are asked for."""
+
+    def __init__(self, agents: Agents, tools: Mapping[str, Tool]) -> None:
+        self._agents = agents
+        self._tools = tools
+
+    def __getitem__(self, name: str) -> AgentRecord:
+        agent = self._agents.newest(name)
+        if agent is None:
+            raise KeyError(name)
+        return AgentRecord(
+            name=agent.name,
+            description=agent.description,
+            version=agent.version,
+            tools=tuple(_tool_record(tool) for tool in self._tools.values()),
+        )
+
+    def __iter__(self) -> Any:
+        return iter(self._agents.names())
+
+    def __len__(self) -> int:
+        return len(self._agents.names())
+
+
+def _tool_record(tool: Tool) -> ToolRecord:
+    kind = tool.approval.rule.partition(":")[0]
+    return ToolRecord(
+        name=tool.name,
+        description=tool.description,
+        parameters=tool.parameters,
+        approval=kind,  # type: ignore[arg-type]  # rules begin with one of the three kinds
+        editable=tool.editable,
+    )

@@ -1,0 +1,233 @@
+"""Taking threads: the one atomic step that begins a turn, lets it go on, or takes it over."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from typing import Any
+from uuid import uuid4
+
+from sayso import gate, jsonvalue
+from sayso.agents import Agent
+from sayso.clock import Clock
+from sayso.leases import LeaseKeeper
+from sayso.records import (
+    Claim,
+    Entry,
+    Interrupt,
+    Lease,
+    Message,
+    Principal,
+    Run,
+    ThreadView,
+    Turn,
+)
+from sayso.runinput import RunInput
+from sayso.stores.base import Store
+from sayso.turninput import begun_with, request_of, text_of
+
+__all__ = ["Claimed", "Claims"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claimed:
+    """A thread as it stands right after it was claimed."""
+
+    lease: Lease
+    alive: Callable[[], bool]
+    agent: Agent
+    turn: Turn
+    run: Run
+    state: Any
+    messages: tuple[Message, ...]
+    interrupts: tuple[Interrupt, ...] = ()
+    settled: tuple[Interrupt, ...] = ()
+    entries: tuple[Entry, ...] = ()
+    retry: bool = False
+
+
+class Claims:
+    """Claims threads for one holder. Every method raises `Conflict` when the thread has changed."""
+
+    def __init__(self, store: Store, clock: Clock, keeper: LeaseKeeper) -> None:
+        self._store = store
+        self._clock = clock
+        self._keeper = keeper
+        self._holder = f"holder_{uuid4().hex}"
+
+    async def start(
+        self,
+        decision: gate.Start,
+        agent: Agent,
+        request: RunInput,
+        principal: Principal,
+        view: ThreadView | None,
+    ) -> Claimed:
+        """Begin a turn with what a request brought."""
+        now = self._clock.now()
+        before = view.messages if view else ()
+        state = request.state
+        if state is None:
+            state = jsonvalue.decode(view.thread.state) if view else {}
+        messages = _started_with(before, decision)
+        given = begun_with(request, state, text_of(decision.append) or request.user_text)
+        turn = Turn(
+            key=f"turn_{uuid4().hex}",
+            agent=agent.name,
+            version=agent.version,
+            status="running",
+            request=request_of(given, len(messages)),
+            principal=principal,
+            started_at=now,
+        )
+        run = new_run(request.run_id, turn, now)
+        claim = Claim(
+            scope=principal.scope,
+            thread_id=request.thread_id,
+            owner=principal.subject,
+            agent=agent.name,
+            revision=view.thread.revision if view else 0,
+            holder=self._holder,
+            lease_ms=self._keeper.lease_ms,
+            now=now,
+            turn=turn,
+            run=run,
+            state=jsonvalue.encode(state),
+            messages=decision.append,
+            hide=decision.hide,
+        )
+        lease, alive = await self._take(claim)
+        return Claimed(
+            lease=lease,
+            alive=alive,
+            agent=agent,
+            turn=turn,
+            run=run,
+            state=state,
+            messages=messages,
+        )
+
+    async def resume(
+        self,
+        view: ThreadView,
+        turn: Turn,
+        agent: Agent,
+        *,
+        settle: Iterable[Interrupt] = (),
+        queue: tuple[Message, ...] = (),
+        retry: bool = False,
+        request: RunInput | None = None,
+    ) -> Claimed:
+        """Let a turn go on with its answers; `request` is None when no client brought them."""
+        run_id = request.run_id if request is not None else f"run_{uuid4().hex}"
+        run = new_run(run_id, turn, self._clock.now())
+        entries = await self._store.journal(view.thread.scope, turn.key)
+        # A client that was just loaded sends {} because it knows nothing, not to clear the state.
+        sent = request.state if request is not None else None
+        state = sent or jsonvalue.decode(view.thread.state)
+        pause = None if retry else _resumed(entries, state, request)
+        return await self._again(
+            view,
+            replace(turn, status="running", ended_at=None),
+            agent,
+            run,
+            state,
+            settled=tuple(replace(interrupt, run_key=run.key) for interrupt in settle),
+            queue=queue,
+            entries=entries,
+            pause=pause,
+            retry=retry,
+        )
+
+    async def take_over(self, view: ThreadView, turn: Turn, run: Run, agent: Agent) -> Claimed:
+        """Go on with the run of a holder whose lease ran out, from its journal."""
+        entries = await self._store.journal(view.thread.scope, turn.key)
+        state = jsonvalue.decode(view.thread.state)
+        return await self._again(view, turn, agent, run, state, entries=entries)
+
+    async def _again(
+        self,
+        view: ThreadView,
+        turn: Turn,
+        agent: Agent,
+        run: Run,
+        state: Any,
+        *,
+        settled: tuple[Interrupt, ...] = (),
+        queue: tuple[Message, ...] = (),
+        entries: tuple[Entry, ...] = (),
+        pause: Entry | None = None,
+        retry: bool = False,
+    ) -> Claimed:
+        claim = Claim(
+            scope=view.thread.scope,
+            thread_id=view.thread.id,
+            owner=view.thread.owner,
+            agent=turn.agent,
+            revision=view.thread.revision,
+            holder=self._holder,
+            lease_ms=self._keeper.lease_ms,
+            now=self._clock.now(),
+            turn=turn,
+            run=run,
+            state=jsonvalue.encode(state),
+            messages=queue,
+            interrupts=settled,
+            entries=(pause,) if pause else (),
+        )
+        lease, alive = await self._take(claim)
+        answered = {interrupt.id for interrupt in settled}
+        return Claimed(
+            lease=lease,
+            alive=alive,
+            agent=agent,
+            turn=turn,
+            run=run,
+            state=state,
+            messages=(*view.messages, *queue),
+            interrupts=tuple(i for i in view.interrupts if i.id not in answered),
+            settled=settled,
+            entries=tuple(
+                pause if pause is not None and entry.place == pause.place else entry
+                for entry in entries
+            ),
+            retry=retry,
+        )
+
+    async def _take(self, claim: Claim) -> tuple[Lease, Callable[[], bool]]:
+        asked = self._clock.monotonic()
+        lease = await self._store.claim(claim)
+        return lease, self._keeper.keep(lease, asked)
+
+
+def new_run(run_id: str, turn: Turn, now: int) -> Run:
+    """A run of a turn, under a key of our own (ID-02, TR-07)."""
+    return Run(key=f"run_{uuid4().hex}", run_id=run_id, turn_key=turn.key, started_at=now)
+
+
+def _started_with(before: tuple[Message, ...], decision: gate.Start) -> tuple[Message, ...]:
+    """The thread's messages as the claim leaves them."""
+    known = {message.id for message in before}
+    shown = {message.id for message in decision.append}
+    hidden = set(decision.hide)
+    kept = [
+        replace(message, visibility="hidden")
+        if message.id in hidden
+        else replace(message, visibility="visible")
+        if message.id in shown
+        else message
+        for message in before
+    ]
+    return (*kept, *(message for message in decision.append if message.id not in known))
+
+
+def _resumed(
+    entries: tuple[Entry, ...], state: Any, request: RunInput | None
+) -> Entry | None:
+    """The record of the last pause, with what the turn is resumed with."""
+    pauses = [entry for entry in entries if entry.kind == "pause"]
+    if not pauses:
+        return None
+    data = {**jsonvalue.decode(pauses[-1].data), "resume": state}
+    if request is not None:
+        given = begun_with(request, request.state, request.user_text)
+        data["request"] = jsonvalue.decode(request_of(given, 0))
+    return replace(pauses[-1], data=jsonvalue.encode(data))

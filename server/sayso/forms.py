@@ -1,0 +1,127 @@
+"""What is published with each kind of question, and how its payload is read. Pure.
+
+One source makes the `responseSchema` that goes out and decodes what comes back, so that the two
+cannot drift apart.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import PydanticUserError, TypeAdapter, ValidationError
+from pydantic_core import SchemaError
+
+from sayso import jsonvalue
+from sayso.errors import DeclarationError
+
+__all__ = ["ResponseType", "approval_schema", "confirmation", "response_type", "unsure_schema"]
+
+_ACTIONS = (
+    ("run_again", "Run it again", "It did not happen, or happening twice does no harm."),
+    ("skip", "Skip it", "It did happen. Go on with the result given here."),
+    ("stop", "Stop", "End the turn here; nothing more is done."),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ResponseType:
+    """A `responseSchema` and how to read a payload that fits it; ValueError if it will not."""
+
+    schema: dict[str, Any] | None
+    decode: Callable[[Any], Any]
+
+
+def response_type(response: Any) -> ResponseType:
+    """What `response=` means: a pydantic model, a Python type, a JSON Schema object, or None.
+
+    Raises `DeclarationError` for a type that has no JSON Schema.
+    """
+    if response is None:
+        return ResponseType(None, lambda payload: payload)
+    if isinstance(response, dict):
+        return ResponseType(response, lambda payload: payload)
+    try:
+        adapter: TypeAdapter[Any] = TypeAdapter(response)
+        schema = adapter.json_schema()
+    except (PydanticUserError, SchemaError, TypeError) as error:
+        raise DeclarationError(
+            f"response={response!r} has no JSON Schema ({error}); pass a pydantic model, a Python "
+            "type such as str or list[int], or a JSON Schema object"
+        ) from None
+
+    def decode(payload: Any) -> Any:
+        try:
+            return adapter.validate_json(jsonvalue.encode(payload))
+        except ValidationError as error:
+            first = error.errors(include_url=False, include_input=False)[0]
+            where = jsonvalue.pointer(list(first["loc"])) or "the payload"
+            raise ValueError(f"{where}: {first['msg']}") from None
+
+    return ResponseType(schema, decode)
+
+
+def confirmation() -> ResponseType:
+    """A yes or no for `confirmation` questions that name no type of their own (TR-25)."""
+    schema = _object({"approved": {"type": "boolean", "title": "Approve"}}, "approved")
+    return ResponseType(schema, lambda payload: payload["approved"])
+
+
+def approval_schema(editable: dict[str, Any] | None) -> dict[str, Any]:
+    """What answers a gated call; `editable` is the tool's parameter schema if edits are offered.
+
+    Only boolean true executes (TB-08); `editedArgs` replaces all arguments (TB-05, TB-06).
+    """
+    properties: dict[str, Any] = {
+        "approved": {"type": "boolean", "title": "Approve"},
+        "reason": {"type": "string", "title": "Reason", "maxLength": 2000},
+    }
+    if editable is None:
+        return _object(properties, "approved")
+    arguments = dict(editable)
+    definitions = arguments.pop("$defs", None)
+    properties["editedArgs"] = {**arguments, "title": "Arguments"}
+    schema = _object(properties, "approved")
+    if definitions:
+        schema["$defs"] = definitions
+    return schema
+
+
+def unsure_schema(result: dict[str, Any] | None, *, optional: bool) -> dict[str, Any]:
+    """What answers a question about an effect that may have happened.
+
+    `result` is the schema of what the effect returns; unless `optional`, `skip` must bring one.
+    """
+    described = dict(result or {})
+    definitions = described.pop("$defs", None)
+    schema = _object(
+        {
+            "action": {
+                "title": "What now?",
+                "oneOf": [
+                    {"const": const, "title": title, "description": text}
+                    for const, title, text in _ACTIONS
+                ],
+            },
+            "result": {
+                **described,
+                "title": "Result to go on with",
+                "description": "Used by `skip` only.",
+            },
+        },
+        "action",
+    )
+    if not optional:
+        schema["if"] = {"properties": {"action": {"const": "skip"}}}
+        schema["then"] = {"required": ["result"]}
+    if definitions:
+        schema["$defs"] = definitions
+    return schema
+
+
+def _object(properties: dict[str, Any], *required: str) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(required),
+        "additionalProperties": False,
+    }

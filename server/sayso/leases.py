@@ -1,0 +1,100 @@
+"""Leases of this process, renewed from a thread of their own.
+
+Author code that blocks the event loop must not lose the thread it works on; a process that is
+stopped or dead renews nothing, and its threads are taken over (design 6).
+"""
+
+import logging
+import threading
+from collections.abc import Callable
+
+from sayso.clock import Clock
+from sayso.errors import StoreError
+from sayso.records import Lease
+from sayso.stores.base import Store
+
+__all__ = ["LeaseKeeper"]
+
+_log = logging.getLogger("sayso.leases")
+
+
+class LeaseKeeper:
+    """Knows until when each lease of this process surely holds, on the local monotonic clock."""
+
+    def __init__(
+        self, store: Store, clock: Clock, *, lease_ms: int = 10_000, every: float = 3.0
+    ) -> None:
+        self.lease_ms = lease_ms
+        self._store = store
+        self._clock = clock
+        self._every = every
+        self._held: dict[tuple[str, str], tuple[Lease, float]] = {}
+        self._lock = threading.Lock()
+        self._stop = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def start(self) -> None:
+        """Begin to renew; idempotent."""
+        if self._thread is None:
+            self._stop.clear()
+            self._thread = threading.Thread(target=self._renew, name="sayso-leases", daemon=True)
+            self._thread.start()
+
+    def stop(self) -> None:
+        """Renew no more; idempotent. Leases that are still held run out by themselves."""
+        self._stop.set()
+        if self._thread is not None:
+            self._thread.join()
+            self._thread = None
+
+    def keep(self, lease: Lease, claimed: float) -> Callable[[], bool]:
+        """Renew a lease that was claimed at that monotonic second; returns its `alive` check."""
+        key = (lease.scope, lease.thread_id)
+        with self._lock:
+            self._held[key] = (lease, claimed + self.lease_ms / 1000)
+
+        def alive() -> bool:
+            with self._lock:
+                held = self._held.get(key)
+            return (
+                held is not None
+                and held[0].fence == lease.fence
+                and self._clock.monotonic() < held[1]
+            )
+
+        return alive
+
+    def drop(self, lease: Lease) -> None:
+        """Stop renewing a lease: it was released, or is lost."""
+        with self._lock:
+            held = self._held.get((lease.scope, lease.thread_id))
+            if held is not None and held[0].fence == lease.fence:
+                del self._held[lease.scope, lease.thread_id]
+
+    def _renew(self) -> None:
+        while not self._stop.wait(self._every):
+            with self._lock:
+                leases = [lease for lease, _ in self._held.values()]
+            if not leases:
+                continue
+            asked = self._clock.monotonic()
+            try:
+                lost = self._store.renew(leases, self.lease_ms)
+            except StoreError as error:
+                _log.warning("leases could not be renewed: %s", error)
+                continue
+            self._note(leases, lost, asked + self.lease_ms / 1000)
+
+    def _note(self, leases: list[Lease], lost: tuple[Lease, ...], deadline: float) -> None:
+        gone = {(lease.scope, lease.thread_id, lease.fence) for lease in lost}
+        with self._lock:
+            for lease in leases:
+                key = (lease.scope, lease.thread_id)
+                held = self._held.get(key)
+                if held is None or held[0].fence != lease.fence:
+                    continue
+                if (*key, lease.fence) in gone:
+                    _log.warning("thread %r was taken over by another server", lease.thread_id)
+                    del self._held[key]
+                else:
+                    self._held[key] = (lease, deadline)

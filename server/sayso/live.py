@@ -1,0 +1,186 @@
+"""The runs that are going on: those of this process, and those of others that somebody watches."""
+
+import asyncio
+import logging
+from collections.abc import Coroutine
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+from sayso.claims import Claimed
+from sayso.clock import Clock
+from sayso.ending import Ending, Peer
+from sayso.errors import StoreError
+from sayso.history import visible
+from sayso.leases import LeaseKeeper
+from sayso.limits import Limits
+from sayso.records import ThreadView
+from sayso.runner import Runner
+from sayso.stores.base import Store
+from sayso.stream import Reader, RunStream
+from sayso.wire import interrupt_body
+
+__all__ = ["LiveRuns", "present", "waiting"]
+
+_log = logging.getLogger("sayso.live")
+
+WATCH = 0.5
+"""Seconds between looks at a run that another process is running."""
+
+Key = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class _Live:
+    runner: Runner
+    task: asyncio.Task[None]
+
+
+class LiveRuns:
+    """Runs by thread. A run belongs to the process, not to the request that began it."""
+
+    def __init__(
+        self,
+        store: Store,
+        clock: Clock,
+        keeper: LeaseKeeper,
+        limits: Limits,
+        tool_threads: int,
+    ) -> None:
+        self._store = store
+        self._clock = clock
+        self._keeper = keeper
+        self._limits = limits
+        self._pool = ThreadPoolExecutor(tool_threads, thread_name_prefix="sayso-tool")
+        self._live: dict[Key, _Live] = {}
+        self._watched: dict[Key, RunStream] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def begin(self, claimed: Claimed) -> Runner:
+        """Make the runner of a claimed thread; nothing runs before `go`."""
+        key = (claimed.lease.scope, claimed.lease.thread_id)
+        watched = self._watched.pop(key, None)
+        stream = watched or RunStream(
+            claimed.lease.thread_id, claimed.run.key, unread=self._limits.unread
+        )
+        runner = Runner(
+            claimed,
+            stream,
+            store=self._store,
+            clock=self._clock,
+            pool=self._pool,
+            limits=self._limits,
+        )
+        if watched is not None:
+            messages, state = runner.shown()
+            stream.snapshot(messages=messages, state=state)
+        return runner
+
+    def go(self, claimed: Claimed, runner: Runner) -> asyncio.Task[None]:
+        """Let it run, whoever reads."""
+        key = (claimed.lease.scope, claimed.lease.thread_id)
+
+        async def run() -> None:
+            try:
+                await runner.run()
+            finally:
+                self._keeper.drop(claimed.lease)
+                live = self._live.get(key)
+                if live is not None and live.runner is runner:
+                    del self._live[key]
+
+        task = self._spawn(run(), f"run of thread {claimed.lease.thread_id!r}")
+        self._live[key] = _Live(runner, task)
+        return task
+
+    def attach(self, view: ThreadView, run_id: str, peer: Peer) -> Reader:
+        """Follow the run of a thread, wherever it is running."""
+        key = (view.thread.scope, view.thread.id)
+        live = self._live.get(key)
+        if live is not None and not live.runner.stream.ended:
+            messages, state = live.runner.shown()
+            return live.runner.stream.attach(run_id, peer, messages=messages, state=state)
+        stream = self._watched.get(key)
+        if stream is None:
+            run_key = view.run.key if view.run is not None else ""
+            stream = RunStream(view.thread.id, run_key, unread=self._limits.unread)
+            self._watched[key] = stream
+            self._spawn(self._watch(key, stream), f"watch of thread {view.thread.id!r}")
+        messages, state = visible(view.messages), view.thread.state
+        return stream.attach(run_id, peer, messages=messages, state=state)
+
+    def is_here(self, scope: str, thread_id: str) -> bool:
+        """Whether this process runs the thread."""
+        return (scope, thread_id) in self._live
+
+    async def _watch(self, key: Key, stream: RunStream) -> None:
+        """Look until the run elsewhere has ended, or this process has taken it over."""
+        while self._watched.get(key) is stream:
+            await self._clock.sleep(WATCH)
+            if not stream.readers:
+                self._watched.pop(key, None)
+                return
+            try:
+                view = await self._store.load(*key)
+            except StoreError as error:
+                _log.warning("thread %r could not be watched: %s", key[1], error)
+                continue
+            if self._watched.get(key) is not stream:
+                return
+            if view is not None and view.thread.holder is not None:
+                continue
+            del self._watched[key]
+            if view is not None:
+                stream.snapshot(messages=visible(view.messages), state=view.thread.state)
+            stream.finish(present(view) if view is not None else Ending(type="success"))
+
+    def _spawn(self, work: Coroutine[Any, Any, None], what: str) -> asyncio.Task[None]:
+        task = asyncio.create_task(work, name=what)
+        self._tasks.add(task)
+        task.add_done_callback(self._ended)
+        return task
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            _log.error("%s failed", task.get_name(), exc_info=error)
+
+    async def close(self, grace: float, ending: Ending) -> None:
+        """Let runs end for `grace` seconds; end the streams of those that do not, and let go."""
+        running = [live.task for live in self._live.values()]
+        if running:
+            await asyncio.wait(running, timeout=grace)
+        for stream in [live.runner.stream for live in self._live.values()]:
+            stream.finish(ending)
+        for stream in self._watched.values():
+            stream.finish(ending)
+        self._watched.clear()
+        left = list(self._tasks)
+        for task in left:
+            task.cancel()
+        await asyncio.gather(*left, return_exceptions=True)
+        self._pool.shutdown(wait=False, cancel_futures=True)
+
+
+def waiting(view: ThreadView) -> Ending | None:
+    """The open interrupts of an idle thread, as the ending that asks for them again (RE-12)."""
+    if view.turn is None or view.turn.status != "suspended":
+        return None
+    open_ones = tuple(
+        interrupt_body(interrupt)
+        for interrupt in view.interrupts
+        if interrupt.status == "open" and interrupt.turn_key == view.turn.key
+    )
+    return Ending(type="interrupt", interrupts=open_ones) if open_ones else None
+
+
+def present(view: ThreadView) -> Ending:
+    """How an idle thread stands: its open interrupts, or else the outcome of its last run."""
+    standing = waiting(view)
+    if standing is not None:
+        return standing
+    if view.run is not None and view.run.outcome is not None:
+        outcome = Ending.from_json(view.run.outcome)
+        if outcome.type != "interrupt":
+            return outcome
+    return Ending(type="success")

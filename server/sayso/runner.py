@@ -1,0 +1,173 @@
+"""One claimed run, from its lease to its terminal event.
+
+Runs the turn, stores how it ended, and only then says so. A message that waited for the turn's end
+begins the next turn in the same run. The run does not depend on anybody reading it.
+"""
+
+import logging
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from functools import partial
+from uuid import uuid4
+
+from sayso import jsonvalue
+from sayso.claims import Claimed
+from sayso.clock import Clock
+from sayso.ending import Ending
+from sayso.errors import Code, StoreError
+from sayso.journal import Journal, without_last_failures
+from sayso.limits import Limits
+from sayso.records import Entry, Turn
+from sayso.stores.base import Store
+from sayso.stream import RunStream
+from sayso.turninput import request_of, text_of, turn_input
+from sayso.turns.endings import Conclusion, conclude
+from sayso.turns.execution import Execution, Leased
+from sayso.turns.turn import Turn as AuthorTurn
+from sayso.turnstate import TurnState
+
+__all__ = ["Runner"]
+
+_log = logging.getLogger("sayso.runner")
+
+
+class Runner:
+    """The running half of a run; `stream` is what its readers see."""
+
+    def __init__(
+        self,
+        claimed: Claimed,
+        stream: RunStream,
+        *,
+        store: Store,
+        clock: Clock,
+        pool: ThreadPoolExecutor,
+        limits: Limits,
+    ) -> None:
+        self.stream = stream
+        self._claimed = claimed
+        self._leased = Leased(store, claimed.lease, claimed.alive)
+        self._clock = clock
+        self._pool = pool
+        self._limits = limits
+        self._history = [m for m in claimed.messages if m.visibility != "waiting"]
+        self._waiting = [m for m in claimed.messages if m.visibility == "waiting"]
+        entries = claimed.entries
+        self._execution = self._prepare(
+            claimed.turn, without_last_failures(entries) if claimed.retry else entries
+        )
+
+    def shown(self) -> tuple[list[bytes], bytes]:
+        """The messages and the state that a reader who comes now is given."""
+        execution = self._execution
+        bodies = [
+            message.body
+            for message in (*execution.history, *self._waiting)
+            if message.visibility != "hidden" and message.id not in execution.unsettled
+        ]
+        return bodies, jsonvalue.encode(execution.state.shown)
+
+    async def run(self) -> None:
+        """Run to the end; returns once every reader has been given its terminal event."""
+        ending = Ending(
+            type="error",
+            code=Code.INTERNAL_ERROR.value,
+            message="The server failed; its log says where. The turn goes on from its last record.",
+            details={"code": Code.INTERNAL_ERROR.value},
+        )
+        try:
+            ending = await self._to_the_end()
+        finally:
+            self.stream.finish(ending)
+
+    async def _to_the_end(self) -> Ending:
+        settled = self._claimed.settled
+        while True:
+            execution = self._execution
+            await execution.run(partial(self._claimed.agent.function, AuthorTurn(execution)))
+            concluded = conclude(execution, self._claimed.run, settled)
+            following = self._following(execution, concluded)
+            concluded = await self._store(concluded, following)
+            await execution.unwind()
+            self._announce(execution, concluded)
+            if following is None or concluded.commit is None:
+                return concluded.ending
+            self._execution = self._prepare(following, ())
+            settled = ()
+
+    def _following(self, execution: Execution, concluded: Conclusion) -> Turn | None:
+        """The turn that a waiting message begins once this one has succeeded."""
+        if not self._waiting or concluded.ending.type != "success":
+            return None
+        before = execution.turn
+        history = [*execution.history, *self._waiting]
+        given = replace(
+            execution.given, text=text_of(self._waiting), state=execution.state.shown
+        )
+        return Turn(
+            key=f"turn_{uuid4().hex}",
+            agent=before.agent,
+            version=before.version,
+            status="running",
+            request=request_of(given, len(history)),
+            principal=before.principal,
+            started_at=self._clock.now(),
+        )
+
+    async def _store(self, concluded: Conclusion, following: Turn | None) -> Conclusion:
+        """Make the ending durable; a store that fails makes it another ending."""
+        commit = concluded.commit
+        if commit is None:
+            return concluded
+        over = commit.turn is not None and commit.turn.status != "suspended"
+        if over and self._waiting:
+            commit = replace(commit, dequeue=True)
+        if following is not None:
+            commit = replace(commit, next_turn=following, run=None, release=False)
+        try:
+            await self._leased.commit(commit)
+        except StoreError as error:
+            self._execution.abort(error)
+            return conclude(self._execution, self._claimed.run, ())
+        if over:
+            self._history.extend(self._waiting)
+            self._waiting = []
+        return concluded
+
+    def _announce(self, execution: Execution, concluded: Conclusion) -> None:
+        """Say what is durable now: results, then the boundary of an interrupt."""
+        self.stream.close_open()
+        execution.unsettled.clear()
+        for event in concluded.events:
+            self.stream.emit(event)
+        if concluded.ending.type == "interrupt":
+            bodies, state = self.shown()
+            self.stream.snapshot(messages=bodies, state=state)
+
+    def _prepare(self, turn: Turn, entries: Sequence[Entry]) -> Execution:
+        claimed = self._claimed
+        pauses = [jsonvalue.decode(entry.data) for entry in entries if entry.kind == "pause"]
+        given = turn_input(claimed.lease.thread_id, turn.request, self._history + self._waiting)
+        resumed = [
+            turn_input(claimed.lease.thread_id, jsonvalue.encode(pause["request"]), ())
+            if "request" in pause
+            else None
+            for pause in pauses
+        ]
+        return Execution(
+            turn=turn,
+            leased=self._leased,
+            stream=self.stream,
+            journal=Journal(entry for entry in entries if entry.kind != "pause"),
+            interrupts=[*claimed.interrupts, *claimed.settled],
+            state=TurnState(given.state, pauses),
+            history=self._history,
+            given=given,
+            resumed_with=resumed,
+            clock=self._clock,
+            pool=self._pool,
+            limits=self._limits,
+            expires_in=claimed.agent.expires_in,
+        )
+

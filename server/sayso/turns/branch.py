@@ -1,0 +1,109 @@
+"""Branches: every asyncio task of a turn is one, with its own places in the journal.
+
+A branch is named by its parent's path, the fingerprint of its first call and a counter among
+equals (design 3, rule 3), so that concurrent code finds its own records again on replay.
+"""
+
+import asyncio
+from collections.abc import Iterator
+from contextvars import ContextVar
+from typing import Any
+
+__all__ = ["Branch", "Branches", "Pause"]
+
+
+class Pause(asyncio.CancelledError):
+    """Unwinds author code whose turn waits for a person.
+
+    A `CancelledError`, so that `except Exception` cannot catch it and task groups stay quiet. It is
+    only the signal: the pause itself is a state of the turn (design 3, rule 1).
+    """
+
+
+class Branch:
+    """One task's thread of places. `blocked`: it asks, or a branch below it does."""
+
+    __slots__ = (
+        "blocked",
+        "children",
+        "open_message",
+        "parent",
+        "parked",
+        "path",
+        "phases",
+        "position",
+        "task",
+    )
+
+    def __init__(
+        self, path: str, parent: "Branch | None", task: asyncio.Task[Any] | None
+    ) -> None:
+        self.path = path
+        self.parent = parent
+        self.task = task
+        self.position = 0
+        self.children: dict[str, int] = {}
+        self.blocked = False
+        self.parked = False
+        self.open_message: str | None = None
+        self.phases: tuple[Any, ...] = parent.phases if parent else ()
+
+    def place(self) -> str:
+        """The next place of this branch."""
+        position = self.position
+        self.position += 1
+        return f"{self.path}/{position}" if self.path else str(position)
+
+    def block(self) -> None:
+        """Refuse further calls of this branch and of all that wait for it."""
+        branch: Branch | None = self
+        while branch is not None:
+            branch.blocked = True
+            branch = branch.parent
+
+
+class Branches:
+    """The branches of one execution, found by the task that is running."""
+
+    def __init__(self) -> None:
+        self._current: ContextVar[Branch | None] = ContextVar("branch", default=None)
+        self.root = Branch("", None, None)
+        self._all = [self.root]
+
+    def begin(self) -> Branch:
+        """Make the running task the root branch."""
+        self.root.task = asyncio.current_task()
+        self._current.set(self.root)
+        return self.root
+
+    def here(self, fingerprint: str) -> Branch:
+        """The branch of the running task; a new one on the first call that a task makes."""
+        known = self._current.get() or self.root
+        task = asyncio.current_task()
+        if known.task is task:
+            return known
+        number = known.children.get(fingerprint, 0)
+        known.children[fingerprint] = number + 1
+        label = f"{fingerprint}#{number}"
+        branch = Branch(f"{known.path}/{label}" if known.path else label, known, task)
+        self._current.set(branch)
+        self._all.append(branch)
+        return branch
+
+    def __iter__(self) -> Iterator[Branch]:
+        """All branches, in the order in which they made their first call."""
+        return iter(self._all)
+
+    def unfinished(self) -> list[asyncio.Task[Any]]:
+        """Tasks of branches that have not ended."""
+        return [b.task for b in self._all if b.task is not None and not b.task.done()]
+
+    def busy(self) -> bool:
+        """Whether a branch may still go on by itself: not asking, not parked, not ended."""
+        return any(
+            branch.task is not None
+            and not branch.task.done()
+            and not branch.blocked
+            and not branch.parked
+            for branch in self._all
+        )

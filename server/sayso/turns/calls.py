@@ -1,0 +1,332 @@
+"""Tool calls: proposed, decided, run once, and answered with exactly one result each.
+
+A gated call is streamed whole, then asks; on resume it is not streamed again, only its result is
+(TB-01, TB-02). Arguments come from the journal, never from what a client sends (SB-05).
+"""
+
+import logging
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+from sayso import jsonvalue
+from sayso.errors import NotRecordable
+from sayso.forms import approval_schema
+from sayso.outcomes import Call, ToolCall
+from sayso.records import Entry, EntryStatus, Message
+from sayso.tools import Happened, Tool
+from sayso.turns.branch import Pause
+from sayso.turns.effects import CallInfo, EffectScope, OverTime, cut
+from sayso.turns.execution import Execution, Place
+from sayso.turns.questions import answered, put
+from sayso.turns.unsure import ask_unsure, is_unsure, verdict, verified
+
+__all__ = ["call_all", "unanswered"]
+
+_log = logging.getLogger("sayso.tool")
+
+_NOT_RUN = {
+    "denied": "Not executed: a reviewer denied this call.",
+    "cancelled": "Not executed: the request for approval was cancelled; nobody approved the call.",
+    "expired": (
+        "Not executed: the request for approval expired before anyone decided. "
+        "It must be asked for again."
+    ),
+}
+
+
+async def call_all(execution: Execution, wanted: Sequence[ToolCall]) -> list[Call[Any]]:
+    """Make tool calls side by side: free ones run now, gated ones ask together.
+
+    Raises pydantic's `ValidationError` for arguments that do not fit, before anything is sent.
+    """
+    proposed = [(item.tool, item.tool.arguments(item.args)) for item in wanted]
+    calls = []
+    for tool, arguments in proposed:
+        place = await execution.enter("call", tool.name, jsonvalue.decode(arguments))
+        calls.append(_ToolCall(execution, place, tool, arguments))
+    _propose(execution, [call for call in calls if call.place.entry is None])
+    names = ", ".join(call.tool.name for call in calls)
+    await execution.protect(f"tool {names}", *(call.advance() for call in calls))
+    return [call.outcome() for call in calls]
+
+
+def _propose(execution: Execution, calls: Sequence["_ToolCall"]) -> None:
+    """Stream new calls, complete, as one assistant message (TC-01, TC-03, TC-04)."""
+    if not calls:
+        return
+    execution.live(calls[0].place.branch)
+    message_id = execution.message_id(calls[0].place.key)
+    for call in calls:
+        text = call.arguments.decode()
+        execution.stream.emit(
+            {
+                "type": "TOOL_CALL_START",
+                "toolCallId": call.id,
+                "toolCallName": call.tool.name,
+                "parentMessageId": message_id,
+            }
+        )
+        execution.stream.emit({"type": "TOOL_CALL_ARGS", "toolCallId": call.id, "delta": text})
+        execution.stream.emit({"type": "TOOL_CALL_END", "toolCallId": call.id})
+    body = {
+        "id": message_id,
+        "role": "assistant",
+        "toolCalls": [
+            {
+                "id": call.id,
+                "type": "function",
+                "function": {"name": call.tool.name, "arguments": call.arguments.decode()},
+            }
+            for call in calls
+        ],
+    }
+    execution.remember(Message(id=message_id, role="assistant", body=jsonvalue.encode(body)))
+
+
+class _ToolCall:
+    """One call on its way to its result."""
+
+    def __init__(
+        self, execution: Execution, place: Place, tool: Tool, arguments: bytes
+    ) -> None:
+        self.execution = execution
+        self.place = place
+        self.tool = tool
+        self.arguments = arguments
+        self.id = execution.identify("call", place.key)
+        self.key = execution.identify("key", place.key)
+        self.data: dict[str, Any] = {"id": self.id}
+        if place.entry is not None:
+            self.data = jsonvalue.decode(place.entry.data)
+
+    def write(self, stage: EntryStatus, **changes: Any) -> Entry:
+        self.data = {**self.data, **changes}
+        return self.execution.record(
+            self.place, "call", self.tool.name, stage, jsonvalue.encode(self.data)
+        )
+
+    async def advance(self) -> None:
+        """Bring the call as far as it gets now; raises `Pause` when it waits for a person."""
+        entry = self.place.entry
+        if entry is None:
+            if self.tool.approval.must_ask(self.tool.values(self.arguments)):
+                self._ask()
+            await self._run()
+        elif entry.status == "started":
+            await self._after_crash(entry)
+        elif entry.status == "asked":
+            await (self._after_verdict(entry) if is_unsure(entry) else self._decided(entry))
+
+    def _ask(self) -> None:
+        tool = self.tool
+        shown = ", ".join(
+            f"{name}={jsonvalue.encode(value).decode()}"
+            for name, value in jsonvalue.decode(self.arguments).items()
+        )
+        put(
+            self.execution,
+            self.place,
+            kind="call",
+            name=tool.name,
+            data=self.data,
+            reason="tool_call",
+            message=f"Approve {tool.name}({shown})?",
+            schema=approval_schema(tool.parameters if tool.editable else None),
+            metadata={
+                "sayso": {
+                    "tool": tool.name,
+                    "arguments": jsonvalue.decode(self.arguments),
+                    "rule": tool.approval.rule,
+                }
+            },
+            tool_call_id=self.id,
+        )
+        raise Pause("waiting for a person")
+
+    async def _decided(self, entry: Entry) -> None:
+        interrupt, _ = answered(self.execution, entry)
+        if interrupt.status == "open":
+            self.execution.ask(self.place.branch, interrupt)
+            raise Pause("waiting for a person")
+        payload = jsonvalue.decode(interrupt.payload) if interrupt.payload else {}
+        by = interrupt.decided_by
+        if interrupt.status != "resolved":
+            await self._close(interrupt.status, by=by)
+        elif payload.get("approved") is True:
+            if "editedArgs" in payload:
+                edited = self.tool.arguments(payload["editedArgs"])
+                self.data["edited"] = jsonvalue.decode(edited)
+            self.data["by"] = by
+            await self._run()
+        else:
+            await self._close("denied", reason=payload.get("reason"), by=by)
+
+    async def _after_crash(self, entry: Entry) -> None:
+        if self.tool.idempotent:
+            await self._run()
+        elif self.tool.verify is None:
+            self._ask_unsure(entry)
+        else:
+            found = await verified(self.tool.verify, self.key, self.tool.name)
+            if isinstance(found, Happened):
+                await self._executed(found.value)
+            else:
+                await self._run()
+
+    def _ask_unsure(self, entry: Entry) -> NoReturn:
+        what = f"tool {self.tool.name!r}"
+        ask_unsure(
+            self.execution,
+            self.place,
+            entry,
+            what=what,
+            returns=self.tool.result,
+            tool_call_id=self.id,
+        )
+        raise Pause("waiting for a person")
+
+    async def _after_verdict(self, entry: Entry) -> None:
+        decided = await verdict(self.execution, self.place, entry)
+        if decided.action == "run_again":
+            await self._run()
+        else:
+            await self._executed(decided.value)
+
+    async def _executed(self, value: Any) -> None:
+        """Take a result that the tool did not just return: a hook's or a person's word."""
+        await self._close("executed", value=jsonvalue.decode(self._encoded(value)))
+
+    async def _run(self) -> None:
+        self.execution.live(self.place.branch)
+        entry = await self._effect()
+        if entry.status == "started":
+            self._ask_unsure(entry)
+
+    async def _effect(self) -> Entry:
+        execution, tool = self.execution, self.tool
+        started: Entry | None = None
+        if tool.idempotent:
+            execution.hold()
+        else:
+            started = self.write("started")
+            await execution.commit()
+        scope = EffectScope(
+            execution=execution,
+            info=CallInfo(
+                key=self.key,
+                name=tool.name,
+                principal=execution.principal,
+                approver=self.data.get("by"),
+            ),
+            place=self.place.key,
+        )
+        arguments = tool.values(jsonvalue.encode(self.effective()))
+        try:
+            value = await execution.effects.perform(scope, tool.fn, (), arguments, tool.timeout)
+            encoded = self._encoded(value)
+        except OverTime as late:
+            if late.unsure and started is not None:
+                return started
+            return await self._close("failed", reason=f"TimeoutError: {late}")
+        except NotRecordable as error:
+            return await self._close("failed", reason=str(error))
+        except BaseException as error:
+            if cut(error):
+                raise
+            _log.warning(
+                "tool %r of turn %s failed", tool.name, execution.turn.key, exc_info=error
+            )
+            return await self._close("failed", reason=f"{type(error).__name__}: {error}")
+        for message in scope.messages:
+            execution.remember(message)
+        return await self._close("executed", value=jsonvalue.decode(encoded))
+
+    def _encoded(self, value: Any) -> bytes:
+        return self.tool.result.encode(value, f"the result of tool {self.tool.name!r}")
+
+    def effective(self) -> dict[str, Any]:
+        """The arguments that run, or would: the reviewer's, else the proposed ones."""
+        arguments = self.data.get("edited")
+        chosen: dict[str, Any] = (
+            jsonvalue.decode(self.arguments) if arguments is None else arguments
+        )
+        return chosen
+
+    async def _close(self, status: str, **changes: Any) -> Entry:
+        """Record how the call ended, make it durable, then say so (TC-06, TC-16)."""
+        given = {key: value for key, value in changes.items() if value is not None}
+        message_id = self.execution.identify("msg", f"{self.place.key}=")
+        entry = self.write("done", status=status, **given)
+        text = _text(self.data, self.effective())
+        self.execution.remember(tool_message(message_id, self.id, text), settled=False)
+        await self.execution.commit()
+        self.execution.unsettled.discard(message_id)
+        self.execution.live(self.place.branch)
+        self.execution.stream.emit(result_event(message_id, self.id, text))
+        return entry
+
+    def outcome(self) -> Call[Any]:
+        """What the author gets: the same live and on replay."""
+        data, value = self.data, None
+        if data["status"] == "executed":
+            encoded = jsonvalue.encode(data.get("value"))
+            value = self.tool.result.decode(encoded, f"the result of tool {self.tool.name!r}")
+        return Call(
+            status=data["status"],
+            args=self.effective(),
+            text=_text(data, self.effective()),
+            value=value,
+            edited="edited" in data,
+            reason=data.get("reason"),
+            by=data.get("by"),
+        )
+
+
+def _text(data: dict[str, Any], effective: dict[str, Any]) -> str:
+    """The result as a model reads it: which of the endings, and what really ran (J1, OC-10)."""
+    status, reason = data["status"], data.get("reason")
+    if status in _NOT_RUN:
+        return _NOT_RUN[status] + (f" Reason: {reason}" if reason else "")
+    if status == "failed":
+        text = f"Failed: {reason}"
+    else:
+        value = data.get("value")
+        text = value if isinstance(value, str) else jsonvalue.encode(value).decode()
+    if "edited" in data:
+        ran = jsonvalue.encode(effective).decode()
+        text = f"A reviewer changed the arguments; the call ran with {ran}. Result: {text}"
+    return text
+
+
+def tool_message(message_id: str, call_id: str, text: str) -> Message:
+    """The stored form of a call's result."""
+    body = {"id": message_id, "role": "tool", "toolCallId": call_id, "content": text}
+    return Message(id=message_id, role="tool", body=jsonvalue.encode(body))
+
+
+def result_event(message_id: str, call_id: str, text: str) -> dict[str, Any]:
+    """The event that carries a call's result."""
+    return {
+        "type": "TOOL_CALL_RESULT",
+        "messageId": message_id,
+        "toolCallId": call_id,
+        "content": text,
+        "role": "tool",
+    }
+
+
+def unanswered(execution: Execution) -> list[tuple[Message, dict[str, Any]]]:
+    """Results for calls that a turn leaves behind when it fails or is stopped (TC-16, H1)."""
+    left = []
+    for entry in execution.journal.entries():
+        if entry.kind != "call" or entry.status == "done":
+            continue
+        call_id = jsonvalue.decode(entry.data)["id"]
+        text = (
+            "Unknown: the call was started and the turn ended before its outcome was known."
+            if entry.status == "started" or is_unsure(entry)
+            else "Not executed: the turn ended before anyone decided."
+        )
+        message_id = execution.identify("msg", f"{entry.place}=")
+        left.append((tool_message(message_id, call_id, text), result_event(message_id, call_id, text)))
+    return left

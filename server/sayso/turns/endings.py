@@ -1,0 +1,180 @@
+"""How an execution ended: what to store, and what to tell the readers once it is stored.
+
+Pure apart from log lines: reads an `Execution` that has come to rest.
+"""
+
+import logging
+from dataclasses import dataclass, replace
+from typing import Any
+
+from sayso import jsonvalue
+from sayso.codec import to_json
+from sayso.ending import Ending
+from sayso.errors import (
+    CancelledCall,
+    Code,
+    LeaseLost,
+    NotRecordable,
+    ReplayMismatch,
+    TooManyInterrupts,
+    TurnError,
+)
+from sayso.records import Commit, Entry, Interrupt, Run
+from sayso.turns.calls import unanswered
+from sayso.turns.execution import Execution
+from sayso.wire import interrupt_body
+
+__all__ = ["Conclusion", "conclude"]
+
+_log = logging.getLogger("sayso.turn")
+
+_CODES: dict[type[TurnError], Code] = {
+    CancelledCall: Code.CANCELLED_CALL,
+    ReplayMismatch: Code.REPLAY_MISMATCH,
+    TooManyInterrupts: Code.TOO_MANY_INTERRUPTS,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Conclusion:
+    """One ending: the commit that makes it durable, then the events and the ending to send.
+
+    `commit` is None when the turn was lost to another holder or to a failing store.
+    """
+
+    ending: Ending
+    commit: Commit | None
+    events: tuple[dict[str, Any], ...] = ()
+
+
+def conclude(execution: Execution, run: Run, settled: tuple[Interrupt, ...]) -> Conclusion:
+    """What to do about an execution at rest; `settled` are the interrupts that this run answered."""
+    if execution.aborted is not None:
+        return Conclusion(_lost(execution), None)
+    if isinstance(execution.broken, ReplayMismatch):
+        return _reopened(execution, run, settled, execution.broken)
+    if execution.broken is not None:
+        code = _CODES.get(type(execution.broken), Code.AGENT_ERROR)
+        return _left(execution, run, "failed", _error(code, str(execution.broken)))
+    if execution.stopped is not None:
+        return _left(execution, run, "cancelled", Ending(type="cancelled"))
+    if execution.asked:
+        return _suspended(execution, run)
+    if execution.error is not None:
+        name, error = execution.turn.agent, execution.error
+        _log.error("agent %r failed in turn %s", name, execution.turn.key, exc_info=error)
+        text = f"agent {name!r} failed with {type(error).__name__}; the server's log says where"
+        return _left(execution, run, "failed", _error(Code.AGENT_ERROR, text))
+    return _finished(execution, run)
+
+
+def _error(code: Code, message: str) -> Ending:
+    return Ending(type="error", code=code.value, message=message, details={"code": code.value})
+
+
+def _lost(execution: Execution) -> Ending:
+    if isinstance(execution.aborted, LeaseLost):
+        return _error(
+            Code.LEASE_LOST, "Another server goes on with this thread: connect again to see it."
+        )
+    return _error(
+        Code.STORE_UNAVAILABLE,
+        "The store cannot be written. The turn goes on from its last record once it can.",
+    )
+
+
+def _commit(execution: Execution, run: Run, ending: Ending, status: Any, **more: Any) -> Commit:
+    now = execution.clock.now()
+    entries, messages = execution.riding()
+    ended = None if status == "suspended" else now
+    members: dict[str, Any] = {
+        "now": now,
+        "entries": entries,
+        "messages": messages,
+        "state": jsonvalue.encode(execution.state.shown),
+        "turn": replace(execution.turn, status=status, ended_at=ended),
+        "run": replace(run, ended_at=now, outcome=ending.to_json()),
+        "release": True,
+    }
+    return Commit(**{**members, **more})
+
+
+def _suspended(execution: Execution, run: Run) -> Conclusion:
+    asked = tuple(execution.asked)
+    execution.journal.write(_pause(execution))
+    ending = Ending(type="interrupt", interrupts=tuple(map(interrupt_body, asked)))
+    return Conclusion(ending, _commit(execution, run, ending, "suspended", interrupts=asked))
+
+
+def _pause(execution: Execution) -> Entry:
+    data = {"writes": execution.state.writes, "state": execution.state.shown}
+    return Entry(
+        place=f"pause:{len(execution.resumed_with)}",
+        kind="pause",
+        name="",
+        fingerprint="pause",
+        status="done",
+        data=jsonvalue.encode(data),
+    )
+
+
+def _finished(execution: Execution, run: Run) -> Conclusion:
+    result = None
+    if execution.result is not None:
+        try:
+            result = to_json(execution.result, f"the result of agent {execution.turn.agent!r}")
+        except NotRecordable as error:
+            return _left(execution, run, "failed", _error(Code.AGENT_RESULT_INVALID, str(error)))
+    ending = Ending(type="success", result=None if result == b"null" else result)
+    forget = execution.turn.key
+    return Conclusion(ending, _commit(execution, run, ending, "finished", forget=forget))
+
+
+def _left(execution: Execution, run: Run, status: str, ending: Ending) -> Conclusion:
+    """The turn is over; calls that it leaves behind get results that say so (TC-16)."""
+    results = unanswered(execution)
+    for message, _ in results:
+        execution.remember(message, settled=False)
+    commit = _commit(execution, run, ending, status)
+    return Conclusion(ending, commit, tuple(event for _, event in results))
+
+
+def _reopened(
+    execution: Execution, run: Run, settled: tuple[Interrupt, ...], mismatch: ReplayMismatch
+) -> Conclusion:
+    """The code has changed under an open turn: its questions stay open (design 3, rule 9)."""
+    _log.error("turn %s of agent %r: %s", execution.turn.key, execution.turn.agent, mismatch)
+    ending = Ending(
+        type="error",
+        code=Code.REPLAY_MISMATCH.value,
+        message=str(mismatch),
+        details={
+            "code": Code.REPLAY_MISMATCH.value,
+            "place": mismatch.place,
+            "recorded": mismatch.recorded,
+            "asked": mismatch.asked,
+        },
+    )
+    waiting = {
+        jsonvalue.decode(entry.data)["interrupt"]
+        for entry in execution.journal.entries()
+        if entry.status == "asked"
+    }
+    reopened = tuple(_open_again(i) for i in settled if i.id in waiting)
+    if not reopened:
+        return _left(execution, run, "failed", ending)
+    status = "suspended"
+    return Conclusion(ending, _commit(execution, run, ending, status, interrupts=reopened))
+
+
+def _open_again(interrupt: Interrupt) -> Interrupt:
+    return replace(
+        interrupt,
+        status="open",
+        payload=None,
+        answer_metadata=None,
+        decided_by=None,
+        decided_at=None,
+        channel=None,
+        run_key=None,
+    )

@@ -1,0 +1,192 @@
+"""Text of a turn: messages that are streamed once and recorded with the next commit."""
+
+import logging
+from collections.abc import AsyncIterable
+from types import TracebackType
+from typing import Any
+
+from sayso import jsonvalue
+from sayso.errors import OpenMessage, StepFailed
+from sayso.records import Entry, Message
+from sayso.turns.branch import Branch, Pause
+from sayso.turns.effects import EffectScope, current_effect, cut
+from sayso.turns.execution import Execution, Place
+
+__all__ = ["Phase", "TextMessage", "open_message", "stream_text"]
+
+_log = logging.getLogger("sayso.turn")
+
+
+def assistant_text(message_id: str, text: str) -> Message:
+    """The stored form of a text message."""
+    body = {"id": message_id, "role": "assistant", "content": text}
+    return Message(id=message_id, role="assistant", body=jsonvalue.encode(body))
+
+
+class TextMessage:
+    """A message that is written piece by piece: `async with turn.message() as message`.
+
+    On replay it takes the same words without sending them again.
+    """
+
+    def __init__(self, execution: Execution) -> None:
+        self._execution = execution
+        self._place: Place | None = None
+        self._scope: EffectScope | None = None
+        self._text: Any = None
+        self._id = ""
+        self._open = False
+
+    async def __aenter__(self) -> "TextMessage":
+        """Open the message."""
+        execution = self._execution
+        if execution.inside_effect():
+            scope = current_effect()
+            assert scope is not None  # noqa: S101 - inside_effect() says so
+            if scope.on_emit is not None:
+                scope.on_emit()
+            self._scope = scope
+            self._id = execution.message_id(f"{scope.place}.{scope.emitted}")
+            scope.emitted += 1
+            self._text = execution.stream.text(self._id)
+        else:
+            self._place = await execution.enter("message", "")
+            self._id = execution.message_id(self._place.key)
+            if self._place.entry is None:
+                execution.live(self._place.branch)
+                self._text = execution.stream.text(self._id)
+            self._place.branch.open_message = self._id
+        self._open = True
+        return self
+
+    async def write(self, text: str) -> None:
+        """Add text; it leaves as soon as the event loop turns."""
+        if not self._open:
+            raise OpenMessage("this message is closed; open another one with turn.message()")
+        if not isinstance(text, str):
+            raise TypeError(f"a message takes text, not {type(text).__name__}")
+        if self._text is None:
+            return
+        if self._execution.closed:
+            raise Pause("this turn waits for a person, or has ended")
+        self._text.write(text)
+        await self._execution.stream.room()
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Close the message and record it, unless the turn is being closed around it."""
+        self._open = False
+        execution, place = self._execution, self._place
+        if place is not None:
+            place.branch.open_message = None
+        if self._text is None or execution.closed:
+            return
+        message = assistant_text(self._id, self._text.end())
+        if self._scope is not None:
+            self._scope.messages.append(message)
+        elif place is not None:
+            execution.record(place, "message", "", "done")
+            execution.remember(message)
+
+
+def open_message(execution: Execution) -> TextMessage:
+    """A new message of the running branch, or of the running effect."""
+    return TextMessage(execution)
+
+
+async def stream_text(execution: Execution, chunks: AsyncIterable[str]) -> str:
+    """Send an asynchronous iterable of text as one message; returns the whole text.
+
+    Idempotent by default: after a crash in the middle it is consumed again, under the same id. An
+    iterable that raises keeps what it sent; the caller gets `StepFailed`, live and on replay.
+    """
+    if execution.inside_effect():
+        return await _consume(open_message(execution), chunks)
+    place = await execution.enter("stream", "")
+    entry = place.entry
+    if entry is None:
+        execution.live(place.branch)
+        (entry,) = await execution.protect("turn.stream", _stream(execution, place, chunks))
+    data = jsonvalue.decode(entry.data)
+    if "error" in data:
+        raise StepFailed("turn.stream", data["error"]["type"], data["error"]["message"])
+    return str(data["text"])
+
+
+async def _stream(execution: Execution, place: Place, chunks: AsyncIterable[str]) -> Entry:
+    message_id = execution.message_id(place.key)
+    text = execution.stream.text(message_id)
+    failed: BaseException | None = None
+    try:
+        async for chunk in chunks:
+            text.write(chunk)
+            await execution.stream.room()
+    except BaseException as error:
+        if cut(error):
+            raise
+        _log.warning("turn.stream of turn %s failed", execution.turn.key, exc_info=error)
+        failed = error
+    whole = text.end()
+    execution.remember(assistant_text(message_id, whole))
+    outcome: dict[str, Any] = {"text": whole}
+    if failed is not None:
+        outcome["error"] = {"type": type(failed).__name__, "message": str(failed)}
+        outcome["again"] = True
+    return execution.record(place, "stream", "", "done", jsonvalue.encode(outcome))
+
+
+async def _consume(message: TextMessage, chunks: AsyncIterable[str]) -> str:
+    parts: list[str] = []
+    async with message:
+        async for chunk in chunks:
+            parts.append(chunk)
+            await message.write(chunk)
+    return "".join(parts)
+
+
+class Phase:
+    """A named part of the work, shown to clients as an AG-UI step: `async with turn.phase(…)`."""
+
+    def __init__(self, execution: Execution, name: str) -> None:
+        self._execution = execution
+        self._name = name
+        self._announced = False
+        self._branch: Branch | None = None
+        self._outer: tuple[Any, ...] = ()
+
+    def announce(self) -> None:
+        """Tell clients that the phase is on, once in this execution."""
+        if not self._announced:
+            self._announced = True
+            self._execution.stream.emit({"type": "STEP_STARTED", "stepName": self._name})
+
+    async def __aenter__(self) -> None:
+        """Begin the phase."""
+        place = await self._execution.enter("phase", self._name)
+        self._branch = place.branch
+        self._outer = place.branch.phases
+        place.branch.phases = (*self._outer, self)
+        if place.entry is None:
+            self._execution.record(place, "phase", self._name, "done")
+            self._execution.live(place.branch)
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """End the phase; a pause leaves that to the boundary."""
+        execution = self._execution
+        if self._branch is None or execution.halted(self._branch):
+            return
+        place = await execution.enter("phase end", self._name)
+        if place.entry is None:
+            execution.record(place, "phase end", self._name, "done")
+            execution.live(place.branch)
+            execution.stream.emit({"type": "STEP_FINISHED", "stepName": self._name})
+        place.branch.phases = self._outer

@@ -1,0 +1,169 @@
+"""Questions to a person: how they are put, and how a settled one is read."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+from uuid import uuid4
+
+from sayso import jsonvalue
+from sayso.codec import to_json
+from sayso.errors import InvalidAnswer, ReplayMismatch
+from sayso.forms import ResponseType, confirmation, response_type
+from sayso.outcomes import Answer, Question
+from sayso.records import Entry, Interrupt
+from sayso.schema import compile_schema
+from sayso.turns.branch import Pause
+from sayso.turns.execution import Execution, Place
+
+__all__ = ["answered", "put", "question", "questions"]
+
+_CORE = ("input_required", "confirmation")
+
+
+def put(
+    execution: Execution,
+    place: Place,
+    *,
+    kind: str,
+    name: str,
+    data: dict[str, Any],
+    reason: str,
+    message: str,
+    schema: dict[str, Any] | None,
+    metadata: dict[str, Any] | None = None,
+    tool_call_id: str | None = None,
+    expires_in: float | None = None,
+    expires_at: datetime | None = None,
+) -> None:
+    """Record a question at a place; the turn waits from now on. The caller raises `Pause`.
+
+    `data` joins the journal entry, which also names the interrupt and the pause it belongs to.
+    """
+    now = execution.clock.now()
+    interrupt = Interrupt(
+        id=f"int_{uuid4().hex}",
+        turn_key=execution.turn.key,
+        place=place.key,
+        reason=reason,
+        created_at=now,
+        message=message,
+        tool_call_id=tool_call_id,
+        response_schema=None if schema is None else jsonvalue.encode(schema),
+        metadata=None if not metadata else to_json(metadata, "the metadata of a question"),
+        expires_at=_expiry(execution, now, expires_in, expires_at),
+    )
+    entry = {**data, "interrupt": interrupt.id, "pause": len(execution.resumed_with)}
+    execution.record(place, kind, name, "asked", jsonvalue.encode(entry))
+    execution.live(place.branch)
+    execution.ask(place.branch, interrupt)
+
+
+def _expiry(
+    execution: Execution, now: int, expires_in: float | None, expires_at: datetime | None
+) -> int | None:
+    if expires_at is not None:
+        if expires_at.tzinfo is None:
+            raise ValueError("expires_at needs a time zone: pass datetime.now(UTC) + … (IN-09)")
+        return int(expires_at.timestamp() * 1000)
+    seconds = execution.expires_in if expires_in is None else expires_in
+    if seconds is None:
+        return None
+    if seconds <= 0:
+        raise ValueError(f"expires_in must be seconds above zero, not {seconds!r}")
+    return now + int(seconds * 1000)
+
+
+def answered(execution: Execution, entry: Entry) -> tuple[Interrupt, dict[str, Any]]:
+    """The settled interrupt behind an asked entry, and the entry's data.
+
+    Raises `Pause` after asking again when it is still open. Brings the state over the pause.
+    """
+    data = jsonvalue.decode(entry.data)
+    interrupt = execution.interrupts[data["interrupt"]]
+    if data["pause"] == len(execution.resumed_with) - 1:
+        difference = execution.state.resume()
+        if difference is not None:
+            mismatch = ReplayMismatch(entry.place, "another state", difference)
+            execution.break_off(mismatch)
+            raise mismatch
+    return interrupt, data
+
+
+async def questions(execution: Execution, asked: Sequence[Question]) -> list[Answer[Any]]:
+    """Ask several things at once; all of them stand in one outcome. Answers come in order."""
+    entered: list[tuple[Question, ResponseType, Place]] = []
+    for item in asked:
+        response = _checked(item)
+        entered.append((item, response, await execution.enter("interrupt", item.reason)))
+    waiting = False
+    for item, response, place in entered:
+        if place.entry is not None:
+            continue
+        waiting = True
+        put(
+            execution,
+            place,
+            kind="interrupt",
+            name=item.reason,
+            data={},
+            reason=item.reason,
+            message=item.message,
+            schema=response.schema,
+            metadata=item.metadata,
+            expires_in=item.expires_in,
+            expires_at=item.expires_at,
+        )
+    if waiting:
+        raise Pause("waiting for a person")
+    return [_answer(execution, response, place) for _, response, place in entered]
+
+
+async def question(execution: Execution, asked: Question) -> Answer[Any]:
+    """Ask one thing."""
+    return (await questions(execution, [asked]))[0]
+
+
+def _checked(item: Question) -> ResponseType:
+    if item.reason == "tool_call":
+        raise ValueError("reason 'tool_call' belongs to gated tools: use turn.call (IN-05)")
+    if item.reason not in _CORE and (":" not in item.reason or item.reason.startswith("core:")):
+        raise ValueError(
+            f"reason {item.reason!r}: use 'input_required', 'confirmation' or a namespaced one "
+            "such as 'shop:refund'; 'core:' is reserved (IN-04)"
+        )
+    if item.reason == "input_required" and item.response is None:
+        raise ValueError("an input_required question needs response= (IN-06)")
+    plain = item.reason == "confirmation" and item.response is None
+    described = confirmation() if plain else response_type(item.response)
+    if described.schema is not None:
+        compile_schema(described.schema)
+    return described
+
+
+def _answer(execution: Execution, response: ResponseType, place: Place) -> Answer[Any]:
+    assert place.entry is not None  # noqa: S101 - only places with an entry come here
+    interrupt, data = answered(execution, place.entry)
+    if interrupt.status == "open":
+        execution.ask(place.branch, interrupt)
+        raise Pause("waiting for a person")
+    metadata = jsonvalue.decode(interrupt.answer_metadata) if interrupt.answer_metadata else {}
+    resumed = execution.resumed_with[data["pause"]]
+    if interrupt.status != "resolved":
+        return Answer(
+            status=interrupt.status, by=interrupt.decided_by, metadata=metadata, request=resumed
+        )
+    payload = jsonvalue.decode(interrupt.payload) if interrupt.payload is not None else None
+    try:
+        value = response.decode(payload)
+    except ValueError as error:
+        raise InvalidAnswer(
+            f"the answer to {interrupt.id} fits its responseSchema but not the type given as "
+            f"response=: {error}"
+        ) from None
+    return Answer(
+        status="resolved",
+        value=value,
+        by=interrupt.decided_by,
+        metadata=metadata,
+        request=resumed,
+    )

@@ -1,0 +1,198 @@
+"""Recorded steps and values: what a turn does once, and finds again on every replay."""
+
+import logging
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn
+
+from sayso import jsonvalue
+from sayso.codec import Codec, return_codec, to_json
+from sayso.errors import NotRecordable, StepFailed
+from sayso.records import Entry
+from sayso.tools import Happened, Verify
+from sayso.turns.branch import Branch, Pause
+from sayso.turns.effects import CallInfo, EffectScope, OverTime, cut
+from sayso.turns.execution import Execution, Place
+from sayso.turns.unsure import ask_unsure, verdict, verified
+
+__all__ = ["failure", "recorded_value", "result", "run_step", "success", "write_state"]
+
+_log = logging.getLogger("sayso.step")
+
+_VALUE = b'{"value":'
+
+
+def success(value: bytes) -> bytes:
+    """Entry data of an effect that returned; the value is kept as its own JSON bytes."""
+    return _VALUE + value + b"}"
+
+
+def failure(error_type: str, message: str, *, again: bool = False) -> bytes:
+    """Entry data of an effect that raised; `again`: a retry of the failed turn may repeat it."""
+    error: dict[str, Any] = {"type": error_type, "message": message}
+    return jsonvalue.encode({"error": error, "again": True} if again else {"error": error})
+
+
+def result(name: str, data: bytes, codec: Codec) -> Any:
+    """What a recorded step returned, or `StepFailed` if it raised: the same live and on replay."""
+    if data.startswith(_VALUE):
+        return codec.decode(data[len(_VALUE) : -1], f"the result of step {name!r}")
+    error = jsonvalue.decode(data)["error"]
+    raise StepFailed(name, error["type"], error["message"])
+
+
+async def recorded_value(execution: Execution, name: str, make: Callable[[], Any]) -> Any:
+    """A value that is made once and found again: the hour, an id, a random number."""
+    place = await execution.enter("value", name)
+    if place.entry is not None:
+        return jsonvalue.decode(place.entry.data)["value"]
+    value = make()
+    execution.record(place, "value", name, "done", jsonvalue.encode({"value": value}))
+    return value
+
+
+async def run_step(
+    execution: Execution,
+    fn: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    *,
+    name: str | None,
+    idempotent: bool,
+    timeout: float | None,
+    verify: Verify | None,
+) -> Any:
+    """Run a function once in the life of the turn and return its recorded result."""
+    label: str = name or getattr(fn, "__qualname__", type(fn).__name__)
+    given = jsonvalue.decode(to_json([args, kwargs], f"an argument of step {label!r}"))
+    codec = return_codec(fn)
+    place = await execution.enter("step", label, given if args or kwargs else None)
+    step = _Step(execution, place, fn, args, kwargs, label, codec, timeout, idempotent)
+    entry = place.entry
+    if entry is None:
+        entry = await step.run()
+    elif entry.status == "started":
+        entry = await step.after_crash(entry, verify)
+    elif entry.status == "asked":
+        entry = await step.after_verdict(entry)
+    return result(label, entry.data, codec)
+
+
+class _Step:
+    """One step on its way from nothing to done."""
+
+    def __init__(
+        self,
+        execution: Execution,
+        place: Place,
+        fn: Callable[..., Any],
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        label: str,
+        codec: Codec,
+        timeout: float | None,
+        idempotent: bool,
+    ) -> None:
+        self.execution = execution
+        self.place = place
+        self.fn = fn
+        self.args = args
+        self.kwargs = kwargs
+        self.label = label
+        self.codec = codec
+        self.timeout = timeout
+        self.idempotent = idempotent
+        self.key = execution.identify("key", place.key)
+
+    def write(self, status: str, data: bytes) -> Entry:
+        return self.execution.record(self.place, "step", self.label, status, data)
+
+    async def run(self) -> Entry:
+        self.execution.live(self.place.branch)
+        done: list[Entry] = await self.execution.protect(f"step {self.label!r}", self._effect())
+        if done[0].status == "started":
+            self._ask(done[0])
+        return done[0]
+
+    def _ask(self, entry: Entry) -> NoReturn:
+        what = f"step {self.label!r}"
+        ask_unsure(self.execution, self.place, entry, what=what, returns=self.codec)
+        raise Pause("waiting for a person")
+
+    async def after_crash(self, entry: Entry, verify: Verify | None) -> Entry:
+        data = jsonvalue.decode(entry.data)
+        if self.idempotent or data.get("emits"):
+            return await self.run()
+        if verify is None:
+            self._ask(entry)
+        found = await verified(verify, self.key, self.label)
+        if isinstance(found, Happened):
+            return self._happened(found.value)
+        return await self.run()
+
+    async def after_verdict(self, entry: Entry) -> Entry:
+        decided = await verdict(self.execution, self.place, entry)
+        if decided.action == "run_again":
+            return await self.run()
+        return self._happened(decided.value)
+
+    def _happened(self, value: Any) -> Entry:
+        data = to_json(value, f"the result given for step {self.label!r}")
+        return self.write("done", success(data))
+
+    async def _effect(self) -> Entry:
+        execution = self.execution
+        scope = EffectScope(
+            execution=execution,
+            info=CallInfo(key=self.key, name=self.label, principal=execution.principal),
+            place=self.place.key,
+            on_emit=self._emits,
+        )
+        if self.idempotent:
+            execution.hold()
+        else:
+            started = self.write("started", b"{}")
+            await execution.commit()
+        try:
+            value = await execution.effects.perform(
+                scope, self.fn, self.args, self.kwargs, self.timeout
+            )
+            data = success(self.codec.encode(value, f"the result of step {self.label!r}"))
+        except OverTime as late:
+            if late.unsure and not self.idempotent:
+                return started
+            data = self._failed("TimeoutError", str(late))
+        except NotRecordable as error:
+            data = failure("NotRecordable", str(error))
+        except BaseException as error:
+            if cut(error):
+                raise
+            _log.warning(
+                "step %r of turn %s failed", self.label, execution.turn.key, exc_info=error
+            )
+            data = self._failed(type(error).__name__, str(error))
+        entry = self.write("done", data)
+        for message in scope.messages:
+            execution.remember(message)
+        await execution.commit()
+        return entry
+
+    def _failed(self, error_type: str, message: str) -> bytes:
+        return failure(error_type, message, again=self.idempotent)
+
+    def _emits(self) -> None:
+        """Text sent from inside makes the step one that may run again after a crash (rule 6)."""
+        if not self.idempotent:
+            self.idempotent = True
+            self.write("started", b'{"emits":true}')
+            self.execution.effects.keep(self.execution.commit())
+
+
+def write_state(
+    execution: Execution, branch: Branch, operations: Sequence[dict[str, Any]]
+) -> None:
+    """Apply a patch to the shared state and send it, unless replay did so long ago."""
+    plain = jsonvalue.decode(to_json(list(operations), "a state patch"))
+    changed = execution.state.patch(branch.path, plain)
+    if changed:
+        execution.live(branch)
+        execution.stream.emit({"type": "STATE_DELTA", "delta": changed})

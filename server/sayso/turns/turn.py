@@ -1,0 +1,211 @@
+"""`Turn`: everything that the author of an agent gets to see."""
+
+import asyncio
+import random as _random
+from collections.abc import AsyncIterable, Awaitable, Callable, Sequence
+from datetime import UTC, datetime
+from typing import Any, TypeVar
+from uuid import UUID, uuid4
+
+from sayso.errors import NestedCall
+from sayso.outcomes import Answer, Call, Question, ToolCall
+from sayso.records import Principal
+from sayso.tools import Tool, Verify
+from sayso.turninput import TurnInput
+from sayso.turns import calls, messages, questions, steps
+from sayso.turns.branch import Pause
+from sayso.turns.execution import Execution
+from sayso.turnstate import view
+
+__all__ = ["Turn"]
+
+T = TypeVar("T")
+
+
+class Turn:
+    """One invocation of an agent, from a user message to its return.
+
+    The function is entered again from its start on every resume and after every crash; what these
+    methods did before comes out of the journal, without running or being sent a second time.
+    """
+
+    def __init__(self, execution: Execution) -> None:
+        self._execution = execution
+
+    @property
+    def input(self) -> TurnInput:
+        """The request that began the turn; the same for the whole turn."""
+        return self._execution.given
+
+    @property
+    def principal(self) -> Principal:
+        """The authenticated caller who began the turn."""
+        return self._execution.principal
+
+    @property
+    def key(self) -> str:
+        """An opaque id of this turn, the same in every execution."""
+        return self._execution.turn.key
+
+    # Text
+
+    async def say(self, text: str) -> None:
+        """Send a whole text message."""
+        async with self.message() as message:
+            await message.write(text)
+
+    def message(self) -> messages.TextMessage:
+        """A text message to write piece by piece: `async with turn.message() as message`."""
+        return messages.open_message(self._execution)
+
+    async def stream(self, chunks: AsyncIterable[str]) -> str:
+        """Send an asynchronous iterable of text as one message; returns the whole text.
+
+        Recorded when it ends; after a crash in the middle it is consumed again. Raises `StepFailed`
+        when the iterable raises.
+        """
+        return await messages.stream_text(self._execution, chunks)
+
+    def phase(self, name: str) -> messages.Phase:
+        """A named part of the work, shown as an AG-UI step: `async with turn.phase("review")`."""
+        return messages.Phase(self._execution, name)
+
+    # State
+
+    @property
+    def state(self) -> Any:
+        """The shared state, as a read-only deep view; change it with `set` and `patch`."""
+        return view(self._execution.state.value)
+
+    async def set(self, pointer: str, value: Any) -> None:
+        """Put a JSON value at a JSON Pointer (`/progress`); an existing one is replaced.
+
+        ValueError when the pointer leads nowhere, NotRecordable for what is no JSON.
+        """
+        await self.patch([{"op": "add", "path": pointer, "value": value}])
+
+    async def patch(self, operations: Sequence[dict[str, Any]]) -> None:
+        """Apply an RFC 6902 patch, all of it or nothing; ValueError says which operation fails."""
+        execution = self._execution
+        if execution.inside_effect():
+            raise NestedCall(
+                "state was written inside a recorded step, which does not run on replay: return "
+                "the value and write it after the step"
+            )
+        branch = execution.branches.here("state")
+        if execution.halted(branch):
+            await execution.refuse(branch)
+        steps.write_state(execution, branch, operations)
+
+    # Effects
+
+    async def step(
+        self,
+        fn: Callable[..., Any],
+        /,
+        *args: Any,
+        name: str | None = None,
+        idempotent: bool = False,
+        timeout: float | None = None,
+        verify: Verify | None = None,
+        **kwargs: Any,
+    ) -> Any:
+        """Run a function once in the life of the turn; returns its recorded result.
+
+        Synchronous functions run in a thread. `idempotent` saves one write and runs again after a
+        crash; `timeout` is in seconds; `verify` says after a crash whether it happened. Raises
+        `StepFailed` when the function raised, `NotRecordable` for arguments without a JSON form.
+        """
+        return await steps.run_step(
+            self._execution,
+            fn,
+            args,
+            kwargs,
+            name=name,
+            idempotent=idempotent,
+            timeout=timeout,
+            verify=verify,
+        )
+
+    async def call(self, tool: Tool, /, **arguments: Any) -> Call[Any]:
+        """Call a tool; if its policy says so, a person decides first.
+
+        Raises pydantic's `ValidationError` for arguments that do not fit.
+        """
+        return (await self.call_all([ToolCall(tool=tool, args=arguments)]))[0]
+
+    async def call_all(self, wanted: Sequence[ToolCall]) -> list[Call[Any]]:
+        """Make several calls in one batch; those that need a person ask together.
+
+        The others run before the pause and keep their results. Outcomes come in order.
+        """
+        for item in wanted:
+            if not isinstance(item.tool, Tool):
+                raise TypeError(
+                    f"{item.tool!r} is no tool: decorate it with @app.tool(), or use turn.step "
+                    "for a plain function"
+                )
+        return await calls.call_all(self._execution, wanted)
+
+    # Questions
+
+    async def interrupt(
+        self,
+        reason: str,
+        message: str,
+        *,
+        response: Any = None,
+        expires_in: float | None = None,
+        expires_at: datetime | None = None,
+        metadata: dict[str, Any] | None = None,
+    ) -> Answer[Any]:
+        """Ask a person and wait, for as long as it takes.
+
+        `reason` is `input_required`, `confirmation` or a namespaced one; `response` a pydantic
+        model, a Python type or a JSON Schema object; `expires_in` seconds.
+        """
+        asked = Question(
+            reason=reason,
+            message=message,
+            response=response,
+            expires_in=expires_in,
+            expires_at=expires_at,
+            metadata=metadata,
+        )
+        return await questions.question(self._execution, asked)
+
+    async def interrupt_all(self, asked: Sequence[Question]) -> list[Answer[Any]]:
+        """Ask several things at once; answers come in order."""
+        return await questions.questions(self._execution, asked)
+
+    # Concurrency
+
+    async def gather(self, *work: Awaitable[T]) -> list[T]:
+        """Run several things side by side, each a branch of its own, all to their end.
+
+        Raises the first error once all have ended; waits for a person if any of them does.
+        """
+        outcomes = await asyncio.gather(*work, return_exceptions=True)
+        errors = [outcome for outcome in outcomes if isinstance(outcome, BaseException)]
+        if any(isinstance(error, asyncio.CancelledError) for error in errors):
+            raise Pause("this turn waits for a person, or has ended")
+        if errors:
+            raise errors[0]
+        return [outcome for outcome in outcomes if not isinstance(outcome, BaseException)]
+
+    # Recorded values
+
+    async def now(self) -> datetime:
+        """The hour, UTC, as it was when this line first ran."""
+        milliseconds = await steps.recorded_value(
+            self._execution, "now", self._execution.clock.now
+        )
+        return datetime.fromtimestamp(milliseconds / 1000, UTC)
+
+    async def uuid(self) -> UUID:
+        """A random UUID, the same on every replay."""
+        return UUID(await steps.recorded_value(self._execution, "uuid", lambda: str(uuid4())))
+
+    async def random(self) -> float:
+        """A random number from 0 up to 1, the same on every replay; not for secrets."""
+        return float(await steps.recorded_value(self._execution, "random", _random.random))

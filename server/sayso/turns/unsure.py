@@ -1,0 +1,85 @@
+"""Effects of which nobody knows whether they happened: started, and then the server died.
+
+Never a silent second run: a `verify=` hook says what happened, or a person is asked (rule 5).
+"""
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from sayso import jsonvalue
+from sayso.codec import Codec
+from sayso.errors import TurnError
+from sayso.forms import unsure_schema
+from sayso.records import Entry
+from sayso.tools import DidNotHappen, Happened, Verify
+from sayso.turns.branch import Pause
+from sayso.turns.execution import Execution, Place
+from sayso.turns.questions import answered, put
+
+__all__ = ["Verdict", "ask_unsure", "is_unsure", "verdict", "verified"]
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What to do about an unsure effect. `value` is the JSON result that `skip` goes on with."""
+
+    action: Literal["run_again", "skip"]
+    value: Any = None
+    by: str | None = None
+
+
+def ask_unsure(
+    execution: Execution,
+    place: Place,
+    entry: Entry,
+    *,
+    what: str,
+    returns: Codec,
+    tool_call_id: str | None = None,
+) -> None:
+    """Ask a person whether an effect that was started may run again. The caller raises `Pause`."""
+    put(
+        execution,
+        place,
+        kind=entry.kind,
+        name=entry.name,
+        data={**jsonvalue.decode(entry.data), "why": "unsure"},
+        reason="sayso:indeterminate",
+        message=(
+            f"The server stopped while {what} was running. It may or may not have happened. "
+            "Look, then decide."
+        ),
+        schema=unsure_schema(returns.schema(), optional=returns.takes_null()),
+        metadata={"sayso": {"kind": "indeterminate", "name": entry.name}},
+        tool_call_id=tool_call_id,
+    )
+
+
+def is_unsure(entry: Entry) -> bool:
+    """Whether an asked entry waits for a verdict, not for an approval."""
+    return bool(jsonvalue.decode(entry.data).get("why") == "unsure")
+
+
+async def verdict(execution: Execution, place: Place, entry: Entry) -> Verdict:
+    """The settled verdict; `stop`, a cancel and an expiry end the turn and unwind."""
+    interrupt, _ = answered(execution, entry)
+    if interrupt.status == "open":
+        execution.ask(place.branch, interrupt)
+        raise Pause("waiting for a person")
+    payload = jsonvalue.decode(interrupt.payload) if interrupt.payload else {}
+    action = payload.get("action") if interrupt.status == "resolved" else "stop"
+    if action == "run_again":
+        return Verdict("run_again", by=interrupt.decided_by)
+    if action == "skip":
+        return Verdict("skip", payload.get("result"), by=interrupt.decided_by)
+    execution.stop(f"{entry.kind} {entry.name!r} was left unsure and the turn was stopped")
+    raise Pause("the turn was stopped")
+
+
+async def verified(verify: Verify, key: str, name: str) -> Happened | DidNotHappen:
+    """Ask a `verify=` hook about a call key; TurnError when it answers something else."""
+    found = await verify(key)
+    if isinstance(found, Happened | DidNotHappen):
+        return found
+    raise TurnError(
+        f"verify= of {name!r} returned {found!r}; return Happened(result) or DidNotHappen()"
+    )

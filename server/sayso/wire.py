@@ -1,0 +1,25 @@
+"""The wire form of stored things. Pure."""
+
+from typing import Any
+
+from sayso import jsonvalue
+from sayso.clock import iso
+from sayso.records import Interrupt
+
+__all__ = ["interrupt_body"]
+
+
+def interrupt_body(interrupt: Interrupt) -> bytes:
+    """An interrupt as clients get it: members without a value are left out (IN-01 to IN-11)."""
+    body: dict[str, Any] = {"id": interrupt.id, "reason": interrupt.reason}
+    if interrupt.message is not None:
+        body["message"] = interrupt.message
+    if interrupt.tool_call_id is not None:
+        body["toolCallId"] = interrupt.tool_call_id
+    if interrupt.response_schema is not None:
+        body["responseSchema"] = jsonvalue.decode(interrupt.response_schema)
+    if interrupt.expires_at is not None:
+        body["expiresAt"] = iso(interrupt.expires_at)
+    if interrupt.metadata is not None:
+        body["metadata"] = jsonvalue.decode(interrupt.metadata)
+    return jsonvalue.encode(body)
