@@ -50,7 +50,12 @@ LAYERS = (
         (
             "tools textstream",
             "ending guard",
-            "approval codec frames journal limits outcomes shapes turninput turnstate",
+            "gate turninput",
+            "answers history refusals",
+            "runinput schema",
+            "messages misfits",
+            "forward_compat subschemas",
+            "approval codec frames journal limits outcomes shapes turnstate",
         ),
         pure=True,
     ),

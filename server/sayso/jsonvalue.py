@@ -5,12 +5,22 @@ them, the order of keys does not matter (ID-05).
 """
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterable
 from typing import Any
 
 import orjson
 
-__all__ = ["canonical", "decode", "digest", "encode", "equal", "pointer", "resolve", "tokens"]
+__all__ = [
+    "canonical",
+    "decode",
+    "deeper_than",
+    "digest",
+    "encode",
+    "equal",
+    "pointer",
+    "resolve",
+    "tokens",
+]
 
 _SORTED = orjson.OPT_SORT_KEYS
 
@@ -56,7 +66,20 @@ def digest(value: Any) -> str:
     return hashlib.blake2b(canonical(value), digest_size=8).hexdigest()
 
 
-def pointer(path: Iterator[str | int] | list[str | int]) -> str:
+def deeper_than(value: Any, limit: int) -> bool:
+    """Whether arrays and objects are nested in more than `limit` levels; never recurses."""
+    level = [value]
+    for _ in range(limit + 1):
+        level = [item for item in level if isinstance(item, dict | list)]
+        if not level:
+            return False
+        level = [
+            child for item in level for child in (item.values() if isinstance(item, dict) else item)
+        ]
+    return True
+
+
+def pointer(path: Iterable[str | int]) -> str:
     """The JSON Pointer of a path of keys and positions; the whole value is the empty string."""
     return "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in path)
 

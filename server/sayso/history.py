@@ -1,0 +1,144 @@
+"""A thread's messages against those of a request (design 4, "History").
+
+Stored messages win by id. A list that names stored messages is the visible history from now on:
+what it leaves out is hidden, never deleted. What a client says an assistant or a tool said stays
+as text; it never answers a call of ours and never approves one (TB-13, TR-08).
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from sayso import jsonvalue
+from sayso.records import Message
+
+__all__ = ["Merge", "merge", "new_user_messages", "too_large", "visible"]
+
+
+@dataclass(frozen=True, slots=True)
+class Merge:
+    """What a new turn does to a thread's messages.
+
+    `append`: hidden messages that the request names again, then new ones in the request's order.
+    `hide`: ids of visible messages that it leaves out. `warnings` name what was ignored.
+    """
+
+    append: tuple[Message, ...]
+    hide: tuple[str, ...]
+    warnings: tuple[str, ...] = ()
+
+
+def new_user_messages(request: Iterable[Message], stored: Iterable[Message]) -> tuple[Message, ...]:
+    """The user messages whose id the thread has not stored, in order (E5, design 4)."""
+    known = {message.id for message in stored}
+    return tuple(
+        message for message in request if message.role == "user" and message.id not in known
+    )
+
+
+def visible(messages: Iterable[Message]) -> list[bytes]:
+    """The bodies that a snapshot shows: the history, then what waits for the turn to end."""
+    history: list[bytes] = []
+    waiting: list[bytes] = []
+    for message in messages:
+        if message.visibility == "visible":
+            history.append(message.body)
+        elif message.visibility == "waiting":
+            waiting.append(message.body)
+    return history + waiting
+
+
+def too_large(stored: Iterable[Message], added: Iterable[Message], limit: int) -> bool:
+    """Whether the thread would hold more than `limit` bytes of messages, hidden ones included."""
+    bodies = {message.id: len(message.body) for message in added}
+    bodies.update((message.id, len(message.body)) for message in stored)
+    return sum(bodies.values()) > limit
+
+
+def merge(request: tuple[Message, ...], stored: tuple[Message, ...]) -> Merge:
+    """What a Start does with the request's list.
+
+    A tool message is taken only as the first answer to a call that came in the same request,
+    before it; a stored one is hidden when the message with its call is. So no result is ever
+    without its call (H2), and no client answers a call that the server keeps. Clients never send
+    activity messages back (MS-07): a stored one shares the fate of the message before it.
+    """
+    named = {message.id for message in request}
+    shown = _shown(stored, named)
+    back = [
+        replace(message, visibility="visible")
+        for message in stored
+        if message.visibility == "hidden" and message.id in shown
+    ]
+    new, warnings = _additions(request, {message.id for message in stored})
+    hide = tuple(
+        message.id
+        for message in stored
+        if message.visibility == "visible" and message.id not in shown
+    )
+    return Merge(append=(*back, *new), hide=hide, warnings=warnings)
+
+
+def _shown(stored: tuple[Message, ...], named: set[str]) -> set[str]:
+    """The stored messages that the history shows once the request's list has been taken."""
+    takes_all = named.isdisjoint(message.id for message in stored)
+    shown: list[Message] = []
+    before = True
+    for message in stored:
+        if message.visibility == "waiting":
+            continue
+        if takes_all:
+            before = message.visibility == "visible"
+        elif message.role != "activity":
+            before = message.id in named
+        if before:
+            shown.append(message)
+    return {message.id for message in shown} - _orphans(shown)
+
+
+def _additions(
+    request: tuple[Message, ...], known: set[str]
+) -> tuple[list[Message], tuple[str, ...]]:
+    new: list[Message] = []
+    warnings: list[str] = []
+    open_calls: set[str] = set()
+    for message in request:
+        if message.id in known:
+            continue
+        if message.role == "assistant":
+            open_calls.update(_call_ids(message))
+        elif message.role == "tool":
+            call = _answered_call(message)
+            if call not in open_calls:
+                warnings.append(
+                    f"tool message {message.id[:64]!r} answers no open call of this request "
+                    "and was ignored"
+                )
+                continue
+            open_calls.discard(call)
+        new.append(message)
+    return new, tuple(warnings)
+
+
+def _orphans(messages: Iterable[Message]) -> set[str]:
+    """Ids of tool messages without the call that they answer."""
+    calls: set[str] = set()
+    answers: dict[str, str] = {}
+    for message in messages:
+        if message.role == "assistant":
+            calls.update(_call_ids(message))
+        elif message.role == "tool":
+            answers[message.id] = _answered_call(message)
+    return {identifier for identifier, call in answers.items() if call not in calls}
+
+
+def _call_ids(message: Message) -> list[str]:
+    if b'"toolCalls"' not in message.body:
+        return []
+    calls: list[dict[str, Any]] = jsonvalue.decode(message.body).get("toolCalls") or []
+    return [call["id"] for call in calls]
+
+
+def _answered_call(message: Message) -> str:
+    call: str = jsonvalue.decode(message.body)["toolCallId"]
+    return call

@@ -1,0 +1,173 @@
+"""Refusals of the gate: a code, one sentence that says what to do next, details per interrupt."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from sayso.clock import iso
+from sayso.errors import Code
+from sayso.records import Interrupt
+
+__all__ = [
+    "Refuse",
+    "already_resolved",
+    "busy",
+    "duplicate",
+    "expired",
+    "invalid",
+    "named",
+    "partial",
+    "pending",
+    "too_large",
+    "unknown",
+    "wrong_agent",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Refuse:
+    """Change nothing; `details` becomes `metadata.sayso` of the RUN_ERROR.
+
+    `details` is `{"code", "interrupts"?: [{"interruptId", "problems"?: [{"pointer", "message"}],
+    "by"?, "at"?}]}`; `at` is when it was decided, or when it expired.
+    """
+
+    code: Code
+    message: str
+    details: dict[str, Any] = field(default_factory=dict)
+
+
+_MOST_NAMED: Final = 5
+_LONGEST_NAME: Final = 64
+
+
+def duplicate(ids: Sequence[str]) -> Refuse:
+    """Two different answers for one interrupt (RE-08, D8)."""
+    return _refuse(
+        Code.DUPLICATE_ENTRY,
+        f"this request answers {named(ids)} twice and differently; send one answer for each",
+        [{"interruptId": key} for key in ids],
+    )
+
+
+def wrong_agent(owner: str) -> Refuse:
+    """The path of one agent on a thread with unfinished work of another."""
+    return _refuse(
+        Code.WRONG_AGENT,
+        f"this thread has unfinished work of agent {_quoted(owner)}; send the request there",
+    )
+
+
+def busy() -> Refuse:
+    """Something new for a thread that runs (ID-08)."""
+    return _refuse(
+        Code.THREAD_BUSY, "this thread is running; wait until its run has ended, then send again"
+    )
+
+
+def unknown(ids: Sequence[str]) -> Refuse:
+    """Ids that are not this thread's, whoever else may have them (CR-1, D1)."""
+    return _refuse(
+        Code.UNKNOWN_INTERRUPT,
+        f"this thread never asked {named(ids)}; read its open interrupts and answer those",
+        [{"interruptId": key} for key in ids],
+    )
+
+
+def already_resolved(items: Sequence[Interrupt]) -> Refuse:
+    """Another answer than the settled one: by whom and when that was (ID-06, Q1, Q4)."""
+    first = items[0]
+    by = f" by {_quoted(first.decided_by)}" if first.decided_by is not None else ""
+    at = f" at {iso(first.decided_at)}" if first.decided_at is not None else ""
+    rest = f" ({len(items) - 1} more likewise)" if len(items) > 1 else ""
+    return _refuse(
+        Code.ALREADY_RESOLVED,
+        f"{_quoted(first.id)} was already {first.status}{by}{at}{rest}; "
+        "that answer stands, read the thread to see what came of it",
+        [_decided(item) for item in items],
+    )
+
+
+def expired(items: Sequence[Interrupt]) -> Refuse:
+    """`resolved` for what has expired (EX-04, D5, D6)."""
+    return _refuse(
+        Code.INTERRUPT_EXPIRED,
+        f"{named([item.id for item in items])} expired before this answer came, so nothing was "
+        "carried out; cancel what is still open, or ask the agent again",
+        [
+            {"interruptId": item.id}
+            | ({} if item.expires_at is None else {"at": iso(item.expires_at)})
+            for item in items
+        ],
+    )
+
+
+def pending(ids: Sequence[str]) -> Refuse:
+    """Input without an answer while something is open (CR-4, E1)."""
+    return _refuse(
+        Code.INTERRUPTS_PENDING,
+        f"this thread waits for an answer to {named(ids)}; "
+        "answer or cancel every open interrupt before you send anything else",
+        [{"interruptId": key} for key in ids],
+    )
+
+
+def partial(ids: Sequence[str]) -> Refuse:
+    """Open interrupts that the request leaves out (CR-3, E6)."""
+    return _refuse(
+        Code.PARTIAL_RESUME,
+        f"this request has no answer to {named(ids)}; "
+        "answer or cancel every open interrupt in one request",
+        [{"interruptId": key} for key in ids],
+    )
+
+
+def invalid(problems: dict[str, Sequence[tuple[str, str]]]) -> Refuse:
+    """Payloads that do not fit what was asked, by interrupt (CR-6, ER-14: without the payload)."""
+    return _refuse(
+        Code.INVALID_PAYLOAD,
+        f"the answer to {named(problems)} does not fit what was asked; "
+        "correct what is named in the details and send all answers again",
+        [
+            {
+                "interruptId": key,
+                "problems": [{"pointer": at, "message": text} for at, text in found],
+            }
+            for key, found in problems.items()
+        ],
+    )
+
+
+def too_large(limit: int) -> Refuse:
+    """More history than a thread may hold."""
+    return _refuse(
+        Code.THREAD_TOO_LARGE,
+        f"this thread would hold more than {limit} bytes of messages; begin a new thread",
+    )
+
+
+def named(ids: Collection[str]) -> str:
+    """The first few ids in words; each comes from a client, so each is cut."""
+    listed = ", ".join(_quoted(key) for key in list(ids)[:_MOST_NAMED])
+    more = len(ids) - _MOST_NAMED
+    return f"{listed} and {more} more" if more > 0 else listed
+
+
+def _quoted(text: str) -> str:
+    return repr(text if len(text) <= _LONGEST_NAME else text[:_LONGEST_NAME] + "…")
+
+
+def _decided(item: Interrupt) -> dict[str, Any]:
+    detail: dict[str, Any] = {"interruptId": item.id}
+    if item.decided_by is not None:
+        detail["by"] = item.decided_by
+    if item.decided_at is not None:
+        detail["at"] = iso(item.decided_at)
+    return detail
+
+
+def _refuse(code: Code, message: str, interrupts: list[dict[str, Any]] | None = None) -> Refuse:
+    details: dict[str, Any] = {"code": code.value}
+    if interrupts:
+        details["interrupts"] = interrupts
+    return Refuse(code=code, message=message, details=details)

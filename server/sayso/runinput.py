@@ -1,0 +1,281 @@
+"""`RunAgentInput`: the one request of the protocol, read strictly and forgivingly at once.
+
+Strict: a known member with a wrong value refuses the request, and every such member is named.
+Forgiving: what the protocol does not describe is left out with a warning (rules.md FC-01 to
+FC-10). Of a key that comes twice in one object the last counts, as every peer's parser has it;
+integers beyond 64 bits become floating-point numbers.
+"""
+
+import re
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import orjson
+
+from sayso import jsonvalue
+from sayso.errors import Code, Problem
+from sayso.forward_compat import (
+    Findings,
+    Path,
+    Shape,
+    anything,
+    each,
+    flag,
+    identifier,
+    obj,
+    text,
+)
+from sayso.limits import Limits
+from sayso.messages import read_messages
+from sayso.records import Message
+
+__all__ = ["ResumeEntry", "RunInput", "decode_run_input"]
+
+_VERSION = re.compile(r"([0-9]+)\.([0-9]+)", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResumeEntry:
+    """One answer of a request; `payload` is None when absent or null (RE-05)."""
+
+    interrupt_id: str
+    status: Literal["resolved", "cancelled"]
+    payload: Any = None
+    metadata: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunInput:
+    """A request to run an agent, as the gate and the engine see it.
+
+    `state` and `forwarded_props` are None when they were absent or null, which means the empty
+    object for the state (FC-04, FC-06). `warnings` name what was left out, for the log.
+    """
+
+    thread_id: str
+    run_id: str
+    messages: tuple[Message, ...] = ()
+    state: Any = None
+    tools: tuple[dict[str, Any], ...] = ()
+    context: tuple[dict[str, Any], ...] = ()
+    forwarded_props: Any = None
+    resume: tuple[ResumeEntry, ...] = ()
+    protocol_version: str | None = None
+    parent_run_id: str | None = None
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def versioned(self) -> bool:
+        """Whether the peer declared line 1.0 or newer, or a version of no known grammar (VN-03)."""
+        if self.protocol_version is None:
+            return False
+        match = _VERSION.fullmatch(self.protocol_version)
+        return match is None or match[1].strip("0") != ""
+
+    @property
+    def user_text(self) -> str:
+        """The text of the newest user message, its text parts on lines of their own."""
+        for message in reversed(self.messages):
+            if message.role == "user":
+                content = jsonvalue.decode(message.body)["content"]
+                if isinstance(content, str):
+                    return content
+                return "\n".join(part["text"] for part in content if part["type"] == "text")
+        return ""
+
+    def to_json(self) -> bytes:
+        """The request as JSON, for the record of the turn that it begins."""
+        members = {
+            "threadId": self.thread_id,
+            "runId": self.run_id,
+            "messages": [orjson.Fragment(message.body) for message in self.messages],
+            "state": self.state,
+            "tools": self.tools,
+            "context": self.context,
+            "forwardedProps": self.forwarded_props,
+            "resume": [
+                {
+                    "interruptId": entry.interrupt_id,
+                    "status": entry.status,
+                    "payload": entry.payload,
+                    "metadata": entry.metadata,
+                }
+                for entry in self.resume
+            ],
+            "protocolVersion": self.protocol_version,
+            "parentRunId": self.parent_run_id,
+            "warnings": self.warnings,
+        }
+        return jsonvalue.encode(members)
+
+    @classmethod
+    def from_json(cls, data: bytes) -> "RunInput":
+        """What `to_json` wrote."""
+        members = jsonvalue.decode(data)
+        return cls(
+            thread_id=members["threadId"],
+            run_id=members["runId"],
+            messages=tuple(
+                Message(id=body["id"], role=body["role"], body=jsonvalue.encode(body))
+                for body in members["messages"]
+            ),
+            state=members["state"],
+            tools=tuple(members["tools"]),
+            context=tuple(members["context"]),
+            forwarded_props=members["forwardedProps"],
+            resume=tuple(_entry(entry) for entry in members["resume"]),
+            protocol_version=members["protocolVersion"],
+            parent_run_id=members["parentRunId"],
+            warnings=tuple(members["warnings"]),
+        )
+
+
+def _entry(members: dict[str, Any]) -> ResumeEntry:
+    return ResumeEntry(
+        interrupt_id=members["interruptId"],
+        status=members["status"],
+        payload=members.get("payload"),
+        metadata=members.get("metadata"),
+    )
+
+
+_TOOL = Shape(
+    {"name": text, "description": text, "parameters": anything, "metadata": obj},
+    ("name", "description"),
+)
+_CONTEXT = Shape({"description": text, "value": text}, ("description", "value"))
+_RESUME = Shape(
+    {
+        "interruptId": identifier,
+        "status": flag("resolved", "cancelled"),
+        "payload": anything,
+        "metadata": obj,
+    },
+    ("interruptId", "status"),
+)
+
+
+def _list(value: Any, path: Path, findings: Findings) -> Any:
+    return value if type(value) is list else findings.error(path, "must be a list")
+
+
+_INPUT = Shape(
+    {
+        "threadId": identifier,
+        "runId": identifier,
+        "protocolVersion": text,
+        "parentRunId": identifier,
+        "state": anything,
+        "messages": _list,
+        "tools": each(_TOOL.read),
+        "context": each(_CONTEXT.read),
+        "forwardedProps": anything,
+        "resume": each(_RESUME.read),
+    },
+    ("threadId", "runId", "messages"),
+)
+
+
+def decode_run_input(body: bytes, limits: Limits) -> RunInput:
+    """Read a request body.
+
+    Raises:
+        Problem: `body_too_large`, `malformed_json`, `unsupported_version`, or `invalid_input`
+            with a JSON Pointer for everything that is wrong; no value of the request is echoed.
+    """
+    if len(body) > limits.body:
+        raise Problem(
+            Code.BODY_TOO_LARGE,
+            f"the body has {len(body)} bytes; send at most {limits.body}",
+        )
+    value = _parse(body, limits)
+    findings = Findings()
+    _refuse_newer_line(value)
+    members = _INPUT.read(value, (), findings)
+    messages: tuple[Message, ...] = ()
+    if type(members) is dict:
+        messages = _messages(members.get("messages"), limits, findings)
+        _check_payloads(members.get("resume"), limits, findings)
+        _warn_of_version(members.get("protocolVersion"), findings)
+    if findings.failed:
+        raise Problem(
+            Code.INVALID_INPUT,
+            "the body is no RunAgentInput: correct what `errors` names and send it again",
+            errors=tuple(findings.errors),
+        )
+    return RunInput(
+        thread_id=members["threadId"],
+        run_id=members["runId"],
+        messages=messages,
+        state=members.get("state"),
+        tools=tuple(members.get("tools", ())),
+        context=tuple(members.get("context", ())),
+        forwarded_props=members.get("forwardedProps"),
+        resume=tuple(_entry(entry) for entry in members.get("resume", ())),
+        protocol_version=members.get("protocolVersion"),
+        parent_run_id=members.get("parentRunId"),
+        warnings=tuple(findings.warnings),
+    )
+
+
+def _parse(body: bytes, limits: Limits) -> Any:
+    too_deep = Problem(
+        Code.INVALID_INPUT,
+        f"the body is nested too deeply: use at most {limits.depth} levels",
+        errors=({"pointer": "", "message": f"nests more than {limits.depth} levels"},),
+    )
+    try:
+        value = jsonvalue.decode(body)
+    except ValueError as error:
+        if "depth" in str(error) or "ecursion" in str(error):
+            raise too_deep from None
+        raise Problem(Code.MALFORMED_JSON, f"the body is not JSON: {error}") from None
+    if jsonvalue.deeper_than(value, limits.depth):
+        raise too_deep
+    return value
+
+
+def _refuse_newer_line(value: Any) -> None:
+    """A major line that we do not speak may have any shape, so it is judged first (VN-05)."""
+    if type(value) is not dict:
+        return
+    version = value.get("protocolVersion", value.get("protocol_version"))
+    if type(version) is str and (match := _VERSION.fullmatch(version)):
+        if match[1].lstrip("0") not in ("", "1"):
+            raise Problem(
+                Code.UNSUPPORTED_VERSION,
+                "this server speaks line 1 of the protocol: declare 1.0, or no version",
+            )
+
+
+def _warn_of_version(version: Any, findings: Findings) -> None:
+    if type(version) is not str:
+        return
+    match = _VERSION.fullmatch(version)
+    if match is None:
+        findings.warn(("protocolVersion",), "is not MAJOR.MINOR and is served as 1.0")
+    elif match[1].lstrip("0") == "1" and match[2].strip("0"):
+        findings.warn(("protocolVersion",), "is newer than 1.0 and is served as 1.0")
+
+
+def _messages(values: Any, limits: Limits, findings: Findings) -> tuple[Message, ...]:
+    if type(values) is not list:
+        return ()
+    if len(values) > limits.messages:
+        findings.error(("messages",), f"has more than {limits.messages} messages")
+        return ()
+    return read_messages(values, ("messages",), findings)
+
+
+def _check_payloads(entries: Any, limits: Limits, findings: Findings) -> None:
+    for at, entry in enumerate(entries if type(entries) is list else ()):
+        if type(entry) is not dict or "payload" not in entry:
+            continue
+        if entry.get("status") == "cancelled":
+            findings.warn(
+                ("resume", at, "payload"), "came with a cancelled entry and means nothing"
+            )
+        if len(jsonvalue.canonical(entry["payload"])) > limits.payload:
+            findings.error(
+                ("resume", at, "payload"), f"has more than {limits.payload} bytes as JSON"
+            )

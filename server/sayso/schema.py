@@ -1,0 +1,143 @@
+"""JSON Schemas for answers: compiled once, strict where the author is, total where a stranger is.
+
+Draft 2020-12 with formats asserted, patterns in linear time, nothing fetched (design 7). A schema
+that cannot do its work fails when the author declares it; a value never makes one raise.
+"""
+
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import Any, Final
+
+from jsonschema_rs import (
+    Draft202012Validator,
+    RegexOptions,
+    ValidationError,
+    ValidatorMap,
+    validator_map_for,
+)
+
+from sayso import jsonvalue
+from sayso.errors import DeclarationError
+from sayso.misfits import LEAVES, Fault, Finder
+from sayso.subschemas import Subschemas, subschemas
+
+__all__ = ["Fault", "Schema", "compile_bytes", "compile_schema"]
+
+DEEPEST_SCHEMA: Final = 64
+DEEPEST_VALUE: Final = 128
+MOST_CACHED: Final = 512
+_MASK: Final = "the value"
+
+
+def _refuse_fetch(uri: str) -> Any:
+    raise ValueError(f"{uri!r} is not fetched")
+
+
+_OPTIONS: Final[Any] = {
+    "validate_formats": True,
+    "retriever": _refuse_fetch,
+    "pattern_options": RegexOptions(),
+    "mask": _MASK,
+}
+_UNFIT: Final = (ValueError, TypeError, OverflowError, RecursionError)
+"""What the validator raises for values that are no JSON."""
+
+
+class Schema:
+    """A compiled schema. `source` is its JSON object, `data` the same as bytes."""
+
+    def __init__(self, source: dict[str, Any], data: bytes) -> None:
+        if jsonvalue.deeper_than(source, DEEPEST_SCHEMA):
+            raise DeclarationError(
+                f"the schema nests more than {DEEPEST_SCHEMA} levels: use $defs and $ref"
+            )
+        self.source = source
+        self.data = data
+        self._schemas: Subschemas = subschemas(source)
+        self._validator = _checked(source)
+        self._parts: ValidatorMap | None = None
+        self._leaves: dict[str, Draft202012Validator] = {}
+
+    def fits(self, value: Any) -> bool:
+        """Whether a JSON value fits; False for anything that is no JSON value."""
+        try:
+            return not jsonvalue.deeper_than(value, DEEPEST_VALUE) and self._validator.is_valid(
+                value
+            )
+        except _UNFIT:
+            return False
+
+    def problems(self, value: Any) -> tuple[Fault, ...]:
+        """What is wrong with a value, nothing if it fits; never raises, at most 20."""
+        try:
+            if jsonvalue.deeper_than(value, DEEPEST_VALUE):
+                return (Fault("", f"nests more than {DEEPEST_VALUE} levels"),)
+            if self._validator.is_valid(value):
+                return ()
+            return Finder(self._schemas, self._part_fits, self._leaf_errors, _matches).search(value)
+        except _UNFIT:
+            return (Fault("", "is no JSON value"),)
+
+    def _part_fits(self, at: str, value: Any) -> bool:
+        if self._parts is None:
+            self._parts = validator_map_for(self.source, **_OPTIONS)
+        return self._parts["#" + at].is_valid(value)
+
+    def _leaf_errors(self, at: str, value: Any) -> Iterable[ValidationError]:
+        leaf = self._leaves.get(at)
+        if leaf is None:
+            schema = self._schemas.nodes[at]
+            rules = {key: rule for key, rule in schema.items() if key in LEAVES}
+            leaf = self._leaves[at] = Draft202012Validator(rules, **_OPTIONS)
+        return leaf.iter_errors(value)
+
+
+def compile_schema(schema: Any) -> Schema:
+    """Compile a JSON Schema object.
+
+    Raises:
+        DeclarationError: It is no JSON object (booleans are none, IN-08), breaks the meta-schema,
+            or cannot be checked safely; the message says where and what.
+    """
+    if not isinstance(schema, dict):
+        raise DeclarationError("a schema must be a JSON object: write {} for anything")
+    try:
+        data = jsonvalue.encode(schema)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise DeclarationError(f"the schema is not JSON: {error}") from None
+    return compile_bytes(data)
+
+
+@lru_cache(maxsize=MOST_CACHED)
+def compile_bytes(data: bytes) -> Schema:
+    """Compile the bytes of a JSON Schema object; see `compile_schema`. Compiled ones are kept."""
+    try:
+        source = jsonvalue.decode(data)
+    except ValueError as error:
+        raise DeclarationError(f"the schema is not JSON: {error}") from None
+    if not isinstance(source, dict):
+        raise DeclarationError("a schema must be a JSON object: write {} for anything")
+    return Schema(source, data)
+
+
+def _checked(schema: dict[str, Any]) -> Draft202012Validator:
+    try:
+        return Draft202012Validator(schema, **_OPTIONS)
+    except ValidationError as error:
+        where = jsonvalue.pointer(error.instance_path)
+        if error.kind.name == "format":
+            what = "is no regular expression without look-around and back-references"
+        else:
+            what = f"breaks the rules of JSON Schema ({error.kind.name})"
+        raise DeclarationError(f"the schema's member at {where!r} {what}") from None
+    except _UNFIT as error:
+        raise DeclarationError(f"the schema cannot be compiled: {error}") from None
+
+
+@lru_cache(maxsize=MOST_CACHED)
+def _pattern(pattern: str) -> Draft202012Validator:
+    return Draft202012Validator({"pattern": pattern}, **_OPTIONS)
+
+
+def _matches(pattern: str, name: str) -> bool:
+    return _pattern(pattern).is_valid(name)
