@@ -37,13 +37,13 @@ class Findings:
         """Note a malformed member; returns `DROPPED` so that a check can end with it."""
         self.failed = True
         if len(self.errors) < MOST_FINDINGS:
-            self.errors.append({"pointer": pointer(list(path)), "message": message})
+            self.errors.append({"pointer": pointer(path), "message": message})
         return DROPPED
 
     def warn(self, path: Path, message: str) -> Any:
         """Note what was left out; returns `DROPPED`."""
         if len(self.warnings) < MOST_FINDINGS:
-            self.warnings.append(f"{pointer(list(path))[:LONGEST_POINTER]!r} {message}")
+            self.warnings.append(f"{pointer(path)[:LONGEST_POINTER]!r} {message}")
         return DROPPED
 
 
@@ -56,11 +56,7 @@ class Shape:
         self.checks = checks
         self.names = frozenset(checks)
         self.required = required
-        self.snake = {
-            snake: name
-            for name in checks
-            if (snake := _snake(name)) != name and snake not in checks
-        }
+        self.snake = {snake: name for name in checks if (snake := _snake(name)) != name}
 
     def read(self, value: Any, path: Path, findings: Findings) -> Any:
         """The object with known members only, each as its check returned it."""

@@ -20,7 +20,7 @@ The ladder; the first rung that applies decides:
     `resolved` for one that expired: `interrupt_expired` (D6).
  8. An open interrupt without an answer: `interrupts_pending` if there are no answers at all (CR-4,
     E1), else `partial_resume` (CR-3, E6). No answer is ever read out of silence (EX-06).
- 9. `resolved` at or after `expiresAt`: `interrupt_expired`. `cancelled` still counts (EX-04, EX-05).
+ 9. `resolved` at or after `expiresAt`: `interrupt_expired`; `cancelled` counts (EX-04, EX-05).
 10. A payload over the limit, or one that its schema or its tool refuses: `invalid_payload` (CR-6).
 11. Every open interrupt answered: Resume; new messages wait until the turn ends (E5, RE-09). A
     ready turn goes on the same way with nothing to settle.

@@ -124,10 +124,10 @@ class Finder:
         return tuple(self._faults)[:MOST_FAULTS]
 
     def _note(self, path: Path, message: str) -> None:
-        where = jsonvalue.pointer(list(path))
+        where = jsonvalue.pointer(path)
         while len(where) > LONGEST_POINTER:
             path = path[:-1]
-            where = jsonvalue.pointer(list(path))
+            where = jsonvalue.pointer(path)
         self._faults[Fault(where, message)] = None
 
     def _fits(self, at: str, value: Any) -> bool:
@@ -243,14 +243,14 @@ class Finder:
         properties = schema.get("properties", {})
         patterns = schema.get("patternProperties", {})
         for name, item in value.items():
-            inside = []
+            inside: list[tuple[str, ...]] = []
             if name in properties:
                 inside.append(("properties", name))
             inside += [("patternProperties", one) for one in patterns if self._matches(one, name)]
             if not inside and "additionalProperties" in schema:
                 inside.append(("additionalProperties",))
             for step in inside:
-                where = at + jsonvalue.pointer(list(step))
+                where = at + jsonvalue.pointer(step)
                 if not self._fits(where, item):
                     yield where, item, (*path, name)
             if "propertyNames" in schema and not self._fits(f"{at}/propertyNames", name):

@@ -1,6 +1,6 @@
 """Refusals of the gate: a code, one sentence that says what to do next, details per interrupt."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -122,7 +122,7 @@ def partial(ids: Sequence[str]) -> Refuse:
     )
 
 
-def invalid(problems: dict[str, Sequence[tuple[str, str]]]) -> Refuse:
+def invalid(problems: Mapping[str, Sequence[tuple[str, str]]]) -> Refuse:
     """Payloads that do not fit what was asked, by interrupt (CR-6, ER-14: without the payload)."""
     return _refuse(
         Code.INVALID_PAYLOAD,

@@ -240,12 +240,12 @@ def _refuse_newer_line(value: Any) -> None:
     if type(value) is not dict:
         return
     version = value.get("protocolVersion", value.get("protocol_version"))
-    if type(version) is str and (match := _VERSION.fullmatch(version)):
-        if match[1].lstrip("0") not in ("", "1"):
-            raise Problem(
-                Code.UNSUPPORTED_VERSION,
-                "this server speaks line 1 of the protocol: declare 1.0, or no version",
-            )
+    match = _VERSION.fullmatch(version) if type(version) is str else None
+    if match is not None and match[1].lstrip("0") not in ("", "1"):
+        raise Problem(
+            Code.UNSUPPORTED_VERSION,
+            "this server speaks line 1 of the protocol: declare 1.0, or no version",
+        )
 
 
 def _warn_of_version(version: Any, findings: Findings) -> None:
@@ -272,9 +272,7 @@ def _check_payloads(entries: Any, limits: Limits, findings: Findings) -> None:
         if type(entry) is not dict or "payload" not in entry:
             continue
         if entry.get("status") == "cancelled":
-            findings.warn(
-                ("resume", at, "payload"), "came with a cancelled entry and means nothing"
-            )
+            findings.warn(("resume", at, "payload"), "came with a cancelled entry and says nothing")
         if len(jsonvalue.canonical(entry["payload"])) > limits.payload:
             findings.error(
                 ("resume", at, "payload"), f"has more than {limits.payload} bytes as JSON"

@@ -80,10 +80,10 @@ class Subschemas:
         if at in self.targets:
             yield self.targets[at]
         for path, _ in _here(schema):
-            yield at + jsonvalue.pointer(list(path))
+            yield at + jsonvalue.pointer(path)
         if inside:
             for path, _ in _of(schema, _INSIDE_ONE, _INSIDE_LIST + _INSIDE_MAP):
-                yield at + jsonvalue.pointer(list(path))
+                yield at + jsonvalue.pointer(path)
 
 
 def subschemas(schema: dict[str, Any]) -> Subschemas:
@@ -98,7 +98,7 @@ def subschemas(schema: dict[str, Any]) -> Subschemas:
     while unread:
         at = unread.pop()
         for path, child in children(nodes[at]):
-            where = at + jsonvalue.pointer(list(path))
+            where = at + jsonvalue.pointer(path)
             nodes[where] = child
             unread.append(where)
     anchors: dict[str, str] = {}
@@ -138,7 +138,7 @@ def _target(at: str, ref: Any, nodes: dict[str, Any], anchors: dict[str, str]) -
         raise _refuse(at, f"refers to {ref[:100]!r}, outside itself: copy that into $defs")
     fragment = unquote(ref[1:])
     try:
-        where = anchors.get(fragment) or jsonvalue.pointer(list(jsonvalue.tokens(fragment)))
+        where = anchors.get(fragment) or jsonvalue.pointer(jsonvalue.tokens(fragment))
     except ValueError:
         where = None
     if where is None or where not in nodes:
