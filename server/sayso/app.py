@@ -77,7 +77,7 @@ class Sayso:
             tool_threads=tool_threads,
         )
         self._edge = Edge(
-            _Served(self.engine, _Records(self._agents, self._tools)),
+            self.engine,
             Options(
                 hosts=tuple(hosts),
                 origins=tuple(origins),
@@ -86,6 +86,7 @@ class Sayso:
                 limits=bounds,
                 console=built_console() if console else None,
             ),
+            agents=_Records(self._agents, self._tools),
             routes=routes,
         )
 
@@ -180,18 +181,6 @@ def _check_agent(name: str, function: Callable[..., Any]) -> None:
         raise DeclarationError(
             f"agent {name!r} must take one argument, the turn: `async def {name}(turn: Turn)`"
         ) from None
-
-
-class _Served:
-    """The engine with the agents as the edges show them."""
-
-    def __init__(self, engine: Engine, agents: Mapping[str, AgentRecord]) -> None:
-        self.agents = agents
-        self.start = engine.start
-        self.stop = engine.stop
-        self.run = engine.run
-        self.connect = engine.connect
-        self.delivered = engine.delivered
 
 
 class _Records(Mapping[str, AgentRecord]):

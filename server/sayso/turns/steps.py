@@ -62,7 +62,7 @@ async def run_step(
     verify: Verify | None,
 ) -> Any:
     """Run a function once in the life of the turn and return its recorded result."""
-    label: str = name or getattr(fn, "__qualname__", type(fn).__name__)
+    label = name or str(getattr(fn, "__qualname__", type(fn).__name__))
     given = jsonvalue.decode(to_json([args, kwargs], f"an argument of step {label!r}"))
     codec = return_codec(fn)
     place = await execution.enter("step", label, given if args or kwargs else None)
