@@ -1,1 +1,2 @@
 export * from "./core/index.js";
+export * from "./react/index.js";

@@ -253,3 +253,17 @@ export class InterruptController {
     );
   }
 }
+
+const CONTROLLERS = new WeakMap<AbstractAgent, InterruptController>();
+
+/** The one controller of an agent object; `options` count when it is made, at the first call. */
+export function controllerOf(
+  agent: AbstractAgent,
+  options?: ControllerOptions,
+): InterruptController {
+  const known = CONTROLLERS.get(agent);
+  if (known !== undefined) return known;
+  const made = new InterruptController(agent, options);
+  CONTROLLERS.set(agent, made);
+  return made;
+}

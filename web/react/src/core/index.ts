@@ -1,10 +1,25 @@
 export { SaysoAgent, canConnect } from "./agent.js";
-export { InterruptController } from "./controller.js";
+export { InterruptController, controllerOf } from "./controller.js";
+export { Conversation } from "./conversation.js";
 export { expiryOf, formatRemaining, isExpired } from "./expiry.js";
 export { canSubmit, initialState, isAnswerable, reduce } from "./machine.js";
+export { equalJson, parseJson } from "./json.js";
 export { RunDriver } from "./runs.js";
+export { shapeOf } from "./shape.js";
+export { argsAsObject, callOf, readCall, viewOf, viewsOf } from "./views.js";
 
 export type { ControllerOptions, Validate } from "./controller.js";
+export type {
+  Connection,
+  ConversationOptions,
+  ConversationState,
+  Outgoing,
+  Sent,
+} from "./conversation.js";
+export type { Page } from "./follow.js";
+export type { Choice, Extra, JsonSchema, Shape } from "./shape.js";
+export type { CallView, InterruptView, Phase } from "./views.js";
+export type { Step } from "./steps.js";
 export type { Action, MachineState, Origin, Status } from "./machine.js";
 export type { RunEnd, RunListener } from "./runs.js";
 export type {

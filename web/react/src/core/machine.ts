@@ -141,7 +141,7 @@ export function canSubmit(state: MachineState, now: number): boolean {
     state.interrupts.every((interrupt) => {
       const answer = state.answers[interrupt.id];
       if (answer === undefined) return false;
-      return answer.status === "cancelled" || !isExpired(interrupt, now);
+      return answer.status === "cancelled" || !isPast(state, interrupt, now);
     })
   );
 }
@@ -151,13 +151,18 @@ export function isAnswerable(state: MachineState): boolean {
   return state.interrupts.length > 0 && state.status !== "submitting" && state.status !== "running";
 }
 
+/** Past answering, by our clock or by the server's word. */
+function isPast(state: MachineState, interrupt: Interrupt, now: number): boolean {
+  return isExpired(interrupt, now) || state.expired.includes(interrupt.id);
+}
+
 function answered(
   state: MachineState,
   { id, answer, now }: Extract<Action, { type: "answered" }>,
 ): MachineState {
   const interrupt = state.interrupts.find((one) => one.id === id);
   if (interrupt === undefined || !isAnswerable(state)) return state;
-  if (answer.status === "resolved" && isExpired(interrupt, now)) return resting(state, now);
+  if (answer.status === "resolved" && isPast(state, interrupt, now)) return resting(state, now);
   return resting(
     {
       ...state,

@@ -1,0 +1,167 @@
+import { useId, useState, type SyntheticEvent } from "react";
+import type { Answer, JsonSchema, Problem, Shape } from "../core/index.js";
+import { check } from "../validate/index.js";
+import { CancelButton } from "./ApprovalBody.js";
+import { ProblemList } from "./ProblemList.js";
+import { SchemaForm } from "./SchemaForm.js";
+
+interface BodyProps {
+  readonly problems: readonly Problem[];
+  readonly onAnswer: (answer: Answer) => void;
+}
+
+/** Any schema as a form. */
+export function FormBody(
+  props: BodyProps & { readonly schema: JsonSchema; readonly value: unknown },
+) {
+  const { schema, value, problems, onAnswer } = props;
+  return (
+    <SchemaForm
+      label="Answer as JSON"
+      schema={schema}
+      value={value}
+      problems={problems}
+      onSubmit={(payload) => {
+        onAnswer(resolved(payload));
+      }}
+    >
+      <div className="sayso-actions">
+        <button type="submit" className="sayso-button sayso-primary">
+          Answer
+        </button>
+        <CancelButton onAnswer={onAnswer} />
+      </div>
+    </SchemaForm>
+  );
+}
+
+/** One of several ways to go; what else the schema asks for follows the choice. */
+export function ChoiceBody(
+  props: BodyProps & {
+    readonly shape: Extract<Shape, { kind: "choice" }>;
+    readonly schema: JsonSchema;
+  },
+) {
+  const { shape, schema, problems, onAnswer } = props;
+  const name = useId();
+  const [chosen, setChosen] = useState<number | null>(null);
+  const [found, setFound] = useState<readonly Problem[]>([]);
+  const [wantsMore, setWantsMore] = useState(false);
+  const choice = chosen === null ? undefined : shape.choices[chosen];
+  const needsMore =
+    choice !== undefined && shape.rest !== null && !complete(schema, { action: choice.value });
+  const withRest = shape.rest !== null && choice !== undefined && (needsMore || wantsMore);
+
+  const submit = (rest: unknown) => {
+    if (choice === undefined) {
+      setFound([{ pointer: "", message: "Choose one of these first." }]);
+      return;
+    }
+    const payload = { ...(rest as Record<string, unknown> | undefined), action: choice.value };
+    const verdict = check(schema, payload);
+    setFound(verdict.problems);
+    if (verdict.problems.length === 0) onAnswer(resolved(payload));
+  };
+  const actions = (
+    <div className="sayso-actions">
+      <button type="submit" className="sayso-button sayso-primary">
+        {choice === undefined ? "Go on" : choice.title}
+      </button>
+      {shape.rest !== null && choice !== undefined && !withRest && (
+        <button
+          type="button"
+          className="sayso-button"
+          onClick={() => {
+            setWantsMore(true);
+          }}
+        >
+          Add details
+        </button>
+      )}
+      <CancelButton onAnswer={onAnswer} />
+    </div>
+  );
+  return (
+    <div>
+      <fieldset className="sayso-choices">
+        <legend className="sayso-sr">Choose what happens next</legend>
+        {shape.choices.map(({ title, description }, index) => (
+          <label key={index} className="sayso-choice" data-chosen={chosen === index}>
+            <input
+              type="radio"
+              name={name}
+              checked={chosen === index}
+              onChange={() => {
+                setChosen(index);
+                setFound([]);
+              }}
+            />
+            <span>
+              <strong>{title}</strong>
+              {description !== null && <span className="sayso-quiet">{description}</span>}
+            </span>
+          </label>
+        ))}
+      </fieldset>
+      <ProblemList problems={withRest ? [] : [...found, ...problems]} />
+      {withRest ? (
+        <SchemaForm
+          label="Details as JSON"
+          schema={shape.rest}
+          problems={[...found, ...problems]}
+          onSubmit={submit}
+        >
+          {actions}
+        </SchemaForm>
+      ) : (
+        <form
+          onSubmit={(event) => {
+            event.preventDefault();
+            submit(undefined);
+          }}
+        >
+          {actions}
+        </form>
+      )}
+    </div>
+  );
+}
+
+/** Free text, for a question without a schema. */
+export function TextBody({ problems, onAnswer }: BodyProps) {
+  const id = useId();
+  const [text, setText] = useState("");
+  const submit = (event: SyntheticEvent) => {
+    event.preventDefault();
+    onAnswer(resolved(text));
+  };
+  return (
+    <form className="sayso-form" onSubmit={submit}>
+      <label htmlFor={id}>Your answer</label>
+      <textarea
+        id={id}
+        className="sayso-input"
+        rows={2}
+        value={text}
+        onChange={({ target }) => {
+          setText(target.value);
+        }}
+      />
+      <ProblemList problems={problems} />
+      <div className="sayso-actions">
+        <button type="submit" className="sayso-button sayso-primary">
+          Answer
+        </button>
+        <CancelButton onAnswer={onAnswer} />
+      </div>
+    </form>
+  );
+}
+
+function complete(schema: JsonSchema, payload: unknown): boolean {
+  return check(schema, payload).problems.length === 0;
+}
+
+function resolved(payload: unknown): Answer {
+  return payload === undefined ? { status: "resolved" } : { status: "resolved", payload };
+}

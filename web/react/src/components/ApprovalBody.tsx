@@ -1,0 +1,257 @@
+import { useEffect, useId, useRef, useState, type ReactNode, type SyntheticEvent } from "react";
+import type { Answer, Extra, Problem, Shape } from "../core/index.js";
+import { ProblemList } from "./ProblemList.js";
+import { SchemaForm } from "./SchemaForm.js";
+
+export interface ApprovalBodyProps {
+  readonly shape: Extract<Shape, { kind: "decision" }>;
+  /** The arguments that will run if nothing is changed. */
+  readonly args: Readonly<Record<string, unknown>>;
+  readonly problems: readonly Problem[];
+  readonly onAnswer: (answer: Answer) => void;
+}
+
+type Mode = "choose" | "edit" | "deny";
+
+const EDITED = "/editedArgs";
+
+/** Yes, yes with changes, no, or no answer at all. */
+export function ApprovalBody({ shape, args, problems, onAnswer }: ApprovalBodyProps) {
+  const [mode, setMode] = useState<Mode>("choose");
+  const [extras, setExtras] = useState<Readonly<Record<string, string | boolean>>>({});
+  const [missing, setMissing] = useState<readonly Problem[]>([]);
+  const choose = useRef<HTMLDivElement>(null);
+  const returning = useRef(false);
+
+  useEffect(() => {
+    if (mode === "choose" && returning.current) choose.current?.querySelector("button")?.focus();
+    returning.current = mode !== "choose";
+  }, [mode]);
+
+  const back = () => {
+    setMode("choose");
+  };
+  const answer = (approved: boolean, more: Readonly<Record<string, unknown>> = {}) => {
+    const unset = shape.extras.filter((one) => one.required && extras[one.name] === undefined);
+    setMissing(unset.map(({ name }) => ({ pointer: `/${name}`, message: "Required." })));
+    if (unset.length > 0) return;
+    const payload = shape.bare ? approved : { approved, ...more, ...filled(extras) };
+    onAnswer({ status: "resolved", payload });
+  };
+  const deny = () => {
+    if (shape.reason === "none") answer(false);
+    else setMode("deny");
+  };
+  const inForm = mode === "edit" ? problems.filter((one) => one.pointer.startsWith(EDITED)) : [];
+  const elsewhere = [...problems.filter((one) => !inForm.includes(one)), ...missing];
+
+  return (
+    <div>
+      <ProblemList problems={elsewhere} />
+      {shape.extras.length > 0 && (
+        <Extras extras={shape.extras} values={extras} onChange={setExtras} />
+      )}
+      {mode === "edit" && shape.edit !== null && (
+        <Panel onEscape={back}>
+          <SchemaForm
+            label="Arguments as JSON"
+            schema={shape.edit}
+            value={args}
+            problems={inForm.map((one) => ({ ...one, pointer: one.pointer.slice(EDITED.length) }))}
+            onSubmit={(editedArgs) => {
+              answer(true, { editedArgs });
+            }}
+          >
+            <div className="sayso-actions">
+              <button type="submit" className="sayso-button sayso-primary">
+                Approve with changes
+              </button>
+              <button type="button" className="sayso-button" onClick={back}>
+                Back
+              </button>
+            </div>
+          </SchemaForm>
+        </Panel>
+      )}
+      {mode === "deny" && (
+        <Panel onEscape={back}>
+          <DenyForm
+            required={shape.reason === "required"}
+            onBack={back}
+            onDeny={(reason) => {
+              answer(false, reason === "" ? {} : { reason });
+            }}
+          />
+        </Panel>
+      )}
+      <div className="sayso-actions" ref={choose} hidden={mode !== "choose"}>
+        <button
+          type="button"
+          className="sayso-button sayso-primary"
+          onClick={() => {
+            answer(true);
+          }}
+        >
+          {shape.bare ? "Yes" : "Approve"}
+        </button>
+        {shape.edit !== null && (
+          <button
+            type="button"
+            className="sayso-button"
+            onClick={() => {
+              setMode("edit");
+            }}
+          >
+            Edit arguments
+          </button>
+        )}
+        <button type="button" className="sayso-button" onClick={deny}>
+          {shape.bare ? "No" : "Deny"}
+        </button>
+        <CancelButton onAnswer={onAnswer} />
+      </div>
+    </div>
+  );
+}
+
+/** Declines to answer, which is not the same as a no. */
+export function CancelButton({ onAnswer }: { readonly onAnswer: (answer: Answer) => void }) {
+  return (
+    <button
+      type="button"
+      className="sayso-button sayso-plain"
+      title="Give no answer; the agent is told that this was cancelled"
+      onClick={() => {
+        onAnswer({ status: "cancelled" });
+      }}
+    >
+      Cancel
+    </button>
+  );
+}
+
+function DenyForm(props: {
+  readonly required: boolean;
+  readonly onDeny: (reason: string) => void;
+  readonly onBack: () => void;
+}) {
+  const id = useId();
+  const [reason, setReason] = useState("");
+  const submit = (event: SyntheticEvent) => {
+    event.preventDefault();
+    props.onDeny(reason.trim());
+  };
+  return (
+    <form onSubmit={submit} className="sayso-form">
+      <label htmlFor={id}>Reason{props.required ? "" : " (optional)"}</label>
+      <textarea
+        id={id}
+        className="sayso-input"
+        rows={2}
+        required={props.required}
+        placeholder="What should the agent know?"
+        value={reason}
+        onChange={({ target }) => {
+          setReason(target.value);
+        }}
+      />
+      <div className="sayso-actions">
+        <button type="submit" className="sayso-button sayso-primary sayso-no">
+          Confirm denial
+        </button>
+        <button type="button" className="sayso-button" onClick={props.onBack}>
+          Back
+        </button>
+      </div>
+    </form>
+  );
+}
+
+/** What opens below the buttons; the first field gets the focus, Escape closes it. */
+function Panel({
+  onEscape,
+  children,
+}: {
+  readonly onEscape: () => void;
+  readonly children: ReactNode;
+}) {
+  const panel = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    const field = panel.current?.querySelector<HTMLElement>("textarea, input, select, button");
+    field?.focus();
+  }, []);
+  useEffect(() => {
+    const node = panel.current;
+    const close = (event: KeyboardEvent) => {
+      if (event.key !== "Escape") return;
+      event.stopPropagation();
+      onEscape();
+    };
+    node?.addEventListener("keydown", close);
+    return () => {
+      node?.removeEventListener("keydown", close);
+    };
+  }, [onEscape]);
+  return (
+    <div className="sayso-panel" ref={panel}>
+      {children}
+    </div>
+  );
+}
+
+function Extras(props: {
+  readonly extras: readonly Extra[];
+  readonly values: Readonly<Record<string, string | boolean>>;
+  readonly onChange: (values: Readonly<Record<string, string | boolean>>) => void;
+}) {
+  const prefix = useId();
+  const set = (name: string, value: string | boolean) => {
+    props.onChange({ ...props.values, [name]: value });
+  };
+  return (
+    <div className="sayso-form">
+      {props.extras.map(({ name, title, description, type, required }) => {
+        const id = `${prefix}-${name}`;
+        const value = props.values[name];
+        const hint = description === null ? undefined : `${id}-hint`;
+        const mark = required ? " (required)" : " (optional)";
+        const box = type === "boolean";
+        return (
+          <div key={name} className={box ? "sayso-check" : "sayso-field"}>
+            <label htmlFor={id}>{`${title}${box ? "" : mark}`}</label>
+            {box ? (
+              <input
+                id={id}
+                type="checkbox"
+                checked={value === true}
+                aria-describedby={hint}
+                onChange={({ target }) => {
+                  set(name, target.checked);
+                }}
+              />
+            ) : (
+              <input
+                id={id}
+                className="sayso-input"
+                value={typeof value === "string" ? value : ""}
+                aria-describedby={hint}
+                onChange={({ target }) => {
+                  set(name, target.value);
+                }}
+              />
+            )}
+            {description !== null && (
+              <p className="sayso-quiet" id={hint}>
+                {description}
+              </p>
+            )}
+          </div>
+        );
+      })}
+    </div>
+  );
+}
+
+function filled(values: Readonly<Record<string, string | boolean>>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== ""));
+}

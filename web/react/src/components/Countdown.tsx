@@ -1,0 +1,42 @@
+import { useEffect, useState } from "react";
+import { formatRemaining } from "../core/index.js";
+
+/** Moments at which the time left is said aloud, in seconds. */
+const SPOKEN = [3600, 600, 300, 60, 30, 10] as const;
+
+/**
+ * The time left to answer. It is shown each second, but spoken only at a few moments, so that a
+ * screen reader is not talked over.
+ */
+export function Countdown({
+  until,
+  clock,
+}: {
+  readonly until: number;
+  readonly clock: () => number;
+}) {
+  const [now, setNow] = useState(clock);
+  const left = until - now;
+  const over = left <= 0;
+  useEffect(() => {
+    if (over) return undefined;
+    const tick = setInterval(() => {
+      setNow(clock());
+    }, 1000);
+    return () => {
+      clearInterval(tick);
+    };
+  }, [clock, over]);
+  const seconds = Math.ceil(left / 1000);
+  const spoken = SPOKEN.filter((one) => one >= seconds).at(-1);
+  return (
+    <span className="sayso-countdown" data-urgent={seconds <= 60}>
+      <span aria-hidden="true">{over ? "time is over" : formatRemaining(left)}</span>
+      <span className="sayso-sr" role="timer" aria-live="polite">
+        {over
+          ? "The time to answer is over."
+          : `Less than ${formatRemaining((spoken ?? Math.ceil(seconds / 3600) * 3600) * 1000)} left to answer.`}
+      </span>
+    </span>
+  );
+}

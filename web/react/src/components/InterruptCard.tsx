@@ -1,0 +1,160 @@
+import { useEffect, useId, useRef } from "react";
+import { asRecord } from "../core/json.js";
+import {
+  argsAsObject,
+  expiryOf,
+  shapeOf,
+  type Answer,
+  type CallView,
+  type InterruptView,
+} from "../core/index.js";
+import { ChoiceBody, FormBody, TextBody } from "./AnswerBodies.js";
+import { ApprovalBody, CancelButton } from "./ApprovalBody.js";
+import { ArgumentTable } from "./ArgumentTable.js";
+import { Countdown } from "./Countdown.js";
+import { outcomeOf } from "./outcome.js";
+
+export interface InterruptCardProps {
+  readonly view: InterruptView;
+  /** The tool call it is about, when the client has it. */
+  readonly call: CallView | null;
+  readonly clock: () => number;
+  /** Its place among several that were asked together. */
+  readonly place?: { readonly index: number; readonly total: number };
+  readonly onAnswer: (answer: Answer) => void;
+  /** Takes the answer back, so that another one can be given. */
+  readonly onWithdraw: () => void;
+}
+
+const LABELS: Readonly<Record<string, string>> = {
+  tool_call: "Approval",
+  confirmation: "Confirmation",
+  input_required: "Input needed",
+  "sayso:indeterminate": "Unclear outcome",
+  "sayso:decision": "Decision",
+};
+
+/**
+ * One question to a person, whatever its reason. The card stays the same element from question to
+ * outcome, so that focus and screen readers follow it: after a decision the focus is on the outcome.
+ */
+export function InterruptCard(props: InterruptCardProps) {
+  const { view, call, clock, place, onAnswer, onWithdraw } = props;
+  const { interrupt, phase, closed } = view;
+  const id = useId();
+  const outcomeLine = useRef<HTMLParagraphElement>(null);
+  const decided = useRef(false);
+  const outcome = outcomeOf(view);
+  const until = expiryOf(interrupt);
+  const label = LABELS[interrupt.reason] ?? interrupt.reason;
+
+  const answer = (given: Answer) => {
+    decided.current = true;
+    onAnswer(given);
+  };
+  useEffect(() => {
+    if (!decided.current || phase === "open") return;
+    decided.current = false;
+    outcomeLine.current?.focus();
+  }, [phase]);
+
+  return (
+    <section
+      className="sayso-card"
+      data-state={phase}
+      data-tone={outcome?.tone ?? "open"}
+      data-reason={interrupt.reason}
+      aria-labelledby={`${id}-title`}
+    >
+      <header className="sayso-head">
+        <span className="sayso-label">
+          {label}
+          {place !== undefined && ` ${place.index + 1} of ${place.total}`}
+        </span>
+        <h3 id={`${id}-title`} className="sayso-title">
+          {call === null ? <span className="sayso-sr">{label}</span> : <code>{call.name}</code>}
+        </h3>
+        {until !== null && closed === null && <Countdown until={until} clock={clock} />}
+      </header>
+      {interrupt.message !== undefined && (
+        <p className="sayso-message" dir="auto">
+          {interrupt.message}
+        </p>
+      )}
+      {call !== null && <Arguments call={call} view={view} />}
+      {closed === null && (
+        <div className="sayso-body" key={view.asked} hidden={phase !== "open"}>
+          <Body view={view} call={call} onAnswer={answer} />
+        </div>
+      )}
+      <div className="sayso-foot">
+        <p className="sayso-outcome" role="status" tabIndex={-1} ref={outcomeLine}>
+          {outcome !== null && (
+            <>
+              <strong>{outcome.title}</strong>
+              {phase === "answered" && <span className="sayso-quiet"> · not sent yet</span>}
+              {outcome.detail !== null && <span dir="auto">{outcome.detail}</span>}
+            </>
+          )}
+        </p>
+        {phase === "expired" && <CancelButton onAnswer={answer} />}
+        {phase === "answered" && (
+          <button type="button" className="sayso-button sayso-small" onClick={onWithdraw}>
+            Change
+          </button>
+        )}
+      </div>
+    </section>
+  );
+}
+
+function Body(props: {
+  readonly view: InterruptView;
+  readonly call: CallView | null;
+  readonly onAnswer: (answer: Answer) => void;
+}) {
+  const { view, call, onAnswer } = props;
+  const { problems, interrupt, answer } = view;
+  const shape = shapeOf(interrupt);
+  const common = { problems, onAnswer };
+  switch (shape.kind) {
+    case "decision":
+      return <ApprovalBody shape={shape} args={argsAsObject(call)} {...common} />;
+    case "choice":
+      return (
+        <ChoiceBody shape={shape} schema={asRecord(interrupt.responseSchema) ?? {}} {...common} />
+      );
+    case "form": {
+      const given = answer?.status === "resolved" ? answer.payload : undefined;
+      return <FormBody schema={shape.schema} value={given} {...common} />;
+    }
+    case "text":
+      return <TextBody {...common} />;
+    default:
+      return shape satisfies never;
+  }
+}
+
+/** What will run, or what ran: edited arguments replace the proposed ones as a whole (TB-05). */
+function Arguments({ call, view }: { readonly call: CallView; readonly view: InterruptView }) {
+  const given = view.answer?.status === "resolved" ? asRecord(view.answer.payload) : undefined;
+  const edited = given !== undefined && "editedArgs" in given ? given.editedArgs : undefined;
+  const table =
+    edited === undefined && call.args === undefined ? (
+      <>
+        <p className="sayso-quiet">
+          These arguments are not valid JSON; this is the text as it came.
+        </p>
+        <pre className="sayso-json">{call.text}</pre>
+      </>
+    ) : (
+      <ArgumentTable value={edited ?? call.args} label={`Arguments of ${call.name}`} />
+    );
+  if (view.phase !== "closed") return table;
+  return (
+    <details className="sayso-details">
+      <summary>{edited === undefined ? "Arguments" : "Arguments as changed"}</summary>
+      {table}
+    </details>
+  );
+}

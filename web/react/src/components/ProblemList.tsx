@@ -1,0 +1,20 @@
+import type { Problem } from "../core/index.js";
+
+/** Complaints that have no field of their own on the screen, each with the place it is about. */
+export function ProblemList({
+  id,
+  problems,
+}: {
+  readonly id?: string;
+  readonly problems: readonly Problem[];
+}) {
+  return (
+    <ul className="sayso-problems" id={id} hidden={problems.length === 0}>
+      {problems.map(({ pointer, message }, index) => (
+        <li key={index}>
+          {pointer !== "" && <code>{pointer.slice(1)}</code>} {message}
+        </li>
+      ))}
+    </ul>
+  );
+}

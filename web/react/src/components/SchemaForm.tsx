@@ -1,0 +1,90 @@
+import { Component, lazy, Suspense, useId, useState, type ReactNode } from "react";
+import type { JsonSchema, Problem } from "../core/index.js";
+import { JsonEditor } from "./JsonEditor.js";
+
+const RjsfForm = lazy(() => import("./form/RjsfForm.js"));
+
+export interface SchemaFormProps {
+  readonly label: string;
+  readonly schema: JsonSchema;
+  readonly value?: unknown;
+  /** What the server complained about, shown at the fields. */
+  readonly problems?: readonly Problem[];
+  readonly onSubmit: (value: unknown) => void;
+  /** The buttons, one of which submits. */
+  readonly children: ReactNode;
+}
+
+/**
+ * A form for any JSON Schema. The form library is loaded when the first form is shown; if it cannot
+ * be loaded or cannot draw the schema, the value is written as checked JSON instead.
+ */
+export function SchemaForm(props: SchemaFormProps) {
+  const { label, schema, problems = [], onSubmit, children } = props;
+  const [value, setValue] = useState(props.value);
+  const [asJson, setAsJson] = useState(false);
+  const idPrefix = useId();
+  const json = (
+    <JsonEditor
+      label={label}
+      schema={schema}
+      value={value}
+      problems={problems}
+      onChange={setValue}
+      onSubmit={onSubmit}
+    >
+      {children}
+    </JsonEditor>
+  );
+  return (
+    <div className="sayso-schema-form">
+      <div className="sayso-form-switch">
+        <button
+          type="button"
+          className="sayso-link"
+          onClick={() => {
+            setAsJson(!asJson);
+          }}
+        >
+          {asJson ? "Back to the form" : "Write it as JSON"}
+        </button>
+      </div>
+      {asJson ? (
+        json
+      ) : (
+        <Fallback instead={json}>
+          <Suspense fallback={<p className="sayso-quiet">Loading the form…</p>}>
+            <RjsfForm
+              schema={schema}
+              value={value}
+              problems={problems}
+              idPrefix={idPrefix}
+              onChange={setValue}
+              onSubmit={onSubmit}
+            >
+              {children}
+            </RjsfForm>
+          </Suspense>
+        </Fallback>
+      )}
+    </div>
+  );
+}
+
+interface FallbackProps {
+  readonly instead: ReactNode;
+  readonly children: ReactNode;
+}
+
+/** Shows something simpler when what is inside cannot be drawn. */
+class Fallback extends Component<FallbackProps, { readonly broken: boolean }> {
+  override state = { broken: false };
+
+  static getDerivedStateFromError(): { readonly broken: boolean } {
+    return { broken: true };
+  }
+
+  override render() {
+    return this.state.broken ? this.props.instead : this.props.children;
+  }
+}

@@ -1,0 +1,49 @@
+import Form from "@rjsf/core";
+import type { RJSFSchema } from "@rjsf/utils";
+import { useMemo, type ReactNode } from "react";
+import type { JsonSchema, Problem } from "../../core/index.js";
+import { forForm } from "./formSchema.js";
+import { templates, widgets } from "./theme.js";
+import { toErrorSchema, validator } from "./validator.js";
+
+export interface RjsfFormProps {
+  readonly schema: JsonSchema;
+  readonly value: unknown;
+  readonly problems: readonly Problem[];
+  readonly idPrefix: string;
+  readonly onChange: (value: unknown) => void;
+  readonly onSubmit: (value: unknown) => void;
+  /** The buttons below the fields, one of which submits. */
+  readonly children: ReactNode;
+}
+
+/** A form for any JSON Schema. This module is the large one: import it only when it is needed. */
+export default function RjsfForm(props: RjsfFormProps) {
+  const { schema, value, problems, idPrefix, onChange, onSubmit, children } = props;
+  const drawn = useMemo(() => forForm(schema) as RJSFSchema, [schema]);
+  const extraErrors = useMemo(() => toErrorSchema(problems), [problems]);
+  return (
+    <Form
+      className="sayso-form"
+      schema={drawn}
+      formData={value}
+      validator={validator}
+      templates={templates}
+      widgets={widgets}
+      idPrefix={idPrefix}
+      extraErrors={extraErrors}
+      showErrorList={false}
+      focusOnFirstError
+      noHtml5Validate
+      experimental_defaultFormStateBehavior={{ emptyObjectFields: "skipEmptyDefaults" }}
+      onChange={({ formData }) => {
+        onChange(formData);
+      }}
+      onSubmit={({ formData }) => {
+        onSubmit(formData);
+      }}
+    >
+      {children}
+    </Form>
+  );
+}

@@ -1,0 +1,69 @@
+import {
+  unwrapErrorHandler,
+  createErrorHandler,
+  validationDataMerge,
+  type ErrorSchema,
+  type RJSFSchema,
+  type RJSFValidationError,
+  type ValidatorType,
+} from "@rjsf/utils";
+import type { JsonSchema, Problem } from "../../core/index.js";
+import { check } from "../../validate/index.js";
+
+/** Our interpreting validator behind the form library's interface. */
+export const validator: ValidatorType = {
+  validateFormData(formData, schema, customValidate, transformErrors, uiSchema) {
+    const { problems } = check(schema, formData);
+    const found = problems.map(toError);
+    const errors = transformErrors?.(found, uiSchema) ?? found;
+    const data = { errors, errorSchema: toErrorSchema(problems) };
+    if (customValidate === undefined) return data;
+    const handler = customValidate(formData, createErrorHandler(formData), uiSchema);
+    return validationDataMerge(data, unwrapErrorHandler(handler));
+  },
+  isValid(schema, formData, rootSchema) {
+    const definitions = (rootSchema as JsonSchema).$defs;
+    const whole =
+      definitions === undefined || "$defs" in schema ? schema : { ...schema, $defs: definitions };
+    const verdict = check(whole, formData);
+    return verdict.checkable && verdict.problems.length === 0;
+  },
+  rawValidation(schema: RJSFSchema, formData?: unknown) {
+    const { checkable, problems } = check(schema, formData);
+    return checkable
+      ? { errors: [...problems] as never[] }
+      : { validationError: new Error("The schema could not be read.") };
+  },
+};
+
+/** Problems as the tree in which the form looks for them; the whole payload's are at the root. */
+export function toErrorSchema(problems: readonly Problem[]): ErrorSchema {
+  const root: Tree = {};
+  for (const { pointer, message } of problems) {
+    let place = root;
+    for (const key of segments(pointer)) {
+      place = (place[key] ??= {}) as Tree;
+    }
+    (place.__errors ??= []).push(message);
+  }
+  return root as ErrorSchema;
+}
+
+interface Tree {
+  __errors?: string[];
+  [key: string]: Tree | string[] | undefined;
+}
+
+function toError({ pointer, message }: Problem): RJSFValidationError {
+  const property = segments(pointer)
+    .map((key) => `.${key}`)
+    .join("");
+  return { name: "schema", message, property, stack: `${property} ${message}`.trim() };
+}
+
+function segments(pointer: string): string[] {
+  return pointer
+    .split("/")
+    .slice(1)
+    .map((key) => key.replaceAll("~1", "/").replaceAll("~0", "~"));
+}

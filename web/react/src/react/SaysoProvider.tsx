@@ -1,0 +1,25 @@
+import type { AbstractAgent } from "@ag-ui/client";
+import { useMemo, useState, useSyncExternalStore, type ReactNode } from "react";
+import { Context, SlotStore, useSayso } from "./context.js";
+
+export interface SaysoProviderProps {
+  /** The agents that hooks below may use, by id. */
+  readonly agents: Readonly<Record<string, AbstractAgent>>;
+  /** Which one is meant when a hook names none; not needed when there is only one. */
+  readonly defaultAgentId?: string;
+  readonly children?: ReactNode;
+}
+
+/** Makes agents known to the hooks below it. */
+export function SaysoProvider({ agents, defaultAgentId, children }: SaysoProviderProps) {
+  const [slot] = useState(() => new SlotStore());
+  const value = useMemo(() => ({ agents, defaultAgentId, slot }), [agents, defaultAgentId, slot]);
+  return <Context.Provider value={value}>{children}</Context.Provider>;
+}
+
+/** Where hooks with `renderInChat` show what they render. Put it into the chat, after the messages. */
+export function InterruptSlot() {
+  const { slot } = useSayso();
+  const elements = useSyncExternalStore(slot.subscribe, slot.getSnapshot, slot.getSnapshot);
+  return <>{[...elements.values()]}</>;
+}

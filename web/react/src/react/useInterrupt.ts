@@ -1,0 +1,119 @@
+import type { Interrupt } from "@ag-ui/client";
+import { useEffect, useId, useRef, useState, type ReactElement } from "react";
+import { useSayso } from "./context.js";
+import { useInterrupts, type CancelFn, type Interrupts, type ResolveFn } from "./useInterrupts.js";
+
+/** The question in the form older code reads: `value` is the interrupt. */
+export interface InterruptEvent {
+  readonly name: string;
+  readonly value: Interrupt;
+}
+
+/** What `handler` gets. */
+export interface InterruptHandlerProps {
+  readonly event: InterruptEvent;
+  readonly interrupt: Interrupt;
+  readonly interrupts: readonly Interrupt[];
+  readonly resolve: ResolveFn;
+  readonly cancel: CancelFn;
+}
+
+/** What `render` gets: the above, what `handler` returned, and how the answers stand. */
+export interface InterruptRenderProps<TResult>
+  extends
+    InterruptHandlerProps,
+    Pick<Interrupts, "answers" | "errors" | "status" | "failure" | "retry"> {
+  /** What `handler` returned for this interrupt; null before, without one, and when it threw. */
+  readonly result: TResult | null;
+}
+
+export interface UseInterruptConfig<TResult, TInChat extends boolean | undefined> {
+  readonly render: (props: InterruptRenderProps<Awaited<TResult>>) => ReactElement;
+  /** Called once per interrupt id, before an answer is given. */
+  readonly handler?: (props: InterruptHandlerProps) => TResult;
+  /** Which interrupts this hook shows; all when left out. One that throws shows nothing. */
+  readonly enabled?: (event: InterruptEvent) => boolean;
+  readonly agentId?: string;
+  /** True (default): shown by `<InterruptSlot>`. False: the hook returns the element. */
+  readonly renderInChat?: TInChat;
+}
+
+/** The element when it is placed by hand, nothing when it goes into the chat. */
+export type UseInterruptReturn<TInChat extends boolean | undefined> = TInChat extends false
+  ? ReactElement | null
+  : undefined;
+
+/** Shows the open questions of an agent's thread with `render` and sends what it resolves. */
+export function useInterrupt<TResult = null, TInChat extends boolean | undefined = undefined>(
+  config: UseInterruptConfig<TResult, TInChat>,
+): UseInterruptReturn<TInChat> {
+  const { agentId, enabled, handler, render, renderInChat } = config;
+  const { slot } = useSayso();
+  const all = useInterrupts(agentId === undefined ? {} : { agentId });
+  const { resolve, cancel, retry, answers, errors, status, failure } = all;
+  const interrupts = all.interrupts.filter((one) => isEnabled(enabled, toEvent(one)));
+  const interrupt = interrupts[0];
+  const [result, setResult] = useState<{ id: string; value: Awaited<TResult> } | null>(null);
+  const handled = useRef(new Set<string>());
+
+  const props: InterruptHandlerProps | null =
+    interrupt === undefined
+      ? null
+      : {
+          event: toEvent(interrupt),
+          interrupt,
+          interrupts,
+          resolve: (payload, id) => resolve(payload, id ?? interrupt.id),
+          cancel: (id) => cancel(id ?? interrupt.id),
+        };
+
+  useEffect(() => {
+    if (props === null || handler === undefined || handled.current.has(props.interrupt.id)) return;
+    const { id } = props.interrupt;
+    handled.current.add(id);
+    void (async () => {
+      try {
+        setResult({ id, value: await handler(props) });
+      } catch (error) {
+        reportError(error);
+      }
+    })();
+  });
+
+  const value = result !== null && result.id === interrupt?.id ? result.value : null;
+  const element =
+    props === null
+      ? null
+      : render({ ...props, result: value, answers, errors, status, failure, retry });
+
+  const key = useId();
+  const inChat = renderInChat !== false;
+  useEffect(() => {
+    if (inChat) slot.put(key, element);
+  });
+  useEffect(() => {
+    return () => {
+      slot.put(key, null);
+    };
+  }, [slot, key, inChat]);
+  return (inChat ? undefined : element) as UseInterruptReturn<TInChat>;
+}
+
+function toEvent(interrupt: Interrupt): InterruptEvent {
+  return { name: "on_interrupt", value: interrupt };
+}
+
+function isEnabled(
+  enabled: ((event: InterruptEvent) => boolean) | undefined,
+  event: InterruptEvent,
+): boolean {
+  if (enabled === undefined) return true;
+  try {
+    return enabled(event);
+  } catch (error) {
+    queueMicrotask(() => {
+      reportError(error);
+    });
+    return false;
+  }
+}

@@ -1,0 +1,3 @@
+export { check, validateAnswer } from "./validate.js";
+
+export type { Verdict } from "./validate.js";
