@@ -51,7 +51,7 @@ LAYERS = (
             "tools textstream",
             "ending guard",
             "gate turninput",
-            "answers history refusals",
+            "answers history refusals typed",
             "runinput schema",
             "messages misfits",
             "forward_compat subschemas",

@@ -57,8 +57,8 @@ class Resume:
     """Let the newest turn go on.
 
     `settle`: its open interrupts with their answers, in the order of asking; the run key is the
-    engine's to fill in. `queue`: new user messages, waiting. `retry`: nothing was open, the turn
-    goes on from its journal with the answers that it already took.
+    engine's to fill in. It is empty for a ready turn, and for a failed one (`retry`) that goes on
+    from its journal with the answers that it already took. `queue`: new user messages, waiting.
     """
 
     settle: tuple[Interrupt, ...]
@@ -217,7 +217,7 @@ def _repeated(case: _Case) -> Decision:
         return Replay()
     if case.foreign:
         return refusals.wrong_agent(turn.agent)
-    return Resume(settle=(), retry=True)
+    return Resume(settle=(), retry=failed_with_them)
 
 
 def _unfinished_elsewhere(case: _Case) -> Decision | None:
@@ -276,7 +276,6 @@ def _resume(case: _Case, principal: Principal, channel: str, now: int, limits: L
             for key, item in case.open.items()
         ),
         queue=tuple(replace(message, visibility="waiting") for message in case.fresh),
-        retry=not case.open,
     )
 
 
