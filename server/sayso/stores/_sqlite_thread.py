@@ -58,6 +58,7 @@ class SqliteThread:
         self._stopping = False
         self._db: sqlite3.Connection | None = None
         self._file: tuple[int, int] | None = None
+        self._unfit = False
         self._ended: concurrent.futures.Future[None] = concurrent.futures.Future()
         threading.Thread(target=self._main, name=f"sayso {path.name}", daemon=True).start()
 
@@ -118,14 +119,13 @@ class SqliteThread:
     def _outcomes(self, batch: list[_Job]) -> list[Outcome]:
         """Do the jobs in one transaction; one outcome each, valid now that it is over."""
         try:
-            db = self._connected()
-            outcomes = self._transaction(db, batch)
+            outcomes = self._transaction(self._connected(), batch)
         except sqlite3.Error as error:
-            text = explain(error, self._path)
-            outcomes = [(None, StoreUnavailable(text)) for _ in batch]
-            self._abandon(error)
+            outcomes = [(None, self._told(error)) for _ in batch]
         except Exception as error:
             outcomes = [(None, _again(error)) for _ in batch]
+        if self._unfit or (self._db is not None and self._db.in_transaction):
+            self._disconnect()
         return outcomes
 
     def _transaction(self, db: sqlite3.Connection, batch: list[_Job]) -> list[Outcome]:
@@ -162,6 +162,7 @@ class SqliteThread:
             error, sqlite3.ProgrammingError
         ):
             return error
+        self._unfit |= getattr(error, "sqlite_errorcode", 0) & 0xFF in _UNFIT
         unavailable = StoreUnavailable(explain(error, self._path))
         unavailable.__cause__ = error
         return unavailable
@@ -177,14 +178,8 @@ class SqliteThread:
             )
         return self._db
 
-    def _abandon(self, error: sqlite3.Error) -> None:
-        """Let go of the connection if a new one may be better, or this one is in no fit state."""
-        unfit = getattr(error, "sqlite_errorcode", 0) & 0xFF in _UNFIT
-        if self._db is not None and (unfit or self._db.in_transaction):
-            self._disconnect()
-
     def _disconnect(self) -> None:
-        db, self._db, self._file = self._db, None, None
+        db, self._db, self._file, self._unfit = self._db, None, None, False
         if db is not None:
             db.close()
 

@@ -1,0 +1,238 @@
+"""SQLite against memory on random histories: the same answers to the same calls (design 6)."""
+
+import asyncio
+import tempfile
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
+
+from sayso.records import Claim, Commit, Entry, Interrupt, Lease, Message, Principal, Run, Turn
+from sayso.stores.base import Store
+from sayso.stores.memory import MemoryStore
+from sayso.stores.sqlite import SqliteStore
+from sayso.testing import FakeClock
+
+THREADS = ("t-1", "t-2")
+SCOPES = ("a", "b")
+NAMES = ("1", "2", "3", "4")
+
+names = st.sampled_from(NAMES)
+threads = st.tuples(st.sampled_from(SCOPES), st.sampled_from(THREADS))
+blobs = st.sampled_from((b"{}", b"null", b"[1]", b'"\\u0000"'))
+times = st.integers(0, 40)
+maybe_times = st.none() | times
+
+
+def few(items: st.SearchStrategy[Any]) -> st.SearchStrategy[tuple[Any, ...]]:
+    return st.lists(items, max_size=3).map(tuple)
+
+
+entries = few(
+    st.builds(
+        Entry,
+        place=names,
+        kind=names,
+        name=names,
+        fingerprint=names,
+        status=st.sampled_from(("asked", "started", "done")),
+        data=blobs,
+    )
+)
+messages = few(
+    st.builds(
+        Message,
+        id=names,
+        role=names,
+        body=blobs,
+        visibility=st.sampled_from(("visible", "hidden", "waiting")),
+    )
+)
+
+
+@st.composite
+def turns(draw: st.DrawFn, thread: tuple[str, str]) -> Turn:
+    return Turn(
+        key=f"turn_{'_'.join(thread)}_{draw(names)}",
+        agent=draw(names),
+        version="1",
+        status=draw(st.sampled_from(("running", "suspended", "suspended", "finished"))),
+        request=draw(blobs),
+        principal=Principal(scope=thread[0], roles=draw(few(names))),
+        started_at=draw(times),
+        ended_at=draw(maybe_times),
+    )
+
+
+@st.composite
+def runs(draw: st.DrawFn, thread: tuple[str, str]) -> Run:
+    return Run(
+        key=f"run_{'_'.join(thread)}_{draw(names)}",
+        run_id=draw(names),
+        turn_key=draw(names),
+        started_at=draw(times),
+        outcome=draw(st.none() | blobs),
+        delivered=draw(st.booleans()),
+    )
+
+
+def interrupts(thread: tuple[str, str]) -> st.SearchStrategy[tuple[Interrupt, ...]]:
+    return few(
+        st.builds(
+            Interrupt,
+            id=names,
+            turn_key=names.map(lambda name: f"turn_{'_'.join(thread)}_{name}"),
+            place=names,
+            reason=names,
+            created_at=times,
+            message=st.none() | names,
+            payload=st.none() | blobs,
+            expires_at=maybe_times,
+            status=st.sampled_from(("open", "open", "resolved", "expired")),
+        )
+    )
+
+
+class TwoStores(RuleBasedStateMachine):
+    """One history, told to both stores call by call."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.runner = asyncio.Runner()
+        self.folder = tempfile.TemporaryDirectory()
+        self.clock = FakeClock(now=0)
+        self.stores: tuple[Store, ...] = (
+            MemoryStore(clock=self.clock),
+            SqliteStore(Path(self.folder.name) / "sayso.db", clock=self.clock),
+        )
+        self.leases: list[Lease] = []
+        self.both(lambda store: store.open())
+
+    def teardown(self) -> None:
+        self.both(lambda store: store.close())
+        self.runner.close()
+        self.folder.cleanup()
+
+    def both(self, call: Callable[[Store], Awaitable[Any]]) -> Any:
+        """The one answer of both stores, an error being one too."""
+
+        async def answers() -> list[Any]:
+            return [await _outcome(call(store)) for store in self.stores]
+
+        mine, other = self.runner.run(answers())
+        assert mine == other
+        return mine
+
+    def known_revision(self, thread: tuple[str, str]) -> int:
+        view = self.both(lambda store: store.load(*thread))
+        return view.thread.revision if view else 0
+
+    @rule(data=st.data(), thread=threads, off=st.sampled_from((0, 0, 0, 0, 1, -1)))
+    def claim(self, data: st.DataObject, thread: tuple[str, str], off: int) -> None:
+        wanted = Claim(
+            scope=thread[0],
+            thread_id=thread[1],
+            owner=data.draw(names),
+            agent=data.draw(names),
+            revision=self.known_revision(thread) + off,
+            holder=data.draw(names),
+            lease_ms=data.draw(st.integers(1, 10)),
+            now=data.draw(times),
+            turn=data.draw(turns(thread)),
+            run=data.draw(runs(thread)),
+            state=data.draw(st.none() | blobs),
+            messages=data.draw(messages),
+            hide=data.draw(few(names)),
+            interrupts=data.draw(interrupts(thread)),
+            entries=data.draw(entries),
+        )
+        outcome = self.both(lambda store: store.claim(wanted))
+        if isinstance(outcome, Lease):
+            self.leases.append(outcome)
+
+    @rule(data=st.data(), latest=st.sampled_from((True, True, True, False)))
+    def commit(self, data: st.DataObject, latest: bool) -> None:
+        if not self.leases:
+            return
+        lease = self.leases[-1] if latest else data.draw(st.sampled_from(self.leases))
+        thread = (lease.scope, lease.thread_id)
+        step = Commit(
+            now=data.draw(times),
+            entries=data.draw(entries),
+            messages=data.draw(messages),
+            dequeue=data.draw(st.booleans()),
+            interrupts=data.draw(interrupts(thread)),
+            state=data.draw(st.none() | blobs),
+            turn=data.draw(st.none() | turns(thread)),
+            run=data.draw(st.none() | runs(thread)),
+            forget=data.draw(st.none() | names.map(lambda n: f"turn_{'_'.join(thread)}_{n}")),
+            release=data.draw(st.booleans()),
+        )
+        self.both(lambda store: store.commit(lease, step))
+
+    @rule(data=st.data(), thread=threads, off=st.sampled_from((0, 0, 1)), now=times)
+    def settle(self, data: st.DataObject, thread: tuple[str, str], off: int, now: int) -> None:
+        known = self.known_revision(thread) + off
+        settled = data.draw(interrupts(thread))
+        self.both(lambda store: store.settle(*thread, known, settled, now))
+
+    @rule(thread=threads, name=names)
+    def deliver(self, thread: tuple[str, str], name: str) -> None:
+        self.both(lambda store: store.delivered(thread[0], f"run_{'_'.join(thread)}_{name}"))
+
+    @rule(milliseconds=st.integers(1, 12))
+    def wait(self, milliseconds: int) -> None:
+        self.runner.run(self.clock.advance(milliseconds / 1000))
+
+    @rule(count=st.integers(0, 4))
+    def renew(self, count: int) -> None:
+        leases = self.leases[-count:] if count else []
+        self.both(lambda store: asyncio.to_thread(store.renew, leases, 5))
+
+    @rule()
+    def reopen(self) -> None:
+        self.both(lambda store: store.close())
+        self.both(lambda store: store.open())
+
+    @rule(now=times, limit=st.integers(0, 5))
+    def look(self, now: int, limit: int) -> None:
+        self.both(lambda store: store.due(now, limit))
+
+    @invariant()
+    def both_hold_the_same(self) -> None:
+        self.both(_everything)
+
+
+async def _everything(store: Store) -> list[Any]:
+    """All that can be read of a store."""
+    read: list[Any] = []
+    for scope in SCOPES:
+        for thread in THREADS:
+            read.append(await store.load(scope, thread, run_id="1", interrupt_ids=NAMES))
+            read += [await store.journal(scope, f"turn_{scope}_{thread}_{name}") for name in NAMES]
+    return read
+
+
+async def _outcome(call: Awaitable[Any]) -> Any:
+    try:
+        return await call
+    except Exception as error:
+        return type(error), str(error)
+
+
+def test_sqlite_and_memory_answer_alike() -> None:
+    """Whatever the order of claims, commits, settlements, renewals and restarts (design 6)."""
+    run_state_machine_as_test(
+        TwoStores,
+        settings=settings(
+            max_examples=40,
+            stateful_step_count=25,
+            deadline=None,
+            suppress_health_check=list(HealthCheck),
+            database=None,
+            print_blob=True,
+        ),
+    )

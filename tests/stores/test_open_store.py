@@ -1,0 +1,116 @@
+"""Store URLs, right and wrong (design 9)."""
+
+from pathlib import Path
+
+import pytest
+
+from sayso.errors import DeclarationError
+from sayso.stores import open_store
+from sayso.stores.memory import MemoryStore
+from sayso.stores.sqlite import SqliteStore
+from sayso.testing import FakeClock
+from tests.stores.backends import opened
+from tests.stores.processes import SCOPE, a_claim
+
+
+@pytest.mark.parametrize("url", ["memory:", "memory://", "memory:///", "MEMORY:"])
+def test_memory_is_a_url(url: str) -> None:
+    """With or without slashes."""
+    assert isinstance(open_store(url), MemoryStore)
+
+
+@pytest.mark.parametrize(
+    ("url", "file"),
+    [
+        ("sqlite:///rel.db", "rel.db"),
+        ("sqlite:///sub/rel.db", "sub/rel.db"),
+        ("sqlite:///./rel.db", "rel.db"),
+        ("sqlite:///my notes #1 100%.db", "my notes #1 100%.db"),
+        ("SQLite:///rel.db", "rel.db"),
+        ("sqlite+aiosqlite:///rel.db", None),
+    ],
+)
+def test_three_slashes_are_a_path_from_here(
+    url: str, file: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Relative to the working directory; nothing in the path is decoded."""
+    monkeypatch.chdir(tmp_path)
+    if file is None:
+        with pytest.raises(DeclarationError, match="write sqlite: instead of"):
+            open_store(url)
+        return
+    store = open_store(url)
+    assert isinstance(store, SqliteStore)
+    assert store._path == tmp_path / file
+
+
+def test_four_slashes_are_an_absolute_path(tmp_path: Path) -> None:
+    """The fourth belongs to the path."""
+    store = open_store(f"sqlite:///{tmp_path}/abs.db")
+    assert isinstance(store, SqliteStore)
+    assert store._path == tmp_path / "abs.db"
+
+
+@pytest.mark.parametrize("url", ["memory:", "sqlite:///{}/sayso.db"])
+async def test_the_clock_goes_to_the_store(url: str, tmp_path: Path) -> None:
+    """Leases run out on it."""
+    clock = FakeClock(now=5_000)
+    async with opened(open_store(url.format(tmp_path), clock=clock)) as store:
+        await store.claim(a_claim("t", "me"))
+        view = await store.load(SCOPE, "t")
+        assert view is not None
+        assert view.thread.lease_until == 65_000
+
+
+WRONG = {
+    "": "a store needs a URL; write one of memory:",
+    "   ": "a store needs a URL",
+    " sqlite:///a.db": "blanks or a line end",
+    "sqlite:///a.db\n": "blanks or a line end",
+    "memory": "no scheme",
+    "memory:cache": "takes no name",
+    "memory://?x=1": "takes no name and no options",
+    ":memory:": "no scheme",
+    "sqlite": "no scheme",
+    "sqlite:": "names no file",
+    "sqlite://": "names no file",
+    "sqlite:///": "names no file",
+    "sqlite:////": "names no file",
+    "sqlite://rel.db": "write sqlite:///rel.db",
+    "sqlite:rel.db": "write sqlite:///rel.db",
+    "sqlite:/abs.db": "write sqlite:////abs.db",
+    "sqlite:///:memory:": "write memory:",
+    "sqlite://:memory:": "write memory:",
+    "sqlite::memory:": "write memory:",
+    "sqlite3:///rel.db": "write sqlite: instead of sqlite3:",
+    "sqlite:///~/a.db": "~ is not expanded",
+    "sqlite:///data/": "names a folder",
+    "sqlite:///..": "names a folder",
+    "sqlite:///a.db?mode=ro": "takes no options",
+    "sqlite:///a\0.db": "NUL",
+    "file:a.db": "write one of memory:",
+    "a.db": "no scheme",
+    "/data/a.db": "no scheme",
+    "C:\\data\\a.db": "no scheme",
+    "postgres://u:secret@h/db": "postgres is not in this build yet",
+    "postgresql://u:secret@h/db": "postgresql is not in this build yet",
+    "postgresql+asyncpg://u:secret@h/db": "postgresql is not in this build yet",
+    "redis://:secret@h": "redis is not in this build yet",
+    "rediss://:secret@h": "rediss is not in this build yet",
+    "mysql://u:secret@h/db": "there is no store for mysql:",
+}
+
+
+@pytest.mark.parametrize(("url", "remedy"), WRONG.items(), ids=repr)
+def test_a_wrong_url_is_told_the_right_one(url: str, remedy: str) -> None:
+    """In every way in which people get them wrong; a password is never repeated."""
+    with pytest.raises(DeclarationError) as caught:
+        open_store(url)
+    assert remedy in str(caught.value)
+    assert "secret" not in str(caught.value)
+
+
+def test_an_unset_url_is_told_as_an_empty_one() -> None:
+    """As an environment variable that is not there."""
+    with pytest.raises(DeclarationError, match="a store needs a URL"):
+        open_store(None)  # type: ignore[arg-type]
