@@ -89,9 +89,11 @@ class Reader:
         stream = self._stream
         pending = self._pending
         self._idle = False
-        if stream is not None and stream._tail:
-            if not pending and len(stream._readers) == 1:
-                return stream._drain()
+        if stream is not None and (tail := stream._tail):
+            if len(tail) == 1 and not pending and len(stream._readers) == 1:
+                # A lone frame for a lone reader: most of what a slow run does.
+                stream._tail_size = 0
+                return tail.pop()
             stream._seal()
         if not pending:
             return b""
@@ -112,9 +114,9 @@ class Reader:
             loop = self._loop = asyncio.get_running_loop()
         self._waiter = waiter = loop.create_future()
         stream = self._stream
-        if self._pending or self.ended or (stream is not None and stream._tail):
+        if stream is None or stream._tail or self._pending:
             waiter.set_result(None)
-        elif stream is not None:
+        else:
             self._idle = True
             stream._sleepers.append(waiter)
         return waiter
@@ -170,6 +172,21 @@ class Reader:
 
 class RunStream:
     """The events of one run, for any number of readers that come and go."""
+
+    __slots__ = (
+        "_ending",
+        "_guard",
+        "_patience",
+        "_readers",
+        "_sleepers",
+        "_tail",
+        "_tail_size",
+        "_taking",
+        "_unread",
+        "full",
+        "run_key",
+        "thread_id",
+    )
 
     def __init__(
         self, thread_id: str, run_key: str, *, unread: int, patience: float = _PATIENCE

@@ -17,6 +17,7 @@ __all__ = ["TextStream"]
 _PIECE: Final = 1_000_000
 """Characters of one delta; longer ones are sent as several (EN-09)."""
 _TAIL: Final = frames.TEXT_TAIL
+_dumps: Final = orjson.dumps
 
 
 class TextStream:
@@ -44,24 +45,25 @@ class TextStream:
 
         Raises StreamOrderError after the end, TypeError for what is no text.
         """
+        if not (self._item.open and delta.__class__ is str and len(delta) <= _PIECE):
+            self._write_slowly(delta)
+        elif delta:
+            try:
+                data = self._prefix + _dumps(delta) + _TAIL
+            except orjson.JSONEncodeError as error:
+                raise TypeError(f"a piece of text is no valid Unicode: {error}") from None
+            self._parts.append(delta)
+            self._append(data)
+
+    def _write_slowly(self, delta: str) -> None:
         if not self._item.open:
             raise StreamOrderError(
                 f"text message {self.message_id!r} is closed: begin a new message"
             )
         if not isinstance(delta, str):
             raise TypeError(f"a piece of text must be a str, not {type(delta).__name__}")
-        if not delta:
-            return
-        if len(delta) > _PIECE:
-            for at in range(0, len(delta), _PIECE):
-                self.write(delta[at : at + _PIECE])
-            return
-        try:
-            data = self._prefix + orjson.dumps(delta) + _TAIL
-        except orjson.JSONEncodeError as error:
-            raise TypeError(f"a piece of text is no valid Unicode: {error}") from None
-        self._parts.append(delta)
-        self._append(data)
+        for at in range(0, len(delta), _PIECE):
+            self.write(str(delta[at : at + _PIECE]))
 
     def end(self) -> str:
         """Close the message and return its whole text; idempotent, also after the boundary."""

@@ -117,10 +117,28 @@ class _Body:
 
 
 async def _deliver(body: _Body, timer: Timer, keep_alive: float | None) -> None:
+    reader, send = body.reader, body.send
     pulse = None if keep_alive is None else _KeepAlive(body, timer, keep_alive)
     try:
-        await body.send({"type": "http.response.start", "status": 200, "headers": _HEADERS})
-        await _pump(body, timer, pulse)
+        await send({"type": "http.response.start", "status": 200, "headers": _HEADERS})
+        while not body.gone:
+            # What was grabbed is everything: nothing is left behind when the reader has ended.
+            chunk = reader.grab()
+            last = reader.ended
+            if not chunk and not last:
+                if not body.poked:
+                    await reader.more()
+                    continue
+                chunk = frames.KEEP_ALIVE
+            await send({"type": "http.response.body", "body": chunk, "more_body": not last})
+            body.poked = False
+            if last:
+                body.ended = True
+                reader.delivered = reader.whole and not body.gone
+                return
+            if pulse is not None:
+                pulse.last = timer.time()
+            await reader.more()
     except asyncio.CancelledError:
         await body.close(Code.SHUTTING_DOWN, "The server is shutting down. Connect again.")
         raise
@@ -133,28 +151,6 @@ async def _deliver(body: _Body, timer: Timer, keep_alive: float | None) -> None:
     finally:
         if pulse is not None:
             pulse.stop()
-
-
-async def _pump(body: _Body, timer: Timer, pulse: _KeepAlive | None) -> None:
-    reader, send = body.reader, body.send
-    while not body.gone:
-        # What was grabbed is everything, so nothing is left behind when the reader has ended.
-        chunk = reader.grab()
-        last = reader.ended
-        if not chunk and not last:
-            if not body.poked:
-                await reader.more()
-                continue
-            chunk = frames.KEEP_ALIVE
-        await send({"type": "http.response.body", "body": chunk, "more_body": not last})
-        body.poked = False
-        if last:
-            body.ended = True
-            reader.delivered = reader.whole and not body.gone
-            return
-        if pulse is not None:
-            pulse.last = timer.time()
-        await reader.more()
 
 
 async def _watch(receive: Receive, body: _Body) -> None:
