@@ -1,0 +1,187 @@
+"""CPU per commit of the SQLite store against the least that SQLite itself can do.
+
+Run it as `python bench/store_commit.py [--seconds 2]`. Each line is one measurement: `store` is
+`SqliteStore` under an event loop with that many concurrent writers, `floor` is plain `sqlite3` in
+one thread with the same statements and the same number of commits per transaction. CPU is that of
+the whole process, waiting for the disk is not in it. A recorded step is two commits.
+"""
+
+import argparse
+import asyncio
+import sqlite3
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
+from pathlib import Path
+
+import uvloop
+
+from sayso.records import Claim, Commit, Entry, Lease, Principal, Run, Turn
+from sayso.stores import _sqlite_ops
+from sayso.stores._sqlite_file import connect
+from sayso.stores.sqlite import SqliteStore
+
+SCOPE = "bench"
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What a number of commits cost."""
+
+    commits: int
+    transactions: int
+    cpu: float
+    wall: float
+
+    def line(self, name: str, writers: int) -> str:
+        """One row of the table."""
+        return (
+            f"{name:<6} {writers:>7} {self.commits:>8} {self.commits / self.transactions:>10.1f} "
+            f"{1000 * self.cpu / self.commits:>14.4f} {2000 * self.cpu / self.commits:>12.4f} "
+            f"{self.commits / self.wall:>10.0f}"
+        )
+
+
+def claim(n: int) -> Claim:
+    """The claim of the n-th writer's thread."""
+    return Claim(
+        scope=SCOPE,
+        thread_id=f"t-{n}",
+        owner="ann",
+        agent="support",
+        revision=0,
+        holder="bench",
+        lease_ms=3_600_000,
+        now=1,
+        turn=Turn(
+            key=f"turn_{n}",
+            agent="support",
+            version="1",
+            status="running",
+            request=b"{}",
+            principal=Principal(scope=SCOPE),
+            started_at=1,
+        ),
+        run=Run(key=f"run_{n}", run_id="r", turn_key=f"turn_{n}", started_at=1),
+    )
+
+
+def half_a_step(n: int) -> Commit:
+    """`started` for even numbers, `done` with a result for odd ones."""
+    done = n % 2 == 1
+    entry = Entry(
+        place=f"0/{n // 2}",
+        kind="call",
+        name="issue_refund",
+        fingerprint="3f786850e387550fdab836ed7e6dc881de23001b",
+        status="done" if done else "started",
+        data=b'{"value":"' + b"x" * 200 + b'"}' if done else b"null",
+    )
+    return Commit(now=1_700_000_000_000 + n, entries=(entry,))
+
+
+async def store_run(path: Path, writers: int, seconds: float) -> Measured:
+    """Commits of that many writers, each waiting for its own before the next."""
+    store = SqliteStore(path)
+    await store.open()
+    leases = [await store.claim(claim(n)) for n in range(writers)]
+    thread = store._thread
+    if thread is None:
+        raise RuntimeError("the store did not open")
+    transactions = 0
+
+    def count(statement: str) -> None:
+        nonlocal transactions
+        transactions += statement == "COMMIT"
+
+    async def write(lease: Lease, deadline: float) -> int:
+        n = 0
+        while time.perf_counter() < deadline:
+            await store.commit(lease, half_a_step(n))
+            n += 1
+        return n
+
+    # Batch sizes first, on their own: looking at every statement costs CPU.
+    await thread.run(lambda db: db.set_trace_callback(count), writes=False)
+    traced = await _together(write, leases, seconds / 4)
+    await thread.run(lambda db: db.set_trace_callback(None), writes=False)
+    batch = max(1.0, traced / max(1, transactions))
+    cpu, wall = time.process_time(), time.perf_counter()
+    commits = await _together(write, leases, seconds)
+    cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
+    await store.close()
+    return Measured(commits, round(commits / batch), cpu, wall)
+
+
+async def _together(
+    write: Callable[[Lease, float], Coroutine[None, None, int]],
+    leases: list[Lease],
+    seconds: float,
+) -> int:
+    deadline = time.perf_counter() + seconds
+    return sum(await asyncio.gather(*(write(lease, deadline) for lease in leases)))
+
+
+def floor_run(path: Path, writers: int, commits: int, batch: int) -> Measured:
+    """The same statements for as many commits in transactions of that size."""
+    db = connect(path)
+    db.execute("BEGIN IMMEDIATE")
+    for n in range(writers):
+        _sqlite_ops.claim(db, claim(n), 0)
+    db.execute("COMMIT")
+    keys = {n: key for n, (key,) in enumerate(db.execute("SELECT key FROM thread ORDER BY key"))}
+    sql = _sqlite_ops.SQL
+    steps = [half_a_step(n // writers) for n in range(commits)]
+    rows = [(s.now, s.entries[0]) for s in steps]
+    values = [(e.place, e.kind, e.name, e.fingerprint, e.status, e.data) for _, e in rows]
+    done = transactions = 0
+    cpu, wall = time.process_time(), time.perf_counter()
+    while done < commits:
+        db.execute("BEGIN IMMEDIATE")
+        for n in range(done, min(done + batch, commits)):
+            writer = n % writers
+            db.execute("SAVEPOINT job")
+            db.execute(sql["find_thread"], (SCOPE, f"t-{writer}")).fetchone()
+            db.execute(sql["put_entry"], (keys[writer], f"turn_{writer}", *values[n]))
+            db.execute(sql["touch_thread"], (rows[n][0], keys[writer]))
+            db.execute("RELEASE job")
+        db.execute("COMMIT")
+        done += batch
+        transactions += 1
+    cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
+    db.close()
+    return Measured(commits, transactions, cpu, wall)
+
+
+def say(line: str) -> None:
+    """Write a line."""
+    sys.stdout.write(line + "\n")
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--seconds", type=float, default=2.0, help="length of each measurement")
+    parser.add_argument("--uvloop", action="store_true", help="on uvloop, as the server runs")
+    options = parser.parse_args()
+    factory = uvloop.new_event_loop if options.uvloop else asyncio.new_event_loop
+    say(f"Python {sys.version.partition(' ')[0]}, SQLite {sqlite3.sqlite_version}")
+    say(
+        f"{'what':<6} {'writers':>7} {'commits':>8} {'per fsync':>10} {'CPU ms/commit':>14} "
+        f"{'CPU ms/step':>12} {'commits/s':>10}"
+    )
+    for writers in (1, 32):
+        with tempfile.TemporaryDirectory() as folder:
+            with asyncio.Runner(loop_factory=factory) as runner:
+                path = Path(folder) / "a.db"
+                measured = runner.run(store_run(path, writers, options.seconds))
+            batch = max(1, round(measured.commits / measured.transactions))
+            floor = floor_run(Path(folder) / "b.db", writers, measured.commits, batch)
+        say(measured.line("store", writers))
+        say(floor.line("floor", writers))
+
+
+if __name__ == "__main__":
+    main()
