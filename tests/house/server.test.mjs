@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { readFile } from "node:fs/promises";
 import { createInterface } from "node:readline";
 import test from "node:test";
 
@@ -55,4 +56,9 @@ for (const [sent, heard] of [
 test("a server that a signal killed gives the shell's exit code", async (t) => {
   const { child } = start(t, "process.kill(process.pid, 'SIGKILL')");
   assert.deepEqual(await once(child, "exit"), [137, null]);
+});
+
+test("npm's own signals reach the command: no shell stands between them", async () => {
+  const { scripts } = JSON.parse(await readFile(new URL("../../package.json", import.meta.url)));
+  for (const name of ["start", "test"]) assert.match(scripts[name], /^exec node /);
 });
