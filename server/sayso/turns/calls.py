@@ -215,6 +215,7 @@ class _ToolCall:
             info=CallInfo(
                 key=self.key,
                 name=tool.name,
+                thread_id=execution.given.thread_id,
                 principal=execution.principal,
                 approver=self.data.get("by"),
             ),

@@ -37,6 +37,7 @@ class CallInfo:
 
     key: str
     name: str
+    thread_id: str
     principal: Principal
     approver: str | None = None
 

@@ -143,7 +143,12 @@ class _Step:
         execution = self.execution
         scope = EffectScope(
             execution=execution,
-            info=CallInfo(key=self.key, name=self.label, principal=execution.principal),
+            info=CallInfo(
+                key=self.key,
+                name=self.label,
+                thread_id=execution.given.thread_id,
+                principal=execution.principal,
+            ),
             place=self.place.key,
             on_emit=self._emits,
         )

@@ -1,0 +1,240 @@
+"""A demo server as a process of its own: started, killed and started again by tests.
+
+    with DemoServer(tmp_path) as server:
+        events = server.run("t-1", text="refund")
+        server.kill()
+        server.start()
+
+Every wait is bounded; what the server wrote is in the message of a failure.
+"""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+from uuid import uuid4
+
+import httpx
+from tenacity import RetryError, retry, retry_if_result, stop_after_delay, wait_fixed
+
+from tests.sources import ROOT
+
+PATIENCE = 30.0
+"""Seconds that anything may take."""
+
+Event = dict[str, Any]
+
+
+def free_port() -> int:
+    """A port of the loopback interface that nothing listens on."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port: int = free.getsockname()[1]
+        return port
+
+
+def until(what: str, check: Callable[[], bool], patience: float = PATIENCE) -> None:
+    """Look until `check` is true; AssertionError naming `what` after `patience` seconds."""
+    looking = retry(
+        retry=retry_if_result(lambda seen: not seen),
+        wait=wait_fixed(0.05),
+        stop=stop_after_delay(patience),
+    )
+    try:
+        looking(check)()
+    except RetryError:
+        raise AssertionError(f"not within {patience:g} s: {what}") from None
+
+
+class DemoServer:
+    """`sayso demo` on a free port, with its store and data in a folder."""
+
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        port: int | None = None,
+        store: str | None = None,
+        data: Path | None = None,
+        options: Iterable[str] = (),
+        agent: str = "ops",
+    ) -> None:
+        """`store` and `data` may be another server's; `options` go to the command as they are."""
+        self.port = port or free_port()
+        self.url = f"http://127.0.0.1:{self.port}"
+        self.store = store or f"sqlite:///{folder / 'demo.db'}"
+        self.data = data or folder / "data"
+        self.agent = agent
+        self.log = folder / f"server-{self.port}.log"
+        self.command = [
+            *(sys.executable, "-m", "sayso", "demo", "--no-open"),
+            *("--port", str(self.port), "--store", self.store, "--data", str(self.data)),
+            *options,
+        ]
+        self._folder = folder
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._process is not None and self._process.poll() is None:
+            self.stop()
+
+    # The process
+
+    def start(self) -> None:
+        """Start it and wait until it answers."""
+        path = os.pathsep.join([str(ROOT / "server"), os.environ.get("PYTHONPATH", "")])
+        with self.log.open("ab") as log:
+            self._process = subprocess.Popen(  # noqa: S603 - our own command
+                self.command,
+                cwd=self._folder,
+                env={**os.environ, "PYTHONPATH": path.rstrip(os.pathsep)},
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+            )
+        self.wait_healthy()
+
+    @property
+    def process(self) -> subprocess.Popen[bytes]:
+        """The command's process: the one that a person would stop."""
+        assert self._process is not None, "start() first"
+        return self._process
+
+    @property
+    def worker(self) -> int:
+        """The id of the process that serves, a child of the command's."""
+        pid = self.process.pid
+        children = Path(f"/proc/{pid}/task/{pid}/children").read_text("ascii").split()
+        assert len(children) == 1, f"children of {pid}: {children}\n{self.output()}"
+        return int(children[0])
+
+    def wait_healthy(self) -> None:
+        """Return once `/healthz` answers; the command must still run."""
+
+        def healthy() -> bool:
+            assert self.process.poll() is None, f"the server ended:\n{self.output()}"
+            try:
+                return httpx.get(f"{self.url}/healthz", timeout=PATIENCE).status_code == 200
+            except httpx.TransportError:
+                return False
+
+        until(f"{self.url} answers\n{self.output()}", healthy)
+
+    def kill_worker(self) -> None:
+        """Kill -9 the process that serves; the command starts another one."""
+        os.kill(self.worker, signal.SIGKILL)
+
+    def kill(self) -> None:
+        """Kill -9 the command, and with it everything."""
+        self.process.kill()
+        self.process.wait(PATIENCE)
+
+    def stop(self, by: signal.Signals = signal.SIGTERM) -> int:
+        """Ask it to stop, as a person or a supervisor does; returns its exit code."""
+        self.process.send_signal(by)
+        return self.process.wait(PATIENCE)
+
+    def restart(self) -> None:
+        """Kill -9 and start again on the same port."""
+        self.kill()
+        self.start()
+
+    def output(self) -> str:
+        """What it has written so far."""
+        return self.log.read_text("utf-8") if self.log.exists() else ""
+
+    # The wire
+
+    def body(
+        self,
+        thread_id: str,
+        *,
+        text: str | None = None,
+        resume: Iterable[Event] | None = None,
+        run_id: str | None = None,
+        **more: Any,
+    ) -> Event:
+        """A `RunAgentInput` with one new user message, or none."""
+        said = [] if text is None else [{"id": f"m-{uuid4().hex}", "role": "user", "content": text}]
+        body = {
+            "threadId": thread_id,
+            "runId": run_id or f"r-{uuid4().hex}",
+            "protocolVersion": "1.0",
+            "messages": said,
+            **more,
+        }
+        return body if resume is None else {**body, "resume": list(resume)}
+
+    def run(self, thread_id: str, **parts: Any) -> list[Event]:
+        """Run or resume; every event until the body ends. Parts as in `body`."""
+        with self.stream(thread_id, **parts) as events:
+            return list(events)
+
+    def connect(self, thread_id: str) -> list[Event]:
+        """The thread as one run, followed to its end if it is going on."""
+        with self.stream(thread_id, path="/connect") as events:
+            return list(events)
+
+    @contextmanager
+    def stream(self, thread_id: str, *, path: str = "", **parts: Any) -> Iterator[Iterator[Event]]:
+        """A run's events as they come."""
+        url = f"{self.url}/agents/{self.agent}{path}"
+        body = self.body(thread_id, **parts)
+        with httpx.stream("POST", url, json=body, timeout=PATIENCE) as response:
+            if response.status_code != 200:
+                response.read()
+                raise AssertionError(f"{response.status_code}: {response.text}\n{self.output()}")
+            yield events_of(response.iter_lines())
+
+    def effects(self, thread_id: str | None = None) -> list[Event]:
+        """The ledger: what has really been done, in order."""
+        chosen = {} if thread_id is None else {"threadId": thread_id}
+        answer = httpx.get(f"{self.url}/demo/effects", params=chosen, timeout=PATIENCE)
+        found: list[Event] = answer.raise_for_status().json()["effects"]
+        return found
+
+    def kinds(self, thread_id: str | None = None) -> list[str]:
+        """The kinds of the effects, in order."""
+        return [effect["kind"] for effect in self.effects(thread_id)]
+
+
+def events_of(lines: Iterable[str]) -> Iterator[Event]:
+    """The events of an event stream's lines; comments are left out."""
+    for line in lines:
+        if line.startswith("data: "):
+            yield json.loads(line.removeprefix("data: "))
+
+
+def interrupts(events: list[Event]) -> list[Event]:
+    """The questions that a run ended in."""
+    assert events[-1]["type"] == "RUN_FINISHED", events[-1]
+    outcome = events[-1].get("outcome") or {}
+    assert outcome.get("type") == "interrupt", events[-1]
+    found: list[Event] = outcome["interrupts"]
+    return found
+
+
+def resolved(interrupt: Event, payload: Any = None) -> Event:
+    """An answer."""
+    return {"interruptId": interrupt["id"], "status": "resolved", "payload": payload}
+
+
+def cancelled(interrupt: Event) -> Event:
+    """A withdrawal."""
+    return {"interruptId": interrupt["id"], "status": "cancelled"}
