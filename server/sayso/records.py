@@ -206,7 +206,8 @@ class Commit:
     """One atomic step of the holder of a lease; absent members change nothing.
 
     Order inside: turn, entries, messages, `dequeue` (waiting messages become visible, at the end),
-    interrupts, state, run, `forget` (journal of that turn is dropped), release of the lease.
+    interrupts, state, `next_turn` (the one that a waiting message begins; the newest from now on),
+    run, `forget` (journal of that turn is dropped), release of the lease.
     """
 
     now: int

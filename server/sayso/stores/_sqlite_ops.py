@@ -242,6 +242,9 @@ def _put_newest(db: sqlite3.Connection, row: tuple[Any, ...], step: Commit) -> s
             db.execute(SQL["forget_journals"], (thread,))
             turn = entries_of
         _put_turn(db, thread, step.turn)
+    if step.next_turn is not None:
+        turn = step.next_turn.key
+        _put_turn(db, thread, step.next_turn)
     if step.run is not None:
         if _is_new(db, "known_run", thread, step.run.key, run):
             run = step.run.key

@@ -162,3 +162,21 @@ async def a_cancelled_waiter_does_not_cancel_its_write(store: Store, clock: Fake
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)
     same(await places(store), [f"{n}" for n in range(5)])
+
+
+async def a_next_turn_begins_as_the_one_before_ends(store: Store, clock: FakeClock) -> None:
+    """In one step: the new turn is the newest, its journal is its own, the lease stays."""
+    lease = await store.claim(claim())
+    ended = turn(status="finished", ended_at=3_000)
+    following = turn("turn_2", started_at=3_000)
+    step = Commit(
+        now=3_000, entries=(entry("0"),), turn=ended, next_turn=following, forget="turn_1"
+    )
+    await store.commit(lease, step)
+    view = await store.load(SCOPE, THREAD)
+    same(view and view.turn, following)
+    same(view and view.thread.holder, "process-1")
+    same(await places(store), [])
+    await store.commit(lease, Commit(now=3_001, entries=(entry("0", name="other"),)))
+    names = [written.name for written in await store.journal(SCOPE, "turn_2")]
+    same(names, ["other"])
