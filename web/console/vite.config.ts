@@ -7,7 +7,12 @@ export default defineConfig({
   base: "./",
   plugins: [react()],
   resolve: { conditions: ["@sayso/source", "module", "browser", "development|production"] },
-  build: { target: "es2022", assetsInlineLimit: 0, modulePreload: { polyfill: false } },
+  build: {
+    target: "es2022",
+    assetsInlineLimit: 0,
+    chunkSizeWarningLimit: 700,
+    modulePreload: { polyfill: false },
+  },
   server: { proxy: { "/agents": "http://127.0.0.1:8000", "/demo": "http://127.0.0.1:8000" } },
   test: {
     environment: "jsdom",

@@ -1,10 +1,16 @@
+import "@sayso/react/styles.css";
+import "./styles/page.css";
+import "./styles/playground.css";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
+import { App } from "./App.js";
+import { applyTheme } from "./theme.js";
 
+applyTheme();
 const root = document.getElementById("root");
 if (root === null) throw new Error("The page has no #root to render into.");
 createRoot(root).render(
   <StrictMode>
-    <p>Sayso</p>
+    <App />
   </StrictMode>,
 );

@@ -141,11 +141,7 @@ describe("failing and trying again", () => {
     ["a broken network", () => Promise.reject(new TypeError("Failed to fetch")), "network"],
     ["an HTTP error", () => new Response("{}", { status: 500 }), "http"],
     ["HTML with status 200", () => new Response("<p>hi</p>"), "protocol"],
-    [
-      "an illegal stream",
-      () => sse([{ type: "CUSTOM", name: "x", value: 1 }]),
-      "protocol",
-    ],
+    ["an illegal stream", () => sse([{ type: "CUSTOM", name: "x", value: 1 }]), "protocol"],
   ] as const)(
     "[CL-07] [ID-10] keeps question and answer after %s and sends the same entries again",
     async (_name, reply, kind) => {
@@ -190,7 +186,9 @@ describe("failing and trying again", () => {
   it("[CL-15] puts the server's complaints at the fields they are about", async () => {
     const { server, controller } = await open(new ScriptedServer(), "a", "b");
     const problems = [{ pointer: "/editedArgs/amount", message: "must be at least 1" }];
-    server.onRun(run(runError("invalid_payload", { interrupts: [{ interruptId: "b", problems }] })));
+    server.onRun(
+      run(runError("invalid_payload", { interrupts: [{ interruptId: "b", problems }] })),
+    );
     await controller.resolve({ approved: true }, "a");
     await controller.resolve({ approved: true, editedArgs: { amount: 0 } }, "b");
     const state = controller.getSnapshot();
@@ -271,10 +269,7 @@ describe("following the server", () => {
   it("[Q4] closes a question that another tab answered, and keeps one that stayed open with its answer", async () => {
     const { server, controller } = await open(new ScriptedServer(), "a", "b");
     await controller.resolve({ approved: true }, "b");
-    server.onConnect(
-      run(...snapshot(), interrupted(approval("b"))),
-      run(...snapshot(), finished),
-    );
+    server.onConnect(run(...snapshot(), interrupted(approval("b"))), run(...snapshot(), finished));
     await controller.connect();
     expect(controller.getSnapshot()).toMatchObject({
       status: "awaiting",

@@ -1,0 +1,45 @@
+import type { ReactNode } from "react";
+import { Link } from "react-router";
+import { useTheme, type Theme } from "./theme.js";
+
+const NEXT: Readonly<Record<Theme, Theme>> = { system: "light", light: "dark", dark: "system" };
+const NAMES: Readonly<Record<Theme, string>> = { system: "Auto", light: "Light", dark: "Dark" };
+
+/** The page around every view: the name, what the view puts beside it, the theme. */
+export function Frame({
+  tools,
+  children,
+}: {
+  readonly tools: ReactNode;
+  readonly children: ReactNode;
+}) {
+  const [theme, setTheme] = useTheme();
+  return (
+    <div className="frame">
+      <a className="skip" href="#main">
+        Skip to the conversation
+      </a>
+      <header className="bar">
+        <Link to="/" className="brand" aria-label="Sayso, start page">
+          <svg viewBox="0 0 20 20" aria-hidden="true">
+            <path d="M4 3v14M16 3v14" />
+            <circle cx="10" cy="10" r="2.4" />
+          </svg>
+          sayso
+        </Link>
+        <div className="bar-tools">{tools}</div>
+        <button
+          type="button"
+          className="quiet-button"
+          aria-label={`Theme: ${NAMES[theme]}. Change it`}
+          onClick={() => {
+            setTheme(NEXT[theme]);
+          }}
+        >
+          {NAMES[theme]}
+        </button>
+      </header>
+      {children}
+    </div>
+  );
+}

@@ -1,0 +1,96 @@
+import { useId, useLayoutEffect, useRef, type KeyboardEvent, type SyntheticEvent } from "react";
+
+export interface ComposerProps {
+  readonly text: string;
+  readonly onText: (text: string) => void;
+  /** How many questions are open; the thread takes no message until they are answered. */
+  readonly open: number;
+  readonly running: boolean;
+  readonly queued: readonly string[];
+  readonly onSend: () => void;
+  readonly onUnqueue: (index: number) => void;
+  /** Cancels what is open and sends the text instead. */
+  readonly onSteerAway: () => void;
+}
+
+/** Where the person writes: Enter sends, or queues while a run is going on. */
+export function Composer(props: ComposerProps) {
+  const { text, onText, open, running, queued, onSend, onUnqueue, onSteerAway } = props;
+  const id = useId();
+  const field = useRef<HTMLTextAreaElement>(null);
+  const blocked = open > 0;
+  const empty = text.trim() === "";
+
+  useLayoutEffect(() => {
+    const node = field.current;
+    if (node === null) return;
+    node.style.height = "auto";
+    node.style.height = `${Math.min(node.scrollHeight, 200)}px`;
+  }, [text]);
+
+  const submit = (event: SyntheticEvent) => {
+    event.preventDefault();
+    if (!blocked && !empty) onSend();
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.key !== "Enter" || event.shiftKey || event.nativeEvent.isComposing) return;
+    submit(event);
+  };
+
+  return (
+    <form className="composer" onSubmit={submit} aria-label="Write to the agent">
+      {queued.length > 0 && (
+        <ul className="queue" aria-label="Waiting to be sent">
+          {queued.map((one, index) => (
+            <li key={index}>
+              <span>{one}</span>
+              <button
+                type="button"
+                className="quiet-button"
+                aria-label={`Take back: ${one}`}
+                onClick={() => {
+                  onUnqueue(index);
+                }}
+              >
+                Take back
+              </button>
+            </li>
+          ))}
+        </ul>
+      )}
+      <p className="composer-note" id={`${id}-note`} role="status">
+        {blocked &&
+          (open === 1
+            ? "The agent waits for your answer above before it reads on."
+            : `The agent waits for ${open} answers above before it reads on.`)}
+        {!blocked && running && "The agent is working. Enter queues your message."}
+      </p>
+      <div className="composer-row">
+        <label className="sayso-sr" htmlFor={id}>
+          Message
+        </label>
+        <textarea
+          id={id}
+          ref={field}
+          rows={1}
+          value={text}
+          placeholder={blocked ? "Answer above first" : "Ask the agent to do something"}
+          aria-describedby={`${id}-note`}
+          onChange={({ target }) => {
+            onText(target.value);
+          }}
+          onKeyDown={onKeyDown}
+        />
+        {blocked && !empty ? (
+          <button type="button" className="sayso-button" onClick={onSteerAway}>
+            Cancel {open === 1 ? "it" : "them"} and send
+          </button>
+        ) : (
+          <button type="submit" className="sayso-button sayso-primary" disabled={blocked || empty}>
+            {running ? "Queue" : "Send"}
+          </button>
+        )}
+      </div>
+    </form>
+  );
+}

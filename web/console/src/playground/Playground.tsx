@@ -1,0 +1,202 @@
+import { randomUUID } from "@ag-ui/client";
+import { useConversation, type Conversation } from "@sayso/react";
+import { useState, useSyncExternalStore } from "react";
+import { useNavigate } from "react-router";
+import type { AgentSummary } from "../api.js";
+import { Frame } from "../Frame.js";
+import { Composer } from "./Composer.js";
+import { ConnectionBar } from "./ConnectionBar.js";
+import { EXAMPLES } from "./examples.js";
+import { SidePanel } from "./SidePanel.js";
+import { statusWords, useTitle } from "./status.js";
+import { Transcript } from "./Transcript.js";
+import { useEffects } from "./useEffects.js";
+
+export interface PlaygroundProps {
+  readonly session: Conversation;
+  readonly agents: readonly AgentSummary[];
+  readonly agentId: string;
+  readonly threadId: string;
+}
+
+/** One thread with one agent: the conversation, the composer, and what the agent really did. */
+export function Playground({ session, agents, agentId, threadId }: PlaygroundProps) {
+  const navigate = useNavigate();
+  const conversation = useConversation(session);
+  const { controller } = session;
+  const { subscribe, getSnapshot } = controller;
+  const machine = useSyncExternalStore(subscribe, getSnapshot);
+  const [text, setText] = useState("");
+  const [panel, setPanel] = useState(false);
+  const open = machine.interrupts.length;
+  const running = machine.status === "running" || machine.status === "submitting";
+  const effects = useEffects(machine.status, running);
+  const mine = effects?.filter((one) => one.threadId === threadId).length ?? 0;
+  const words = statusWords(machine);
+  useTitle(open, open > 0 ? words : agentId);
+
+  const send = (message: string) => {
+    if (session.send(message) !== "blocked") setText("");
+  };
+  const go = (agent: string) => {
+    void navigate(`/play/${agent}/${randomUUID()}`);
+  };
+  const examples = agentId === "ops" ? EXAMPLES : [];
+  const empty =
+    conversation.messages.length === 0 &&
+    conversation.unsent === null &&
+    conversation.connection.status === "ready";
+  const offer = (phrase: string) => {
+    if (open > 0) setText(phrase);
+    else send(phrase);
+  };
+
+  return (
+    <Frame
+      tools={
+        <>
+          {agents.length > 1 && (
+            <label className="agent-choice">
+              <span className="sayso-sr">Agent</span>
+              <select
+                value={agentId}
+                onChange={({ target }) => {
+                  go(target.value);
+                }}
+              >
+                {agents.map((one) => (
+                  <option key={one.name}>{one.name}</option>
+                ))}
+              </select>
+            </label>
+          )}
+          <span className="thread-status" data-status={machine.status} role="status">
+            {words}
+          </span>
+          <button
+            type="button"
+            className="quiet-button panel-toggle"
+            aria-expanded={panel}
+            aria-controls="panel"
+            onClick={() => {
+              setPanel(!panel);
+            }}
+          >
+            {effects === null ? "State" : `Effects ${mine}`}
+          </button>
+          <button
+            type="button"
+            className="sayso-button sayso-small"
+            onClick={() => {
+              go(agentId);
+            }}
+          >
+            New thread
+          </button>
+        </>
+      }
+    >
+      <div className="playground" data-panel={panel}>
+        <main className="conversation" id="main" aria-label={`Conversation with ${agentId}`}>
+          <ConnectionBar
+            connection={conversation.connection}
+            onTryNow={() => {
+              session.look();
+            }}
+          />
+          <div className="scroll">
+            {empty && <Welcome agents={agents} agentId={agentId} onChoose={offer} />}
+            {conversation.connection.status === "loading" && conversation.messages.length === 0 && (
+              <p className="restoring sayso-quiet">Restoring the thread…</p>
+            )}
+            <Transcript
+              controller={controller}
+              machine={machine}
+              conversation={conversation}
+              onResend={() => {
+                session.resend();
+              }}
+              onTakeBack={() => {
+                setText(session.takeBack() ?? "");
+              }}
+            />
+          </div>
+          <div className="dock">
+            {!empty && examples.length > 0 && (
+              <ul className="chips" aria-label="Examples">
+                {examples.map(({ phrase, shows }) => (
+                  <li key={phrase}>
+                    <button
+                      type="button"
+                      title={shows}
+                      onClick={() => {
+                        offer(phrase);
+                      }}
+                    >
+                      {phrase}
+                    </button>
+                  </li>
+                ))}
+              </ul>
+            )}
+            <Composer
+              text={text}
+              onText={setText}
+              open={open}
+              running={running}
+              queued={conversation.queued}
+              onSend={() => {
+                send(text.trim());
+              }}
+              onUnqueue={(index) => {
+                setText(session.unqueue(index) ?? "");
+              }}
+              onSteerAway={() => {
+                void session.steerAway(text.trim());
+                setText("");
+              }}
+            />
+          </div>
+        </main>
+        <aside className="panel" id="panel" aria-label="Effects and state">
+          <SidePanel effects={effects} threadId={threadId} agentState={conversation.agentState} />
+          <p className="thread-id">
+            thread <code>{threadId}</code>
+          </p>
+        </aside>
+      </div>
+    </Frame>
+  );
+}
+
+function Welcome(props: {
+  readonly agents: readonly AgentSummary[];
+  readonly agentId: string;
+  readonly onChoose: (phrase: string) => void;
+}) {
+  const { agents, agentId, onChoose } = props;
+  const description = agents.find((one) => one.name === agentId)?.description ?? null;
+  return (
+    <div className="welcome">
+      <h1>Agents that wait for your say-so</h1>
+      <p>{description ?? `Write to ${agentId}.`}</p>
+      {agentId === "ops" && (
+        <ul className="examples">
+          {EXAMPLES.map(({ phrase, shows }) => (
+            <li key={phrase}>
+              <button
+                type="button"
+                onClick={() => {
+                  onChoose(phrase);
+                }}
+              >
+                <strong>{phrase}</strong>
+                <span>{shows}</span>
+              </button>
+            </li>
+          ))}
+        </ul>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,62 @@
+import { ArgumentTable } from "@sayso/react/components";
+import type { Effect } from "../api.js";
+
+export interface SidePanelProps {
+  readonly effects: readonly Effect[] | null;
+  readonly threadId: string;
+  readonly agentState: unknown;
+}
+
+/** What the agent really did, and what it remembers: the two things a chat cannot prove. */
+export function SidePanel({ effects, threadId, agentState }: SidePanelProps) {
+  return (
+    <>
+      {effects !== null && (
+        <section aria-labelledby="effects-title">
+          <h2 id="effects-title">Effects</h2>
+          <p className="panel-note">What really happened, in order. Nothing is here twice.</p>
+          {effects.length === 0 ? (
+            <p className="sayso-quiet">Nothing yet.</p>
+          ) : (
+            <ol className="effects">
+              {effects.map((effect, index) => (
+                <li key={index} data-here={effect.threadId === threadId}>
+                  <div className="effect-head">
+                    <code>{effect.kind}</code>
+                    <time dateTime={effect.at}>{timeOf(effect.at)}</time>
+                  </div>
+                  <p className="effect-args">{brief(effect.args)}</p>
+                </li>
+              ))}
+            </ol>
+          )}
+        </section>
+      )}
+      <section aria-labelledby="state-title">
+        <h2 id="state-title">State</h2>
+        {isEmpty(agentState) ? (
+          <p className="sayso-quiet">The agent keeps no state here.</p>
+        ) : (
+          <ArgumentTable value={agentState} label="Agent state" />
+        )}
+      </section>
+    </>
+  );
+}
+
+function brief(args: unknown): string {
+  if (typeof args !== "object" || args === null) return JSON.stringify(args);
+  return Object.entries(args)
+    .map(([name, value]) => `${name} ${typeof value === "string" ? value : JSON.stringify(value)}`)
+    .join(" · ");
+}
+
+function timeOf(at: string): string {
+  const time = Date.parse(at);
+  return Number.isNaN(time) ? at : new Date(time).toLocaleTimeString();
+}
+
+function isEmpty(value: unknown): boolean {
+  if (typeof value !== "object" || value === null) return value === undefined || value === null;
+  return Object.keys(value).length === 0;
+}

@@ -1,0 +1,102 @@
+import type { Batch, Message, Step } from "@sayso/react";
+import type { ToolCall } from "@ag-ui/client";
+
+/** One thing in the transcript, from top to bottom. */
+export type Block =
+  | { readonly kind: "message"; readonly key: string; readonly message: Message }
+  | {
+      readonly kind: "call";
+      readonly key: string;
+      readonly call: ToolCall;
+      readonly result: Message | null;
+    }
+  /** The result of a call whose card stands above it. */
+  | {
+      readonly kind: "result";
+      readonly key: string;
+      readonly name: string;
+      readonly message: Message;
+    }
+  | { readonly kind: "step"; readonly key: string; readonly step: Step }
+  | { readonly kind: "questions"; readonly key: string; readonly batch: Batch };
+
+/**
+ * The transcript in order: messages, tool calls with their results, steps and questions where they
+ * came up. A call that a question is about is shown by its card; only its result follows.
+ */
+export function toBlocks(
+  messages: readonly Message[],
+  steps: readonly Step[],
+  batches: readonly Batch[],
+  gatedCalls: ReadonlySet<string>,
+): readonly Block[] {
+  const results = new Map<string, Message>();
+  const names = new Map<string, string>();
+  for (const message of messages) {
+    if (message.role === "tool") results.set(message.toolCallId, message);
+    if (message.role !== "assistant") continue;
+    for (const call of message.toolCalls ?? []) names.set(call.id, call.function.name);
+  }
+  const known = new Set(messages.map((message) => message.id));
+  const placed = (anchor: string | null) => anchor !== null && known.has(anchor);
+  const at = (anchor: string | null): readonly Block[] => [
+    ...steps.filter((step) => step.anchor === anchor).map(stepBlock),
+    ...batches.filter((batch) => batch.anchor === anchor).map(batchBlock),
+  ];
+  const blocks: Block[] = [...at(null)];
+  for (const message of messages) {
+    blocks.push(...messageBlocks(message, results, names, gatedCalls), ...at(message.id));
+  }
+  // What came after a message that is gone keeps its place at the end.
+  blocks.push(
+    ...steps.filter((one) => one.anchor !== null && !placed(one.anchor)).map(stepBlock),
+    ...batches.filter((one) => one.anchor !== null && !placed(one.anchor)).map(batchBlock),
+  );
+  return blocks;
+}
+
+function messageBlocks(
+  message: Message,
+  results: ReadonlyMap<string, Message>,
+  names: ReadonlyMap<string, string>,
+  gatedCalls: ReadonlySet<string>,
+): readonly Block[] {
+  if (message.role === "tool") {
+    const name = names.get(message.toolCallId);
+    if (name !== undefined && !gatedCalls.has(message.toolCallId)) return [];
+    return [{ kind: "result", key: message.id, name: name ?? "a tool", message }];
+  }
+  const blocks: Block[] = [];
+  if (hasText(message)) blocks.push({ kind: "message", key: message.id, message });
+  if (message.role === "assistant") {
+    for (const call of message.toolCalls ?? []) {
+      if (gatedCalls.has(call.id)) continue;
+      const result = results.get(call.id) ?? null;
+      blocks.push({ kind: "call", key: call.id, call, result });
+    }
+  }
+  return blocks;
+}
+
+function hasText(message: Message): boolean {
+  if (message.role === "activity" || message.role === "reasoning") return true;
+  return textOf(message) !== "";
+}
+
+/** A message's text; content parts that are not text are named in brackets. */
+export function textOf(message: Message): string {
+  const content: unknown = message.content;
+  if (typeof content === "string") return content;
+  if (!Array.isArray(content)) return "";
+  return (content as { type?: unknown; text?: unknown }[])
+    .map((part) => (typeof part.text === "string" ? part.text : `[${String(part.type)}]`))
+    .join("\n");
+}
+
+function stepBlock(step: Step): Block {
+  return { kind: "step", key: `step:${step.key}`, step };
+}
+
+function batchBlock(batch: Batch): Block {
+  return { kind: "questions", key: `questions:${batch.id}`, batch };
+}

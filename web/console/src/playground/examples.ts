@@ -1,0 +1,18 @@
+/** A phrase the demo agent understands, and what it does then (design 9). */
+export interface Example {
+  readonly phrase: string;
+  readonly shows: string;
+}
+
+/** Phrases for the demo agent `ops`. */
+export const EXAMPLES: readonly Example[] = [
+  { phrase: "Say hello", shows: "plain text, nothing to decide" },
+  { phrase: "Refund order A-17", shows: "one approval, arguments can be edited" },
+  { phrase: "Look up the order status and refund it", shows: "a free call beside a gated one" },
+  { phrase: "Email the three customers", shows: "three approvals in one go" },
+  { phrase: "File the quarterly figures", shows: "a form with checks" },
+  { phrase: "Deploy the new version", shows: "two confirmations, one after the other" },
+  { phrase: "Show me progress", shows: "a question inside a phase" },
+  { phrase: "Do it the slow way", shows: "three seconds of work: reload meanwhile" },
+  { phrase: "Charge the card and crash", shows: "the worker dies; nothing runs twice" },
+];

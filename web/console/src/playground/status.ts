@@ -1,0 +1,35 @@
+import type { MachineState } from "@sayso/react";
+import { useEffect } from "react";
+
+/** A thread's status in words. */
+export function statusWords(machine: MachineState): string {
+  const open = machine.interrupts.length;
+  switch (machine.status) {
+    case "idle":
+      return "Idle";
+    case "running":
+      return "Working";
+    case "submitting":
+      return "Sending";
+    case "awaiting":
+      return open === 1 ? "Waiting for you" : `${open} waiting for you`;
+    case "failed":
+      return open === 0 ? "Failed" : "Not sent";
+    case "expired":
+      return "Time is over";
+    case "stale":
+      return "Settled elsewhere";
+    default:
+      return machine.status satisfies never;
+  }
+}
+
+/** Keeps the page's title at what the page waits for. */
+export function useTitle(open: number, place: string): void {
+  useEffect(() => {
+    document.title = `${open > 0 ? `(${open}) ` : ""}${place} · Sayso`;
+    return () => {
+      document.title = "Sayso";
+    };
+  }, [open, place]);
+}

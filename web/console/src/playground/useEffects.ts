@@ -1,0 +1,34 @@
+import { useEffect, useState } from "react";
+import { fetchEffects, type Effect } from "../api.js";
+
+const EVERY_MS = 2000;
+
+/**
+ * The demo's effects; null on a server that is not the demo. They are asked for again whenever
+ * `moment` changes, and every two seconds while something may be happening.
+ */
+export function useEffects(moment: unknown, busy: boolean): readonly Effect[] | null {
+  const [effects, setEffects] = useState<readonly Effect[] | null>(null);
+  const [absent, setAbsent] = useState(false);
+  useEffect(() => {
+    if (absent) return undefined;
+    const abort = new AbortController();
+    const load = () => {
+      fetchEffects(abort.signal).then(
+        (found) => {
+          if (found === null) setAbsent(true);
+          else setEffects((before) => (before?.length === found.length ? before : found));
+        },
+        // The server is away: the conversation says so, and the next look may succeed.
+        () => undefined,
+      );
+    };
+    load();
+    const timer = busy ? setInterval(load, EVERY_MS) : undefined;
+    return () => {
+      abort.abort();
+      clearInterval(timer);
+    };
+  }, [moment, busy, absent]);
+  return effects;
+}

@@ -1,0 +1,40 @@
+import { useEffect, useState } from "react";
+import { fetchAgents, type AgentSummary } from "./api.js";
+
+/** How the list of agents stands. `failed` is tried again by itself. */
+export type AgentList =
+  | { readonly status: "loading" }
+  | { readonly status: "ready"; readonly agents: readonly AgentSummary[] }
+  | { readonly status: "failed"; readonly message: string; readonly retry: () => void };
+
+const RETRY_MS = 2000;
+
+/** The server's agents; while it is away they are asked for again every two seconds. */
+export function useAgents(): AgentList {
+  const [list, setList] = useState<AgentList>({ status: "loading" });
+  const [attempt, setAttempt] = useState(0);
+  useEffect(() => {
+    const abort = new AbortController();
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const again = () => {
+      clearTimeout(timer);
+      setAttempt((count) => count + 1);
+    };
+    fetchAgents(abort.signal).then(
+      (agents) => {
+        setList({ status: "ready", agents });
+      },
+      (error: unknown) => {
+        if (abort.signal.aborted) return;
+        const message = error instanceof Error ? error.message : String(error);
+        setList({ status: "failed", message, retry: again });
+        timer = setTimeout(again, RETRY_MS);
+      },
+    );
+    return () => {
+      abort.abort();
+      clearTimeout(timer);
+    };
+  }, [attempt]);
+  return list;
+}
