@@ -43,7 +43,10 @@ LAYERS = (
         only=("interface", "pure", "base"),
     ),
     Layer("edges", ("http.*",)),
-    Layer("engine", ("engine", "runner", "turns.*", "stream")),
+    Layer(
+        "engine",
+        ("engine", "sweeper", "live", "runner", "turns.*", "claims stream", "agents leases"),
+    ),
     Layer("interface", ("stores.base",), only=("pure", "base")),
     Layer(
         "pure",
@@ -55,7 +58,7 @@ LAYERS = (
             "runinput schema",
             "messages misfits",
             "forward_compat subschemas",
-            "approval codec frames journal limits outcomes shapes turnstate",
+            "approval codec forms frames journal limits outcomes shapes turnstate wire",
         ),
         pure=True,
     ),
