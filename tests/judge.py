@@ -30,7 +30,9 @@ def _unknown(model: Any, raw: Any, path: str) -> Iterator[str]:
             yield from _unknown(item, part, f"{path}/{position}")
     if not isinstance(model, BaseModel):
         return
-    fields = {field.alias or name: (name, field) for name, field in type(model).model_fields.items()}
+    fields = {
+        field.alias or name: (name, field) for name, field in type(model).model_fields.items()
+    }
     for key, part in raw.items():
         if key not in fields:
             yield f"{path}/{key} is no member of {type(model).__name__}"

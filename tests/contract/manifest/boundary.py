@@ -1,17 +1,17 @@
 """Requirements: state at the interrupt boundary."""
 
-from tests.contract.verdicts import NOT_YET, Requirement
+from tests.contract.verdicts import NOT_YET, TESTED, Requirement
 
 RULES = {
     "SB-01": Requirement(
         "guide interrupts",
         "State and messages are sent before the interrupt outcome.",
-        NOT_YET,
+        TESTED,
     ),
     "SB-02": Requirement(
         "spec events/lifecycle",
         "The boundary has one order: closers, snapshots, outcome.",
-        NOT_YET,
+        TESTED,
     ),
     "SB-03": Requirement(
         "guide interrupts",

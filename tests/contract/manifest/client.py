@@ -1,6 +1,6 @@
 """Requirements: what the client's hook must do."""
 
-from tests.contract.verdicts import NOT_YET, Requirement, later
+from tests.contract.verdicts import NOT_YET, TESTED, Requirement, later
 
 SUBAGENTS = later("subagents are not built yet")
 
@@ -8,7 +8,7 @@ RULES = {
     "CL-01": Requirement(
         "spec patterns/interrupt-resume",
         "All open interrupts are shown and answered in one resume.",
-        NOT_YET,
+        TESTED,
     ),
     "CL-02": Requirement(
         "client 1.0.0 apply",
@@ -28,32 +28,32 @@ RULES = {
     "CL-05": Requirement(
         "guide interrupts, rule 6",
         "Payloads are validated before they are sent.",
-        NOT_YET,
+        TESTED,
     ),
     "CL-06": Requirement(
         "spec basic",
         "A resumed run gets a runId of its own.",
-        NOT_YET,
+        TESTED,
     ),
     "CL-07": Requirement(
         "observed",
         "After a failure the cards stay, with the error shown.",
-        NOT_YET,
+        TESTED,
     ),
     "CL-08": Requirement(
         "spec patterns/interrupt-resume",
         "A question asked again resets its form.",
-        NOT_YET,
+        TESTED,
     ),
     "CL-09": Requirement(
         "spec events/lifecycle",
         "A cancelled run clears the cards.",
-        NOT_YET,
+        TESTED,
     ),
     "CL-10": Requirement(
         "spec patterns/interrupt-resume",
         "After a reload the open questions are back.",
-        NOT_YET,
+        TESTED,
     ),
     "CL-11": Requirement(
         "guide interrupts, rule 4",
@@ -63,27 +63,27 @@ RULES = {
     "CL-12": Requirement(
         "spec patterns/interrupt-resume",
         "A countdown runs, and at its end only cancelling is left.",
-        NOT_YET,
+        TESTED,
     ),
     "CL-13": Requirement(
         "guide interrupts",
         "Submits are guarded against doubling, unmounting and aborts.",
-        NOT_YET,
+        TESTED,
     ),
     "CL-14": Requirement(
         "spec transports",
         "The hook notices a truncated stream itself.",
-        NOT_YET,
+        TESTED,
     ),
     "CL-15": Requirement(
         "client 1.0.0 agent",
         "Rejections and error events reach the user alike.",
-        NOT_YET,
+        TESTED,
     ),
     "CL-16": Requirement(
         "client 1.0.0 agent",
         "Switching threads clears what was pending.",
-        NOT_YET,
+        TESTED,
     ),
     "CL-17": Requirement(
         "guide subagents",

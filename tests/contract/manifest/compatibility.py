@@ -1,6 +1,6 @@
 """Requirements: forward and backward compatibility."""
 
-from tests.contract.verdicts import NOT_YET, Requirement, not_ours
+from tests.contract.verdicts import NOT_YET, TESTED, Requirement, not_ours
 
 CLIENT = not_ours("the official client does this, and ours stands on it")
 
@@ -8,32 +8,32 @@ RULES = {
     "FC-01": Requirement(
         "spec basic/processing",
         "Unknown members of a request are dropped with a warning.",
-        NOT_YET,
+        TESTED,
     ),
     "FC-02": Requirement(
         "spec basic/processing",
         "Unknown roles and content parts are dropped with a warning.",
-        NOT_YET,
+        TESTED,
     ),
     "FC-03": Requirement(
         "spec basic/processing",
         "A known member of the wrong type is refused.",
-        NOT_YET,
+        TESTED,
     ),
     "FC-04": Requirement(
         "client 0.0.59 schema",
         "The nulls of older clients are read as absent.",
-        NOT_YET,
+        TESTED,
     ),
     "FC-05": Requirement(
         "client 0.0.59 schema",
         "The old binary part is taken for a media part.",
-        NOT_YET,
+        TESTED,
     ),
     "FC-06": Requirement(
         "spec basic/run-input",
         "Three members are required; the rest have defaults.",
-        NOT_YET,
+        TESTED,
     ),
     "FC-07": Requirement(
         "spec basic/processing",
@@ -48,12 +48,12 @@ RULES = {
     "FC-09": Requirement(
         "Python SDK models",
         "The wire is camelCase; a second spelling does not win.",
-        NOT_YET,
+        TESTED,
     ),
     "FC-10": Requirement(
         "spec basic/run-input",
         "forwardedProps reach the agent untouched.",
-        NOT_YET,
+        TESTED,
     ),
     "FC-11": Requirement(
         "spec basic/processing",

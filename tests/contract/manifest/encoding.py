@@ -1,6 +1,6 @@
 """Requirements: encodings and HTTP."""
 
-from tests.contract.verdicts import NOT_YET, Requirement, not_ours
+from tests.contract.verdicts import NOT_YET, TESTED, Requirement, not_ours
 
 PROTOBUF = not_ours("protobuf is not offered")
 CLIENT = not_ours("the official client does this, and ours stands on it")
@@ -24,32 +24,32 @@ RULES = {
     "EN-04": Requirement(
         "spec transports/http-sse",
         "Frames end in line feeds only.",
-        NOT_YET,
+        TESTED,
     ),
     "EN-05": Requirement(
         "spec transports/http-sse",
         "A frame holds one event object, whole.",
-        NOT_YET,
+        TESTED,
     ),
     "EN-06": Requirement(
         "spec transports/http-sse",
         "Comments keep a silent stream alive.",
-        NOT_YET,
+        TESTED,
     ),
     "EN-07": Requirement(
         "observed",
         "JSON is strict: no NaN, no Infinity.",
-        NOT_YET,
+        TESTED,
     ),
     "EN-08": Requirement(
         "observed",
         "A value that cannot be encoded ends in RUN_ERROR.",
-        NOT_YET,
+        TESTED,
     ),
     "EN-09": Requirement(
         "client 1.0.0 transform",
         "No frame is larger than clients read.",
-        NOT_YET,
+        TESTED,
     ),
     "EN-10": Requirement(
         "observed",
@@ -104,6 +104,6 @@ RULES = {
     "EN-20": Requirement(
         "observed",
         "Line breaks inside JSON are escaped.",
-        NOT_YET,
+        TESTED,
     ),
 }

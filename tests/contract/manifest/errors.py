@@ -1,12 +1,12 @@
 """Requirements: errors before and inside the stream."""
 
-from tests.contract.verdicts import NOT_YET, Requirement
+from tests.contract.verdicts import NOT_YET, TESTED, Requirement
 
 RULES = {
     "ER-01": Requirement(
         "spec transports/http-sse",
         "What is refused before the run is an HTTP error without stream.",
-        NOT_YET,
+        TESTED,
     ),
     "ER-02": Requirement(
         "spec transports/http-sse",
@@ -26,7 +26,7 @@ RULES = {
     "ER-05": Requirement(
         "schema RunError",
         "An error has a message for people and a code or none.",
-        NOT_YET,
+        TESTED,
     ),
     "ER-06": Requirement(
         "guide interrupts",
@@ -71,6 +71,6 @@ RULES = {
     "ER-14": Requirement(
         "spec index",
         "Errors show no stack, secret or echo of the request.",
-        NOT_YET,
+        TESTED,
     ),
 }

@@ -1,6 +1,6 @@
 """Requirements: tool-bound interrupts and edits."""
 
-from tests.contract.verdicts import NOT_YET, Requirement
+from tests.contract.verdicts import NOT_YET, TESTED, Requirement
 
 RULES = {
     "TB-01": Requirement(
@@ -61,7 +61,7 @@ RULES = {
     "TB-12": Requirement(
         "spec patterns/interrupt-resume",
         "Our client adds no tool message for a gated call.",
-        NOT_YET,
+        TESTED,
     ),
     "TB-13": Requirement(
         "guide interrupts",

@@ -1,6 +1,6 @@
 """Requirements: idempotency and concurrency."""
 
-from tests.contract.verdicts import NOT_YET, Requirement
+from tests.contract.verdicts import NOT_YET, TESTED, Requirement
 
 RULES = {
     "ID-01": Requirement(
@@ -46,11 +46,11 @@ RULES = {
     "ID-09": Requirement(
         "guide interrupts",
         "A double click sends one request.",
-        NOT_YET,
+        TESTED,
     ),
     "ID-10": Requirement(
         "observed",
         "A broken resume is retried with the same entries.",
-        NOT_YET,
+        TESTED,
     ),
 }

@@ -1,6 +1,6 @@
 """Requirements: run lifecycle and the order of events."""
 
-from tests.contract.verdicts import NOT_YET, Requirement, not_ours
+from tests.contract.verdicts import NOT_YET, TESTED, Requirement, not_ours
 
 CLIENT = not_ours("the official client does this, and ours stands on it")
 NOT_SENT = not_ours("we do not echo the request")
@@ -9,62 +9,62 @@ RULES = {
     "LC-01": Requirement(
         "spec events/lifecycle",
         "A stream opens with RUN_STARTED or RUN_ERROR.",
-        NOT_YET,
+        TESTED,
     ),
     "LC-02": Requirement(
         "spec events/lifecycle",
         "Every way a run can end emits exactly one terminal event.",
-        NOT_YET,
+        TESTED,
     ),
     "LC-03": Requirement(
         "spec events/lifecycle",
         "No second RUN_STARTED while a run is open.",
-        NOT_YET,
+        TESTED,
     ),
     "LC-04": Requirement(
         "spec events/lifecycle",
         "Nothing follows RUN_FINISHED but a new run or a late RUN_ERROR.",
-        NOT_YET,
+        TESTED,
     ),
     "LC-05": Requirement(
         "spec events/lifecycle",
         "Nothing follows RUN_ERROR but a new run.",
-        NOT_YET,
+        TESTED,
     ),
     "LC-06": Requirement(
         "spec events/lifecycle",
         "All that a run opened is closed before RUN_FINISHED, on every outcome.",
-        NOT_YET,
+        TESTED,
     ),
     "LC-07": Requirement(
         "spec events/lifecycle",
         "RUN_ERROR ends what is open; no closers are sent after it.",
-        NOT_YET,
+        TESTED,
     ),
     "LC-08": Requirement(
         "spec basic/run-input",
         "Both boundary events carry the request's threadId and runId.",
-        NOT_YET,
+        TESTED,
     ),
     "LC-09": Requirement(
         "spec transports/http-sse",
         "The body ends right after the last terminal event.",
-        NOT_YET,
+        TESTED,
     ),
     "LC-10": Requirement(
         "spec basic/patterns",
         "A run never waits for a message from its client; it ends and asks.",
-        NOT_YET,
+        TESTED,
     ),
     "LC-11": Requirement(
         "spec events/lifecycle",
         "When a body holds several runs, the requested one is last.",
-        NOT_YET,
+        TESTED,
     ),
     "LC-12": Requirement(
         "spec events/lifecycle",
         "History is restated in snapshots, never streamed a second time.",
-        NOT_YET,
+        TESTED,
     ),
     "LC-13": Requirement(
         "spec events/lifecycle",
@@ -79,12 +79,12 @@ RULES = {
     "LC-15": Requirement(
         "spec events/lifecycle",
         "A RUN_ERROR after RUN_FINISHED makes the run a failed one.",
-        NOT_YET,
+        TESTED,
     ),
     "LC-16": Requirement(
         "spec transports",
         "A body without terminal event is never shown as success.",
-        NOT_YET,
+        TESTED,
     ),
     "LC-17": Requirement(
         "spec transports/http-sse",
@@ -104,22 +104,22 @@ RULES = {
     "LC-20": Requirement(
         "spec basic",
         "Message ids are unique in a thread, across its runs.",
-        NOT_YET,
+        TESTED,
     ),
     "LC-21": Requirement(
         "spec basic",
         "No meaning is read out of the shape of an id.",
-        NOT_YET,
+        TESTED,
     ),
     "LC-22": Requirement(
         "spec basic",
         "An optional member without value is left out; nulls inside data stay.",
-        NOT_YET,
+        TESTED,
     ),
     "LC-23": Requirement(
         "spec basic/processing",
         "Only events and members of the schema are emitted.",
-        NOT_YET,
+        TESTED,
     ),
     "LC-24": Requirement(
         "spec events/lifecycle",
@@ -134,16 +134,16 @@ RULES = {
     "LC-26": Requirement(
         "schema BaseEvent",
         "A timestamp is an integer number of milliseconds within the safe range.",
-        NOT_YET,
+        TESTED,
     ),
     "LC-27": Requirement(
         "spec basic",
         "rawEvent and RAW decide nothing.",
-        NOT_YET,
+        TESTED,
     ),
     "LC-28": Requirement(
         "spec basic/run-input",
         "Resuming works without parentRunId.",
-        NOT_YET,
+        TESTED,
     ),
 }

@@ -1,6 +1,6 @@
 """Requirements: RUN_FINISHED outcomes."""
 
-from tests.contract.verdicts import NOT_YET, Requirement, later
+from tests.contract.verdicts import NOT_YET, TESTED, Requirement, later
 
 FRONT_END = later("front-end tools are not built yet")
 
@@ -8,7 +8,7 @@ RULES = {
     "OU-01": Requirement(
         "schema RunFinishedOutcome",
         "An outcome is success, interrupt or cancelled, without further members.",
-        NOT_YET,
+        TESTED,
     ),
     "OU-02": Requirement(
         "spec events/lifecycle",
@@ -18,12 +18,12 @@ RULES = {
     "OU-03": Requirement(
         "spec patterns/interrupt-resume",
         "A run that stopped to ask ends in the interrupt outcome.",
-        NOT_YET,
+        TESTED,
     ),
     "OU-04": Requirement(
         "schema RunFinishedInterruptOutcome",
         "An interrupt outcome holds at least one interrupt.",
-        NOT_YET,
+        TESTED,
     ),
     "OU-05": Requirement(
         "spec patterns/interrupt-resume",
@@ -58,7 +58,7 @@ RULES = {
     "OU-11": Requirement(
         "schema RunFinished",
         "A result is any JSON value but null.",
-        NOT_YET,
+        TESTED,
     ),
     "OU-12": Requirement(
         "client 1.0.0 apply",
@@ -68,7 +68,7 @@ RULES = {
     "OU-13": Requirement(
         "spec events/lifecycle",
         "A late error after an interrupt outcome keeps the interrupts open.",
-        NOT_YET,
+        TESTED,
     ),
     "OU-14": Requirement(
         "spec events/tool-calls",

@@ -1,6 +1,6 @@
 """Requirements: reasoning."""
 
-from tests.contract.verdicts import NOT_YET, Requirement, later
+from tests.contract.verdicts import TESTED, Requirement, later
 
 REASONING = later("turn.reasoning is not built yet")
 
@@ -8,12 +8,12 @@ RULES = {
     "RS-01": Requirement(
         "spec events/reasoning",
         "Spans and reasoning messages are opened once and closed in time.",
-        REASONING,
+        TESTED,
     ),
     "RS-02": Requirement(
         "schema ReasoningMessageStart",
         "A reasoning message states the role reasoning.",
-        REASONING,
+        TESTED,
     ),
     "RS-03": Requirement(
         "spec events/reasoning",
@@ -28,11 +28,11 @@ RULES = {
     "RS-05": Requirement(
         "spec changelog",
         "Retired THINKING events are never emitted.",
-        NOT_YET,
+        TESTED,
     ),
     "RS-06": Requirement(
         "spec events/lifecycle",
         "At a pause the message closes before its span.",
-        REASONING,
+        TESTED,
     ),
 }

@@ -1,17 +1,17 @@
 """Requirements: the resume array and the contract rules."""
 
-from tests.contract.verdicts import NOT_YET, Requirement, divergence
+from tests.contract.verdicts import NOT_YET, TESTED, Requirement, divergence
 
 RULES = {
     "RE-01": Requirement(
         "schema ResumeEntry",
         "An entry has an id and one of two statuses.",
-        NOT_YET,
+        TESTED,
     ),
     "RE-02": Requirement(
         "spec basic/run-input",
         "A malformed resume is refused before the run, without a stream.",
-        NOT_YET,
+        TESTED,
     ),
     "RE-03": Requirement(
         "spec patterns/interrupt-resume",
@@ -21,22 +21,22 @@ RULES = {
     "RE-04": Requirement(
         "guide interrupts",
         "The payload of a cancelled entry is not sent, and ignored.",
-        NOT_YET,
+        TESTED,
     ),
     "RE-05": Requirement(
         "client 1.0.0 enforce",
         "An absent payload and null are one.",
-        NOT_YET,
+        TESTED,
     ),
     "RE-06": Requirement(
         "spec patterns/interrupt-resume",
         "Entry metadata is kept and is no part of the answer.",
-        NOT_YET,
+        TESTED,
     ),
     "RE-07": Requirement(
         "observed",
         "An empty resume array is no resume.",
-        NOT_YET,
+        TESTED,
     ),
     "RE-08": Requirement(
         "spec patterns/interrupt-resume",
@@ -46,7 +46,7 @@ RULES = {
     "RE-09": Requirement(
         "spec patterns/interrupt-resume",
         "A resume may bring messages, state, tools and context.",
-        NOT_YET,
+        TESTED,
     ),
     "CR-1": Requirement(
         "guide interrupts, rule 1",
@@ -76,7 +76,7 @@ RULES = {
     "CR-6": Requirement(
         "guide interrupts, rule 6",
         "A payload is held against its schema before anything runs.",
-        NOT_YET,
+        TESTED,
     ),
     "CR-7": Requirement(
         "guide interrupts, rule 7",
@@ -111,7 +111,7 @@ RULES = {
     "RE-14": Requirement(
         "spec patterns/interrupt-resume",
         "A resumed run is a run of its own.",
-        NOT_YET,
+        TESTED,
     ),
     "RE-15": Requirement(
         "schema ResumeEntry",

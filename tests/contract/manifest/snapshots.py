@@ -1,6 +1,6 @@
 """Requirements: MESSAGES_SNAPSHOT."""
 
-from tests.contract.verdicts import NOT_YET, Requirement, not_ours
+from tests.contract.verdicts import NOT_YET, TESTED, Requirement, not_ours
 
 CLIENT = not_ours("the official client does this, and ours stands on it")
 
@@ -18,7 +18,7 @@ RULES = {
     "MS-03": Requirement(
         "observed",
         "The snapshot uses the very ids that were streamed.",
-        NOT_YET,
+        TESTED,
     ),
     "MS-04": Requirement(
         "schema AssistantMessage",
@@ -28,12 +28,12 @@ RULES = {
     "MS-05": Requirement(
         "schema MessagesSnapshot",
         "The snapshot itself has no subagent.",
-        NOT_YET,
+        TESTED,
     ),
     "MS-06": Requirement(
         "spec patterns/streaming",
         "A snapshot is sent only while no item is open.",
-        NOT_YET,
+        TESTED,
     ),
     "MS-07": Requirement(
         "spec basic/run-input",
@@ -43,6 +43,6 @@ RULES = {
     "MS-08": Requirement(
         "spec basic/run-input",
         "A request with activity messages is taken all the same.",
-        NOT_YET,
+        TESTED,
     ),
 }

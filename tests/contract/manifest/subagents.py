@@ -1,6 +1,6 @@
 """Requirements: subagents and interrupts."""
 
-from tests.contract.verdicts import Requirement, later
+from tests.contract.verdicts import TESTED, Requirement, later
 
 SUBAGENTS = later("subagents are not built yet")
 
@@ -8,7 +8,7 @@ RULES = {
     "SA-01": Requirement(
         "spec events/subagents",
         "A subagent that asks is closed as suspended.",
-        SUBAGENTS,
+        TESTED,
     ),
     "SA-02": Requirement(
         "spec events/subagents",
@@ -28,7 +28,7 @@ RULES = {
     "SA-05": Requirement(
         "spec events/subagents",
         "A subagent run id is not used twice in a run.",
-        SUBAGENTS,
+        TESTED,
     ),
     "SA-06": Requirement(
         "guide subagents",
@@ -43,17 +43,17 @@ RULES = {
     "SA-08": Requirement(
         "spec events/subagents",
         "A subagent is announced before its events.",
-        SUBAGENTS,
+        TESTED,
     ),
     "SA-09": Requirement(
         "spec events/subagents",
         "Continuations keep the owner of their opener.",
-        SUBAGENTS,
+        TESTED,
     ),
     "SA-10": Requirement(
         "schema RunStarted",
         "Run events and snapshots have no subagent.",
-        SUBAGENTS,
+        TESTED,
     ),
     "SA-11": Requirement(
         "spec events/subagents",

@@ -1,6 +1,6 @@
 """Requirements: text messages."""
 
-from tests.contract.verdicts import NOT_YET, Requirement, not_ours
+from tests.contract.verdicts import TESTED, Requirement, not_ours
 
 NO_CHUNKS = not_ours("we emit no chunk events")
 CLIENT = not_ours("the official client does this, and ours stands on it")
@@ -9,27 +9,27 @@ RULES = {
     "TX-01": Requirement(
         "spec patterns/streaming",
         "TEXT_MESSAGE_START opens an id that is not open.",
-        NOT_YET,
+        TESTED,
     ),
     "TX-02": Requirement(
         "spec patterns/streaming",
         "Content and end come only for an open message.",
-        NOT_YET,
+        TESTED,
     ),
     "TX-03": Requirement(
         "schema TextMessageRole",
         "A text message states its role, and it is never tool.",
-        NOT_YET,
+        TESTED,
     ),
     "TX-04": Requirement(
         "schema TextMessageContent",
         "A delta is a string, never null or missing.",
-        NOT_YET,
+        TESTED,
     ),
     "TX-05": Requirement(
         "spec events/text-messages",
         "A closed message id is not opened again.",
-        NOT_YET,
+        TESTED,
     ),
     "TX-06": Requirement(
         "spec patterns/streaming",

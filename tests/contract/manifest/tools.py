@@ -1,6 +1,6 @@
 """Requirements: tool calls."""
 
-from tests.contract.verdicts import NOT_YET, Requirement, later
+from tests.contract.verdicts import NOT_YET, TESTED, Requirement, later
 
 FRONT_END = later("front-end tools are not built yet")
 
@@ -8,12 +8,12 @@ RULES = {
     "TC-01": Requirement(
         "spec events/tool-calls",
         "A call opens once, and its arguments and end come while it is open.",
-        NOT_YET,
+        TESTED,
     ),
     "TC-02": Requirement(
         "spec events/tool-calls",
         "parentMessageId names the assistant message or is absent, never null.",
-        NOT_YET,
+        TESTED,
     ),
     "TC-03": Requirement(
         "client 1.0.0 apply",
@@ -38,7 +38,7 @@ RULES = {
     "TC-07": Requirement(
         "client 0.0.59 schema",
         "Result content is sent as a string.",
-        NOT_YET,
+        TESTED,
     ),
     "TC-08": Requirement(
         "spec events/tool-calls",

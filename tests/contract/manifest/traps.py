@@ -1,6 +1,6 @@
 """Requirements: where texts and real clients disagree."""
 
-from tests.contract.verdicts import NOT_YET, Requirement, divergence, later, not_ours
+from tests.contract.verdicts import NOT_YET, TESTED, Requirement, divergence, later, not_ours
 
 RECOVER = later('refusals="recover" is not built yet')
 PROTOBUF = not_ours("protobuf is not offered")
@@ -35,7 +35,7 @@ RULES = {
     "TR-06": Requirement(
         "client 1.0.0 apply",
         "In a replay the interrupted run is the last.",
-        NOT_YET,
+        TESTED,
     ),
     "TR-07": Requirement(
         "copilotkit hook",
@@ -65,7 +65,7 @@ RULES = {
     "TR-12": Requirement(
         "observed",
         "No null gets into an interrupt.",
-        NOT_YET,
+        TESTED,
     ),
     "TR-13": Requirement(
         "client 0.0.59 schema",
@@ -85,7 +85,7 @@ RULES = {
     "TR-16": Requirement(
         "observed",
         "Only comments keep the stream alive.",
-        NOT_YET,
+        TESTED,
     ),
     "TR-17": Requirement(
         "observed",
@@ -105,12 +105,12 @@ RULES = {
     "TR-20": Requirement(
         "Python SDK models",
         "Interrupts are built strictly and every event is checked.",
-        NOT_YET,
+        TESTED,
     ),
     "TR-21": Requirement(
         "Python SDK models",
         "Requests are cleaned before strict models see them.",
-        NOT_YET,
+        TESTED,
     ),
     "TR-22": Requirement(
         "Python SDK encoder",
@@ -160,7 +160,7 @@ RULES = {
     "TR-31": Requirement(
         "guide interrupts",
         "Both snapshots are sent at every pause.",
-        NOT_YET,
+        TESTED,
     ),
     "TR-32": Requirement(
         "client 1.0.0 apply",
@@ -185,7 +185,7 @@ RULES = {
     "TR-36": Requirement(
         "schema TextMessageContent",
         "Empty deltas are legal and avoided.",
-        NOT_YET,
+        TESTED,
     ),
     "TR-37": Requirement(
         "observed",
@@ -200,6 +200,6 @@ RULES = {
     "TR-39": Requirement(
         "next conformance streams",
         "What the next client will enforce holds now.",
-        NOT_YET,
+        TESTED,
     ),
 }

@@ -1,6 +1,6 @@
 """Requirements: version negotiation."""
 
-from tests.contract.verdicts import NOT_YET, Requirement, not_ours
+from tests.contract.verdicts import NOT_YET, TESTED, Requirement, not_ours
 
 CLIENT = not_ours("the official client does this, and ours stands on it")
 
@@ -8,7 +8,7 @@ RULES = {
     "VN-01": Requirement(
         "spec basic/versioning",
         "Every RUN_STARTED declares our own protocol version.",
-        NOT_YET,
+        TESTED,
     ),
     "VN-02": Requirement(
         "spec basic/versioning",
@@ -18,22 +18,22 @@ RULES = {
     "VN-03": Requirement(
         "spec basic/versioning",
         "Versions compare number by number; odd ones count as newer.",
-        NOT_YET,
+        TESTED,
     ),
     "VN-04": Requirement(
         "spec basic/versioning",
         "A newer minor version is served.",
-        NOT_YET,
+        TESTED,
     ),
     "VN-05": Requirement(
         "spec basic/versioning",
         "Only another major version may be refused, before the run.",
-        NOT_YET,
+        TESTED,
     ),
     "VN-06": Requirement(
         "spec basic/versioning",
         "A peer that declares nothing is served.",
-        NOT_YET,
+        TESTED,
     ),
     "VN-07": Requirement(
         "spec basic/versioning",
@@ -48,7 +48,7 @@ RULES = {
     "VN-09": Requirement(
         "spec basic/versioning",
         "The version does not change within a live stream.",
-        NOT_YET,
+        TESTED,
     ),
     "VN-10": Requirement(
         "spec basic/versioning",

@@ -1,0 +1,192 @@
+"""A Sayso in process over any store, and clients that keep a thread as browsers do."""
+
+import asyncio
+import json
+import sqlite3
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager, closing
+from itertools import count
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+from sayso import Sayso, Turn
+from sayso.stores.memory import MemoryStore
+from sayso.testing import FakeClock, FaultyStore
+from tests.contract.client_model import ClientModel
+from tests.contract.wire import PATIENCE, Exchange, Run
+from tests.stores.backends import BACKENDS
+
+__all__ = ["Client", "Server", "answer", "approve", "cancel", "deny", "eventually", "served"]
+
+JSON = {"content-type": "application/json", "accept": "text/event-stream"}
+
+Json = dict[str, Any]
+
+
+class Server:
+    """An app over a store that can break, with a clock that stands still.
+
+    `effects` is what tools and steps of the tests write down; `turns` counts entries into agents.
+    """
+
+    def __init__(self, kind: str, folder: Path, **options: Any) -> None:
+        self.kind = kind
+        self.folder = folder
+        self.clock = FakeClock()
+        self.store = FaultyStore(BACKENDS[kind](folder, self.clock))
+        self.effects: list[Any] = []
+        self.options = {"console": False, "keep_alive": None, **options}
+        self.app = self.another()
+        self._agents = count()
+
+    def another(self) -> Sayso:
+        """A further app on the same store: another replica, or this one after a restart."""
+        return Sayso(store=self.store, clock=self.clock, **self.options)
+
+    def client(self, agent: Callable[[Turn], Awaitable[Any]] | str, **options: Any) -> "Client":
+        """A client on a new thread of an agent: a name, or a function that gets one."""
+        if not isinstance(agent, str):
+            name = f"agent-{next(self._agents)}"
+            self.app.agent(name)(agent)
+            agent = name
+        return Client(self.app, agent, **options)
+
+    def request(
+        self,
+        method: str,
+        path: str,
+        body: bytes | Mapping[str, Any] = b"",
+        headers: Mapping[str, str] | None = None,
+    ) -> Exchange:
+        """Begin any request."""
+        data = body if isinstance(body, bytes) else json.dumps(body).encode()
+        return Exchange(self.app, method, path, data, JSON if headers is None else headers)
+
+    def dump(self) -> str:
+        """All that is stored, as text: equal before and after what changes nothing."""
+        inner = self.store.inner
+        if isinstance(inner, MemoryStore):
+            return repr(sorted(inner._threads.items()))
+        with closing(sqlite3.connect(self.folder / "sayso.db")) as file:
+            return "\n".join(file.iterdump())
+
+
+@asynccontextmanager
+async def served(kind: str, folder: Path, **options: Any) -> AsyncIterator[Server]:
+    """A started server; stopped at the end."""
+    server = Server(kind, folder, **options)
+    async with server.app.lifespan():
+        yield server
+
+
+class Client:
+    """One thread as its client keeps it: messages, state, pending interrupts.
+
+    `version` is what it declares; None is a client of 0.0.x. Every stream it gets is judged.
+    """
+
+    def __init__(
+        self,
+        app: Any,
+        agent: str,
+        *,
+        thread: str | None = None,
+        version: str | None = "1.0",
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        self.app = app
+        self.agent = agent
+        self.thread = thread or f"thread-{uuid4().hex[:8]}"
+        self.version = version
+        self.headers = {**JSON, **(headers or {})}
+        self.model = ClientModel()
+
+    def again(self, **changes: Any) -> "Client":
+        """A client that knows nothing but the thread: a reload, or another tab."""
+        same = {"thread": self.thread, "version": self.version, "headers": self.headers}
+        return Client(changes.pop("app", self.app), self.agent, **{**same, **changes})
+
+    def body(self, **members: Any) -> Json:
+        """The request that this client would send now."""
+        body = {
+            "threadId": self.thread,
+            "runId": f"run-{uuid4().hex[:8]}",
+            "messages": self.model.messages,
+            "state": self.model.state,
+            "tools": [],
+            "context": [],
+            "forwardedProps": {},
+        }
+        if self.version is not None:
+            body["protocolVersion"] = self.version
+        return {**body, **members}
+
+    def user(self, text: Any) -> Json:
+        """A user message, which the client keeps from now on."""
+        message = {"id": f"user-{uuid4().hex[:8]}", "role": "user", "content": text}
+        self.model.messages.append(message)
+        return message
+
+    def open(self, body: Json | None = None, *, action: str = "", **members: Any) -> Exchange:
+        """Begin a run with the client's own request, changed by `members`."""
+        sent = self.body(**members) if body is None else body
+        data = json.dumps(sent).encode()
+        return Exchange(self.app, "POST", f"/agents/{self.agent}{action}", data, self.headers)
+
+    async def run(self, body: Json | None = None, *, action: str = "", **members: Any) -> Run:
+        """A whole run, judged, and taken into this client's model."""
+        sent = self.body(**members) if body is None else body
+        run = await self.open(sent, action=action).end()
+        if run.is_stream:
+            run.judged(sent["threadId"], sent["runId"])
+            self.model.take(run.events)
+        return run
+
+    async def say(self, text: Any = "go", **members: Any) -> Run:
+        """Send a user message."""
+        self.user(text)
+        return await self.run(**members)
+
+    async def resume(self, *entries: Json, **members: Any) -> Run:
+        """Answer; an entry without an id answers the first pending interrupt."""
+        return await self.run(resume=self.entries(*entries), **members)
+
+    def entries(self, *entries: Json) -> list[Json]:
+        """Entries with ids put in, in the order of the pending interrupts."""
+        ids = [interrupt["id"] for interrupt in self.model.pending]
+        return [
+            {"interruptId": ids[at], **entry} if "interruptId" not in entry else entry
+            for at, entry in enumerate(entries)
+        ]
+
+    async def connect(self) -> Run:
+        """Load the thread."""
+        return await self.run(self.body(messages=[], state={}), action="/connect")
+
+
+def answer(payload: Any = None, **more: Any) -> Json:
+    """A resolved entry."""
+    return {"status": "resolved", "payload": payload, **more}
+
+
+def approve(**more: Any) -> Json:
+    """Yes, with further members of the payload."""
+    return answer({"approved": True, **more})
+
+
+def deny(reason: str | None = None) -> Json:
+    """No."""
+    return answer({"approved": False} | ({"reason": reason} if reason else {}))
+
+
+def cancel(**more: Any) -> Json:
+    """Nobody decides."""
+    return {"status": "cancelled", **more}
+
+
+async def eventually(true: Callable[[], Awaitable[bool]]) -> None:
+    """Wait until something that runs by itself has come about."""
+    async with asyncio.timeout(PATIENCE):
+        while not await true():
+            await asyncio.sleep(0.002)
