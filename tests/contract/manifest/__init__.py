@@ -3,8 +3,10 @@
 from tests.contract.manifest import (
     boundary,
     capabilities,
+    choices,
     client,
     compatibility,
+    copilotkit,
     encoding,
     errors,
     expiry,
@@ -13,6 +15,7 @@ from tests.contract.manifest import (
     interrupts,
     legacy,
     lifecycle,
+    observed,
     outcomes,
     passthrough,
     reasoning,
@@ -56,7 +59,10 @@ SECTIONS = (
     usage,
     security,
     client,
+    observed,
+    copilotkit,
     traps,
+    choices,
 )
 
 RULES: dict[str, Requirement] = {

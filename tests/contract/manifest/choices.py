@@ -1,0 +1,114 @@
+"""Requirements: where the texts leave a choice, and ours."""
+
+from tests.contract.verdicts import NOT_YET, Requirement, divergence, later
+
+SUBAGENTS = later("subagents are not built yet")
+APPROVERS = later("policies with several approvers are not built yet")
+
+RULES = {
+    "OC-01": Requirement(
+        "design 4",
+        "A resume that cannot be taken is refused, and nothing changes.",
+        NOT_YET,
+    ),
+    "OC-02": Requirement(
+        "design 5",
+        "A peer that declares no version gets no shape that old clients choke on.",
+        NOT_YET,
+    ),
+    "OC-03": Requirement(
+        "design 4",
+        "A stopped run ends as cancelled, or as abort for an older peer.",
+        NOT_YET,
+    ),
+    "OC-04": Requirement(
+        "design 4",
+        "A second, different answer is refused, saying by whom and when.",
+        NOT_YET,
+    ),
+    "OC-05": Requirement(
+        "design 4",
+        "An expired interrupt is settled by the server.",
+        divergence('on_expire="expire" settles at expiry and says so, design 10'),
+    ),
+    "OC-06": Requirement(
+        "design 4",
+        "A warning travels where clients can read it and none must.",
+        NOT_YET,
+    ),
+    "OC-07": Requirement(
+        "design 5",
+        "Open interrupts come back by connecting to the thread.",
+        NOT_YET,
+    ),
+    "OC-08": Requirement(
+        "design 5",
+        "Capabilities are served beside the agent.",
+        NOT_YET,
+    ),
+    "OC-09": Requirement(
+        "design 3",
+        "The history keeps the proposal, and the result what was executed.",
+        NOT_YET,
+    ),
+    "OC-10": Requirement(
+        "design 3",
+        "The result of a call that was not executed says which way it ended.",
+        NOT_YET,
+    ),
+    "OC-11": Requirement(
+        "design 4",
+        "Each refusal has one code and one status.",
+        NOT_YET,
+    ),
+    "OC-12": Requirement(
+        "design 4",
+        "Cancelling everything and saying something new go in one request.",
+        NOT_YET,
+    ),
+    "OC-13": Requirement(
+        "design 2",
+        "Interrupt ids are random and kept by the store.",
+        NOT_YET,
+    ),
+    "OC-14": Requirement(
+        "design 3",
+        "A new question has a new id, the same one keeps its own.",
+        NOT_YET,
+    ),
+    "OC-15": Requirement(
+        "design 5",
+        "A run whose client left is finished and stored.",
+        NOT_YET,
+    ),
+    "OC-16": Requirement(
+        "design 4",
+        "Settled answers are kept as long as their thread.",
+        NOT_YET,
+    ),
+    "OC-17": Requirement(
+        "design 5",
+        "Steps are sent, the request is not echoed.",
+        NOT_YET,
+    ),
+    "OC-18": Requirement(
+        "design 5",
+        "Subagent events go to those who can read them.",
+        SUBAGENTS,
+    ),
+    "OC-19": Requirement(
+        "design 7",
+        "Schemas are bounded, with formats asserted and nothing fetched.",
+        NOT_YET,
+    ),
+    "OC-20": Requirement(
+        "design 3",
+        "Several approvers, delegation and escalation are the server's business.",
+        APPROVERS,
+    ),
+    "OC-21": Requirement(
+        "design 5",
+        "We declare 1.0.",
+        NOT_YET,
+    ),
+}
