@@ -42,7 +42,14 @@ export async function setUpBrowser() {
     console.log("Installing Chromium for the browser tests …");
     const env = { DEBIAN_FRONTEND: "noninteractive" };
     await must("apt-get", ["update", "-qq"], { env });
-    const install = ["install", "-y", "-qq", "--no-install-recommends", "chromium"];
+    const install = [
+      "install",
+      "-y",
+      "-qq",
+      "--no-install-recommends",
+      "chromium",
+      "fonts-liberation",
+    ];
     await must("apt-get", install, { env });
     const installed = find();
     if (installed) return installed;
