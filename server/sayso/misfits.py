@@ -6,6 +6,7 @@ validator of each subschema. It never repeats the value in a message.
 """
 
 from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
 from typing import Any, Final, NamedTuple
 
 from jsonschema_rs import ValidationError
@@ -46,7 +47,8 @@ LEAVES: Final = frozenset(
 )
 """Keywords that say something about a value without looking at what is inside it."""
 
-_KINDS: Final = frozenset({"const", "enum", "type"})
+_TAGS: Final = frozenset({"const", "enum"})
+_KINDS: Final = _TAGS | {"type"}
 """Keywords whose failure says that a value was meant for another branch."""
 
 _TYPES: Final = {
@@ -108,14 +110,14 @@ class Finder:
         """At most 20 faults of a value that does not fit; at least one."""
         seen: set[tuple[str, Path]] = set()
         stack: list[Place] = [("", value, ())]
-        while stack and len(self._faults) < MOST_FAULTS and self._checks > 0:
+        while stack and len(self._faults) < MOST_FAULTS:
             place = stack.pop()
             at, _, path = place
             if (at, path) in seen:
                 continue
             seen.add((at, path))
             before = len(self._faults)
-            deeper = list(self._visit(place))
+            deeper = list(islice(self._visit(place), MOST_FAULTS))
             stack.extend(reversed(deeper))
             if not deeper and len(self._faults) == before:
                 self._note(path, "does not fit what was asked")
@@ -217,7 +219,7 @@ class Finder:
                 return False
             tags = head.get("properties", {}) if isinstance(value, dict) else {}
             for name, tag in tags.items():
-                if name in value and isinstance(tag, dict) and not _KINDS.isdisjoint(tag):
+                if name in value and isinstance(tag, dict) and not _TAGS.isdisjoint(tag):
                     where = at + jsonvalue.pointer(["properties", name])
                     if any(e.kind.name in _KINDS for e in self._leaves(where, value[name])):
                         return False

@@ -36,7 +36,7 @@ _VERSION = re.compile(r"([0-9]+)\.([0-9]+)", re.ASCII)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResumeEntry:
-    """One answer of a request; `payload` is None when absent or null (RE-05)."""
+    """One answer of a request; `payload` is None when absent, null (RE-05) or cancelled (RE-04)."""
 
     interrupt_id: str
     status: Literal["resolved", "cancelled"]
@@ -134,7 +134,7 @@ def _entry(members: dict[str, Any]) -> ResumeEntry:
     return ResumeEntry(
         interrupt_id=members["interruptId"],
         status=members["status"],
-        payload=members.get("payload"),
+        payload=None if members["status"] == "cancelled" else members.get("payload"),
         metadata=members.get("metadata"),
     )
 

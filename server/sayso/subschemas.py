@@ -137,10 +137,9 @@ def _target(at: str, ref: Any, nodes: dict[str, Any], anchors: dict[str, str]) -
     if not ref.startswith("#"):
         raise _refuse(at, f"refers to {ref[:100]!r}, outside itself: copy that into $defs")
     fragment = unquote(ref[1:])
-    try:
-        where = anchors.get(fragment) or jsonvalue.pointer(jsonvalue.tokens(fragment))
-    except ValueError:
-        where = None
+    where = anchors.get(fragment)
+    if where is None and fragment[:1] in ("", "/"):
+        where = fragment
     if where is None or where not in nodes:
         raise _refuse(at, f"refers to {ref[:100]!r}, where there is no schema")
     return where

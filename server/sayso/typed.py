@@ -39,7 +39,7 @@ def schema_of(kind: Any) -> tuple[dict[str, Any], Conversion]:
     Raises:
         DeclarationError: The type has no JSON Schema, or the schema cannot be used.
     """
-    if isinstance(kind, dict | bool):
+    if isinstance(kind, dict):
         compile_schema(kind)
         return kind, Conversion(lambda value: value, lambda value: value, lambda value: ())
     try:

@@ -36,7 +36,7 @@ RULES = {
     "ER-07": Requirement(
         "guide interrupts",
         "After a refused resume the interrupts can still be answered.",
-        NOT_YET,
+        TESTED,
     ),
     "ER-08": Requirement(
         "client 1.0.0 http",

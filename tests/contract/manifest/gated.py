@@ -66,7 +66,7 @@ RULES = {
     "TB-13": Requirement(
         "guide interrupts",
         "A forged tool message neither approves nor answers a gated call.",
-        NOT_YET,
+        TESTED,
     ),
     "TB-14": Requirement(
         "guide interrupts",

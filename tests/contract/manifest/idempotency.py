@@ -6,17 +6,17 @@ RULES = {
     "ID-01": Requirement(
         "guide interrupts",
         "A repeated answer has no second effect and no error.",
-        NOT_YET,
+        TESTED,
     ),
     "ID-02": Requirement(
         "guide interrupts",
         "A repeat is known by its answers, not by its runId.",
-        NOT_YET,
+        TESTED,
     ),
     "ID-03": Requirement(
         "observed",
         "A repeat of a finished resume is a whole run that clears the client's list.",
-        NOT_YET,
+        TESTED,
     ),
     "ID-04": Requirement(
         "guide interrupts",
@@ -26,12 +26,12 @@ RULES = {
     "ID-05": Requirement(
         "guide interrupts",
         "Payloads are equal as JSON values.",
-        NOT_YET,
+        TESTED,
     ),
     "ID-06": Requirement(
         "guide interrupts",
         "The first answer stands; a different one is refused.",
-        NOT_YET,
+        TESTED,
     ),
     "ID-07": Requirement(
         "guide interrupts",
@@ -41,7 +41,7 @@ RULES = {
     "ID-08": Requirement(
         "open",
         "A second run on a busy thread is refused.",
-        NOT_YET,
+        TESTED,
     ),
     "ID-09": Requirement(
         "guide interrupts",

@@ -36,7 +36,7 @@ RULES = {
     "IN-07": Requirement(
         "guide interrupts",
         "A confirmation without schema is answered by a boolean.",
-        NOT_YET,
+        TESTED,
     ),
     "IN-08": Requirement(
         "schema Interrupt",

@@ -41,7 +41,7 @@ RULES = {
     "RE-08": Requirement(
         "spec patterns/interrupt-resume",
         "Two entries for one id: equal ones are one, others are refused.",
-        NOT_YET,
+        TESTED,
     ),
     "RE-09": Requirement(
         "spec patterns/interrupt-resume",
@@ -51,22 +51,22 @@ RULES = {
     "CR-1": Requirement(
         "guide interrupts, rule 1",
         "A resume stays on its thread; foreign ids are unknown ids.",
-        NOT_YET,
+        TESTED,
     ),
     "CR-2": Requirement(
         "guide interrupts, rule 2",
         "An entry names an interrupt of the run that was interrupted.",
-        NOT_YET,
+        TESTED,
     ),
     "CR-3": Requirement(
         "guide interrupts, rule 3",
         "All open interrupts are answered at once; none is taken for dropped.",
-        NOT_YET,
+        TESTED,
     ),
     "CR-4": Requirement(
         "guide interrupts, rule 4",
         "Open interrupts block new input, and the refusal says so.",
-        NOT_YET,
+        TESTED,
     ),
     "CR-5": Requirement(
         "guide interrupts, rule 5",
@@ -86,7 +86,7 @@ RULES = {
     "CR-8": Requirement(
         "guide interrupts, rule 8",
         "A missing or wrong payload is an error, never a default answer.",
-        NOT_YET,
+        TESTED,
     ),
     "RE-10": Requirement(
         "spec patterns/interrupt-resume",
@@ -96,7 +96,7 @@ RULES = {
     "RE-11": Requirement(
         "spec patterns/interrupt-resume",
         "An absent entry never sets the action off.",
-        NOT_YET,
+        TESTED,
     ),
     "RE-12": Requirement(
         "spec patterns/interrupt-resume",
@@ -116,17 +116,17 @@ RULES = {
     "RE-15": Requirement(
         "schema ResumeEntry",
         "The order of entries does not matter.",
-        NOT_YET,
+        TESTED,
     ),
     "RE-16": Requirement(
         "spec patterns/interrupt-resume",
         "A mixed batch is settled entry by entry.",
-        NOT_YET,
+        TESTED,
     ),
     "RE-17": Requirement(
         "guide interrupts",
         "The whole batch is checked before any effect.",
-        NOT_YET,
+        TESTED,
     ),
     "RE-18": Requirement(
         "client 1.0.0 agent",

@@ -8,7 +8,7 @@ RULES = {
     "MS-01": Requirement(
         "spec events/state",
         "The snapshot holds every message the request brought.",
-        NOT_YET,
+        TESTED,
     ),
     "MS-02": Requirement(
         "client 1.0.0 apply",

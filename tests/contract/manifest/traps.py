@@ -15,7 +15,7 @@ RULES = {
     "TR-02": Requirement(
         "spec and guide",
         "New input on an interrupted thread is refused, and nothing is lost.",
-        NOT_YET,
+        TESTED,
     ),
     "TR-03": Requirement(
         "copilotkit hook",
@@ -25,7 +25,7 @@ RULES = {
     "TR-04": Requirement(
         "observed",
         "A consumed answer whose run failed can be sent again.",
-        NOT_YET,
+        TESTED,
     ),
     "TR-05": Requirement(
         "spec events/lifecycle",
@@ -45,7 +45,7 @@ RULES = {
     "TR-08": Requirement(
         "copilotkit hook",
         "A client's own tool message for a gated call is ignored.",
-        NOT_YET,
+        TESTED,
     ),
     "TR-09": Requirement(
         "copilotkit hook",
@@ -125,12 +125,12 @@ RULES = {
     "TR-24": Requirement(
         "observed",
         "The user's own message is in the snapshot.",
-        NOT_YET,
+        TESTED,
     ),
     "TR-25": Requirement(
         "guide interrupts",
         "A confirmation without schema is read strictly.",
-        NOT_YET,
+        TESTED,
     ),
     "TR-26": Requirement(
         "copilotkit hook",
