@@ -90,9 +90,9 @@ class StreamGuard:
     def check(self, event: dict[str, Any]) -> bool:
         """Whether the event is to be sent now; True also means that it counts as sent.
 
-        False: it is right and already said (a step that another branch opened too, the end of
-        something that the boundary closed). Raises StreamOrderError and changes nothing when it
-        cannot be sent.
+        False: it is right, and there is nothing to say (an empty delta, a step that another
+        branch opened too, the end of something that the boundary closed). Raises StreamOrderError
+        and changes nothing when it cannot be sent.
         """
         fault = shapes.fault(event)
         if fault is not None:
@@ -220,8 +220,10 @@ class StreamGuard:
                 f"send {space.start} first"
             )
         self._check_continuation(item, event)
-        item.parts.append(event["delta"])
-        return True
+        delta: str = event["delta"]
+        item.parts.append(delta)
+        # Legal when empty, but no peer needs that and some warn about it (TR-36).
+        return delta != ""
 
     def _end(self, space: _Space, event: dict[str, Any]) -> bool:
         name = event[space.member]
