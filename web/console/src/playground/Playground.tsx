@@ -46,10 +46,6 @@ export function Playground({ session, agents, agentId, threadId }: PlaygroundPro
     conversation.messages.length === 0 &&
     conversation.unsent === null &&
     conversation.connection.status === "ready";
-  const offer = (phrase: string) => {
-    if (open > 0) setText(phrase);
-    else send(phrase);
-  };
 
   return (
     <Frame
@@ -105,7 +101,7 @@ export function Playground({ session, agents, agentId, threadId }: PlaygroundPro
             }}
           />
           <div className="scroll">
-            {empty && <Welcome agents={agents} agentId={agentId} onChoose={offer} />}
+            {empty && <Welcome agents={agents} agentId={agentId} onChoose={send} />}
             {conversation.connection.status === "loading" && conversation.messages.length === 0 && (
               <p className="restoring sayso-quiet">Restoring the thread…</p>
             )}
@@ -122,7 +118,7 @@ export function Playground({ session, agents, agentId, threadId }: PlaygroundPro
             />
           </div>
           <div className="dock">
-            {!empty && examples.length > 0 && (
+            {!empty && open === 0 && examples.length > 0 && (
               <ul className="chips" aria-label="Examples">
                 {examples.map(({ phrase, shows }) => (
                   <li key={phrase}>
@@ -130,7 +126,7 @@ export function Playground({ session, agents, agentId, threadId }: PlaygroundPro
                       type="button"
                       title={shows}
                       onClick={() => {
-                        offer(phrase);
+                        send(phrase);
                       }}
                     >
                       {phrase}

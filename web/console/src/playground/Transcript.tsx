@@ -33,7 +33,7 @@ export function Transcript(props: TranscriptProps) {
     () => toBlocks(messages, steps, batches, gated),
     [messages, steps, batches, gated],
   );
-  const end = useStickToEnd(blocks, status);
+  const end = useFollow(blocks, status, interrupts[0]?.id);
   const lost = conversation.connection.status === "lost";
   const runFailed = failure !== null && interrupts.length === 0 && unsent === null && !lost;
   return (
@@ -188,8 +188,11 @@ function Unsent(props: {
   );
 }
 
-/** Keeps the end in view while things are added, unless the reader has scrolled away from it. */
-function useStickToEnd(blocks: unknown, status: unknown) {
+/**
+ * Keeps the end in view while things are added, unless the reader has scrolled away from it. When
+ * questions open, the first of them comes into view instead.
+ */
+function useFollow(blocks: unknown, status: unknown, question: string | undefined) {
   const end = useRef<HTMLDivElement>(null);
   const near = useRef(true);
   useEffect(() => {
@@ -204,8 +207,15 @@ function useStickToEnd(blocks: unknown, status: unknown) {
     };
   }, []);
   useEffect(() => {
-    if (near.current) end.current?.scrollIntoView({ block: "end" });
-  }, [blocks, status]);
+    if (near.current && question === undefined) end.current?.scrollIntoView({ block: "end" });
+  }, [blocks, status, question]);
+  useEffect(() => {
+    if (question === undefined) return;
+    const open = end.current?.parentElement?.querySelector('[data-open="true"]');
+    open?.scrollIntoView({ block: "nearest" });
+    const card = open?.firstElementChild;
+    card?.scrollIntoView({ block: "nearest" });
+  }, [question]);
   return end;
 }
 

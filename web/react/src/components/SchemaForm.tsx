@@ -38,17 +38,6 @@ export function SchemaForm(props: SchemaFormProps) {
   );
   return (
     <div className="sayso-schema-form">
-      <div className="sayso-form-switch">
-        <button
-          type="button"
-          className="sayso-link"
-          onClick={() => {
-            setAsJson(!asJson);
-          }}
-        >
-          {asJson ? "Back to the form" : "Write it as JSON"}
-        </button>
-      </div>
       {asJson ? (
         json
       ) : (
@@ -67,6 +56,17 @@ export function SchemaForm(props: SchemaFormProps) {
           </Suspense>
         </Fallback>
       )}
+      <div className="sayso-form-switch">
+        <button
+          type="button"
+          className="sayso-link"
+          onClick={() => {
+            setAsJson(!asJson);
+          }}
+        >
+          {asJson ? "Back to the form" : "Write it as JSON"}
+        </button>
+      </div>
     </div>
   );
 }

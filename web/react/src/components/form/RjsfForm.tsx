@@ -1,4 +1,5 @@
-import Form from "@rjsf/core";
+// Not from the index: that one also loads the library's tests, with a validator that compiles code.
+import Form from "@rjsf/core/lib/components/Form.js";
 import type { RJSFSchema } from "@rjsf/utils";
 import { useMemo, type ReactNode } from "react";
 import type { JsonSchema, Problem } from "../../core/index.js";
@@ -39,6 +40,8 @@ export default function RjsfForm(props: RjsfFormProps) {
       onChange={({ formData }) => {
         onChange(formData);
       }}
+      // Without a listener the library writes to the console; the fields say it already.
+      onError={() => undefined}
       onSubmit={({ formData }) => {
         onSubmit(formData);
       }}
