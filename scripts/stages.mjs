@@ -1,4 +1,4 @@
-// The stages of npm test, in order. A stage is one or more commands; a suite also counts tests.
+// The stages of npm test, in order. A stage is a list of commands; those of a suite leave a report.
 import { at, venvBin, workspaces } from "./checkout.mjs";
 import { filesBelow } from "./stamp.mjs";
 
@@ -43,7 +43,7 @@ const isTest = (path) => path.endsWith(".test.mjs");
 const WHEEL = "e2e/test_wheel.py";
 
 // name: what a developer selects, whole or by what stands before the colon.
-// needs: what setup brings up for it. suite: it must execute at least one test.
+// needs: what setup brings up for it. A command with a report must execute at least one test.
 export const stages = () => [
   { name: "house:format", needs: ["node"], commands: [tool("prettier", PRETTIER)] },
   {
@@ -51,7 +51,7 @@ export const stages = () => [
     needs: ["node"],
     commands: [tool("eslint", ["--max-warnings=0", ...HOUSE])],
   },
-  { name: "house:tests", needs: [], suite: true, commands: [nodeTests("tests/house")] },
+  { name: "house:tests", needs: [], commands: [nodeTests("tests/house")] },
   {
     name: "python:format",
     needs: ["tests"],
@@ -59,22 +59,20 @@ export const stages = () => [
   },
   { name: "python:lint", needs: ["tests"], commands: [python("ruff", ["check", "."])] },
   { name: "python:types", needs: ["tests"], commands: [python("mypy", [])] },
-  { name: "python:tests", needs: ["tests"], suite: true, commands: pytest([]) },
+  { name: "python:tests", needs: ["tests", "node"], commands: pytest([]) },
   { name: "web:format", needs: ["node"], commands: inEachWorkspace("format") },
   { name: "web:lint", needs: ["node"], commands: inEachWorkspace("lint") },
   { name: "web:types", needs: ["node"], commands: inEachWorkspace("types") },
   {
     name: "web:tests",
     needs: ["node"],
-    suite: true,
     commands: inEachWorkspace("test", { report: vitestReport }),
   },
   { name: "web:build", needs: ["web"], commands: [] },
-  { name: "wheel", needs: ["tests", "web"], suite: true, commands: pytest([WHEEL]) },
+  { name: "wheel", needs: ["tests", "web"], commands: pytest([WHEEL]) },
   {
     name: "browser",
     needs: ["tests", "web", "browser"],
-    suite: true,
     commands: pytest(["e2e", `--ignore=${WHEEL}`]),
   },
 ];

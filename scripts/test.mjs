@@ -33,20 +33,35 @@ function choose(wanted) {
   throw new Failure(`no stage or group is called ${unknown.join(", ")}. The stages: ${names}.`, 2);
 }
 
-// Runs one stage; resolves to null when it is fine, else to what is wrong with it.
-async function perform(stage, { reports, passedOn, env, totals }) {
-  for (const [index, { command, args, report }] of stage.commands.entries()) {
-    const path = join(reports, `${stage.name.replace(":", "-")}-${index}.xml`);
-    const all = [...args, ...(report?.(path) ?? []), ...passedOn];
-    const exitCode = await run(command, all, { env });
-    const counts = stage.suite ? readReport(path) : null;
-    totals.passed += counts?.passed ?? 0;
-    totals.failed += counts?.failed ?? 0;
-    if (exitCode !== 0) return `exit code ${exitCode}`;
-    const wrong = stage.suite ? objection(counts) : null;
+// Runs one command of a stage; resolves to null when it is fine, else to what is wrong with it.
+async function execute({ command, args, report }, path, { passedOn, env, totals }) {
+  const exitCode = await run(command, [...args, ...passedOn, ...(report?.(path) ?? [])], { env });
+  const counts = report ? readReport(path) : null;
+  totals.passed += counts?.passed ?? 0;
+  totals.failed += counts?.failed ?? 0;
+  if (exitCode !== 0) return `exit code ${exitCode}`;
+  return report ? objection(counts) : null;
+}
+
+// Runs one stage up to the first thing that is wrong with it.
+async function perform(stage, circumstances) {
+  if (stage.needs.includes("web")) await setUp(new Set(["web"]));
+  for (const [index, command] of stage.commands.entries()) {
+    const report = `${stage.name.replace(":", "-")}-${index}.xml`;
+    const wrong = await execute(command, join(circumstances.reports, report), circumstances);
     if (wrong) return wrong;
   }
   return null;
+}
+
+// As `perform`, for a stage that could not even begin: the build it needs, or its command, failed.
+async function attempt(stage, circumstances) {
+  try {
+    return await perform(stage, circumstances);
+  } catch (error) {
+    if (error instanceof Failure) return error.message;
+    throw error;
+  }
 }
 
 const seconds = (since) => `${((performance.now() - since) / 1000).toFixed(1)} s`;
@@ -65,9 +80,8 @@ async function main() {
   const chosen = choose(wanted);
   const needs = new Set(chosen.flatMap((stage) => stage.needs));
   const started = performance.now();
-  // The build is a stage of its own where it is chosen: what stands before it needs no page.
-  const isStage = chosen.some(({ name }) => name === "web:build");
-  await setUp(new Set([...needs].map((need) => (need === "web" && isStage ? "node" : need))));
+  // The page is built by the first stage that needs it: what stands before can fail without.
+  await setUp(new Set([...needs].map((need) => (need === "web" ? "node" : need))));
   const env = needs.has("browser") ? { SAYSO_BROWSER: await setUpBrowser() } : {};
   console.log(`Set up in ${seconds(started)}.`);
 
@@ -78,8 +92,7 @@ async function main() {
     for (const stage of chosen) {
       console.log(`\n=== ${stage.name}`);
       const since = performance.now();
-      if (stage.name === "web:build") await setUp(new Set(["web"]));
-      const wrong = await perform(stage, { reports, passedOn, env, totals });
+      const wrong = await attempt(stage, { reports, passedOn, env, totals });
       results.set(stage.name, { wrong, took: seconds(since) });
       console.log(`=== ${stage.name}: ${wrong ?? "passed"} in ${seconds(since)}`);
       if (wrong && !keepGoing) break;
