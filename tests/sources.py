@@ -14,6 +14,7 @@ NOT_OURS = {
     ".mypy_cache",
     ".pytest_cache",
     ".ruff_cache",
+    ".sayso",
     ".venv",
     "__pycache__",
     "coverage",

@@ -29,6 +29,7 @@ class Layer:
 LAYERS = (
     Layer("command", ("__main__", "cli")),
     Layer("demo", ("demo.*", "testing.*")),
+    Layer("serving", ("supervisor", "serving")),
     Layer("wiring", ("__init__", "app")),
     # Above edges and engine, so that neither can import a backend: they know `stores.base`.
     Layer(

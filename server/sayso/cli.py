@@ -1,0 +1,174 @@
+"""The command `sayso`: `sayso demo` and `sayso --version`."""
+
+import os
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.metadata import PackageNotFoundError, version
+from math import isfinite
+from pathlib import Path
+from typing import Annotated
+from urllib.parse import urlsplit
+
+import typer
+
+from sayso.demo.settings import DEFAULT_STORE, Settings, data_beside
+from sayso.demo.start import CannotStart, bind, check_store, make_folder, own_names, start
+
+__all__ = ["main"]
+
+BAD_USAGE = 2
+
+app = typer.Typer(
+    name="sayso",
+    help="Agents that wait for your say-so.",
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _version(wanted: bool) -> None:
+    if not wanted:
+        return
+    try:
+        typer.echo(f"sayso {version('sayso')}")
+    except PackageNotFoundError:
+        typer.echo("sayso, not installed: run from its source")
+    raise typer.Exit
+
+
+@app.callback(invoke_without_command=True)
+def sayso(
+    context: typer.Context,
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_version, is_eager=True, help="Show the version."),
+    ] = False,
+) -> None:
+    """Agents that wait for your say-so."""
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
+def _seconds(value: float) -> float:
+    if not isfinite(value) or value < 0.1:
+        raise typer.BadParameter("must be seconds, 0.1 or more")
+    return value
+
+
+def _origin(value: str) -> str:
+    parts = urlsplit(value)
+    whole = parts.scheme in ("http", "https") and parts.netloc and parts.path in ("", "/")
+    if value != "*" and (not whole or parts.query or parts.fragment or "@" in parts.netloc):
+        raise typer.BadParameter(f"{value!r} is no origin; write one like https://app.example.org")
+    return value
+
+
+def _origins(values: list[str] | None) -> list[str]:
+    return [_origin(value) for value in values or ()]
+
+
+@app.command()
+def demo(
+    host: Annotated[str, typer.Option(help="Address to serve on.")] = "127.0.0.1",
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, help="Port to serve on; 0 takes a free one.")
+    ] = 8000,
+    store: Annotated[
+        str,
+        typer.Option(help="Where threads are kept: sqlite:///rel.db, sqlite:////abs.db, memory:"),
+    ] = DEFAULT_STORE,
+    data: Annotated[
+        Path | None,
+        typer.Option(
+            help="Folder for what the agent does: its ledger and its sandbox.",
+            show_default="beside the store",
+        ),
+    ] = None,
+    expires_in: Annotated[
+        float,
+        typer.Option(callback=_seconds, help="Seconds that the questions of `deploy` stay open."),
+    ] = 3600.0,
+    keepalive: Annotated[
+        float,
+        typer.Option(callback=_seconds, help="Seconds of silence before a comment on a stream."),
+    ] = 15.0,
+    cors: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="ORIGIN",
+            callback=_origins,
+            help="Another origin whose pages may call; may be given several times.",
+            show_default="none",
+        ),
+    ] = None,
+    no_open: Annotated[bool, typer.Option("--no-open", help="Do not open a browser.")] = False,
+    insecure_no_auth: Annotated[
+        bool,
+        typer.Option(
+            "--insecure-no-auth",
+            help="Serve on other addresses than loopback, where anybody may approve.",
+        ),
+    ] = False,
+) -> None:
+    """Serve the demo agent and the console. Needs no key and no network."""
+    check_store(store)
+    with bind(host, port, insecure=insecure_no_auth) as sock, _data_folder(store, data) as folder:
+        code = start(
+            Settings(
+                host=host,
+                port=sock.getsockname()[1],
+                store=store,
+                data=str(folder),
+                expires_in=expires_in,
+                keep_alive=keepalive,
+                origins=tuple(cors or ()),
+                hosts=own_names(host) if insecure_no_auth else (),
+                browser=not no_open and _has_browser(),
+            ),
+            sock,
+        )
+    raise typer.Exit(code)
+
+
+@contextmanager
+def _data_folder(store: str, data: Path | None) -> Iterator[Path]:
+    """The folder for effects; a store that forgets gets one that goes with it."""
+    if store == DEFAULT_STORE:
+        own = make_folder(Path(".sayso"), "--store and --data")
+        ignore = own / ".gitignore"
+        if not ignore.exists():
+            ignore.write_text("# Made by `sayso demo`.\n*\n", "utf-8")
+    chosen = data or data_beside(store)
+    if chosen is not None:
+        yield make_folder(chosen, "--data")
+    else:
+        with tempfile.TemporaryDirectory(
+            prefix="sayso-demo-", ignore_cleanup_errors=True
+        ) as passing:
+            yield Path(passing)
+
+
+def _has_browser() -> bool:
+    if not sys.stdout.isatty():
+        return False
+    display = os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
+    return sys.platform in ("win32", "darwin") or bool(display)
+
+
+def main() -> None:
+    """Run the command; what is wrong is said in one line, with exit code 2."""
+    try:
+        code = app(standalone_mode=False)
+    except typer.TyperException as error:
+        typer.echo(f"sayso: {error.format_message().rstrip('.')}. See sayso demo --help.", err=True)
+        code = BAD_USAGE
+    except CannotStart as error:
+        typer.echo(f"sayso: {error}", err=True)
+        code = BAD_USAGE
+    except typer.Abort:
+        code = 130
+    sys.exit(code)

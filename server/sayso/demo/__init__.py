@@ -1,0 +1,1 @@
+"""The demo: one deterministic agent with real, local effects, to see exactly-once with own eyes."""

@@ -1,0 +1,59 @@
+"""The demo as an app: the agent `ops`, its ledger, and `GET /demo/effects`."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from sayso import Clock, Sayso, jsonvalue
+from sayso.demo.ledger import Ledger
+from sayso.demo.ops import declare
+from sayso.demo.sandbox import Sandbox
+from sayso.demo.settings import Settings
+from sayso.demo.tools import Ops, Pace, die
+from sayso.stores.base import Store
+
+__all__ = ["demo_app"]
+
+
+def demo_app(
+    settings: Settings,
+    *,
+    store: Store | None = None,
+    clock: Clock | None = None,
+    pace: Pace | None = None,
+    die: Callable[[], None] = die,
+) -> Sayso:
+    """Make the app; the rest of the arguments is for tests.
+
+    Raises OSError or `sqlite3.Error` when the data folder cannot be used, `DeclarationError` for a
+    store's URL that names none.
+    """
+    folder = Path(settings.data)
+    folder.mkdir(parents=True, exist_ok=True)
+    ledger = Ledger(folder / "ledger.db", clock=clock)
+
+    def effects(request: Request) -> Response:
+        found = ledger.effects(request.query_params.get("threadId"))
+        return Response(jsonvalue.encode({"effects": found}), media_type="application/json")
+
+    app = Sayso(
+        store=store or settings.store,
+        keep_alive=settings.keep_alive,
+        hosts=settings.hosts,
+        origins=settings.origins,
+        routes=[Route("/demo/effects", effects, methods=["GET"])],
+        clock=clock,
+    )
+    ops = Ops(
+        app,
+        ledger,
+        Sandbox(folder / "sandbox"),
+        expires_in=settings.expires_in,
+        pace=pace or Pace(),
+        die=die,
+    )
+    declare(app, ops)
+    return app

@@ -1,0 +1,269 @@
+"""`ops`, the demo agent: each row of the demo is one plain async function over a `Turn`.
+
+Read it as a tour: a free and a gated call, several at once, forms, confirmations that expire, a
+pause inside a phase, slow steps, and what happens when the server dies in the middle. A function
+starts anew from its first line whenever its turn goes on; what it did before comes out of the
+journal.
+"""
+
+from collections.abc import Awaitable, Callable
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from sayso import Answer, Call, Sayso, ToolCall, Turn
+from sayso.demo.tools import Ops
+
+__all__ = ["ROWS", "declare"]
+
+
+async def hello(turn: Turn, ops: Ops) -> None:
+    """Nothing but text."""
+    await ops.say(turn, "Hello! I do things for your shop, and I ask before I do what matters.")
+    await ops.say(turn, SUGGESTIONS)
+
+
+async def order_and_refund(turn: Turn, ops: Ops) -> None:
+    """A free call and a gated one in one batch: the free one runs before anybody is asked."""
+    await ops.say(turn, "I look the order up and prepare its refund.")
+    status, refunded = await turn.call_all(
+        [
+            ToolCall(tool=ops.order_status, args={"order_id": "A-17"}),
+            ToolCall(tool=ops.issue_refund, args={"order_id": "A-17", "amount": 240.0}),
+        ]
+    )
+    condition = status.value["condition"] if status.value else "not known"
+    await ops.say(turn, f"Order A-17 arrived {condition}. {told(refunded)}")
+
+
+async def slow_refund(turn: Turn, ops: Ops) -> None:
+    """A gated call, then work that goes on for a while after the answer."""
+    refunded = await turn.call(ops.issue_refund, order_id="A-17", amount=240.0)
+    await ops.say(turn, told(refunded))
+    if refunded.executed:
+        await ops.say(turn, "Now I rebuild the balance sheet.")
+        await ops.say(turn, await rebuild(turn, ops, "balance sheet"))
+
+
+async def refund(turn: Turn, ops: Ops) -> None:
+    """One gated call, whose arguments the reviewer may change."""
+    await ops.say(turn, "Order A-17 arrived damaged, so I would pay all of it back.")
+    await ops.say(turn, told(await turn.call(ops.issue_refund, order_id="A-17", amount=240.0)))
+
+
+async def email(turn: Turn, ops: Ops) -> None:
+    """Three gated calls at once, each decided on its own."""
+    await ops.say(turn, "I have three mails ready. Have a look at each of them.")
+    calls = [
+        ToolCall(tool=ops.send_email, args={"to": to, "subject": subject, "body": body})
+        for to, subject, body in (
+            ("ada@example.com", "Your refund", "Dear Ada, 240.00 are on their way to you."),
+            ("sam@example.com", "Damaged goods", "Sam, please check the parcels of line 4."),
+            ("everyone@example.com", "Sale!", "All prices are 90 % off until midnight."),
+        )
+    ]
+    for sent in await turn.call_all(calls):
+        await ops.say(turn, f"{sent.args['to']}: {told(sent)}")
+
+
+class CleanUp(BaseModel):
+    """What to do about the old files."""
+
+    model_config = ConfigDict(extra="forbid")
+    action: Literal["proceed_all", "proceed_scoped", "stage_only", "cancel"]
+
+
+async def clean_up(turn: Turn, ops: Ops) -> None:
+    """A choice among options; the files are real, in the sandbox folder."""
+    thread_id = turn.input.thread_id
+    count = await turn.step(ops.find_old_files, thread_id, name="find old files", idempotent=True)
+    answer: Answer[CleanUp] = await turn.interrupt(
+        "input_required",
+        f"{count} files are older than a year. proceed_all deletes them all, proceed_scoped the "
+        "312 temporary ones, stage_only moves them aside, cancel leaves them.",
+        response=CleanUp,
+    )
+    if answer.value is None or answer.value.action == "cancel":
+        await ops.say(turn, f"All {count} files stay where they are.")
+        return
+    action = answer.value.action
+    done = await turn.step(ops.clean_up, thread_id, action, name="clean up", verify=ops.happened)
+    await ops.say(turn, done)
+
+
+class Filing(BaseModel):
+    """A quarterly report."""
+
+    model_config = ConfigDict(extra="forbid")
+    quarter: Literal["Q1", "Q2", "Q3", "Q4"] = Field(title="Quarter")
+    year: int = Field(title="Year", ge=2000)
+    revenue: float = Field(title="Revenue", description="In euros.")
+
+
+async def quarterly(turn: Turn, ops: Ops) -> None:
+    """A form; the model makes its schema, validates what comes back and types the answer."""
+    answer: Answer[Filing] = await turn.interrupt(
+        "input_required", "Which figures shall I file?", response=Filing
+    )
+    filing = answer.value
+    if filing is None:
+        await ops.say(turn, f"Nothing was filed: {why_not(answer)}")
+        return
+    done = await turn.step(
+        ops.file_report,
+        filing.quarter,
+        filing.year,
+        filing.revenue,
+        name="file",
+        verify=ops.happened,
+    )
+    await ops.say(turn, done)
+
+
+class Go(BaseModel):
+    """A yes or no, with a word about it."""
+
+    model_config = ConfigDict(extra="forbid")
+    approved: bool = Field(title="Go ahead")
+    note: str | None = Field(default=None, title="Note")
+
+
+async def deploy(turn: Turn, ops: Ops) -> None:
+    """Two questions one after the other, each with a time limit."""
+    notes = []
+    for question in (
+        "Build 2.4.1 passed its tests. Deploy it to production?",
+        "It changes the orders table, which cannot be undone. Really deploy it?",
+    ):
+        answer: Answer[Go] = await turn.interrupt(
+            "confirmation", question, response=Go, expires_in=ops.expires_in
+        )
+        if answer.value is None or not answer.value.approved:
+            await ops.say(turn, f"Not deployed: {why_not(answer)}")
+            return
+        notes.append(answer.value.note or "")
+    build = await turn.step(ops.deploy, "2.4.1", notes, name="deploy", verify=ops.happened)
+    await ops.say(turn, build)
+
+
+async def again(turn: Turn, ops: Ops) -> None:
+    """An agent that does not take no for an answer, three times."""
+    for _ in range(3):
+        outcome = await turn.call(ops.restart_service, service="billing")
+        await ops.say(turn, told(outcome))
+
+
+async def nickname(turn: Turn, ops: Ops) -> None:
+    """A question that takes text or nothing, and nothing is an answer too."""
+    answer: Answer[str | None] = await turn.interrupt(
+        "input_required",
+        "What shall I call you? Leave it empty to stay nameless.",
+        response=str | None,
+    )
+    if not answer.resolved:
+        await ops.say(turn, f"I do not know what to call you: {why_not(answer)}")
+    elif answer.value is None:
+        await ops.say(turn, "Nameless it is.")
+    else:
+        await ops.say(turn, f"Hello, {answer.value}!")
+
+
+async def progress(turn: Turn, ops: Ops) -> None:
+    """A pause inside a named phase, after text was streamed in it."""
+    async with turn.phase("review"):
+        await ops.say(turn, "I read the monthly report. Its figures add up.")
+        answer: Answer[bool] = await turn.interrupt("confirmation", "Publish the monthly report?")
+        if answer.value:
+            done = await turn.step(ops.publish, "monthly", name="publish", verify=ops.happened)
+        else:
+            done = f"Not published: {why_not(answer)}"
+    await ops.say(turn, done)
+
+
+async def slow(turn: Turn, ops: Ops) -> None:
+    """Work that takes a while, with text before and after."""
+    await ops.say(turn, "I rebuild the search index. That takes a moment.")
+    await ops.say(turn, await rebuild(turn, ops, "search index"))
+
+
+async def crash(turn: Turn, ops: Ops) -> None:
+    """The server dies between doing something and noting it. Nobody can know, so a person is asked.
+
+    `run_again` charges a second time, `skip` goes on with the result given (or none), and `stop`
+    ends the turn without coming back here.
+    """
+    await ops.say(turn, "I charge the card, and my server will die before it can note that.")
+    receipt = await turn.step(ops.charge, "A-17", 240.0, name="charge")
+    await ops.say(turn, receipt or "I go on as if the card had been charged.")
+
+
+async def other(turn: Turn, ops: Ops) -> None:
+    """Anything else."""
+    await ops.say(turn, f"I did not understand that. {SUGGESTIONS}")
+
+
+Row = Callable[[Turn, Ops], Awaitable[None]]
+
+ROWS: tuple[tuple[tuple[str, ...], Row], ...] = (
+    (("hello",), hello),
+    (("order status", "refund"), order_and_refund),
+    (("slow refund",), slow_refund),
+    (("refund",), refund),
+    (("email",), email),
+    (("clean up",), clean_up),
+    (("quarterly",), quarterly),
+    (("deploy",), deploy),
+    (("again",), again),
+    (("nickname",), nickname),
+    (("progress",), progress),
+    (("slow",), slow),
+    (("crash",), crash),
+)
+"""The words that a message must contain, and what happens then; the first row that fits."""
+
+SUGGESTIONS = (
+    "Try: refund, order status and refund, slow refund, email, clean up, quarterly, deploy, again, "
+    "nickname, progress, slow, crash."
+)
+
+
+def declare(app: Sayso, ops: Ops) -> None:
+    """Register the agent: `POST /agents/ops`."""
+
+    @app.agent("ops", description="A shop's assistant that asks before it does what matters.")
+    async def agent(turn: Turn) -> None:
+        await row_for(turn.input.text)(turn, ops)
+
+
+def row_for(text: str) -> Row:
+    """What a message makes the agent do."""
+    said = " ".join(text.lower().split())
+    return next((row for words, row in ROWS if all(word in said for word in words)), other)
+
+
+async def rebuild(turn: Turn, ops: Ops, what: str) -> str:
+    """The slow step."""
+    done: str = await turn.step(ops.rebuild, what, name="rebuild", verify=ops.happened)
+    return done
+
+
+def told(call: Call[str]) -> str:
+    """How a gated call ended, in words for the person who asked."""
+    if call.executed:
+        changed = " The reviewer changed the arguments." if call.edited else ""
+        return f"{call.value}{changed}"
+    if call.denied:
+        return f"Not done: it was denied{f' ({call.reason})' if call.reason else ''}."
+    if call.failed:
+        return f"It failed: {call.reason}."
+    return f"Not done: {'the question was withdrawn' if call.cancelled else 'time ran out'}."
+
+
+def why_not(answer: Answer[Go] | Answer[Filing] | Answer[bool] | Answer[str | None]) -> str:
+    """Why an answer is no yes."""
+    if answer.cancelled:
+        return "the question was withdrawn."
+    if answer.expired:
+        return "nobody answered in time."
+    note = answer.value.note if isinstance(answer.value, Go) else None
+    return f"you said no ({note})." if note else "you said no."

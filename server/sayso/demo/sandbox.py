@@ -1,0 +1,60 @@
+"""The sandbox: a folder of really old files, which the demo agent may really clean up."""
+
+import os
+from hashlib import blake2b
+from pathlib import Path
+
+__all__ = ["Sandbox"]
+
+OLD = 847
+"""How many old files there are."""
+SCOPED = 312
+"""How many of them are temporary."""
+_LONG_AGO = 1_500_000_000
+"""When they were last changed, in seconds since the epoch: July 2017."""
+_NAMES = tuple(
+    f"scratch-{number:04d}.tmp" if number < SCOPED else f"report-{number:04d}.log"
+    for number in range(OLD)
+)
+
+
+class Sandbox:
+    """Files below one folder, apart for each thread."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def fill(self, thread_id: str) -> int:
+        """Make the old files that are not there; returns how many there are."""
+        old = self._of(thread_id) / "old"
+        old.mkdir(parents=True, exist_ok=True)
+        for name in _NAMES:
+            path = old / name
+            path.touch()
+            os.utime(path, (_LONG_AGO, _LONG_AGO))
+        return len(_NAMES)
+
+    def delete(self, thread_id: str, *, scoped: bool) -> int:
+        """Delete the old files, or the temporary ones among them; returns how many are meant."""
+        names = _NAMES[:SCOPED] if scoped else _NAMES
+        for name in names:
+            (self._of(thread_id) / "old" / name).unlink(missing_ok=True)
+        return len(names)
+
+    def stage(self, thread_id: str) -> int:
+        """Move the old files aside, where a person can look at them; returns how many are meant."""
+        staged = self._of(thread_id) / "staged"
+        staged.mkdir(parents=True, exist_ok=True)
+        for name in _NAMES:
+            path = self._of(thread_id) / "old" / name
+            if path.exists():
+                path.replace(staged / name)
+        return len(_NAMES)
+
+    def left(self, thread_id: str) -> int:
+        """How many old files are where they were."""
+        return sum(1 for _ in (self._of(thread_id) / "old").glob("*"))
+
+    def _of(self, thread_id: str) -> Path:
+        # A thread's id is the client's: it names a folder by its digest only.
+        return self._folder / blake2b(thread_id.encode(), digest_size=8).hexdigest()

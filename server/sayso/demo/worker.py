@@ -1,0 +1,70 @@
+"""The process that serves the demo: `python -m sayso.demo.worker FD`, started by `sayso demo`."""
+
+import logging
+import os
+import socket
+import sqlite3
+import sys
+import threading
+import webbrowser
+
+from sayso.demo.app import demo_app
+from sayso.demo.settings import Settings
+from sayso.errors import SaysoError
+from sayso.serving import serve
+from sayso.supervisor import settings_of_parent
+
+__all__ = ["work"]
+
+BAD_SETTINGS = 2
+"""Exit code for what the person who started it can put right."""
+
+
+def work(settings: Settings, sock: socket.socket) -> int:
+    """Serve the demo on a bound socket until asked to stop; the exit code."""
+    logging.basicConfig(format="%(levelname)s %(name)s: %(message)s", level=logging.WARNING)
+    logging.getLogger("uvicorn").setLevel(logging.ERROR)
+
+    def ready() -> None:
+        sys.stdout.write("Serving again.\n" if settings.again else _greeting(settings))
+        sys.stdout.flush()
+        if settings.browser and not settings.again:
+            # Some browsers keep their caller waiting.
+            threading.Thread(target=webbrowser.open, args=(settings.url,), daemon=True).start()
+
+    try:
+        serve(demo_app(settings), sock, ready=ready)
+    except (SaysoError, OSError, sqlite3.Error) as error:
+        sys.stderr.write(f"sayso demo: {error}\n")
+        return BAD_SETTINGS
+    return 0
+
+
+def _greeting(settings: Settings) -> str:
+    lines = [
+        f"Sayso {settings.url}",
+        "",
+        f"  store    {settings.shown_store}",
+        f"  data     {settings.data}",
+        f"  effects  {settings.url}/demo/effects",
+        "",
+        "No key and no network needed. Say refund, email, deploy or hello to the agent.",
+        "Ctrl-C stops the server; open questions are kept for the next start.",
+    ]
+    if settings.hosts:
+        lines.append("Nobody has to log in: whoever can reach this address can approve.")
+    return "\n".join(lines) + "\n"
+
+
+def main() -> None:
+    """Serve with the settings that come in from the parent."""
+    settings = Settings.from_json(settings_of_parent())
+    code = work(settings, socket.socket(fileno=int(sys.argv[1])))
+    sys.stdout.flush()
+    sys.stderr.flush()
+    # A tool that hangs in a thread would keep the interpreter here for ever.
+    os._exit(code)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,110 @@
+"""Serving an app to the end: uvicorn, with an end that leaves no reader without its last event.
+
+uvicorn waits for open streams before it tells the app to stop, and open streams wait for the app:
+so here the engine is stopped first.
+"""
+
+import asyncio
+import signal
+import socket
+import sys
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from types import FrameType
+
+import uvicorn
+
+from sayso.app import Sayso
+
+__all__ = ["serve"]
+
+GRACE = 5.0
+"""Seconds that running turns get to end by themselves once the server is asked to stop."""
+_LAST_BYTES = 3
+"""Seconds after that for clients to take what is left."""
+_HEEDED = (signal.SIGTERM, signal.SIGINT)
+
+
+def serve(
+    app: Sayso,
+    sock: socket.socket,
+    *,
+    ready: Callable[[], None],
+    heeds: tuple[signal.Signals, ...] = _HEEDED,
+    grace: float = GRACE,
+) -> None:
+    """Serve on a bound socket until one of the signals `heeds` has come; the main thread's work.
+
+    `ready` is called once requests are answered. After a signal, streams of running turns go on
+    for `grace` seconds and then end with `RUN_ERROR shutting_down`; further signals change nothing.
+    Raises `StoreUnavailable` when the store cannot be opened.
+    """
+    with asyncio.Runner(loop_factory=_fast_loop()) as runner:
+        runner.run(_serve(app, sock, ready, heeds, grace))
+
+
+def _fast_loop() -> Callable[[], asyncio.AbstractEventLoop] | None:
+    if sys.platform == "win32":
+        return None
+    import uvloop  # noqa: PLC0415 - there is none for Windows
+
+    return uvloop.new_event_loop
+
+
+async def _serve(
+    app: Sayso,
+    sock: socket.socket,
+    ready: Callable[[], None],
+    heeds: tuple[signal.Signals, ...],
+    grace: float,
+) -> None:
+    config = uvicorn.Config(
+        app,
+        http="httptools",
+        ws="none",
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        timeout_graceful_shutdown=round(grace) + _LAST_BYTES,
+    )
+    async with app.lifespan():
+        await _Server(config, app, ready, heeds, grace).serve([sock])
+
+
+class _Server(uvicorn.Server):
+    def __init__(
+        self,
+        config: uvicorn.Config,
+        app: Sayso,
+        ready: Callable[[], None],
+        heeds: tuple[signal.Signals, ...],
+        grace: float,
+    ) -> None:
+        super().__init__(config)
+        self._app = app
+        self._ready = ready
+        self._heeds = heeds
+        self._grace = grace
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self._ready()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        stopping = asyncio.create_task(self._app.engine.stop(self._grace))
+        await super().shutdown(sockets)
+        await stopping
+
+    @contextmanager
+    def capture_signals(self) -> Generator[None, None, None]:
+        before = {number: signal.signal(number, self.handle_exit) for number in self._heeds}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        self.should_exit = True
