@@ -9,26 +9,24 @@ export interface SidePanelProps {
 
 /** What the agent really did, and what it remembers: the two things a chat cannot prove. */
 export function SidePanel({ effects, threadId, agentState }: SidePanelProps) {
+  const here = effects?.filter((one) => one.threadId === threadId) ?? [];
+  const elsewhere = effects?.filter((one) => one.threadId !== threadId) ?? [];
   return (
     <>
       {effects !== null && (
         <section aria-labelledby="effects-title">
           <h2 id="effects-title">Effects</h2>
-          <p className="panel-note">What really happened, in order. Nothing is here twice.</p>
-          {effects.length === 0 ? (
+          <p className="panel-note">What this thread really did, in order.</p>
+          {here.length === 0 ? (
             <p className="sayso-quiet">Nothing yet.</p>
           ) : (
-            <ol className="effects">
-              {effects.map((effect, index) => (
-                <li key={index} data-here={effect.threadId === threadId}>
-                  <div className="effect-head">
-                    <code>{effect.kind}</code>
-                    <time dateTime={effect.at}>{timeOf(effect.at)}</time>
-                  </div>
-                  <p className="effect-args">{brief(effect.args)}</p>
-                </li>
-              ))}
-            </ol>
+            <EffectList effects={here} label="Effects of this thread" />
+          )}
+          {elsewhere.length > 0 && (
+            <details className="elsewhere">
+              <summary>{`${elsewhere.length} of other threads`}</summary>
+              <EffectList effects={elsewhere} label="Effects of other threads" />
+            </details>
           )}
         </section>
       )}
@@ -41,6 +39,28 @@ export function SidePanel({ effects, threadId, agentState }: SidePanelProps) {
         )}
       </section>
     </>
+  );
+}
+
+function EffectList({
+  effects,
+  label,
+}: {
+  readonly effects: readonly Effect[];
+  readonly label: string;
+}) {
+  return (
+    <ol className="effects" aria-label={label}>
+      {effects.map((effect, index) => (
+        <li key={index}>
+          <div className="effect-head">
+            <code>{effect.kind}</code>
+            <time dateTime={effect.at}>{timeOf(effect.at)}</time>
+          </div>
+          <p className="effect-args">{brief(effect.args)}</p>
+        </li>
+      ))}
+    </ol>
   );
 }
 

@@ -137,7 +137,10 @@ function Body(props: {
 
 /** What will run, or what ran: edited arguments replace the proposed ones as a whole (TB-05). */
 function Arguments({ call, view }: { readonly call: CallView; readonly view: InterruptView }) {
-  const given = view.answer?.status === "resolved" ? asRecord(view.answer.payload) : undefined;
+  const given =
+    view.phase !== "open" && view.answer?.status === "resolved"
+      ? asRecord(view.answer.payload)
+      : undefined;
   const edited = given !== undefined && "editedArgs" in given ? given.editedArgs : undefined;
   const table =
     edited === undefined && call.args === undefined ? (

@@ -29,7 +29,8 @@ export function InterruptGroup({ controller, batch, messages }: InterruptGroupPr
   const open = views.filter((view) => view.closed === null);
   const several = views.length > 1;
   const done = open.filter((view) => view.answer !== null && view.problems.length === 0).length;
-  const ready = canSubmit(state, clock());
+  // What the server complained about has to be changed first; anything else may be sent again.
+  const ready = canSubmit(state, clock()) && open.every((view) => view.problems.length === 0);
   const failure = open.length > 0 ? state.failure : null;
   const send = () => {
     void controller.submit();
