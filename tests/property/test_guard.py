@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from sayso.ending import Ending, Peer
 from sayso.guard import StreamOrderError
 from sayso.stream import Reader, RunStream
+from tests.bodies import body_of
 from tests.contract.requirements import requirement
 from tests.judge import model_faults, validator_faults
 from tests.stream_checker import check, events_of
@@ -87,14 +88,6 @@ def emitted(stream: RunStream, events: list[Event]) -> list[str]:
         except StreamOrderError as error:
             sentences.append(str(error))
     return sentences
-
-
-async def body_of(reader: Reader) -> bytes:
-    chunks = []
-    async with asyncio.timeout(5):
-        while (chunk := await reader.take()) is not None:
-            chunks.append(chunk)
-    return b"".join(chunks)
 
 
 def judged(body: bytes) -> list[str]:

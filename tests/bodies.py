@@ -1,0 +1,50 @@
+"""Reading streams in tests: bounded waits, whole bodies, their events."""
+
+import asyncio
+from collections.abc import Awaitable
+from typing import Any, TypeVar
+
+from sayso.ending import Peer
+from sayso.stream import Reader, RunStream
+from tests.stream_checker import events_of
+
+__all__ = ["MIB", "NEW", "OLD", "attached", "body_of", "events", "soon", "stream_of", "types"]
+
+T = TypeVar("T")
+
+OLD, NEW = Peer(versioned=False), Peer(versioned=True)
+MIB = 1024 * 1024
+
+
+def stream_of(unread: int = MIB, patience: float = 5.0) -> RunStream:
+    """A run of thread `t` that nobody reads yet."""
+    return RunStream("t", "run_1", unread=unread, patience=patience)
+
+
+def attached(stream: RunStream, run_id: str = "r", peer: Peer = NEW) -> Reader:
+    """A new reader without snapshots."""
+    return stream.attach(run_id, peer, messages=None, state=None)
+
+
+async def soon(work: Awaitable[T]) -> T:
+    """What it gives, within five seconds."""
+    async with asyncio.timeout(5):
+        return await work
+
+
+async def body_of(reader: Reader) -> bytes:
+    """Everything that is left for a reader, to the end."""
+    chunks = []
+    while (chunk := await soon(reader.take())) is not None:
+        chunks.append(chunk)
+    return b"".join(chunks)
+
+
+async def events(reader: Reader) -> list[dict[str, Any]]:
+    """The events of everything that is left for a reader."""
+    return events_of(await body_of(reader))
+
+
+def types(found: list[dict[str, Any]]) -> list[str]:
+    """Their types, in order."""
+    return [event["type"] for event in found]
