@@ -8,14 +8,14 @@ The ladder; the first rung that applies decides:
 
  1. Two entries for one id that differ: `duplicate_entry` (RE-08, D8). Equal ones count once.
  2. Only answers equal to settled ones, and no new message: Attach while the thread runs; Resume
-    without settling when they are those of a turn that failed after it took them (B1, TR-04) or
+    without settling when some are those of a turn that failed after it took them (B1, TR-04), or
     when it is ready; else Replay (ID-01, ID-03, Q2).
  3. No answers, no new message, the `runId` of a run of this thread: Attach while it runs, else
     Replay, also over open interrupts: a retried POST never runs a turn twice. Not when ready.
  4. Another agent's path while something is open or running: `wrong_agent`.
  5. Running: Attach if the request brings nothing new, else `thread_busy` (ID-08).
- 6. An id that this thread never asked: `unknown_interrupt` (D1, CR-1), unless nothing is open and
-    a new message came: Start, with a warning (RE-10).
+ 6. An id that this thread never asked: `unknown_interrupt` (D1, CR-1), unless the thread is idle
+    and a new message came: Start, with a warning (RE-10).
  7. An answer that differs from the settled one: `already_resolved`, by whom and when (ID-06, Q1);
     `resolved` for one that expired: `interrupt_expired` (D6).
  8. An open interrupt without an answer: `interrupts_pending` if there are no answers at all (CR-4,
@@ -211,7 +211,7 @@ def _repeated(case: _Case) -> Decision:
     failed_with_them = (
         turn is not None
         and turn.status == "failed"
-        and all(case.decided[key].turn_key == turn.key for key in case.entries)
+        and any(case.decided[key].turn_key == turn.key for key in case.entries)
     )
     if turn is None or not (case.ready or failed_with_them):
         return Replay()
@@ -229,7 +229,7 @@ def _unfinished_elsewhere(case: _Case) -> Decision | None:
 
 
 def _wrong_ids(case: _Case) -> Refuse | None:
-    if case.unknown and (case.open or not case.fresh):
+    if case.unknown and (case.suspended or not case.fresh):
         return refusals.unknown(case.unknown)
     differing = case.differing
     decided = [item for item in differing if item.status != "expired"]
