@@ -188,5 +188,5 @@ def cancel(**more: Any) -> Json:
 async def eventually(true: Callable[[], Awaitable[bool]]) -> None:
     """Wait until something that runs by itself has come about."""
     async with asyncio.timeout(PATIENCE):
-        while not await true():
+        while not await true():  # noqa: ASYNC110 - the store's thread tells nobody
             await asyncio.sleep(0.002)

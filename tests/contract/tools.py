@@ -47,7 +47,7 @@ class Kit:
     async def filing(self, turn: Turn) -> None:
         """A form."""
         answer = await turn.interrupt("input_required", "Which quarter?", response=Filing)
-        if answer.resolved:
+        if answer.value is not None:
             self.effects.append(("filing", answer.value.quarter, answer.value.year))
         await turn.say(f"filed: {answer.status}")
 

@@ -31,7 +31,7 @@ RULES = {
     "ER-06": Requirement(
         "guide interrupts",
         "A refused request has executed nothing.",
-        NOT_YET,
+        TESTED,
     ),
     "ER-07": Requirement(
         "guide interrupts",

@@ -41,7 +41,7 @@ RULES = {
     "TB-08": Requirement(
         "guide interrupts",
         "Only true approves.",
-        NOT_YET,
+        TESTED,
     ),
     "TB-09": Requirement(
         "guide interrupts",

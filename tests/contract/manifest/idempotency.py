@@ -36,7 +36,7 @@ RULES = {
     "ID-07": Requirement(
         "guide interrupts",
         "Of two resumes at once exactly one executes.",
-        NOT_YET,
+        TESTED,
     ),
     "ID-08": Requirement(
         "open",
