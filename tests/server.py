@@ -53,6 +53,26 @@ def until(what: str, check: Callable[[], bool], patience: float = PATIENCE) -> N
         raise AssertionError(f"not within {patience:g} s: {what}") from None
 
 
+def run_input(
+    thread_id: str,
+    *,
+    text: str | None = None,
+    resume: Iterable[Event] | None = None,
+    run_id: str | None = None,
+    **more: Any,
+) -> Event:
+    """A `RunAgentInput` with one new user message, or none; `more` are members of its own."""
+    said = [] if text is None else [{"id": f"m-{uuid4().hex}", "role": "user", "content": text}]
+    body = {
+        "threadId": thread_id,
+        "runId": run_id or f"r-{uuid4().hex}",
+        "protocolVersion": "1.0",
+        "messages": said,
+        **more,
+    }
+    return body if resume is None else {**body, "resume": list(resume)}
+
+
 class DemoServer:
     """`sayso demo` on a free port, with its store and data in a folder."""
 
@@ -161,28 +181,8 @@ class DemoServer:
 
     # The wire
 
-    def body(
-        self,
-        thread_id: str,
-        *,
-        text: str | None = None,
-        resume: Iterable[Event] | None = None,
-        run_id: str | None = None,
-        **more: Any,
-    ) -> Event:
-        """A `RunAgentInput` with one new user message, or none."""
-        said = [] if text is None else [{"id": f"m-{uuid4().hex}", "role": "user", "content": text}]
-        body = {
-            "threadId": thread_id,
-            "runId": run_id or f"r-{uuid4().hex}",
-            "protocolVersion": "1.0",
-            "messages": said,
-            **more,
-        }
-        return body if resume is None else {**body, "resume": list(resume)}
-
     def run(self, thread_id: str, **parts: Any) -> list[Event]:
-        """Run or resume; every event until the body ends. Parts as in `body`."""
+        """Run or resume; every event until the body ends. Parts as in `run_input`."""
         with self.stream(thread_id, **parts) as events:
             return list(events)
 
@@ -195,7 +195,7 @@ class DemoServer:
     def stream(self, thread_id: str, *, path: str = "", **parts: Any) -> Iterator[Iterator[Event]]:
         """A run's events as they come."""
         url = f"{self.url}/agents/{self.agent}{path}"
-        body = self.body(thread_id, **parts)
+        body = run_input(thread_id, **parts)
         with httpx.stream("POST", url, json=body, timeout=PATIENCE) as response:
             if response.status_code != 200:
                 response.read()

@@ -24,8 +24,8 @@ _ONE_PRESS = 1.0
 _ORDERLY = 12.0
 """Seconds that a worker gets to end in order."""
 _TOO_OFTEN = 5
-"""Workers killed within `_SHORT` seconds after which starting another one is given up."""
-_SHORT = 10.0
+"""Workers in a row, each killed within `_YOUNG` seconds, after which another one is no use."""
+_YOUNG = 1.0
 
 
 async def keep_serving(
@@ -57,20 +57,25 @@ class _Parent:
         self._loop = asyncio.get_running_loop()
         self._asked: float | None = None
         self._worker: asyncio.subprocess.Process | None = None
-        self._deaths: list[float] = []
+        self._again = False
+        self._died_young = 0
 
     async def run(self) -> int:
         for number in _STOPPED_BY:
             self._loop.add_signal_handler(number, self._stop)
         try:
             while True:
+                started = self._loop.time()
                 code = await self._one_worker()
                 if self._asked is not None:
                     return 0
                 if code >= 0:
                     return code
-                if self._too_often():
-                    self._say(f"{_TOO_OFTEN} servers were killed one after the other; giving up.")
+                self._again = True
+                is_young = self._loop.time() - started < _YOUNG
+                self._died_young = self._died_young + 1 if is_young else 0
+                if self._died_young == _TOO_OFTEN:
+                    self._say(f"{_TOO_OFTEN} servers in a row were killed at their start; giving up.")
                     return 1
                 self._say(f"The server was killed by {_name(-code)}; starting another one.")
         finally:
@@ -85,7 +90,7 @@ class _Parent:
             process_group=0,  # a terminal's Ctrl-C is for the parent, which passes it on
         )
         assert worker.stdin is not None  # noqa: S101 - it was asked for
-        worker.stdin.write(self._settings(bool(self._deaths)) + b"\n")
+        worker.stdin.write(self._settings(self._again) + b"\n")
         self._worker = worker
         if self._asked is not None:  # while the worker was started
             self._end_worker()
@@ -113,12 +118,6 @@ class _Parent:
     def _signal(self, number: signal.Signals) -> None:
         if self._worker is not None and self._worker.returncode is None:
             self._worker.send_signal(number)
-
-    def _too_often(self) -> bool:
-        now = self._loop.time()
-        self._deaths = [then for then in self._deaths if now - then < _SHORT]
-        self._deaths.append(now)
-        return len(self._deaths) >= _TOO_OFTEN
 
 
 def _name(number: int) -> str:
