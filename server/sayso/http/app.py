@@ -67,8 +67,11 @@ class Edge:
         self._console = None if options.console is None else Console(options.console)
         self._router = Router([*Agents(agents).routes(), *routes], redirect_slashes=False)
         self._private = Authenticated(self._serve, options.authenticate)
-        guarded = Doorkeeper(self._enter, hosts=options.hosts, origins=options.origins)
-        self._http: App = ProblemBoundary(guarded)
+        # Problems twice: those of the inside leave through the doorkeeper, who adds CORS to them.
+        inside = ProblemBoundary(self._enter)
+        self._http: App = ProblemBoundary(
+            Doorkeeper(inside, hosts=options.hosts, origins=options.origins)
+        )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one ASGI scope; web sockets are turned away."""

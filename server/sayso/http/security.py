@@ -8,7 +8,6 @@ import ipaddress
 import logging
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any, Final
-from urllib.parse import urlsplit
 
 from sayso.errors import Code, Problem
 from sayso.http.asgi import PRINCIPAL, App, Receive, Scope, Send, header, headers
@@ -48,10 +47,10 @@ def _is_loopback(name: str) -> bool:
 
 def _authority_of(origin: str) -> str | None:
     """`host[:port]` of an origin without the port that its scheme implies; None for `null`."""
-    parts = urlsplit(origin)
-    if parts.scheme not in _PORTS or not parts.netloc or "@" in parts.netloc:
+    scheme, _, authority = origin.partition("://")
+    if scheme not in _PORTS or not _name_of(authority):
         return None
-    return parts.netloc.lower().removesuffix(_PORTS[parts.scheme])
+    return authority.removesuffix(_PORTS[scheme])
 
 
 def _normal(origin: str) -> str:
