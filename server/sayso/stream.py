@@ -94,7 +94,10 @@ class Reader:
                 # A lone frame for a lone reader: most of what a slow run does.
                 stream._tail_size = 0
                 return tail.pop()
+            # Who is taking right now is not too slow, however much was said in one go.
+            self._idle = True
             stream._seal()
+            self._idle = False
         if not pending:
             return b""
         chunk = pending[0] if len(pending) == 1 else b"".join(pending)
