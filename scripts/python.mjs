@@ -8,7 +8,9 @@ import { digest, unlessStamped } from "./stamp.mjs";
 
 const OLDEST = [3, 11];
 const CANDIDATES = ["python3", "python3.14", "python3.13", "python3.12", "python3.11", "python"];
-const ASK = "import sys, venv, ensurepip; print('%d.%d.%d' % sys.version_info[:3], sys.executable)";
+// The base of an active environment: ours may be the active one, and is about to be remade.
+const ASK =
+  "import sys, venv, ensurepip; print('%d.%d.%d' % sys.version_info[:3], sys._base_executable)";
 const ASK_VERSION = "import sys; print('%d.%d.%d' % sys.version_info[:3])";
 
 const isRecent = (version) => {
