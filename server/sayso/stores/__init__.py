@@ -58,7 +58,9 @@ def _sqlite_path(scheme: str, rest: str) -> str:
             "directory, four for an absolute one"
         )
     if path.startswith("~"):
-        raise DeclarationError("~ is not expanded; write the whole path, as in sqlite:////data/sayso.db")
+        raise DeclarationError(
+            "~ is not expanded; write the whole path, as in sqlite:////data/sayso.db"
+        )
     if path.endswith(("/", "\\")) or path in (".", ".."):
         raise DeclarationError("the SQLite URL names a folder; name a file in it")
     return path

@@ -258,10 +258,8 @@ def _free(held: _Held | None, revision: int, now: int) -> bool:
     """Whether a claim on that revision may have the thread at that store time."""
     if held is None:
         return revision == 0
-    thread = held.thread
-    if revision == 0 or thread.revision != revision:
-        return False
-    return thread.lease_until is None or thread.lease_until <= now
+    until = held.thread.lease_until
+    return held.thread.revision == revision and (until is None or until <= now)
 
 
 def _holds(thread: Thread, lease: Lease) -> bool:
@@ -299,7 +297,7 @@ def _view(held: _Held, run_id: str | None, interrupt_ids: Sequence[str]) -> Thre
         for i in held.interrupts.values()
         if i.id in asked and (not turn or i.turn_key != turn.key)
     ]
-    named = (r for r in reversed(held.runs.values()) if run_id is not None and r.run_id == run_id)
+    named = (run for run in reversed(held.runs.values()) if run.run_id == run_id)
     return ThreadView(
         thread=held.thread,
         turn=turn,

@@ -3,7 +3,7 @@
 import asyncio
 
 from sayso.errors import Conflict
-from sayso.records import Commit, Lease
+from sayso.records import Commit, Lease, Principal
 from sayso.stores.base import Store
 from sayso.testing.clock import FakeClock
 from sayso.testing.store_suite._make import (
@@ -151,9 +151,17 @@ async def a_takeover_writes_the_same_turn_again(store: Store, clock: FakeClock) 
     """An existing key is replaced, its journal kept: recovery goes on where the dead stopped."""
     await store.claim(claim(entries=(entry("0"), entry("1", status="started"))))
     await clock.advance(LEASE_MS / 1_000)
-    await store.claim(claim(1, holder="process-2", turn=turn(version="2"), run=run("run_2")))
+    changed = turn(
+        agent="ops",
+        version="2",
+        request=b'{"other":1}',
+        principal=Principal(subject="bob", scope="elsewhere"),
+        started_at=7_000,
+        ended_at=8_000,
+    )
+    await store.claim(claim(1, holder="process-2", turn=changed, run=run("run_2")))
     view = await store.load(SCOPE, THREAD)
-    same(view and view.turn, turn(version="2"))
+    same(view and view.turn, changed)
     same(view and view.run, run("run_2"))
     same(await store.journal(SCOPE, "turn_1"), (entry("0"), entry("1", status="started")))
 

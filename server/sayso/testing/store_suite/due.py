@@ -65,8 +65,12 @@ async def a_held_thread_is_not_expired_or_ready(store: Store, clock: FakeClock) 
     """Its holder is the one who looks after it."""
     await ask(store, question("int_1", expires_at=50_000))
     answered = question("int_1", expires_at=50_000, status="resolved")
-    await store.claim(claim(2, run=run("run_2"), interrupts=(answered,)))
+    lease = await store.claim(claim(2, run=run("run_2"), interrupts=(answered,)))
     same(await store.due(60_000, 10), ())
+    for open_now in (question("int_1", expires_at=50_000), answered):
+        step = Commit(now=3_000, turn=turn(status="suspended"), interrupts=(open_now,))
+        await store.commit(lease, step)
+        same(await store.due(60_000, 10), ())
 
 
 async def questions_of_earlier_turns_are_not_due(store: Store, clock: FakeClock) -> None:

@@ -23,10 +23,35 @@ from sayso.testing.store_suite._make import (
 async def an_answer_replaces_its_question(store: Store, clock: FakeClock) -> None:
     """By id, in its place, in the step that claims the thread (design 4)."""
     await ask(store, question("int_2"), question("int_1"))
-    answered = question("int_2", status="resolved", payload=b"true", decided_by="bob")
+    answered = question(
+        "int_2",
+        place="elsewhere",
+        reason="input_required",
+        created_at=9_000,
+        message="Sure?",
+        tool_call_id="call_2",
+        response_schema=b"true",
+        metadata=b"[2]",
+        policy=b"{}",
+        expires_at=99_000,
+        status="resolved",
+        payload=b"true",
+        answer_metadata=b"[3]",
+        decided_by="bob",
+        decided_at=9_001,
+        channel="inbox",
+        run_key="run_2",
+    )
     await store.claim(claim(2, interrupts=(answered,)))
     view = await store.load(SCOPE, THREAD)
     same(view and view.interrupts, (answered, question("int_1")))
+    lease = await store.claim(claim(thread_id="second"))
+    moved = question("int_2", turn_key="turn_2")
+    second = turn("turn_2")
+    await store.commit(lease, Commit(now=3_000, interrupts=(question("int_2"),)))
+    await store.commit(lease, Commit(now=3_001, interrupts=(moved,), turn=second))
+    view = await store.load(SCOPE, "second")
+    same(view and view.interrupts, (moved,))
 
 
 async def questions_stand_in_the_order_of_asking(store: Store, clock: FakeClock) -> None:

@@ -58,6 +58,16 @@ async def a_new_turn_drops_the_journals_before_it(store: Store, clock: FakeClock
     same(await places(store, "turn_3"), ["3"])
 
 
+async def entries_belong_to_the_turn_they_come_with(store: Store, clock: FakeClock) -> None:
+    """The one that the same commit names, else the newest."""
+    lease = await store.claim(claim())
+    await store.commit(lease, Commit(now=3_000, turn=turn("turn_2"), entries=(entry("0"),)))
+    await store.commit(lease, Commit(now=3_001, turn=turn(), entries=(entry("1"),)))
+    await store.commit(lease, Commit(now=3_002, entries=(entry("2"),)))
+    same(await places(store, "turn_1"), ["1"])
+    same(await places(store, "turn_2"), ["0", "2"])
+
+
 async def a_turn_that_goes_on_keeps_its_journal(store: Store, clock: FakeClock) -> None:
     """A claim or commit with a turn that is stored drops nothing."""
     lease = await store.claim(claim(entries=(entry("0"),)))

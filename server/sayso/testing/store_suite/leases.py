@@ -43,16 +43,20 @@ async def renewing_changes_no_revision(store: Store, clock: FakeClock) -> None:
 
 
 async def lost_leases_are_reported_each(store: Store, clock: FakeClock) -> None:
-    """Taken over, released, unknown; the others are prolonged in the same call."""
+    """Taken over (also by the same holder), released, unknown; the others are prolonged."""
     taken = await store.claim(claim())
     await clock.advance(LEASE_MS / 1_000)
     await store.claim(claim(1, holder="process-2"))
+    again = await store.claim(claim(thread_id="again"))
+    await store.commit(again, Commit(now=3_000, release=True))
+    await store.claim(claim(2, thread_id="again"))
     released = await store.claim(claim(thread_id="released"))
     await store.commit(released, Commit(now=3_000, release=True))
     unknown = Lease(scope=SCOPE, thread_id="unknown", holder="process-1", fence=1)
     kept = await store.claim(claim(thread_id="kept"))
     await clock.advance(1)
-    same(await _renew(store, taken, kept, released, unknown), (taken, released, unknown))
+    lost = (taken, again, released, unknown)
+    same(await _renew(store, taken, kept, again, released, unknown), lost)
     view = await store.load(SCOPE, "kept")
     same(view and view.thread.lease_until, clock.now() + LEASE_MS)
     view = await store.load(SCOPE, THREAD)

@@ -216,3 +216,4 @@ async def delivery_is_noted_on_its_run_alone(store: Store, clock: FakeClock) -> 
     await store.delivered(SCOPE, "run_9")
     after = await store.load(SCOPE, THREAD, run_id="r-1")
     same(after, before and replace(before, run=run("run_2", run_id="r-2", delivered=True)))
+    same(after and after.run and type(after.run.delivered), bool)
