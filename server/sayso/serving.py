@@ -10,6 +10,7 @@ import socket
 import sys
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from math import ceil
 from types import FrameType
 
 import uvicorn
@@ -20,8 +21,10 @@ __all__ = ["serve"]
 
 GRACE = 5.0
 """Seconds that running turns get to end by themselves once the server is asked to stop."""
-_LAST_BYTES = 3
-"""Seconds after that for clients to take what is left."""
+_LAST_BYTES = 3.0
+"""Seconds after that for clients to take what is left; then they are cut off."""
+_LAST_RESORT = 2
+"""Seconds after that for what does not even notice that its client is gone; it is cancelled."""
 _HEEDED = (signal.SIGTERM, signal.SIGINT)
 
 
@@ -67,7 +70,7 @@ async def _serve(
         access_log=False,
         server_header=False,
         proxy_headers=False,
-        timeout_graceful_shutdown=round(grace) + _LAST_BYTES,
+        timeout_graceful_shutdown=ceil(grace + _LAST_BYTES) + _LAST_RESORT,
     )
     async with app.lifespan():
         await _Server(config, app, ready, heeds, grace).serve([sock])
@@ -94,8 +97,14 @@ class _Server(uvicorn.Server):
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         stopping = asyncio.create_task(self._app.engine.stop(self._grace))
+        cutting = asyncio.get_running_loop().call_later(self._grace + _LAST_BYTES, self._cut_off)
         await super().shutdown(sockets)
+        cutting.cancel()
         await stopping
+
+    def _cut_off(self) -> None:
+        for connection in self.server_state.connections:
+            connection.transport.abort()
 
     @contextmanager
     def capture_signals(self) -> Generator[None, None, None]:
