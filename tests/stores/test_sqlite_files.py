@@ -147,6 +147,30 @@ async def test_a_file_that_is_locked_at_the_start_can_be_opened_later(tmp_path: 
     await assert_works(store, path)
 
 
+@pytest.mark.parametrize("lock", ["BEGIN IMMEDIATE", "BEGIN EXCLUSIVE"])
+async def test_a_lock_that_is_let_go_in_time_is_waited_for(
+    lock: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """When a new file is opened and when one is written: nobody sees an error."""
+    path = tmp_path / "sayso.db"
+    other = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+    waits = []
+
+    def let_go(seconds: float) -> None:
+        waits.append(seconds)
+        other.execute("ROLLBACK")
+
+    monkeypatch.setattr(_sqlite_file, "_SLICE", 0)
+    monkeypatch.setattr("sayso.stores._sqlite_file.time.sleep", let_go)
+    other.execute(lock)
+    async with opened(store := SqliteStore(path)):
+        lease = await store.claim(a_claim("t", "me"))
+        other.execute("BEGIN IMMEDIATE")
+        await store.commit(lease, a_step(1))
+    other.close()
+    assert len(waits) == 2
+
+
 async def test_a_damaged_file_is_told_and_can_be_restored(tmp_path: Path) -> None:
     """Pages of rubbish are found when they are read; a restored file is taken up by itself."""
     path = tmp_path / "sayso.db"

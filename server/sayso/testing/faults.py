@@ -5,7 +5,7 @@ import os
 import signal
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, NoReturn, TypeVar
+from typing import Any, Literal, NoReturn, TypeVar, get_args
 
 from sayso.errors import StoreUnavailable
 from sayso.records import Claim, Commit, Due, Entry, Interrupt, Lease, ThreadView
@@ -17,7 +17,7 @@ T = TypeVar("T")
 Point = Literal["load", "journal", "claim", "commit", "settle", "delivered", "due", "renew"]
 When = Literal["before", "after"]
 
-_POINTS = frozenset(Point.__args__)  # type: ignore[attr-defined]
+_POINTS = frozenset(get_args(Point))
 
 
 @dataclass(frozen=True, slots=True)
