@@ -1,14 +1,25 @@
 """Reading streams in tests: bounded waits, whole bodies, their events."""
 
 import asyncio
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
 from sayso.ending import Peer
 from sayso.stream import Reader, RunStream
 from tests.stream_checker import events_of
 
-__all__ = ["MIB", "NEW", "OLD", "attached", "body_of", "events", "soon", "stream_of", "types"]
+__all__ = [
+    "MIB",
+    "NEW",
+    "OLD",
+    "attached",
+    "body_of",
+    "events",
+    "soon",
+    "stream_of",
+    "types",
+    "until",
+]
 
 T = TypeVar("T")
 
@@ -48,3 +59,10 @@ async def events(reader: Reader) -> list[dict[str, Any]]:
 def types(found: list[dict[str, Any]]) -> list[str]:
     """Their types, in order."""
     return [event["type"] for event in found]
+
+
+async def until(holds: Callable[[], bool]) -> None:
+    """Let the loop turn until something holds that has no event of its own; at most 5 seconds."""
+    async with asyncio.timeout(5):
+        while not holds():  # noqa: ASYNC110 - the thing watched tells nobody when it changes
+            await asyncio.sleep(0)

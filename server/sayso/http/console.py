@@ -64,10 +64,10 @@ class Console:
             self._files = _read(self._folder)
         name = path.removeprefix("/")
         file = self._files.get(name)
-        if file is None or name == "index.html":
-            if name and not _wants_page(scope, name):
-                raise not_found()
+        if name in ("", "index.html") or (file is None and _wants_page(scope, name)):
             file = self._page(scope)
+        if file is None:
+            raise not_found()
         if scope["method"] not in ("GET", "HEAD"):
             raise method_not_allowed("GET", "HEAD")
         await _send(file, scope, send)
