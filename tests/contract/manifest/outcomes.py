@@ -38,12 +38,12 @@ RULES = {
     "OU-07": Requirement(
         "spec events/lifecycle",
         "A run stopped on purpose ends as cancelled.",
-        NOT_YET,
+        TESTED,
     ),
     "OU-08": Requirement(
         "spec events/lifecycle",
         "A cancelled run has no result.",
-        NOT_YET,
+        TESTED,
     ),
     "OU-09": Requirement(
         "spec events/lifecycle",
@@ -53,7 +53,7 @@ RULES = {
     "OU-10": Requirement(
         "client 0.0.59 schema",
         "The cancelled outcome goes only to peers that know it.",
-        NOT_YET,
+        TESTED,
     ),
     "OU-11": Requirement(
         "schema RunFinished",
