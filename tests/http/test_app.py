@@ -90,6 +90,16 @@ async def test_the_server_s_lifespan_starts_and_stops_the_engine() -> None:
     assert (engine.starts, engine.stops) == (1, 1)
 
 
+async def test_an_app_can_be_started_again_after_it_was_stopped() -> None:
+    """As test suites and reloading servers do."""
+    engine = StubEngine()
+    app = edge(engine)
+    for _ in range(2):
+        async with app.lifespan():
+            await call(app, "GET", "/agents")
+    assert (engine.starts, engine.stops) == (2, 2)
+
+
 async def test_a_server_that_cannot_start_says_why() -> None:
     """The server exits with this line (design 10)."""
     engine = StubEngine()

@@ -1,8 +1,10 @@
 """Who may talk to the server: Host, Origin, authentication, in this order and before the body."""
 
+from typing import Any
+
 import pytest
 
-from sayso.errors import Code, Problem
+from sayso.errors import Code, DeclarationError, Problem
 from sayso.http.asgi import Scope, header
 from sayso.records import Principal
 from tests.asgi import JSON, Answer, Exchange, call, run_body, scope_of
@@ -77,11 +79,33 @@ async def test_two_hosts_are_one_too_many() -> None:
         (("*.sayso.example",), "sayso.example", 421),
         (("*.sayso.example",), "evilsayso.example", 421),
         (("*",), "anything.example", 200),
+        (("*",), "", 421),
     ],
 )
 async def test_configured_hosts_are_served(hosts: tuple[str, ...], host: str, status: int) -> None:
     """By name, below a name, or all when a proxy checks them (design 7)."""
     assert (await run_from({"host": host}, hosts=hosts)).status == status
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"hosts": ("https://sayso.example",)},
+        {"hosts": ("",)},
+        {"hosts": ("*sayso.example",)},
+        {"hosts": ("*.",)},
+        {"hosts": ("sayso.example/x",)},
+        {"origins": ("app.example",)},
+        {"origins": ("https://app.example/page",)},
+        {"origins": ("",)},
+        {"keep_alive": 0},
+        {"keep_alive": -1},
+    ],
+)
+def test_an_option_that_could_never_work_fails_at_once(options: dict[str, Any]) -> None:
+    """Where it is written, with what to write instead (design 7)."""
+    with pytest.raises(DeclarationError):
+        edge(**options)
 
 
 @pytest.mark.parametrize("origin", [f"http://{HERE}", f"https://{HERE}", f"HTTP://{HERE.upper()}"])

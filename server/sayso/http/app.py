@@ -15,6 +15,7 @@ from typing import Any, Final
 
 from starlette.routing import BaseRoute, Match, Router
 
+from sayso.errors import DeclarationError
 from sayso.http.agents import AgentRecord, Agents
 from sayso.http.asgi import App, Receive, Scope, Send, path_of
 from sayso.http.console import Console
@@ -46,6 +47,10 @@ class Options:
     """Sizes of what may come in."""
     console: Path | None = None
     """The folder of the built console; None serves none."""
+
+    def __post_init__(self) -> None:
+        if self.keep_alive is not None and self.keep_alive <= 0:
+            raise DeclarationError("keep_alive must be seconds above zero, or None for never")
 
 
 class Edge:
@@ -93,7 +98,7 @@ class Edge:
         try:
             yield
         finally:
-            await self._engine.stop()
+            await self._stop()
 
     async def _start(self) -> None:
         """One start for all who ask; a failed one is tried again by the next who asks."""
@@ -106,6 +111,10 @@ class Edge:
             if starting.done() and self._starting is starting:
                 self._starting = None
             raise
+
+    async def _stop(self) -> None:
+        self._starting = None
+        await self._engine.stop()
 
     async def _enter(self, scope: Scope, receive: Receive, send: Send) -> None:
         path = path_of(scope)
@@ -150,7 +159,7 @@ class Edge:
                 await send({"type": "lifespan.startup.complete"})
             elif message["type"] == "lifespan.shutdown":
                 try:
-                    await self._engine.stop()
+                    await self._stop()
                 except Exception as error:
                     _log.exception("the server did not stop in order")
                     await send({"type": "lifespan.shutdown.failed", "message": str(error)})

@@ -9,7 +9,7 @@ import logging
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any, Final
 
-from sayso.errors import Code, Problem
+from sayso.errors import Code, DeclarationError, Problem
 from sayso.http.asgi import PRINCIPAL, App, Receive, Scope, Send, header, headers
 from sayso.records import Principal
 
@@ -57,6 +57,27 @@ def _normal(origin: str) -> str:
     return origin.lower().rstrip("/")
 
 
+def _host_of(option: str) -> str:
+    """The name in a `hosts` option; DeclarationError for what could never match."""
+    name = _name_of(option)
+    if not name or "/" in name or "*" in name:
+        raise DeclarationError(
+            f"{option!r} in hosts is no host name: write sayso.example.org, *.example.org or *"
+        )
+    return name
+
+
+def _origin_of(option: str) -> str:
+    """The origin in an `origins` option; DeclarationError for what could never match."""
+    origin = _normal(option)
+    authority = _authority_of(origin)
+    if origin not in ("*", "null") and (authority is None or "/" in authority):
+        raise DeclarationError(
+            f"{option!r} in origins is no origin: write scheme and host, as in https://example.org"
+        )
+    return origin
+
+
 class Doorkeeper:
     """Checks Host and Origin and answers for CORS, in front of an app.
 
@@ -69,10 +90,11 @@ class Doorkeeper:
         self, app: App, *, hosts: tuple[str, ...] = (), origins: tuple[str, ...] = ()
     ) -> None:
         self._app = app
-        self._names = frozenset(_name_of(host) for host in hosts if not host.startswith("*"))
-        self._suffixes = tuple(host[1:].lower() for host in hosts if host.startswith("*."))
+        plain = [host for host in hosts if host != "*" and not host.startswith("*.")]
+        self._names = frozenset(_host_of(host) for host in plain)
+        self._suffixes = tuple("." + _host_of(host[2:]) for host in hosts if host.startswith("*."))
         self._any_host = "*" in hosts
-        self._origins = frozenset(_normal(origin) for origin in origins)
+        self._origins = frozenset(_origin_of(origin) for origin in origins)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request, or raise the Problem that keeps it out."""
@@ -96,7 +118,7 @@ class Doorkeeper:
     def _check_host(self, scope: Scope) -> str:
         host = (header(scope, b"host") or "").lower()
         name = _name_of(host)
-        if (
+        if name and (
             self._any_host
             or name in self._names
             or _is_loopback(name)
