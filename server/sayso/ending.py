@@ -27,8 +27,9 @@ class Peer:
 class Ending:
     """How a run ends. `interrupts` and `result` are JSON values as they go out.
 
-    `code`, `message` and `details` (shown as `metadata.sayso`) are those of an error. ValueError
-    for an ending that the protocol has no words for (OU-04, OU-06).
+    `code`, `message` and `details` (shown as `metadata.sayso`) are those of an error. `goes_on`:
+    only this body ends, the run does so later or elsewhere; it is not kept. ValueError for an
+    ending that the protocol has no words for (OU-04, OU-06).
     """
 
     type: EndingType
@@ -37,6 +38,7 @@ class Ending:
     code: str | None = None
     message: str | None = None
     details: dict[str, Any] | None = None
+    goes_on: bool = False
 
     def __post_init__(self) -> None:
         if (self.type == "interrupt") is not bool(self.interrupts):

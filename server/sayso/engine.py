@@ -72,9 +72,12 @@ class Engine:
         await self._sweeper.stop()
         await self._live.close(
             grace,
-            _error(
-                Code.SHUTTING_DOWN,
-                "This server is shutting down: connect again to see the run go on.",
+            Ending(
+                type="error",
+                code=Code.SHUTTING_DOWN.value,
+                message="This server is shutting down: connect again to see the run go on.",
+                details={"code": Code.SHUTTING_DOWN.value},
+                goes_on=True,
             ),
         )
         self._keeper.stop()
@@ -223,10 +226,6 @@ def _peer(request: RunInput) -> Peer:
 def _warn(request: RunInput, warnings: Sequence[str]) -> None:
     for warning in warnings:
         _log.warning("request of thread %r: %s", request.thread_id, warning)
-
-
-def _error(code: Code, message: str) -> Ending:
-    return Ending(type="error", code=code.value, message=message, details={"code": code.value})
 
 
 def missing_version(turn: Turn) -> gate.Refuse:

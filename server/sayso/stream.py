@@ -29,7 +29,7 @@ class Reader:
     """One response body in the making, for one caller of `take`.
 
     `ended`: nothing will follow what is ready. `whole`: the last frame is the run's own ending,
-    and not that the reader was cut. `delivered`: set by the edge when a whole body went out.
+    and not that the reader was cut or that the run goes on elsewhere. `delivered`: set by the edge when a whole body went out.
     """
 
     __slots__ = (
@@ -237,7 +237,8 @@ class RunStream:
         opening += [frames.frame(event) for event in self._guard.restated()]
         reader._pending.append(b"".join(opening))
         if self._ending is not None:
-            reader._end(self._ending.frame(self.thread_id, run_id, peer), whole=True)
+            last = self._ending.frame(self.thread_id, run_id, peer)
+            reader._end(last, whole=not self._ending.goes_on)
             return reader
         self._seal()
         reader._stream = self
@@ -292,7 +293,7 @@ class RunStream:
         readers, self._readers = self._readers, []
         for reader in readers:
             last = ending.frame(self.thread_id, reader.run_id, reader.peer)
-            reader._end(last, whole=True)
+            reader._end(last, whole=not ending.goes_on)
         self._sleepers.clear()
         self._taken()
 
