@@ -208,6 +208,28 @@ async def test_a_body_over_the_limit_is_refused_whatever_was_declared(length: st
     assert engine.calls == []
 
 
+async def test_reading_stops_at_the_first_byte_over_the_limit() -> None:
+    """The rest of a body without end is never held (design 7)."""
+    exchange = Exchange([b"x" * 60] * 1000)
+    scope = scope_of("POST", "/agents/support", JSON)
+    await edge(limits=Limits(body=100))(scope, exchange.receive, exchange.send)
+    assert exchange.answer.status == 413
+    assert exchange.asked == 2
+
+
+async def test_a_client_that_leaves_while_it_sends_is_no_error(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """There is nobody to answer, and nothing to run (ER-13)."""
+    engine = StubEngine()
+    exchange = Exchange([])
+    exchange.gone.set()
+    await edge(engine)(scope_of("POST", "/agents/support", JSON), exchange.receive, exchange.send)
+    assert exchange.answer.status == 0
+    assert engine.calls == []
+    assert caplog.records == []
+
+
 async def test_a_body_in_pieces_is_put_together() -> None:
     """As proxies send it (design 5)."""
     whole = run_body()

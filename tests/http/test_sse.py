@@ -133,6 +133,21 @@ async def test_signs_of_life_can_be_turned_off() -> None:
     await soon(task)
 
 
+async def test_a_response_leaves_no_task_and_no_timer_behind() -> None:
+    """However it ended; thousands follow it (design 5)."""
+    timer, stream = FakeTimer(), stream_of()
+    whole, whole_task = begin(attached(stream), timer)
+    gone, gone_task = begin(attached(stream), timer)
+    await whole.until(b"RUN_STARTED")
+    gone.gone.set()
+    await soon(gone_task)
+    stream.finish(Ending(type="success"))
+    await soon(whole_task)
+    await turns()
+    assert asyncio.all_tasks() == {asyncio.current_task()}
+    assert timer.due == []
+
+
 @requirement("ER-13")
 async def test_a_client_that_leaves_is_let_go_and_the_run_goes_on() -> None:
     """Seen by the server's word, without polling (design 5, Disconnect)."""

@@ -52,8 +52,8 @@ class Timer(Protocol):
 class _KeepAlive:
     """Pokes the reader after each full interval without a byte."""
 
-    def __init__(self, body: "_Body", timer: Timer, interval: float) -> None:
-        self._body = body
+    def __init__(self, reader: Reader, timer: Timer, interval: float) -> None:
+        self._reader = reader
         self._timer = timer
         self._interval = interval
         self.last = timer.time()
@@ -62,8 +62,7 @@ class _KeepAlive:
     def _tick(self) -> None:
         silent = self._timer.time() - self.last
         if silent >= self._interval:
-            self._body.poked = True
-            self._body.reader.poke()
+            self._reader.poke()
             silent = 0.0
         self._handle = self._timer.call_later(self._interval - silent, self._tick)
 
@@ -97,14 +96,13 @@ async def respond(
 class _Body:
     """The body as it stands: whether it has ended, and whether anybody is there."""
 
-    __slots__ = ("ended", "gone", "poked", "reader", "send")
+    __slots__ = ("ended", "gone", "reader", "send")
 
     def __init__(self, reader: Reader, send: Send) -> None:
         self.reader = reader
         self.send = send
         self.ended = False
         self.gone = False
-        self.poked = False
 
     async def close(self, code: Code, message: str) -> None:
         """End a body that cannot go on: one RUN_ERROR, unless it has ended or nobody listens."""
@@ -118,27 +116,25 @@ class _Body:
 
 async def _deliver(body: _Body, timer: Timer, keep_alive: float | None) -> None:
     reader, send = body.reader, body.send
-    pulse = None if keep_alive is None else _KeepAlive(body, timer, keep_alive)
+    pulse = None if keep_alive is None else _KeepAlive(reader, timer, keep_alive)
     try:
         await send({"type": "http.response.start", "status": 200, "headers": _HEADERS})
-        while not body.gone:
-            # What was grabbed is everything: nothing is left behind when the reader has ended.
+        while True:
+            await reader.more()
+            if body.gone:
+                return
+            # What is grabbed is everything: nothing is left behind when the reader has ended.
             chunk = reader.grab()
-            last = reader.ended
-            if not chunk and not last:
-                if not body.poked:
-                    await reader.more()
-                    continue
-                chunk = frames.KEEP_ALIVE
-            await send({"type": "http.response.body", "body": chunk, "more_body": not last})
-            body.poked = False
-            if last:
+            if reader.ended:
+                await send({"type": "http.response.body", "body": chunk, "more_body": False})
                 body.ended = True
                 reader.delivered = reader.whole and not body.gone
                 return
+            # Woken for nothing means poked.
+            chunk = chunk or frames.KEEP_ALIVE
+            await send({"type": "http.response.body", "body": chunk, "more_body": True})
             if pulse is not None:
                 pulse.last = timer.time()
-            await reader.more()
     except asyncio.CancelledError:
         await body.close(Code.SHUTTING_DOWN, "The server is shutting down. Connect again.")
         raise
