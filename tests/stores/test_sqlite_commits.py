@@ -151,10 +151,11 @@ async def test_renewing_does_not_wait_for_ever(
 ) -> None:
     """A disk that hangs is an error to the thread that keeps the leases, and names the file."""
     leases = await begun(store, 1)
-    monkeypatch.setattr(sqlite_store, "_RENEW_PATIENCE", 0.05)
     async with Blocked(store):
-        with pytest.raises(StoreUnavailable, match=r"sayso\.db.*did not answer within"):
-            await asyncio.to_thread(store.renew, leases, 1_000)
+        with monkeypatch.context() as impatient:
+            impatient.setattr(sqlite_store, "_RENEW_PATIENCE", 0.05)
+            with pytest.raises(StoreUnavailable, match=r"sayso\.db.*did not answer within"):
+                await asyncio.to_thread(store.renew, leases, 1_000)
     assert await asyncio.to_thread(store.renew, leases, 1_000) == ()
 
 
