@@ -3,6 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
+import orjson
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -21,6 +22,7 @@ PAYLOADS = st.sampled_from(
     [None, True, False, 0, 1, 1.0, "", "yes", {"approved": True}, {"approved": 1.0}, [None]]
 )
 HOSTILE = st.sampled_from([10**400, float("nan"), "\ud800", {1: 2}, object(), {"a": {1}}])
+BOOLEAN = b'{"type":"boolean"}'
 DEEP: Any = []
 for _ in range(2_000):
     DEEP = [DEEP]
@@ -48,11 +50,11 @@ MESSAGES = st.lists(
 
 KINDS = [
     {"status": status, "turn": turn, "schema": schema, "reason": reason, "expires_at": expires_at}
-    for status in ("open", "open", "resolved", "cancelled", "expired")
-    for turn in ("turn_1", "turn_1", "turn_0")
-    for schema in (None, None, APPROVAL, {"type": "boolean"})
+    for status in ("open", "open", "open", "resolved", "cancelled", "expired")
+    for turn in ("turn_1", "turn_1", "turn_1", "turn_0")
+    for schema in (None, None, APPROVAL, orjson.loads(BOOLEAN))
     for reason in ("input_required", "confirmation")
-    for expires_at in (None, None, NOW - 1, NOW, NOW + 1)
+    for expires_at in (None, None, None, None, NOW, NOW + 1)
 ]
 
 
@@ -63,50 +65,73 @@ def interrupt(identifier: str, kind: dict[str, Any], payload: Any) -> Interrupt:
     return replace(made, status=status)
 
 
-INTERRUPTS = st.lists(
-    st.tuples(st.sampled_from(["i0", "i1", "i2", "i3"]), st.sampled_from(KINDS), PAYLOADS),
-    max_size=4,
-    unique_by=lambda drawn: drawn[0],
-).map(lambda drawn: [interrupt(*one) for one in drawn])
-VISIBILITIES = st.sampled_from(["visible", "visible", "hidden", "waiting"])
-THREADS = st.builds(
-    lambda status, interrupts, stored, visibility, held, delivered, named, agent: thread(
-        status,
-        *interrupts,
-        messages=[*stored[:-1], *(replace(one, visibility=visibility) for one in stored[-1:])],
+def interrupts(least: int) -> st.SearchStrategy[list[Interrupt]]:
+    return st.lists(
+        st.tuples(st.sampled_from(["i0", "i1", "i2", "i3"]), st.sampled_from(KINDS), PAYLOADS),
+        min_size=least,
+        max_size=4,
+        unique_by=lambda drawn: drawn[0],
+    ).map(lambda drawn: [interrupt(*one) for one in drawn])
+
+
+def threads(
+    least: int, statuses: st.SearchStrategy[Any], held: st.SearchStrategy[bool], agents: list[str]
+) -> st.SearchStrategy[ThreadView]:
+    return st.builds(
+        lambda status, asked, stored, last, **rest: thread(
+            status,
+            *asked,
+            messages=[*stored[:-1], *(replace(one, visibility=last) for one in stored[-1:])],
+            **rest,
+        ),
+        statuses,
+        interrupts(least),
+        MESSAGES,
+        st.sampled_from(["visible", "visible", "hidden", "waiting"]),
         held=held,
-        delivered=delivered,
-        named=named,
-        agent=agent,
-    ),
-    st.sampled_from(["suspended", "suspended", "suspended", "finished", "failed", "cancelled"]),
-    INTERRUPTS,
-    MESSAGES,
-    VISIBILITIES,
-    st.sampled_from([False, False, False, True]),
+        delivered=st.booleans(),
+        named=st.booleans(),
+        agent=st.sampled_from(agents),
+    )
+
+
+ANY_THREAD = threads(
+    0,
+    st.sampled_from(["suspended", "finished", "failed", "cancelled"]),
     st.booleans(),
-    st.booleans(),
-    st.sampled_from(["a", "a", "a", "b"]),
+    ["a", "a", "b"],
 )
+WAITING = threads(1, st.just("suspended"), st.just(False), ["a"])
 
 
-@st.composite
-def requests(draw: st.DrawFn, view: ThreadView | None) -> RunInput:
-    """Half of them answer exactly what is open, so that the lower rungs are reached."""
-    entries = draw(st.lists(ENTRIES, max_size=4))
-    if view is not None and draw(st.booleans()):
-        for one in view.interrupts:
-            if one.status == "open":
-                fitting = st.sampled_from([{"approved": True}, True, None])
-                entries.append(replace(draw(ENTRIES), interrupt_id=one.id, payload=draw(fitting)))
-        entries = list({entry.interrupt_id: entry for entry in entries}.values())
-    return request(*entries, messages=draw(MESSAGES))
+def fitting(item: Interrupt) -> st.SearchStrategy[ResumeEntry]:
+    """Mostly an answer that the interrupt takes, or the one that it took."""
+    if item.status == "open":
+        wanted = {"approved": True} if item.response_schema != BOOLEAN else True
+        payloads = st.sampled_from([wanted, wanted, wanted, wanted, None])
+    else:
+        payloads = st.just(None if item.payload is None else jsonvalue.decode(item.payload))
+    statuses = st.sampled_from(["resolved", "resolved", "resolved", "cancelled"])
+    return st.builds(ResumeEntry, interrupt_id=st.just(item.id), status=statuses, payload=payloads)
+
+
+ANY_ENTRIES = st.lists(ENTRIES, max_size=3)
 
 
 @st.composite
 def cases(draw: st.DrawFn) -> tuple[RunInput, ThreadView | None]:
-    view = draw(st.one_of(THREADS, THREADS, THREADS, st.none()))
-    return draw(requests(view)), view
+    """Anything over anything, or answers that mostly fit over a thread that waits for them."""
+    if draw(st.integers(0, 2)) == 2:
+        return request(*draw(ANY_ENTRIES), messages=draw(MESSAGES)), draw(ANY_THREAD | st.none())
+    view = draw(WAITING)
+    entries = [
+        draw(fitting(one)) for one in view.interrupts if one.status == "open" or draw(st.booleans())
+    ]
+    if draw(st.integers(0, 5)) == 5:
+        entries += draw(ANY_ENTRIES)
+    if draw(st.integers(0, 5)) == 5:
+        entries = entries[1:]
+    return request(*entries, messages=draw(MESSAGES)), view
 
 
 def open_ones(view: ThreadView | None) -> dict[str, Interrupt]:
@@ -271,11 +296,12 @@ def test_ids_that_were_never_asked_settle_nothing(
 ) -> None:
     """At most they are ignored beside a new message, with a warning (TR-01)."""
     given_request, view = case
-    entries = (*given_request.resume, ResumeEntry(interrupt_id="other thread's", status="resolved"))
+    foreign = ResumeEntry(interrupt_id="another thread's", status="resolved")
+    entries = (foreign, *given_request.resume)
     decision = decide(replace(given_request, resume=entries), view)
     assert isinstance(decision, Start | Refuse)
     if isinstance(decision, Start):
-        assert any("other thread's" in warning for warning in decision.warnings)
+        assert any("another thread's" in warning for warning in decision.warnings)
 
 
 @given(cases())

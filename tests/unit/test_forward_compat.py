@@ -189,6 +189,18 @@ def test_snake_case_is_read_and_camel_case_wins() -> None:
     assert len(given.warnings) == 1
 
 
+@requirement("MS-04")
+def test_a_tool_call_without_a_type_is_a_function_call() -> None:
+    """The models read it so, and clients want to see the type in snapshots."""
+    call = {"id": "c", "function": {"name": "f", "arguments": "{}"}}
+    sent = {"id": "a", "role": "assistant", "content": None, "toolCalls": [call]}
+    given = read(messages=[sent])
+    assert bodies(given) == [
+        {"id": "a", "role": "assistant", "toolCalls": [{**call, "type": "function"}]}
+    ]
+    assert given.warnings == ()
+
+
 @requirement("FC-03")
 def test_everything_malformed_is_named_and_nothing_is_echoed() -> None:
     """One answer tells the client all that it has to correct (ER-14, TR-38)."""

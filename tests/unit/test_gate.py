@@ -232,6 +232,9 @@ def test_two_entries_for_one_id_count_once_if_equal() -> None:
     view = thread("suspended", asked("i1"))
     same = request(yes("i1", {"a": 1, "b": 2}), yes("i1", {"b": 2.0, "a": 1}, metadata={"m": 1}))
     assert len(resumed(same, view).settle) == 1
+    given_up = request(no("i1"), replace(no("i1"), payload="of a cancel says nothing"))
+    assert resumed(given_up, view).settle[0].payload is None
+    assert resumed(request(*reversed(given_up.resume)), view).settle[0].payload is None
     for pair in (
         (yes("i1", YES), yes("i1", {"approved": False})),
         (yes("i1"), no("i1")),

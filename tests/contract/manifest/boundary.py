@@ -1,6 +1,6 @@
 """Requirements: state at the interrupt boundary."""
 
-from tests.contract.verdicts import NOT_YET, TESTED, Requirement
+from tests.contract.verdicts import TESTED, Requirement
 
 RULES = {
     "SB-01": Requirement(
@@ -16,26 +16,26 @@ RULES = {
     "SB-03": Requirement(
         "guide interrupts",
         "A replayed turn looks the same as one that went straight on.",
-        NOT_YET,
+        TESTED,
     ),
     "SB-04": Requirement(
         "spec basic/run-input",
         "Stored facts win over those a resume brings; an edited state counts.",
-        NOT_YET,
+        TESTED,
     ),
     "SB-05": Requirement(
         "guide interrupts",
         "What was approved runs with stored arguments, whatever the client sends.",
-        NOT_YET,
+        TESTED,
     ),
     "SB-06": Requirement(
         "spec patterns/snapshots",
         "A resumed run opens with the messages as they stand.",
-        NOT_YET,
+        TESTED,
     ),
     "SB-07": Requirement(
         "spec events/state",
         "Snapshots hold nothing of the server's own resume data.",
-        NOT_YET,
+        TESTED,
     ),
 }

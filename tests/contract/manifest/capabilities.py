@@ -1,6 +1,6 @@
 """Requirements: capabilities."""
 
-from tests.contract.verdicts import NOT_YET, Requirement, later
+from tests.contract.verdicts import NOT_YET, TESTED, Requirement, later
 
 SUBAGENTS = later("subagents are not built yet")
 
@@ -8,12 +8,12 @@ RULES = {
     "CP-01": Requirement(
         "spec basic/capabilities",
         "The declaration has the shape of AgentCapabilities.",
-        NOT_YET,
+        TESTED,
     ),
     "CP-02": Requirement(
         "spec basic/capabilities",
         "Where to fetch it is ours to choose and documented.",
-        NOT_YET,
+        TESTED,
     ),
     "CP-03": Requirement(
         "client 1.0.0 agent",
@@ -23,12 +23,12 @@ RULES = {
     "CP-04": Requirement(
         "spec basic/capabilities",
         "Only what holds is declared.",
-        NOT_YET,
+        TESTED,
     ),
     "CP-05": Requirement(
         "spec basic/capabilities",
         "Mechanisms we do not have are not declared.",
-        NOT_YET,
+        TESTED,
     ),
     "CP-06": Requirement(
         "spec basic/capabilities",
@@ -43,7 +43,7 @@ RULES = {
     "CP-08": Requirement(
         "schema MultiAgentCapabilities",
         "Subagents are listed under the name that 1.0 reads.",
-        SUBAGENTS,
+        TESTED,
     ),
     "CP-09": Requirement(
         "guide interrupts",

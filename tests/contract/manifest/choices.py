@@ -1,6 +1,6 @@
 """Requirements: where the texts leave a choice, and ours."""
 
-from tests.contract.verdicts import NOT_YET, Requirement, divergence, later
+from tests.contract.verdicts import NOT_YET, TESTED, Requirement, divergence, later
 
 SUBAGENTS = later("subagents are not built yet")
 APPROVERS = later("policies with several approvers are not built yet")
@@ -14,7 +14,7 @@ RULES = {
     "OC-02": Requirement(
         "design 5",
         "A peer that declares no version gets no shape that old clients choke on.",
-        NOT_YET,
+        TESTED,
     ),
     "OC-03": Requirement(
         "design 4",
@@ -39,32 +39,32 @@ RULES = {
     "OC-07": Requirement(
         "design 5",
         "Open interrupts come back by connecting to the thread.",
-        NOT_YET,
+        TESTED,
     ),
     "OC-08": Requirement(
         "design 5",
         "Capabilities are served beside the agent.",
-        NOT_YET,
+        TESTED,
     ),
     "OC-09": Requirement(
         "design 3",
         "The history keeps the proposal, and the result what was executed.",
-        NOT_YET,
+        TESTED,
     ),
     "OC-10": Requirement(
         "design 3",
         "The result of a call that was not executed says which way it ended.",
-        NOT_YET,
+        TESTED,
     ),
     "OC-11": Requirement(
         "design 4",
         "Each refusal has one code and one status.",
-        NOT_YET,
+        TESTED,
     ),
     "OC-12": Requirement(
         "design 4",
         "Cancelling everything and saying something new go in one request.",
-        NOT_YET,
+        TESTED,
     ),
     "OC-13": Requirement(
         "design 2",
@@ -74,12 +74,12 @@ RULES = {
     "OC-14": Requirement(
         "design 3",
         "A new question has a new id, the same one keeps its own.",
-        NOT_YET,
+        TESTED,
     ),
     "OC-15": Requirement(
         "design 5",
         "A run whose client left is finished and stored.",
-        NOT_YET,
+        TESTED,
     ),
     "OC-16": Requirement(
         "design 4",
@@ -89,7 +89,7 @@ RULES = {
     "OC-17": Requirement(
         "design 5",
         "Steps are sent, the request is not echoed.",
-        NOT_YET,
+        TESTED,
     ),
     "OC-18": Requirement(
         "design 5",
@@ -109,6 +109,6 @@ RULES = {
     "OC-21": Requirement(
         "design 5",
         "We declare 1.0.",
-        NOT_YET,
+        TESTED,
     ),
 }

@@ -1,6 +1,6 @@
 """Requirements: encodings and HTTP."""
 
-from tests.contract.verdicts import NOT_YET, TESTED, Requirement, not_ours
+from tests.contract.verdicts import TESTED, Requirement, not_ours
 
 PROTOBUF = not_ours("protobuf is not offered")
 CLIENT = not_ours("the official client does this, and ours stands on it")
@@ -9,17 +9,17 @@ RULES = {
     "EN-01": Requirement(
         "spec transports",
         "HTTP with server-sent events is spoken.",
-        NOT_YET,
+        TESTED,
     ),
     "EN-02": Requirement(
         "spec transports/http-sse",
         "The request is a JSON POST that accepts an event stream.",
-        NOT_YET,
+        TESTED,
     ),
     "EN-03": Requirement(
         "spec transports/http-sse",
         "A started run answers 200 with the event-stream type.",
-        NOT_YET,
+        TESTED,
     ),
     "EN-04": Requirement(
         "spec transports/http-sse",
@@ -54,17 +54,17 @@ RULES = {
     "EN-10": Requirement(
         "observed",
         "Events leave as they come, past any buffering proxy.",
-        NOT_YET,
+        TESTED,
     ),
     "EN-11": Requirement(
         "spec transports/http-sse",
         "A stream is not resumed by event id.",
-        NOT_YET,
+        TESTED,
     ),
     "EN-12": Requirement(
         "client 1.0.0 transform",
         "The content type says what the body is.",
-        NOT_YET,
+        TESTED,
     ),
     "EN-13": Requirement(
         "spec transports/http-protobuf",
@@ -74,27 +74,27 @@ RULES = {
     "EN-14": Requirement(
         "Python SDK encoder",
         "A request for protobuf gets server-sent events.",
-        NOT_YET,
+        TESTED,
     ),
     "EN-15": Requirement(
         "spec transports/http-protobuf",
         "Text is never labelled as protobuf.",
-        NOT_YET,
+        TESTED,
     ),
     "EN-16": Requirement(
         "spec transports/http-sse",
         "A body that is no JSON is refused before the run.",
-        NOT_YET,
+        TESTED,
     ),
     "EN-17": Requirement(
         "observed",
         "The agent's path answers without a redirect.",
-        NOT_YET,
+        TESTED,
     ),
     "EN-18": Requirement(
         "fetch standard",
         "Configured origins may call from a browser.",
-        NOT_YET,
+        TESTED,
     ),
     "EN-19": Requirement(
         "spec transports/http-sse",

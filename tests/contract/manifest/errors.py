@@ -11,17 +11,17 @@ RULES = {
     "ER-02": Requirement(
         "spec transports/http-sse",
         "What fails in the stream is RUN_ERROR under status 200.",
-        NOT_YET,
+        TESTED,
     ),
     "ER-03": Requirement(
         "spec patterns/interrupt-resume",
         "A refused resume has one documented ending.",
-        NOT_YET,
+        TESTED,
     ),
     "ER-04": Requirement(
         "guide interrupts",
         "Each breach of the interrupt contract has its error.",
-        NOT_YET,
+        TESTED,
     ),
     "ER-05": Requirement(
         "schema RunError",
@@ -41,12 +41,12 @@ RULES = {
     "ER-08": Requirement(
         "client 1.0.0 http",
         "Errors before the stream are JSON with a status.",
-        NOT_YET,
+        TESTED,
     ),
     "ER-09": Requirement(
         "observed",
         "No error is answered with 200 or 204.",
-        NOT_YET,
+        TESTED,
     ),
     "ER-10": Requirement(
         "client 1.0.0 agent",
@@ -56,17 +56,17 @@ RULES = {
     "ER-11": Requirement(
         "client 1.0.0 transform",
         "The code abort is kept for cancelled runs.",
-        NOT_YET,
+        TESTED,
     ),
     "ER-12": Requirement(
         "observed",
         "A connection is never cut in mid-stream.",
-        NOT_YET,
+        TESTED,
     ),
     "ER-13": Requirement(
         "spec events/lifecycle",
         "A lost client does not cancel its run.",
-        NOT_YET,
+        TESTED,
     ),
     "ER-14": Requirement(
         "spec index",

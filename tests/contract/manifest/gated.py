@@ -6,37 +6,37 @@ RULES = {
     "TB-01": Requirement(
         "guide interrupts",
         "A gated call is streamed whole, without a result.",
-        NOT_YET,
+        TESTED,
     ),
     "TB-02": Requirement(
         "guide interrupts",
         "The resumed run sends only the result of the gated call.",
-        NOT_YET,
+        TESTED,
     ),
     "TB-03": Requirement(
         "observed",
         "The result's message id is new.",
-        NOT_YET,
+        TESTED,
     ),
     "TB-04": Requirement(
         "guide interrupts",
         "Approval runs the call exactly once.",
-        NOT_YET,
+        TESTED,
     ),
     "TB-05": Requirement(
         "guide interrupts",
         "Edited arguments replace the proposed ones whole.",
-        NOT_YET,
+        TESTED,
     ),
     "TB-06": Requirement(
         "guide interrupts",
         "Edits are taken only where the schema offers them.",
-        NOT_YET,
+        TESTED,
     ),
     "TB-07": Requirement(
         "spec events/tool-calls",
         "Edits pass the tool's schema and its policy again.",
-        NOT_YET,
+        TESTED,
     ),
     "TB-08": Requirement(
         "guide interrupts",
@@ -46,7 +46,7 @@ RULES = {
     "TB-09": Requirement(
         "guide interrupts",
         "A denied or cancelled call has a result that says so.",
-        NOT_YET,
+        TESTED,
     ),
     "TB-10": Requirement(
         "spec events/tool-calls",
@@ -56,7 +56,7 @@ RULES = {
     "TB-11": Requirement(
         "guide interrupts",
         "An edit form is shown only where edits are offered.",
-        NOT_YET,
+        TESTED,
     ),
     "TB-12": Requirement(
         "spec patterns/interrupt-resume",
@@ -71,11 +71,11 @@ RULES = {
     "TB-14": Requirement(
         "guide interrupts",
         "Proposal, decision and outcome of a call can be read back.",
-        NOT_YET,
+        TESTED,
     ),
     "TB-15": Requirement(
         "guide interrupts",
         "After an edit the record shows what was executed.",
-        NOT_YET,
+        TESTED,
     ),
 }

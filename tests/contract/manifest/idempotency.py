@@ -1,6 +1,6 @@
 """Requirements: idempotency and concurrency."""
 
-from tests.contract.verdicts import NOT_YET, TESTED, Requirement
+from tests.contract.verdicts import TESTED, Requirement
 
 RULES = {
     "ID-01": Requirement(
@@ -21,7 +21,7 @@ RULES = {
     "ID-04": Requirement(
         "guide interrupts",
         "A crash between effect and record never runs the effect twice unasked.",
-        NOT_YET,
+        TESTED,
     ),
     "ID-05": Requirement(
         "guide interrupts",

@@ -6,32 +6,32 @@ RULES = {
     "IN-01": Requirement(
         "schema Interrupt",
         "An interrupt has an id and a reason.",
-        NOT_YET,
+        TESTED,
     ),
     "IN-02": Requirement(
         "guide interrupts",
         "Ids cannot be guessed and return only for the same question.",
-        NOT_YET,
+        TESTED,
     ),
     "IN-03": Requirement(
         "schema Interrupt",
         "The reason is an open string with three core values.",
-        NOT_YET,
+        TESTED,
     ),
     "IN-04": Requirement(
         "guide interrupts",
         "Own reasons carry a prefix, and core: is refused.",
-        NOT_YET,
+        TESTED,
     ),
     "IN-05": Requirement(
         "guide interrupts",
         "A tool_call interrupt names its call.",
-        NOT_YET,
+        TESTED,
     ),
     "IN-06": Requirement(
         "guide interrupts",
         "An input_required interrupt has a response schema.",
-        NOT_YET,
+        TESTED,
     ),
     "IN-07": Requirement(
         "guide interrupts",
@@ -46,22 +46,22 @@ RULES = {
     "IN-09": Requirement(
         "schema Interrupt",
         "expiresAt is text, in UTC with Z.",
-        NOT_YET,
+        TESTED,
     ),
     "IN-10": Requirement(
         "observed",
         "No member of an interrupt is null: one would lose the whole run.",
-        NOT_YET,
+        TESTED,
     ),
     "IN-11": Requirement(
         "observed",
         "Member names are camelCase.",
-        NOT_YET,
+        TESTED,
     ),
     "IN-12": Requirement(
         "guide interrupts",
         "The client renders an unknown reason from what the interrupt carries.",
-        NOT_YET,
+        TESTED,
     ),
     "IN-13": Requirement(
         "guide interrupts",
@@ -76,7 +76,7 @@ RULES = {
     "IN-15": Requirement(
         "schema Interrupt",
         "A named call is known to the client and closed.",
-        NOT_YET,
+        TESTED,
     ),
     "IN-16": Requirement(
         "guide interrupts",

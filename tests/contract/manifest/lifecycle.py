@@ -139,7 +139,7 @@ RULES = {
     "LC-27": Requirement(
         "spec basic",
         "rawEvent and RAW decide nothing.",
-        TESTED,
+        CLIENT,
     ),
     "LC-28": Requirement(
         "spec basic/run-input",

@@ -28,12 +28,12 @@ RULES = {
     "OU-05": Requirement(
         "spec patterns/interrupt-resume",
         "Interrupt ids are unique in a run.",
-        NOT_YET,
+        TESTED,
     ),
     "OU-06": Requirement(
         "schema RunFinishedOutcome",
         "Each outcome carries its own members only.",
-        NOT_YET,
+        TESTED,
     ),
     "OU-07": Requirement(
         "spec events/lifecycle",

@@ -23,7 +23,7 @@ RULES = {
     "RS-04": Requirement(
         "spec events/reasoning",
         "A snapshot restates the encrypted value of what it restates.",
-        REASONING,
+        TESTED,
     ),
     "RS-05": Requirement(
         "spec changelog",

@@ -16,7 +16,7 @@ RULES = {
     "RE-03": Requirement(
         "spec patterns/interrupt-resume",
         "A refusal travels in the payload of a resolved entry.",
-        NOT_YET,
+        TESTED,
     ),
     "RE-04": Requirement(
         "guide interrupts",
@@ -71,7 +71,7 @@ RULES = {
     "CR-5": Requirement(
         "guide interrupts, rule 5",
         "The same answer may be sent again.",
-        NOT_YET,
+        TESTED,
     ),
     "CR-6": Requirement(
         "guide interrupts, rule 6",
@@ -81,7 +81,7 @@ RULES = {
     "CR-7": Requirement(
         "guide interrupts, rule 7",
         "An expired interrupt cannot be answered.",
-        NOT_YET,
+        TESTED,
     ),
     "CR-8": Requirement(
         "guide interrupts, rule 8",
@@ -101,12 +101,12 @@ RULES = {
     "RE-12": Requirement(
         "spec patterns/interrupt-resume",
         "The same question asked again keeps its id.",
-        NOT_YET,
+        TESTED,
     ),
     "RE-13": Requirement(
         "spec patterns/interrupt-resume",
         "A server that keeps interrupts is bound to notice gaps.",
-        NOT_YET,
+        TESTED,
     ),
     "RE-14": Requirement(
         "spec patterns/interrupt-resume",
@@ -136,7 +136,7 @@ RULES = {
     "RE-19": Requirement(
         "observed",
         "The server checks coverage though the client may not.",
-        NOT_YET,
+        TESTED,
     ),
     "RE-20": Requirement(
         "client 1.0.0 agent",

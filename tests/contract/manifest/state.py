@@ -13,7 +13,7 @@ RULES = {
     "SS-02": Requirement(
         "spec basic/run-input",
         "Deltas build on the request's state until the first snapshot.",
-        NOT_YET,
+        TESTED,
     ),
     "SS-03": Requirement(
         "schema JsonPatchOperation",
@@ -28,17 +28,17 @@ RULES = {
     "SS-05": Requirement(
         "spec patterns/snapshots",
         "A run that continues a thread sends a snapshot.",
-        NOT_YET,
+        TESTED,
     ),
     "SS-06": Requirement(
         "spec events/state",
         "State lives across runs and returns with the next request.",
-        NOT_YET,
+        TESTED,
     ),
     "SS-07": Requirement(
         "spec events/state",
         "State and messages hold no secrets of the server.",
-        NOT_YET,
+        TESTED,
     ),
     "SS-08": Requirement(
         "spec events/state",

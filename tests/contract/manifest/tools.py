@@ -18,12 +18,12 @@ RULES = {
     "TC-03": Requirement(
         "client 1.0.0 apply",
         "The snapshot holds the call under the assistant id that was streamed.",
-        NOT_YET,
+        TESTED,
     ),
     "TC-04": Requirement(
         "spec events/tool-calls",
         "Argument deltas join to one JSON document.",
-        NOT_YET,
+        TESTED,
     ),
     "TC-05": Requirement(
         "spec events/tool-calls",
@@ -33,7 +33,7 @@ RULES = {
     "TC-06": Requirement(
         "spec events/tool-calls",
         "A result has a fresh message id and content that is text.",
-        NOT_YET,
+        TESTED,
     ),
     "TC-07": Requirement(
         "client 0.0.59 schema",
@@ -43,17 +43,17 @@ RULES = {
     "TC-08": Requirement(
         "spec events/tool-calls",
         "A result in a later run does not reopen its call.",
-        NOT_YET,
+        TESTED,
     ),
     "TC-09": Requirement(
         "client 1.0.0 apply",
         "One call gets one result: clients keep every one they see.",
-        NOT_YET,
+        TESTED,
     ),
     "TC-10": Requirement(
         "client 1.0.0 apply",
         "A call already in history is not streamed again: arguments would double.",
-        NOT_YET,
+        TESTED,
     ),
     "TC-11": Requirement(
         "spec events/tool-calls",
@@ -78,11 +78,11 @@ RULES = {
     "TC-15": Requirement(
         "spec events/tool-calls",
         "A dropped content part never leaves a call without a result.",
-        NOT_YET,
+        TESTED,
     ),
     "TC-16": Requirement(
         "spec events/tool-calls",
         "Every server call ends in one result, refused and cancelled ones too.",
-        NOT_YET,
+        TESTED,
     ),
 }

@@ -30,7 +30,7 @@ RULES = {
     "TR-05": Requirement(
         "spec events/lifecycle",
         "A late error leaves the interrupts open.",
-        NOT_YET,
+        TESTED,
     ),
     "TR-06": Requirement(
         "client 1.0.0 apply",
@@ -40,7 +40,7 @@ RULES = {
     "TR-07": Requirement(
         "copilotkit hook",
         "A reused runId is taken, echoed and never a key.",
-        NOT_YET,
+        TESTED,
     ),
     "TR-08": Requirement(
         "copilotkit hook",
@@ -50,17 +50,17 @@ RULES = {
     "TR-09": Requirement(
         "copilotkit hook",
         "Tool-bound interrupts keep the reason tool_call.",
-        NOT_YET,
+        TESTED,
     ),
     "TR-10": Requirement(
         "observed",
         "A replay never streams a known call again.",
-        NOT_YET,
+        TESTED,
     ),
     "TR-11": Requirement(
         "third-party validator",
         "A lone result comes after a snapshot that knows its call.",
-        NOT_YET,
+        TESTED,
     ),
     "TR-12": Requirement(
         "observed",
@@ -70,17 +70,17 @@ RULES = {
     "TR-13": Requirement(
         "client 0.0.59 schema",
         "Shapes of 1.0 go only to peers that declared it.",
-        NOT_YET,
+        TESTED,
     ),
     "TR-14": Requirement(
         "observed",
         "An error never hides in a 200 without stream.",
-        NOT_YET,
+        TESTED,
     ),
     "TR-15": Requirement(
         "observed",
         "Frames are never separated by CRLF.",
-        NOT_YET,
+        TESTED,
     ),
     "TR-16": Requirement(
         "observed",
@@ -90,17 +90,17 @@ RULES = {
     "TR-17": Requirement(
         "observed",
         "A shutdown ends its streams cleanly.",
-        NOT_YET,
+        TESTED,
     ),
     "TR-18": Requirement(
         "client 1.0.0 enforce",
         "A null payload counts as absent.",
-        NOT_YET,
+        TESTED,
     ),
     "TR-19": Requirement(
         "observed",
         "Times are UTC with Z, made in one place.",
-        NOT_YET,
+        TESTED,
     ),
     "TR-20": Requirement(
         "Python SDK models",
@@ -115,7 +115,7 @@ RULES = {
     "TR-22": Requirement(
         "Python SDK encoder",
         "Whatever is accepted, events are sent as text.",
-        NOT_YET,
+        TESTED,
     ),
     "TR-23": Requirement(
         "spec transports/http-protobuf",
@@ -155,7 +155,7 @@ RULES = {
     "TR-30": Requirement(
         "observed",
         "A denied call has a result, or clients count it as pending.",
-        NOT_YET,
+        TESTED,
     ),
     "TR-31": Requirement(
         "guide interrupts",
@@ -170,17 +170,17 @@ RULES = {
     "TR-33": Requirement(
         "open",
         "Error codes are one documented list without abort for failures.",
-        NOT_YET,
+        TESTED,
     ),
     "TR-34": Requirement(
         "schema TokenUsage",
         "A wrong number never destroys the terminal event.",
-        NOT_YET,
+        TESTED,
     ),
     "TR-35": Requirement(
         "schema MultiAgentCapabilities",
         "The declaration is checked for misspelt members.",
-        NOT_YET,
+        TESTED,
     ),
     "TR-36": Requirement(
         "schema TextMessageContent",
@@ -190,12 +190,12 @@ RULES = {
     "TR-37": Requirement(
         "observed",
         "A refused resume opens its run before the error.",
-        NOT_YET,
+        TESTED,
     ),
     "TR-38": Requirement(
         "observed",
         "A refusal of malformed input does not echo it.",
-        NOT_YET,
+        TESTED,
     ),
     "TR-39": Requirement(
         "next conformance streams",
