@@ -108,10 +108,11 @@ async def test_a_resume_is_one_whatever_messages_it_carries(
 
 
 @requirement("RE-09", "OC-12")
+@pytest.mark.parametrize("entry", [approve(), cancel()])
 async def test_a_message_that_comes_with_the_answers_has_its_turn_afterwards(
-    server: Server, tools: Kit
+    server: Server, tools: Kit, entry: Json
 ) -> None:
-    """E5, RE-09: results first, then the message, in the same run."""
+    """E5, RE-09, OC-12: results first, then the message, in the same run."""
     seen: list[list[str]] = []
 
     async def agent(turn: Turn) -> None:
@@ -124,7 +125,7 @@ async def test_a_message_that_comes_with_the_answers_has_its_turn_afterwards(
     client = server.client(agent)
     await client.say("refund it")
     client.user("and hurry")
-    run = await client.resume(approve())
+    run = await client.resume(entry)
     assert run.outcome == "success"
     assert seen[-1] == ["user", "assistant", "tool", "user"]
     assert run.text == "You said: and hurry"
@@ -167,7 +168,7 @@ async def test_the_snapshot_holds_every_message_that_was_sent(server: Server, to
     assert run.snapshot == [m for m in messages if m["role"] != "activity"]
 
 
-@requirement("RS-04", "RS-03")
+@requirement("RS-04")
 async def test_a_restated_message_keeps_its_encrypted_value(server: Server, tools: Kit) -> None:
     """RS-04: left out of a snapshot it would be withdrawn."""
     message = {"id": "a", "role": "assistant", "content": "Yes?", "encryptedValue": "xyz"}

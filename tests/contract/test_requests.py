@@ -1,4 +1,4 @@
-"""What comes in: strict about what the protocol describes, forgiving about the rest (18, 20, 21)."""
+"""What comes in: strict about what the protocol describes, forgiving about the rest."""
 
 import json
 import logging
@@ -141,7 +141,7 @@ async def test_unknown_members_are_left_out_with_a_warning(
 async def test_unknown_roles_and_parts_are_left_out_and_the_rest_is_served(
     server: Server, tools: Kit
 ) -> None:
-    """FC-02, FC-05, TR-21: dropped at the nearest removable place; `binary` becomes a media part."""
+    """FC-02, FC-05, TR-21: dropped where they stand; `binary` becomes a media part."""
     client = server.client(tools.filing)
     binary = {"type": "binary", "mimeType": "image/png", "data": "aGk="}
     parts = [{"type": "text", "text": "look"}, {"type": "3d", "mesh": []}, binary]
@@ -200,7 +200,7 @@ async def test_another_major_line_is_refused_before_the_run(
     assert server.effects == []
 
 
-@requirement("VN-07", "VN-10", "TR-13", "OC-02", "TC-07", "OC-17", "OC-18")
+@requirement("VN-07", "VN-10", "TR-13", "OC-02", "TC-07", "OC-17")
 async def test_an_old_peer_gets_the_same_run(server: Server, tools: Kit) -> None:
     """VN-07, TR-13: the same events in the same order, and none that is fatal to it."""
     shapes = []

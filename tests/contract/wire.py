@@ -170,13 +170,18 @@ class Exchange:
         await self.when(lambda events: wanted <= {event["type"] for event in events})
         return self.events
 
+    async def next_bytes(self) -> None:
+        """Wait for anything more."""
+        self._changed.clear()
+        async with asyncio.timeout(PATIENCE):
+            await self._changed.wait()
+
     async def when(self, true: Callable[[list[Event]], bool]) -> None:
         """Wait until this holds for the events that have come."""
         async with asyncio.timeout(PATIENCE):
             while not true(self.events):
                 assert not self.ended, f"the body ended with {self.events[-1]}"
-                self._changed.clear()
-                await self._changed.wait()
+                await self.next_bytes()
 
     async def end(self) -> Run:
         """Wait for the end of the response and of the app's own work on it."""
