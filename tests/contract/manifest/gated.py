@@ -1,6 +1,6 @@
 """Requirements: tool-bound interrupts and edits."""
 
-from tests.contract.verdicts import NOT_YET, TESTED, Requirement
+from tests.contract.verdicts import TESTED, Requirement
 
 RULES = {
     "TB-01": Requirement(
@@ -51,7 +51,7 @@ RULES = {
     "TB-10": Requirement(
         "spec events/tool-calls",
         "Closing a card never approves.",
-        NOT_YET,
+        TESTED,
     ),
     "TB-11": Requirement(
         "guide interrupts",

@@ -71,7 +71,7 @@ RULES = {
     "IN-14": Requirement(
         "spec index",
         "Text of an interrupt is never markup.",
-        NOT_YET,
+        TESTED,
     ),
     "IN-15": Requirement(
         "schema Interrupt",
