@@ -73,6 +73,15 @@ def run_input(
     return body if resume is None else {**body, "resume": list(resume)}
 
 
+def is_running(process: int) -> bool:
+    """Whether there is a process of that id that is not merely waiting to be reaped."""
+    try:
+        stat = Path(f"/proc/{process}/stat").read_text("ascii")
+    except FileNotFoundError:
+        return False
+    return stat.rpartition(")")[2].split()[0] != "Z"
+
+
 class DemoServer:
     """`sayso demo` on a free port, with its store and data in a folder."""
 
@@ -86,16 +95,20 @@ class DemoServer:
         options: Iterable[str] = (),
         agent: str = "ops",
     ) -> None:
-        """`store` and `data` may be another server's; `options` go to the command as they are."""
+        """`options` go to the command as they are.
+
+        `store` and `data` may be another server's; with a store alone, the data lie beside it.
+        """
         self.port = port or free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         self.store = store or f"sqlite:///{folder / 'demo.db'}"
-        self.data = data or folder / "data"
+        self.data = data or (None if store else folder / "data")
         self.agent = agent
         self.log = folder / f"server-{self.port}.log"
         self.command = [
             *(sys.executable, "-m", "sayso", "demo", "--no-open"),
-            *("--port", str(self.port), "--store", self.store, "--data", str(self.data)),
+            *("--port", str(self.port), "--store", self.store),
+            *(("--data", str(self.data)) if self.data else ()),
             *options,
         ]
         self._folder = folder
@@ -118,6 +131,15 @@ class DemoServer:
 
     def start(self) -> None:
         """Start it and wait until it answers."""
+        self.spawn()
+        try:
+            self.wait_healthy()
+        except AssertionError:
+            self.kill()
+            raise
+
+    def spawn(self) -> None:
+        """Start it, and see what becomes of it."""
         path = os.pathsep.join([str(ROOT / "server"), os.environ.get("PYTHONPATH", "")])
         with self.log.open("ab") as log:
             self._process = subprocess.Popen(  # noqa: S603 - our own command
@@ -128,7 +150,6 @@ class DemoServer:
                 stdout=log,
                 stderr=subprocess.STDOUT,
             )
-        self.wait_healthy()
 
     @property
     def process(self) -> subprocess.Popen[bytes]:
@@ -139,10 +160,16 @@ class DemoServer:
     @property
     def worker(self) -> int:
         """The id of the process that serves, a child of the command's."""
+        (worker,) = self._children()
+        return worker
+
+    def _children(self) -> list[int]:
         pid = self.process.pid
-        children = Path(f"/proc/{pid}/task/{pid}/children").read_text("ascii").split()
-        assert len(children) == 1, f"children of {pid}: {children}\n{self.output()}"
-        return int(children[0])
+        try:
+            found = Path(f"/proc/{pid}/task/{pid}/children").read_text("ascii")
+        except FileNotFoundError:
+            return []
+        return [int(child) for child in found.split()]
 
     def wait_healthy(self) -> None:
         """Return once `/healthz` answers; the command must still run."""
@@ -161,9 +188,11 @@ class DemoServer:
         os.kill(self.worker, signal.SIGKILL)
 
     def kill(self) -> None:
-        """Kill -9 the command, and with it everything."""
+        """Kill -9 the command, and with it the worker."""
+        workers = self._children()
         self.process.kill()
         self.process.wait(PATIENCE)
+        until("the worker is gone", lambda: not any(map(is_running, workers)))
 
     def stop(self, by: signal.Signals = signal.SIGTERM) -> int:
         """Ask it to stop, as a person or a supervisor does; returns its exit code."""

@@ -162,7 +162,7 @@ def _has_browser() -> bool:
 def main() -> None:
     """Run the command; what is wrong is said in one line, with exit code 2."""
     try:
-        code = app(standalone_mode=False)
+        code = app(standalone_mode=False) or 0
     except typer.TyperException as error:
         typer.echo(f"sayso: {error.format_message().rstrip('.')}. See sayso demo --help.", err=True)
         code = BAD_USAGE

@@ -23,7 +23,7 @@ _ONE_PRESS = 1.0
 """Seconds in which several signals are one wish: Ctrl-C reaches a whole group, some of it twice."""
 _ORDERLY = 12.0
 """Seconds that a worker gets to end in order."""
-_TOO_OFTEN = 5
+_TOO_OFTEN = 10
 """Workers in a row, each killed within `_YOUNG` seconds, after which another one is no use."""
 _YOUNG = 1.0
 
@@ -75,7 +75,7 @@ class _Parent:
                 is_young = self._loop.time() - started < _YOUNG
                 self._died_young = self._died_young + 1 if is_young else 0
                 if self._died_young == _TOO_OFTEN:
-                    self._say(f"{_TOO_OFTEN} servers in a row were killed at their start; giving up.")
+                    self._say(f"{_TOO_OFTEN} servers in a row were killed at once; giving up.")
                     return 1
                 self._say(f"The server was killed by {_name(-code)}; starting another one.")
         finally:

@@ -97,7 +97,7 @@ async def test_a_worker_that_fails_is_not_started_again(keeping: Keeping) -> Non
 async def test_workers_that_only_die_are_given_up(keeping: Keeping) -> None:
     """Better an end than a machine that does nothing but start servers."""
     assert await keeping.run(KILLED_ALWAYS) == 1
-    assert keeping.said[-1] == "5 servers in a row were killed at their start; giving up."
+    assert keeping.said[-1] == "10 servers in a row were killed at once; giving up."
 
 
 async def test_a_worker_inherits_the_socket(keeping: Keeping) -> None:

@@ -35,7 +35,7 @@ def work(settings: Settings, sock: socket.socket) -> int:
     try:
         serve(demo_app(settings), sock, ready=ready)
     except (SaysoError, OSError, sqlite3.Error) as error:
-        sys.stderr.write(f"sayso demo: {error}\n")
+        sys.stderr.write(f"sayso: {error}\n")
         return BAD_SETTINGS
     return 0
 
