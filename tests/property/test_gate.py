@@ -21,7 +21,7 @@ IDS = st.sampled_from(["i0", "i1", "i2", "i3", "x"])
 PAYLOADS = st.sampled_from(
     [None, True, False, 0, 1, 1.0, "", "yes", {"approved": True}, {"approved": 1.0}, [None]]
 )
-HOSTILE = st.sampled_from([10**400, float("nan"), "\ud800", {1: 2}, object(), {"a": {1}}])
+HOSTILE = st.sampled_from([10**400, b"x", "\ud800", {1: 2}, object(), {"a": {1}}])
 BOOLEAN = b'{"type":"boolean"}'
 DEEP: Any = []
 for _ in range(2_000):
