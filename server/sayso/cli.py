@@ -127,7 +127,7 @@ def demo(
                 keep_alive=keepalive,
                 origins=tuple(cors or ()),
                 hosts=own_names(host) if insecure_no_auth else (),
-                browser=not no_open and _has_browser(),
+                browser=not no_open and has_browser(),
             ),
             sock,
         )
@@ -152,7 +152,7 @@ def _data_folder(store: str, data: Path | None) -> Iterator[Path]:
             yield Path(passing)
 
 
-def _has_browser() -> bool:
+def has_browser() -> bool:
     if not sys.stdout.isatty():
         return False
     display = os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
