@@ -11,7 +11,9 @@ from sayso import jsonvalue
 from sayso.errors import ReplayMismatch
 from sayso.records import Entry
 
-__all__ = ["Journal", "fingerprint", "without_last_failures"]
+__all__ = ["Journal", "ended", "fingerprint", "numbered", "without_last_failures"]
+
+_END = b'{"end":'
 
 
 def fingerprint(kind: str, name: str, arguments: Any = None) -> str:
@@ -19,6 +21,18 @@ def fingerprint(kind: str, name: str, arguments: Any = None) -> str:
     if arguments is None:
         return f"{kind} {name}" if name else kind
     return f"{kind} {name} {jsonvalue.digest(arguments)}"
+
+
+def numbered(end: int, members: bytes) -> bytes:
+    """Data of an effect that ended as the turn's `end`-th: members of a JSON object behind it."""
+    return _END + str(end).encode() + b"," + members + b"}"
+
+
+def ended(entry: Entry) -> int | None:
+    """The number under which a recorded effect ended; None for what has none."""
+    if entry.status != "done" or not entry.data.startswith(_END):
+        return None
+    return int(entry.data[len(_END) : entry.data.index(b",")])
 
 
 class Journal:
@@ -57,10 +71,18 @@ class Journal:
         self._riding.clear()
         return riding
 
+    def rides(self, kind: str) -> bool:
+        """Whether an entry of that kind waits for the next commit."""
+        return any(entry.kind == kind for entry in self._riding.values())
+
+    def ends(self) -> list[int]:
+        """The numbers of all effects that have ended, in no order."""
+        return [end for entry in self._entries.values() if (end := ended(entry)) is not None]
+
     def forgotten(self) -> Entry | None:
-        """A question or gated call that was recorded and that the code never asked for again."""
+        """What the code never came for again: a question, or an effect that may have happened."""
         for place, entry in self._entries.items():
-            if entry.status == "asked" and place not in self._seen:
+            if entry.status != "done" and place not in self._seen:
                 return entry
         return None
 

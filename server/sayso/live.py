@@ -88,6 +88,7 @@ class LiveRuns:
                 live = self._live.get(key)
                 if live is not None and live.runner is runner:
                     del self._live[key]
+            await runner.leave()
 
         task = self._spawn(run(), f"run of thread {claimed.lease.thread_id!r}")
         self._live[key] = _Live(runner, task)
@@ -150,8 +151,9 @@ class LiveRuns:
         running = [live.task for live in self._live.values()]
         if running:
             await asyncio.wait(running, timeout=grace)
-        for stream in [live.runner.stream for live in self._live.values()]:
-            stream.finish(ending)
+        dropped = [live.runner for live in self._live.values()]
+        for runner in dropped:
+            runner.stream.finish(ending)
         for stream in self._watched.values():
             stream.finish(ending)
         self._watched.clear()
@@ -159,6 +161,7 @@ class LiveRuns:
         for task in left:
             task.cancel()
         await asyncio.gather(*left, return_exceptions=True)
+        await asyncio.gather(*(runner.drop() for runner in dropped))
         self._pool.shutdown(wait=False, cancel_futures=True)
 
 

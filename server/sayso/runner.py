@@ -23,13 +23,19 @@ from sayso.stores.base import Store
 from sayso.stream import RunStream
 from sayso.turninput import request_of, text_of, turn_input
 from sayso.turns.endings import Conclusion, conclude
-from sayso.turns.execution import Execution, Leased
+from sayso.turns.execution import Execution
+from sayso.turns.leased import Leased
 from sayso.turns.turn import Turn as AuthorTurn
 from sayso.turnstate import TurnState
 
 __all__ = ["Runner"]
 
 _log = logging.getLogger("sayso.runner")
+
+GRACE = 0.1
+"""Seconds that readers wait for author code to unwind."""
+UNWINDING = 5.0
+"""Seconds that author code gets to unwind in all, once its turn is closed."""
 
 
 class Runner:
@@ -54,6 +60,7 @@ class Runner:
         self._history = [m for m in claimed.messages if m.visibility != "waiting"]
         self._waiting = [m for m in claimed.messages if m.visibility == "waiting"]
         entries = claimed.entries
+        self._executed: list[Execution] = []
         self._execution = self._prepare(
             claimed.turn, without_last_failures(entries) if claimed.retry else entries
         )
@@ -75,11 +82,32 @@ class Runner:
             code=Code.INTERNAL_ERROR.value,
             message="The server failed; its log says where. The turn goes on from its last record.",
             details={"code": Code.INTERNAL_ERROR.value},
+            goes_on=True,
         )
         try:
             ending = await self._to_the_end()
         finally:
             self.stream.finish(ending)
+            self._execution.closed = True
+
+    async def leave(self) -> None:
+        """After `run`: give author code that has not ended the rest of its time, then leave it."""
+        for execution in self._executed:
+            left = await execution.unwind(UNWINDING)
+            if left:
+                _log.warning(
+                    "turn %s of agent %r left %d task(s) that did not end within %g s of being "
+                    "cancelled; they can record nothing more",
+                    execution.turn.key,
+                    execution.turn.agent,
+                    left,
+                    UNWINDING,
+                )
+
+    async def drop(self) -> None:
+        """Cancel author code whose run was cut by a shutdown; another process goes on with it."""
+        for execution in self._executed:
+            await execution.unwind(GRACE)
 
     async def _to_the_end(self) -> Ending:
         settled = self._claimed.settled
@@ -89,7 +117,8 @@ class Runner:
             concluded = conclude(execution, self._claimed.run, settled)
             following = self._following(execution, concluded)
             concluded = await self._store(concluded, following)
-            await execution.unwind()
+            # Code that unwinds in order has done so before anybody is told; no other holds them up.
+            await execution.unwind(GRACE)
             self._announce(execution, concluded)
             if following is None or concluded.commit is None:
                 return concluded.ending
@@ -102,9 +131,7 @@ class Runner:
             return None
         before = execution.turn
         history = [*execution.history, *self._waiting]
-        given = replace(
-            execution.given, text=text_of(self._waiting), state=execution.state.shown
-        )
+        given = replace(execution.given, text=text_of(self._waiting), state=execution.state.shown)
         return Turn(
             key=f"turn_{uuid4().hex}",
             agent=before.agent,
@@ -155,7 +182,7 @@ class Runner:
             else None
             for pause in pauses
         ]
-        return Execution(
+        execution = Execution(
             turn=turn,
             leased=self._leased,
             stream=self.stream,
@@ -165,9 +192,11 @@ class Runner:
             history=self._history,
             given=given,
             resumed_with=resumed,
+            pauses=[pause["ended"] for pause in pauses],
             clock=self._clock,
             pool=self._pool,
             limits=self._limits,
             expires_in=claimed.agent.expires_in,
         )
-
+        self._executed.append(execution)
+        return execution

@@ -5,9 +5,9 @@ equals (design 3, rule 3), so that concurrent code finds its own records again o
 """
 
 import asyncio
-from collections.abc import Iterator
 from contextvars import ContextVar
 from typing import Any
+from weakref import WeakSet
 
 __all__ = ["Branch", "Branches", "Pause"]
 
@@ -21,10 +21,15 @@ class Pause(asyncio.CancelledError):
 
 
 class Branch:
-    """One task's thread of places. `blocked`: it asks, or a branch below it does."""
+    """One task's thread of places. `blocked`: it asks, or a branch below it does.
+
+    A branch that is being unwound must not go on in tasks that its `finally` makes: `bystanders`
+    are the tasks that were there before, and the only ones that may still become its children.
+    """
 
     __slots__ = (
         "blocked",
+        "bystanders",
         "children",
         "open_message",
         "parent",
@@ -35,9 +40,7 @@ class Branch:
         "task",
     )
 
-    def __init__(
-        self, path: str, parent: "Branch | None", task: asyncio.Task[Any] | None
-    ) -> None:
+    def __init__(self, path: str, parent: "Branch | None", task: asyncio.Task[Any] | None) -> None:
         self.path = path
         self.parent = parent
         self.task = task
@@ -45,6 +48,7 @@ class Branch:
         self.children: dict[str, int] = {}
         self.blocked = False
         self.parked = False
+        self.bystanders: WeakSet[asyncio.Task[Any]] | None = None
         self.open_message: str | None = None
         self.phases: tuple[Any, ...] = parent.phases if parent else ()
 
@@ -60,6 +64,17 @@ class Branch:
         while branch is not None:
             branch.blocked = True
             branch = branch.parent
+
+    def unwind(self, *, alone: bool = False) -> None:
+        """Take no further children, but for those that are on their way, unless `alone`."""
+        if self.bystanders is None:
+            self.bystanders = WeakSet(() if alone else asyncio.all_tasks())
+        elif alone:
+            self.bystanders.clear()
+
+    def admits(self, task: "asyncio.Task[Any] | None") -> bool:
+        """Whether a task may become a child."""
+        return self.bystanders is None or task in self.bystanders
 
 
 class Branches:
@@ -84,15 +99,18 @@ class Branches:
             return known
         number = known.children.get(fingerprint, 0)
         known.children[fingerprint] = number + 1
-        label = f"{fingerprint}#{number}"
+        # A name with a slash in it must not look like a branch below another.
+        label = f"{fingerprint.replace('~', '~0').replace('/', '~1')}#{number}"
         branch = Branch(f"{known.path}/{label}" if known.path else label, known, task)
+        branch.blocked = not known.admits(task)
         self._current.set(branch)
         self._all.append(branch)
         return branch
 
-    def __iter__(self) -> Iterator[Branch]:
-        """All branches, in the order in which they made their first call."""
-        return iter(self._all)
+    def current(self) -> Branch | None:
+        """The branch of the running task, if it has made a call."""
+        known = self._current.get()
+        return known if known is not None and known.task is asyncio.current_task() else None
 
     def unfinished(self) -> list[asyncio.Task[Any]]:
         """Tasks of branches that have not ended."""

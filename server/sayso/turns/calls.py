@@ -11,11 +11,11 @@ from typing import Any, NoReturn
 from sayso import jsonvalue
 from sayso.errors import NotRecordable
 from sayso.forms import approval_schema
+from sayso.journal import ended
 from sayso.outcomes import Call, ToolCall
 from sayso.records import Entry, EntryStatus, Message
 from sayso.tools import Happened, Tool
-from sayso.turns.branch import Pause
-from sayso.turns.effects import CallInfo, EffectScope, OverTime, cut
+from sayso.turns.effects import CallInfo, EffectScope, OverTime, Unheld, cut
 from sayso.turns.execution import Execution, Place
 from sayso.turns.questions import answered, put
 from sayso.turns.unsure import ask_unsure, is_unsure, verdict, verified
@@ -39,14 +39,22 @@ async def call_all(execution: Execution, wanted: Sequence[ToolCall]) -> list[Cal
 
     Raises pydantic's `ValidationError` for arguments that do not fit, before anything is sent.
     """
+    if not wanted:
+        return []
     proposed = [(item.tool, item.tool.arguments(item.args)) for item in wanted]
     calls = []
     for tool, arguments in proposed:
         place = await execution.enter("call", tool.name, jsonvalue.decode(arguments))
         calls.append(_ToolCall(execution, place, tool, arguments))
     _propose(execution, [call for call in calls if call.place.entry is None])
-    names = ", ".join(call.tool.name for call in calls)
-    await execution.protect(f"tool {names}", *(call.advance() for call in calls))
+    what = "tool " + ", ".join(call.tool.name for call in calls)
+    entries = [call.place.entry for call in calls]
+    ends = [end for entry in entries if entry and (end := ended(entry)) is not None]
+    if len(ends) == len(calls):
+        await execution.in_order(ends)
+    else:
+        execution.timeline.skip(ends)
+        await execution.protect(what, *(call.advance() for call in calls))
     return [call.outcome() for call in calls]
 
 
@@ -86,9 +94,7 @@ def _propose(execution: Execution, calls: Sequence["_ToolCall"]) -> None:
 class _ToolCall:
     """One call on its way to its result."""
 
-    def __init__(
-        self, execution: Execution, place: Place, tool: Tool, arguments: bytes
-    ) -> None:
+    def __init__(self, execution: Execution, place: Place, tool: Tool, arguments: bytes) -> None:
         self.execution = execution
         self.place = place
         self.tool = tool
@@ -101,6 +107,8 @@ class _ToolCall:
 
     def write(self, stage: EntryStatus, **changes: Any) -> Entry:
         self.data = {**self.data, **changes}
+        if stage == "done":
+            self.data = {"end": self.execution.timeline.end(), **self.data}
         return self.execution.record(
             self.place, "call", self.tool.name, stage, jsonvalue.encode(self.data)
         )
@@ -141,13 +149,13 @@ class _ToolCall:
             },
             tool_call_id=self.id,
         )
-        raise Pause("waiting for a person")
+        raise self.execution.pause()
 
     async def _decided(self, entry: Entry) -> None:
-        interrupt, _ = answered(self.execution, entry)
+        interrupt, _ = await answered(self.execution, entry)
         if interrupt.status == "open":
             self.execution.ask(self.place.branch, interrupt)
-            raise Pause("waiting for a person")
+            raise self.execution.pause()
         payload = jsonvalue.decode(interrupt.payload) if interrupt.payload else {}
         by = interrupt.decided_by
         if interrupt.status != "resolved":
@@ -164,14 +172,14 @@ class _ToolCall:
     async def _after_crash(self, entry: Entry) -> None:
         if self.tool.idempotent:
             await self._run()
-        elif self.tool.verify is None:
+            return
+        found = await verified(self.tool.verify, self.key, self.tool.name, self.tool.result)
+        if found is None:
             self._ask_unsure(entry)
+        if isinstance(found, Happened):
+            await self._executed(found.value)
         else:
-            found = await verified(self.tool.verify, self.key, self.tool.name)
-            if isinstance(found, Happened):
-                await self._executed(found.value)
-            else:
-                await self._run()
+            await self._run()
 
     def _ask_unsure(self, entry: Entry) -> NoReturn:
         what = f"tool {self.tool.name!r}"
@@ -183,7 +191,7 @@ class _ToolCall:
             returns=self.tool.result,
             tool_call_id=self.id,
         )
-        raise Pause("waiting for a person")
+        raise self.execution.pause()
 
     async def _after_verdict(self, entry: Entry) -> None:
         decided = await verdict(self.execution, self.place, entry)
@@ -204,9 +212,10 @@ class _ToolCall:
 
     async def _effect(self) -> Entry:
         execution, tool = self.execution, self.tool
+        await execution.timeline.live()
         started: Entry | None = None
         if tool.idempotent:
-            execution.hold()
+            await execution.before_repeatable()
         else:
             started = self.write("started")
             await execution.commit()
@@ -228,19 +237,18 @@ class _ToolCall:
         except OverTime as late:
             if late.unsure and started is not None:
                 return started
-            return await self._close("failed", reason=f"TimeoutError: {late}")
+            return await self._close("failed", scope, reason=f"TimeoutError: {late}")
+        except Unheld as lost:
+            execution.abort(lost.error)
+            raise execution.pause() from None
         except NotRecordable as error:
-            return await self._close("failed", reason=str(error))
+            return await self._close("failed", scope, reason=str(error))
         except BaseException as error:
             if cut(error):
                 raise
-            _log.warning(
-                "tool %r of turn %s failed", tool.name, execution.turn.key, exc_info=error
-            )
-            return await self._close("failed", reason=f"{type(error).__name__}: {error}")
-        for message in scope.messages:
-            execution.remember(message)
-        return await self._close("executed", value=jsonvalue.decode(encoded))
+            _log.warning("tool %r of turn %s failed", tool.name, execution.turn.key, exc_info=error)
+            return await self._close("failed", scope, reason=f"{type(error).__name__}: {error}")
+        return await self._close("executed", scope, value=jsonvalue.decode(encoded))
 
     def _encoded(self, value: Any) -> bytes:
         return self.tool.result.encode(value, f"the result of tool {self.tool.name!r}")
@@ -253,13 +261,19 @@ class _ToolCall:
         )
         return chosen
 
-    async def _close(self, status: str, **changes: Any) -> Entry:
-        """Record how the call ended, make it durable, then say so (TC-06, TC-16)."""
+    async def _close(self, status: str, scope: EffectScope | None = None, **changes: Any) -> Entry:
+        """Record how the call ended, make it durable, then say so (TC-06, TC-16).
+
+        What the tool said meanwhile follows its result in the history: nothing may stand between a
+        call and its result.
+        """
         given = {key: value for key, value in changes.items() if value is not None}
         message_id = self.execution.identify("msg", f"{self.place.key}=")
         entry = self.write("done", status=status, **given)
         text = _text(self.data, self.effective())
         self.execution.remember(tool_message(message_id, self.id, text), settled=False)
+        for message in scope.messages if scope is not None else ():
+            self.execution.remember(message)
         await self.execution.commit()
         self.execution.unsettled.discard(message_id)
         self.execution.live(self.place.branch)
@@ -329,5 +343,6 @@ def unanswered(execution: Execution) -> list[tuple[Message, dict[str, Any]]]:
             else "Not executed: the turn ended before anyone decided."
         )
         message_id = execution.identify("msg", f"{entry.place}=")
-        left.append((tool_message(message_id, call_id, text), result_event(message_id, call_id, text)))
+        message = tool_message(message_id, call_id, text)
+        left.append((message, result_event(message_id, call_id, text)))
     return left

@@ -7,12 +7,14 @@ Synchronous functions run in a pool of their own.
 import asyncio
 import contextvars
 import inspect
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+from sayso.errors import StoreError
 from sayso.records import Message, Principal
 
 __all__ = [
@@ -20,9 +22,12 @@ __all__ = [
     "EffectScope",
     "Effects",
     "OverTime",
+    "Unheld",
+    "contained",
     "current_call",
     "current_effect",
     "cut",
+    "inside",
 ]
 
 T = TypeVar("T")
@@ -70,7 +75,7 @@ def current_effect() -> EffectScope | None:
     return _current.get()
 
 
-class OverTime(Exception):  # noqa: N818 - a state of the effect, not an error of ours
+class OverTime(Exception):
     """The effect ran past its timeout. `unsure`: it could not be stopped and may yet happen."""
 
     def __init__(self, seconds: float, *, unsure: bool) -> None:
@@ -78,16 +83,32 @@ class OverTime(Exception):  # noqa: N818 - a state of the effect, not an error o
         self.unsure = unsure
 
 
-class Effects:
-    """The effects in flight of one execution."""
+class Unheld(Exception):
+    """Nothing was run, because the lease of the thread is no longer ours."""
 
-    def __init__(self, pool: ThreadPoolExecutor) -> None:
+    def __init__(self, error: StoreError) -> None:
+        super().__init__(str(error))
+        self.error = error
+
+
+class _Unstoppable(Exception):
+    """A function in a thread goes on after its time; whether it happens, nobody knows yet."""
+
+
+class Effects:
+    """The effects in flight of one execution; `held` raises `StoreError` once they must not begin.
+
+    It is asked in the last instant, in the thread that runs the effect.
+    """
+
+    def __init__(self, pool: ThreadPoolExecutor, held: Callable[[], None]) -> None:
         self._pool = pool
+        self._held = held
         self.in_flight: set[asyncio.Task[Any]] = set()
 
     def keep(self, work: Awaitable[T]) -> "asyncio.Task[T]":
         """Begin work that the turn must not end without; nobody has to wait for it."""
-        task: asyncio.Task[T] = asyncio.ensure_future(_as_coroutine(work))
+        task: asyncio.Task[T] = asyncio.create_task(contained(work))
         self.in_flight.add(task)
         task.add_done_callback(self._landed)
         return task
@@ -103,43 +124,77 @@ class Effects:
         fn: Callable[..., Any],
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
-        timeout: float | None,
+        seconds: float | None,
     ) -> Any:
-        """Call the function inside its scope; raises what it raises, `OverTime` past its timeout."""
-        token = _current.set(scope)
-        try:
-            if not _is_async(fn):
-                return await self._in_pool(fn, args, kwargs, timeout)
-            if timeout is None:
-                return await fn(*args, **kwargs)
+        """Call the function inside its scope; raises what it raises, `OverTime` past its timeout.
+
+        Raises `Unheld`, and runs nothing, when the lease has run out.
+        """
+        with inside(scope):
+            limit = asyncio.timeout(seconds)
             try:
-                async with asyncio.timeout(timeout) as limit:
-                    return await fn(*args, **kwargs)
-            except TimeoutError:
+                async with limit:
+                    if _is_async(fn):
+                        self._check()
+                        return await fn(*args, **kwargs)
+                    result = await self._in_pool(fn, args, kwargs, limit)
+                    return await result if inspect.isawaitable(result) else result
+            except (TimeoutError, _Unstoppable) as late:
                 if limit.expired():
-                    raise OverTime(timeout, unsure=False) from None
+                    raise OverTime(seconds or 0, unsure=isinstance(late, _Unstoppable)) from None
                 raise
-        finally:
-            _current.reset(token)
 
     async def _in_pool(
         self,
         fn: Callable[..., Any],
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
-        timeout: float | None,
+        limit: asyncio.Timeout,
     ) -> Any:
-        context = contextvars.copy_context()
-        call = self._pool.submit(context.run, lambda: fn(*args, **kwargs))
+        def work() -> tuple[Any, BaseException | None]:
+            self._check()
+            try:
+                return fn(*args, **kwargs), None
+            except BaseException as error:
+                # A future cannot carry each of them: StopIteration would never arrive.
+                return None, error
+
+        call = self._pool.submit(contextvars.copy_context().run, work)
         future = asyncio.wrap_future(call)
-        done, _ = await asyncio.wait([future], timeout=timeout)
-        if done:
-            result = future.result()
-            return await result if inspect.isawaitable(result) else result
-        if call.cancel():
-            raise OverTime(timeout or 0, unsure=False)
         future.add_done_callback(lambda late: late.cancelled() or late.exception())
-        raise OverTime(timeout or 0, unsure=True)
+        try:
+            result, error = await asyncio.shield(future)
+        except asyncio.CancelledError:
+            if not limit.expired() or call.cancel():
+                raise
+            raise _Unstoppable from None
+        if error is not None:
+            raise error
+        return result
+
+    def _check(self) -> None:
+        try:
+            self._held()
+        except StoreError as error:
+            raise Unheld(error) from None
+
+
+@contextmanager
+def inside(scope: EffectScope) -> Iterator[None]:
+    """Code that runs in here is part of an effect."""
+    token = _current.set(scope)
+    try:
+        yield
+    finally:
+        _current.reset(token)
+
+
+async def contained(work: Awaitable[T]) -> T:
+    """Await work of an author; what would end the whole process becomes an error of it alone."""
+    try:
+        return await work
+    except (SystemExit, KeyboardInterrupt) as leaving:
+        raise RuntimeError(f"the code raised {type(leaving).__name__}") from leaving
 
 
 def cut(error: BaseException) -> bool:
@@ -148,9 +203,7 @@ def cut(error: BaseException) -> bool:
     An effect that raises `CancelledError` by itself has merely failed.
     """
     task = asyncio.current_task()
-    return (
-        isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling() > 0
-    )
+    return isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling() > 0
 
 
 def _is_async(fn: Callable[..., Any]) -> bool:
@@ -159,7 +212,3 @@ def _is_async(fn: Callable[..., Any]) -> bool:
         target = target.func
     call = getattr(target, "__call__", None)  # noqa: B004 - the method itself is wanted
     return inspect.iscoroutinefunction(target) or inspect.iscoroutinefunction(call)
-
-
-async def _as_coroutine(work: Awaitable[T]) -> T:
-    return await work

@@ -48,7 +48,7 @@ class Conclusion:
 
 
 def conclude(execution: Execution, run: Run, settled: tuple[Interrupt, ...]) -> Conclusion:
-    """What to do about an execution at rest; `settled` are the interrupts that this run answered."""
+    """What to do about an execution at rest; `settled`: the interrupts that this run answered."""
     if execution.aborted is not None:
         return Conclusion(_lost(execution), None)
     if isinstance(execution.broken, ReplayMismatch):
@@ -68,18 +68,22 @@ def conclude(execution: Execution, run: Run, settled: tuple[Interrupt, ...]) -> 
     return _finished(execution, run)
 
 
-def _error(code: Code, message: str) -> Ending:
-    return Ending(type="error", code=code.value, message=message, details={"code": code.value})
+def _error(code: Code, message: str, *, goes_on: bool = False) -> Ending:
+    details = {"code": code.value}
+    return Ending(type="error", code=code.value, message=message, details=details, goes_on=goes_on)
 
 
 def _lost(execution: Execution) -> Ending:
     if isinstance(execution.aborted, LeaseLost):
         return _error(
-            Code.LEASE_LOST, "Another server goes on with this thread: connect again to see it."
+            Code.LEASE_LOST,
+            "Another server goes on with this thread: connect again to see it.",
+            goes_on=True,
         )
     return _error(
         Code.STORE_UNAVAILABLE,
         "The store cannot be written. The turn goes on from its last record once it can.",
+        goes_on=True,
     )
 
 
@@ -107,7 +111,11 @@ def _suspended(execution: Execution, run: Run) -> Conclusion:
 
 
 def _pause(execution: Execution) -> Entry:
-    data = {"writes": execution.state.writes, "state": execution.state.shown}
+    data = {
+        "writes": execution.state.writes,
+        "state": execution.state.shown,
+        "ended": execution.timeline.upcoming,
+    }
     return Entry(
         place=f"pause:{len(execution.resumed_with)}",
         kind="pause",

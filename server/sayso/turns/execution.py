@@ -7,7 +7,6 @@ neighbours `messages`, `steps`, `calls` and `questions`.
 
 import asyncio
 import hashlib
-import logging
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -16,7 +15,6 @@ from typing import Any, NoReturn
 from sayso.clock import Clock
 from sayso.errors import (
     CancelledCall,
-    LeaseLost,
     NestedCall,
     OpenMessage,
     ReplayMismatch,
@@ -26,45 +24,20 @@ from sayso.errors import (
 )
 from sayso.journal import Journal, fingerprint
 from sayso.limits import Limits
-from sayso.records import Commit, Entry, Interrupt, Lease, Message, Principal, Turn
-from sayso.stores.base import Store
+from sayso.records import Commit, Entry, Interrupt, Message, Principal, Turn
 from sayso.stream import RunStream
 from sayso.turninput import TurnInput
 from sayso.turns.branch import Branch, Branches, Pause
-from sayso.turns.effects import Effects, current_effect
+from sayso.turns.effects import Effects, contained, current_effect
+from sayso.turns.leased import Leased
+from sayso.turns.stillness import until_still, unwound
+from sayso.turns.timeline import Timeline
 from sayso.turnstate import TurnState
 
-__all__ = ["Execution", "Leased", "Place"]
-
-_log = logging.getLogger("sayso.turn")
+__all__ = ["Execution", "Place"]
 
 PATIENCE = 100
 """Refused calls after which a branch is parked instead of being told again."""
-SETTLING = 5
-"""Turns of the event loop in which tasks that were just made may begin."""
-IDLE = 0.2
-"""Seconds without any call after which a branch that waits for something else is left behind."""
-UNWINDING = 5.0
-"""Seconds that author code gets to unwind once its turn is closed."""
-
-
-@dataclass(frozen=True, slots=True)
-class Leased:
-    """A store seen through a lease; `alive` is the local deadline, checked before each effect."""
-
-    store: Store
-    lease: Lease
-    alive: Callable[[], bool]
-
-    async def commit(self, commit: Commit) -> None:
-        """Write under the lease; `LeaseLost` at once when its local deadline has passed."""
-        self.check()
-        await self.store.commit(self.lease, commit)
-
-    def check(self) -> None:
-        """Raise `LeaseLost` when another holder may have the thread by now."""
-        if not self.alive():
-            raise LeaseLost(f"the lease of thread {self.lease.thread_id!r} has run out")
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +65,7 @@ class Execution:
         history: list[Message],
         given: TurnInput,
         resumed_with: Sequence[TurnInput | None],
+        pauses: Sequence[int],
         clock: Clock,
         pool: ThreadPoolExecutor,
         limits: Limits,
@@ -106,11 +80,13 @@ class Execution:
         self.history = history
         self.given = given
         self.resumed_with = resumed_with
+        self.pauses = pauses
         self.clock = clock
         self.limits = limits
         self.expires_in = expires_in
         self.branches = Branches()
-        self.effects = Effects(pool)
+        self.effects = Effects(pool, self.hold)
+        self.timeline = Timeline(turn.key, journal.ends())
         self.asked: list[Interrupt] = []
         self.broken: TurnError | None = None
         self.stopped: str | None = None
@@ -120,16 +96,17 @@ class Execution:
         self.error: BaseException | None = None
         self.unsettled: set[str] = set()
         self._riding: list[Message] = []
+        self.calls = 0
+        self.poke = asyncio.Event()
         self._refused = 0
-        self._calls = 0
-        self._poke = asyncio.Event()
+        self._said = {message.id for message in history if message.role == "assistant"}
         self._main: asyncio.Task[Any] | None = None
 
     # Places
 
     async def enter(self, kind: str, name: str, arguments: Any = None) -> Place:
         """Take the next place of the running branch; refuses when the turn cannot go on there."""
-        self._calls += 1
+        self.calls += 1
         wanted = fingerprint(kind, name, arguments)
         if self.inside_effect():
             raise NestedCall(
@@ -161,10 +138,17 @@ class Execution:
         self._refused += 1
         if self._refused >= PATIENCE:
             branch.parked = True
-            self._poke.set()
+            self.poke.set()
             await asyncio.get_running_loop().create_future()
         await asyncio.sleep(0)
-        raise Pause("this turn waits for a person, or has ended")
+        raise self.pause()
+
+    def pause(self) -> Pause:
+        """The signal that unwinds the running branch, whose `finally` records nothing more."""
+        branch = self.branches.current()
+        if branch is not None:
+            branch.unwind()
+        return Pause("this turn waits for a person, or has ended")
 
     def identify(self, prefix: str, place: str) -> str:
         """An id that this place has in every execution of the turn."""
@@ -173,9 +157,8 @@ class Execution:
 
     def message_id(self, place: str) -> str:
         """The id of the text sent at a place; another one where a retry sends it anew."""
-        known = {message.id for message in self.history if message.role == "assistant"}
         attempt = 0
-        while (message_id := self.identify("msg", f"{place}+{attempt}")) in known:
+        while (message_id := self.identify("msg", f"{place}+{attempt}")) in self._said:
             attempt += 1
         return message_id
 
@@ -186,9 +169,7 @@ class Execution:
 
     # Records
 
-    def record(
-        self, place: Place, kind: str, name: str, status: Any, data: bytes = b"{}"
-    ) -> Entry:
+    def record(self, place: Place, kind: str, name: str, status: Any, data: bytes = b"{}") -> Entry:
         """Write an entry that goes out with the next commit."""
         return self.journal.write(
             Entry(
@@ -208,6 +189,8 @@ class Execution:
         """
         if not settled:
             self.unsettled.add(message.id)
+        if message.role == "assistant":
+            self._said.add(message.id)
         self.history.append(message)
         self._riding.append(message)
 
@@ -226,19 +209,23 @@ class Execution:
             )
         except StoreError as error:
             self.abort(error)
-            raise Pause("the store did not take the record") from None
+            raise self.pause() from None
+
+    async def before_repeatable(self) -> None:
+        """Make recorded values durable before an effect that has no record of its beginning.
+
+        It may run again after a crash, and then with the same ids and the same hour.
+        """
+        if self.journal.rides("value"):
+            await self.commit()
 
     def halted(self, branch: Branch) -> bool:
         """Whether this branch may do nothing more in this execution."""
         return bool(self.closed or self.broken or self.stopped or branch.blocked)
 
     def hold(self) -> None:
-        """Make sure, right before an effect, that the thread is still ours."""
-        try:
-            self.leased.check()
-        except StoreError as error:
-            self.abort(error)
-            raise Pause("the lease of this thread has run out") from None
+        """Make sure, right before an effect, that the thread is still ours; from any thread."""
+        self.leased.check()
 
     def ask(self, branch: Branch, interrupt: Interrupt) -> None:
         """Make the turn wait for a person; the question leaves with the suspension."""
@@ -251,25 +238,25 @@ class Execution:
             return
         branch.block()
         self.asked.append(interrupt)
-        self._poke.set()
+        self.poke.set()
 
     # Endings
 
     def break_off(self, error: TurnError) -> None:
         """Fail the turn; the first reason stands."""
         self.broken = self.broken or error
-        self._poke.set()
+        self.poke.set()
 
     def stop(self, reason: str) -> None:
         """End the turn as cancelled: a person said so."""
         self.stopped = self.stopped or reason
-        self._poke.set()
+        self.poke.set()
 
     def abort(self, error: StoreError) -> None:
         """Give the turn up without writing anything more."""
         self.aborted = self.aborted or error
         self.closed = True
-        self._poke.set()
+        self.poke.set()
 
     async def protect(self, what: str, *works: Awaitable[Any]) -> list[Any]:
         """Run recorded work to its end; if author code cancels the call, fail the turn (rule 2).
@@ -281,20 +268,52 @@ class Execution:
         try:
             outcomes = await asyncio.shield(ended)
         except asyncio.CancelledError:
-            if not (self.asked or self.closed):
-                self.break_off(
-                    CancelledCall(
-                        f"{what} was cancelled by the agent's own code (a timeout, or a task group "
-                        "that failed); it was finished and recorded. Use timeout= instead"
-                    )
-                )
+            self.cut_off(what)
             raise
         errors = [outcome for outcome in outcomes if isinstance(outcome, BaseException)]
         if any(isinstance(error, asyncio.CancelledError) for error in errors):
-            raise Pause("this turn waits for a person, or has ended")
+            raise self.pause()
         if errors:
             raise errors[0]
         return outcomes
+
+    async def in_order(self, ends: Sequence[int]) -> None:
+        """Wait until recorded ends may come out: the last of them, with which a batch returns.
+
+        The first time they came out in time; so a timeout of author code that strikes now, while
+        replay puts things in order, is not let through.
+        """
+        *early, last = sorted(ends)
+        self.timeline.skip(early)
+        try:
+            await self.timeline.reach(last)
+        except asyncio.CancelledError:
+            task = asyncio.current_task()
+            if self.closed or self.stopped or self.broken or self.asked or task is None:
+                raise
+            task.uncancel()
+
+    def cut_off(self, what: str) -> None:
+        """Author code cancelled a recorded call of the running branch.
+
+        While a question is open this may be the pause that unwinds, or a timeout beside it: the
+        branch and those around it do no more until the answer, and replay finds the record.
+        """
+        if self.closed or self.stopped or self.broken:
+            return
+        branch = self.branches.current()
+        if self.asked and branch is not None:
+            branch.block()
+            branch.unwind(alone=True)
+            if branch.parent is not None:
+                branch.parent.unwind(alone=True)
+        if not self.asked:
+            self.break_off(
+                CancelledCall(
+                    f"{what} was cancelled by the agent's own code (a timeout, or a task group "
+                    "that failed); it was finished and recorded. Use timeout= instead"
+                )
+            )
 
     async def run(self, function: Callable[[], Awaitable[Any]]) -> None:
         """Run the function until the turn has ended or waits; nothing is written afterwards.
@@ -305,14 +324,13 @@ class Execution:
 
         async def main() -> Any:
             self.branches.begin()
-            try:
-                return await function()
-            except (SystemExit, KeyboardInterrupt) as leaving:
-                raise RuntimeError(f"the agent raised {type(leaving).__name__}") from leaving
+            return await contained(function())
 
         self._main = asyncio.create_task(main())
-        await self._until_still(self._main)
-        self.closed = True
+        try:
+            await until_still(self, self._main)
+        finally:
+            self.closed = True
         if self._main.done():
             self._conclude(self._main)
 
@@ -329,66 +347,15 @@ class Execution:
                     ReplayMismatch(forgotten.place, forgotten.fingerprint, "nothing any more")
                 )
 
-    async def _until_still(self, main: asyncio.Task[Any]) -> None:
-        settled = 0
-        while self.aborted is None:
-            over = main.done() or self.asked or self.broken or self.stopped
-            if not over or self.effects.in_flight:
-                await self._activity(main, None)
-                settled = 0
-            elif not self.asked:
-                return
-            elif settled < SETTLING:
-                settled += 1
-                await asyncio.sleep(0)
-            elif not self.branches.busy() and (main.done() or self.branches.root.parked):
-                return
-            else:
-                calls = self._calls
-                moved = await self._activity(main, IDLE)
-                if not moved and calls == self._calls and not self.effects.in_flight:
-                    return
-
-    async def _activity(self, main: asyncio.Task[Any], timeout: float | None) -> bool:
-        poke = asyncio.ensure_future(self._poke.wait())
-        tasks = {poke, *self.effects.in_flight, *self.branches.unfinished()}
-        if not main.done():
-            tasks.add(main)
-        try:
-            done, _ = await asyncio.wait(
-                tasks, timeout=timeout, return_when=asyncio.FIRST_COMPLETED
-            )
-        finally:
-            poke.cancel()
-        self._poke.clear()
-        return bool(done)
-
-    async def unwind(self) -> None:
-        """Cancel what author code still runs, give it five seconds, then leave it behind."""
+    async def unwind(self, seconds: float) -> int:
+        """Cancel what author code still runs; returns how many tasks are left after that time."""
         self.closed = True
         tasks = set(self.branches.unfinished())
         if self._main is not None and not self._main.done():
             tasks.add(self._main)
-        for task in tasks:
-            task.cancel()
-        if not tasks:
-            return
-        done, left = await asyncio.wait(tasks, timeout=UNWINDING)
-        for task in done:
-            if not task.cancelled() and (error := task.exception()) is not None:
-                _log.debug("turn %s: %r while it unwound", self.turn.key, error)
-        if left:
-            _log.warning(
-                "turn %s of agent %r left %d task(s) that did not end within %g s of being "
-                "cancelled; they can record nothing more",
-                self.turn.key,
-                self.turn.agent,
-                len(left),
-                UNWINDING,
-            )
+        return await unwound(tasks, seconds)
 
     @property
     def principal(self) -> Principal:
         """Who began the turn."""
         return self.turn.principal
-

@@ -7,9 +7,10 @@ from typing import Any
 
 from sayso import jsonvalue
 from sayso.errors import OpenMessage, StepFailed
+from sayso.journal import ended, numbered
 from sayso.records import Entry, Message
-from sayso.turns.branch import Branch, Pause
-from sayso.turns.effects import EffectScope, current_effect, cut
+from sayso.turns.branch import Branch
+from sayso.turns.effects import CallInfo, EffectScope, current_effect, cut, inside
 from sayso.turns.execution import Execution, Place
 
 __all__ = ["Phase", "TextMessage", "open_message", "stream_text"]
@@ -68,7 +69,7 @@ class TextMessage:
         if self._text is None:
             return
         if self._execution.closed:
-            raise Pause("this turn waits for a person, or has ended")
+            raise self._execution.pause()
         self._text.write(text)
         await self._execution.stream.room()
 
@@ -111,6 +112,8 @@ async def stream_text(execution: Execution, chunks: AsyncIterable[str]) -> str:
     if entry is None:
         execution.live(place.branch)
         (entry,) = await execution.protect("turn.stream", _stream(execution, place, chunks))
+    elif (end := ended(entry)) is not None:
+        await execution.in_order((end,))
     data = jsonvalue.decode(entry.data)
     if "error" in data:
         raise StepFailed("turn.stream", data["error"]["type"], data["error"]["message"])
@@ -118,13 +121,26 @@ async def stream_text(execution: Execution, chunks: AsyncIterable[str]) -> str:
 
 
 async def _stream(execution: Execution, place: Place, chunks: AsyncIterable[str]) -> Entry:
+    await execution.timeline.live()
+    await execution.before_repeatable()
     message_id = execution.message_id(place.key)
+    scope = EffectScope(
+        execution=execution,
+        info=CallInfo(
+            key=execution.identify("key", place.key),
+            name="stream",
+            thread_id=execution.given.thread_id,
+            principal=execution.principal,
+        ),
+        place=place.key,
+    )
     text = execution.stream.text(message_id)
     failed: BaseException | None = None
     try:
-        async for chunk in chunks:
-            text.write(chunk)
-            await execution.stream.room()
+        with inside(scope):
+            async for chunk in chunks:
+                text.write(chunk)
+                await execution.stream.room()
     except BaseException as error:
         if cut(error):
             raise
@@ -132,11 +148,15 @@ async def _stream(execution: Execution, place: Place, chunks: AsyncIterable[str]
         failed = error
     whole = text.end()
     execution.remember(assistant_text(message_id, whole))
-    outcome: dict[str, Any] = {"text": whole}
+    for message in scope.messages:
+        execution.remember(message)
+    members = b'"text":' + jsonvalue.encode(whole)
     if failed is not None:
-        outcome["error"] = {"type": type(failed).__name__, "message": str(failed)}
-        outcome["again"] = True
-    return execution.record(place, "stream", "", "done", jsonvalue.encode(outcome))
+        told = {"type": type(failed).__name__, "message": str(failed)}
+        members += b',"error":' + jsonvalue.encode(told) + b',"again":true'
+    return execution.record(
+        place, "stream", "", "done", numbered(execution.timeline.end(), members)
+    )
 
 
 async def _consume(message: TextMessage, chunks: AsyncIterable[str]) -> str:

@@ -12,7 +12,6 @@ from sayso.forms import ResponseType, confirmation, response_type
 from sayso.outcomes import Answer, Question
 from sayso.records import Entry, Interrupt
 from sayso.schema import compile_schema
-from sayso.turns.branch import Pause
 from sayso.turns.execution import Execution, Place
 
 __all__ = ["answered", "put", "question", "questions"]
@@ -73,13 +72,15 @@ def _expiry(
     return now + int(seconds * 1000)
 
 
-def answered(execution: Execution, entry: Entry) -> tuple[Interrupt, dict[str, Any]]:
-    """The settled interrupt behind an asked entry, and the entry's data.
+async def answered(execution: Execution, entry: Entry) -> tuple[Interrupt, dict[str, Any]]:
+    """The interrupt behind an asked entry, settled or open, and the entry's data.
 
-    Raises `Pause` after asking again when it is still open. Brings the state over the pause.
+    An answer comes out after all that had ended before the pause. Brings the state over the pause.
     """
     data = jsonvalue.decode(entry.data)
     interrupt = execution.interrupts[data["interrupt"]]
+    if interrupt.status != "open":
+        await execution.timeline.before(execution.pauses[data["pause"]])
     if data["pause"] == len(execution.resumed_with) - 1:
         difference = execution.state.resume()
         if difference is not None:
@@ -114,8 +115,8 @@ async def questions(execution: Execution, asked: Sequence[Question]) -> list[Ans
             expires_at=item.expires_at,
         )
     if waiting:
-        raise Pause("waiting for a person")
-    return [_answer(execution, response, place) for _, response, place in entered]
+        raise execution.pause()
+    return [await _answer(execution, response, place) for _, response, place in entered]
 
 
 async def question(execution: Execution, asked: Question) -> Answer[Any]:
@@ -140,12 +141,12 @@ def _checked(item: Question) -> ResponseType:
     return described
 
 
-def _answer(execution: Execution, response: ResponseType, place: Place) -> Answer[Any]:
+async def _answer(execution: Execution, response: ResponseType, place: Place) -> Answer[Any]:
     assert place.entry is not None  # noqa: S101 - only places with an entry come here
-    interrupt, data = answered(execution, place.entry)
+    interrupt, data = await answered(execution, place.entry)
     if interrupt.status == "open":
         execution.ask(place.branch, interrupt)
-        raise Pause("waiting for a person")
+        raise execution.pause()
     metadata = jsonvalue.decode(interrupt.answer_metadata) if interrupt.answer_metadata else {}
     resumed = execution.resumed_with[data["pause"]]
     if interrupt.status != "resolved":

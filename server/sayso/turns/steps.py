@@ -7,10 +7,11 @@ from typing import Any, NoReturn
 from sayso import jsonvalue
 from sayso.codec import Codec, return_codec, to_json
 from sayso.errors import NotRecordable, StepFailed
+from sayso.journal import ended, numbered
 from sayso.records import Entry
 from sayso.tools import Happened, Verify
-from sayso.turns.branch import Branch, Pause
-from sayso.turns.effects import CallInfo, EffectScope, OverTime, cut
+from sayso.turns.branch import Branch
+from sayso.turns.effects import CallInfo, EffectScope, OverTime, Unheld, cut
 from sayso.turns.execution import Execution, Place
 from sayso.turns.unsure import ask_unsure, verdict, verified
 
@@ -18,24 +19,25 @@ __all__ = ["failure", "recorded_value", "result", "run_step", "success", "write_
 
 _log = logging.getLogger("sayso.step")
 
-_VALUE = b'{"value":'
+_VALUE = b'"value":'
 
 
-def success(value: bytes) -> bytes:
+def success(end: int, value: bytes) -> bytes:
     """Entry data of an effect that returned; the value is kept as its own JSON bytes."""
-    return _VALUE + value + b"}"
+    return numbered(end, _VALUE + value)
 
 
-def failure(error_type: str, message: str, *, again: bool = False) -> bytes:
+def failure(end: int, error_type: str, message: str, *, again: bool = False) -> bytes:
     """Entry data of an effect that raised; `again`: a retry of the failed turn may repeat it."""
-    error: dict[str, Any] = {"type": error_type, "message": message}
-    return jsonvalue.encode({"error": error, "again": True} if again else {"error": error})
+    members = b'"error":' + jsonvalue.encode({"type": error_type, "message": message})
+    return numbered(end, members + b',"again":true' if again else members)
 
 
 def result(name: str, data: bytes, codec: Codec) -> Any:
     """What a recorded step returned, or `StepFailed` if it raised: the same live and on replay."""
-    if data.startswith(_VALUE):
-        return codec.decode(data[len(_VALUE) : -1], f"the result of step {name!r}")
+    members = data.index(b",") + 1
+    if data.startswith(_VALUE, members):
+        return codec.decode(data[members + len(_VALUE) : -1], f"the result of step {name!r}")
     error = jsonvalue.decode(data)["error"]
     raise StepFailed(name, error["type"], error["message"])
 
@@ -58,7 +60,7 @@ async def run_step(
     *,
     name: str | None,
     idempotent: bool,
-    timeout: float | None,
+    seconds: float | None,
     verify: Verify | None,
 ) -> Any:
     """Run a function once in the life of the turn and return its recorded result."""
@@ -66,7 +68,7 @@ async def run_step(
     given = jsonvalue.decode(to_json([args, kwargs], f"an argument of step {label!r}"))
     codec = return_codec(fn)
     place = await execution.enter("step", label, given if args or kwargs else None)
-    step = _Step(execution, place, fn, args, kwargs, label, codec, timeout, idempotent)
+    step = _Step(execution, place, fn, args, kwargs, label, codec, seconds, idempotent)
     entry = place.entry
     if entry is None:
         entry = await step.run()
@@ -74,6 +76,8 @@ async def run_step(
         entry = await step.after_crash(entry, verify)
     elif entry.status == "asked":
         entry = await step.after_verdict(entry)
+    elif (end := ended(entry)) is not None:
+        await execution.in_order((end,))
     return result(label, entry.data, codec)
 
 
@@ -89,7 +93,7 @@ class _Step:
         kwargs: dict[str, Any],
         label: str,
         codec: Codec,
-        timeout: float | None,
+        seconds: float | None,
         idempotent: bool,
     ) -> None:
         self.execution = execution
@@ -99,7 +103,7 @@ class _Step:
         self.kwargs = kwargs
         self.label = label
         self.codec = codec
-        self.timeout = timeout
+        self.seconds = seconds
         self.idempotent = idempotent
         self.key = execution.identify("key", place.key)
 
@@ -116,15 +120,15 @@ class _Step:
     def _ask(self, entry: Entry) -> NoReturn:
         what = f"step {self.label!r}"
         ask_unsure(self.execution, self.place, entry, what=what, returns=self.codec)
-        raise Pause("waiting for a person")
+        raise self.execution.pause()
 
     async def after_crash(self, entry: Entry, verify: Verify | None) -> Entry:
         data = jsonvalue.decode(entry.data)
         if self.idempotent or data.get("emits"):
             return await self.run()
-        if verify is None:
+        found = await verified(verify, self.key, self.label, self.codec)
+        if found is None:
             self._ask(entry)
-        found = await verified(verify, self.key, self.label)
         if isinstance(found, Happened):
             return self._happened(found.value)
         return await self.run()
@@ -137,10 +141,11 @@ class _Step:
 
     def _happened(self, value: Any) -> Entry:
         data = to_json(value, f"the result given for step {self.label!r}")
-        return self.write("done", success(data))
+        return self.write("done", success(self.execution.timeline.end(), data))
 
     async def _effect(self) -> Entry:
         execution = self.execution
+        await execution.timeline.live()
         scope = EffectScope(
             execution=execution,
             info=CallInfo(
@@ -153,21 +158,26 @@ class _Step:
             on_emit=self._emits,
         )
         if self.idempotent:
-            execution.hold()
+            await execution.before_repeatable()
         else:
             started = self.write("started", b"{}")
             await execution.commit()
+        end = execution.timeline.end
         try:
             value = await execution.effects.perform(
-                scope, self.fn, self.args, self.kwargs, self.timeout
+                scope, self.fn, self.args, self.kwargs, self.seconds
             )
-            data = success(self.codec.encode(value, f"the result of step {self.label!r}"))
+            encoded = self.codec.encode(value, f"the result of step {self.label!r}")
+            data = success(end(), encoded)
         except OverTime as late:
             if late.unsure and not self.idempotent:
                 return started
             data = self._failed("TimeoutError", str(late))
+        except Unheld as lost:
+            execution.abort(lost.error)
+            raise execution.pause() from None
         except NotRecordable as error:
-            data = failure("NotRecordable", str(error))
+            data = failure(end(), "NotRecordable", str(error))
         except BaseException as error:
             if cut(error):
                 raise
@@ -182,7 +192,8 @@ class _Step:
         return entry
 
     def _failed(self, error_type: str, message: str) -> bytes:
-        return failure(error_type, message, again=self.idempotent)
+        end = self.execution.timeline.end()
+        return failure(end, error_type, message, again=self.idempotent)
 
     def _emits(self) -> None:
         """Text sent from inside makes the step one that may run again after a crash (rule 6)."""
@@ -192,9 +203,7 @@ class _Step:
             self.execution.effects.keep(self.execution.commit())
 
 
-def write_state(
-    execution: Execution, branch: Branch, operations: Sequence[dict[str, Any]]
-) -> None:
+def write_state(execution: Execution, branch: Branch, operations: Sequence[dict[str, Any]]) -> None:
     """Apply a patch to the shared state and send it, unless replay did so long ago."""
     plain = jsonvalue.decode(to_json(list(operations), "a state patch"))
     changed = execution.state.patch(branch.path, plain)

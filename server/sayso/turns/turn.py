@@ -13,7 +13,7 @@ from sayso.records import Principal
 from sayso.tools import Tool, Verify
 from sayso.turninput import TurnInput
 from sayso.turns import calls, messages, questions, steps
-from sayso.turns.branch import Pause
+from sayso.turns.effects import contained
 from sayso.turns.execution import Execution
 from sayso.turnstate import view
 
@@ -106,7 +106,7 @@ class Turn:
         *args: Any,
         name: str | None = None,
         idempotent: bool = False,
-        timeout: float | None = None,
+        timeout: float | None = None,  # noqa: ASYNC109 - recorded, unlike asyncio.timeout
         verify: Verify | None = None,
         **kwargs: Any,
     ) -> Any:
@@ -123,7 +123,7 @@ class Turn:
             kwargs,
             name=name,
             idempotent=idempotent,
-            timeout=timeout,
+            seconds=timeout,
             verify=verify,
         )
 
@@ -185,10 +185,10 @@ class Turn:
 
         Raises the first error once all have ended; waits for a person if any of them does.
         """
-        outcomes = await asyncio.gather(*work, return_exceptions=True)
+        outcomes = await asyncio.gather(*map(contained, work), return_exceptions=True)
         errors = [outcome for outcome in outcomes if isinstance(outcome, BaseException)]
         if any(isinstance(error, asyncio.CancelledError) for error in errors):
-            raise Pause("this turn waits for a person, or has ended")
+            raise self._execution.pause()
         if errors:
             raise errors[0]
         return [outcome for outcome in outcomes if not isinstance(outcome, BaseException)]
@@ -197,9 +197,7 @@ class Turn:
 
     async def now(self) -> datetime:
         """The hour, UTC, as it was when this line first ran."""
-        milliseconds = await steps.recorded_value(
-            self._execution, "now", self._execution.clock.now
-        )
+        milliseconds = await steps.recorded_value(self._execution, "now", self._execution.clock.now)
         return datetime.fromtimestamp(milliseconds / 1000, UTC)
 
     async def uuid(self) -> UUID:

@@ -3,20 +3,23 @@
 Never a silent second run: a `verify=` hook says what happened, or a person is asked (rule 5).
 """
 
+import logging
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from sayso import jsonvalue
 from sayso.codec import Codec
-from sayso.errors import TurnError
 from sayso.forms import unsure_schema
 from sayso.records import Entry
 from sayso.tools import DidNotHappen, Happened, Verify
-from sayso.turns.branch import Pause
+from sayso.turns.effects import contained
 from sayso.turns.execution import Execution, Place
 from sayso.turns.questions import answered, put
 
 __all__ = ["Verdict", "ask_unsure", "is_unsure", "verdict", "verified"]
+
+_log = logging.getLogger("sayso.turn")
+
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
@@ -61,10 +64,10 @@ def is_unsure(entry: Entry) -> bool:
 
 async def verdict(execution: Execution, place: Place, entry: Entry) -> Verdict:
     """The settled verdict; `stop`, a cancel and an expiry end the turn and unwind."""
-    interrupt, _ = answered(execution, entry)
+    interrupt, _ = await answered(execution, entry)
     if interrupt.status == "open":
         execution.ask(place.branch, interrupt)
-        raise Pause("waiting for a person")
+        raise execution.pause()
     payload = jsonvalue.decode(interrupt.payload) if interrupt.payload else {}
     action = payload.get("action") if interrupt.status == "resolved" else "stop"
     if action == "run_again":
@@ -72,14 +75,30 @@ async def verdict(execution: Execution, place: Place, entry: Entry) -> Verdict:
     if action == "skip":
         return Verdict("skip", payload.get("result"), by=interrupt.decided_by)
     execution.stop(f"{entry.kind} {entry.name!r} was left unsure and the turn was stopped")
-    raise Pause("the turn was stopped")
+    raise execution.pause()
 
 
-async def verified(verify: Verify, key: str, name: str) -> Happened | DidNotHappen:
-    """Ask a `verify=` hook about a call key; TurnError when it answers something else."""
-    found = await verify(key)
+async def verified(
+    verify: Verify | None, key: str, name: str, returns: Codec
+) -> Happened | DidNotHappen | None:
+    """What a `verify=` hook says about a call key; None, so that a person is asked, if it cannot.
+
+    The hook's result has to fit the effect's return annotation, as the effect's own would.
+    """
+    if verify is None:
+        return None
+    try:
+        found: Any = await contained(verify(key))
+        if isinstance(found, Happened):
+            returns.encode(found.value, f"the result that verify= of {name!r} found")
+    except Exception:
+        _log.exception("verify= of %r failed; asking a person instead", name)
+        return None
     if isinstance(found, Happened | DidNotHappen):
         return found
-    raise TurnError(
-        f"verify= of {name!r} returned {found!r}; return Happened(result) or DidNotHappen()"
+    _log.error(
+        "verify= of %r returned %r, not Happened(result) or DidNotHappen(); asking a person",
+        name,
+        found,
     )
+    return None

@@ -1,0 +1,113 @@
+"""The order in which recorded calls ended, which replay keeps (design 3, rules 3 and 4).
+
+A race has a winner, a queue hands its items to whoever is ready: what author code does next may
+depend on which of its branches went on first. So each record of an effect carries a number, and
+on replay results come out in that order, each after the code before it has had its turns of the
+event loop. Live effects begin when the recorded past has come out whole.
+
+Code whose own timing differs (a plain sleep, a request that is no step), or that went on because a
+pause unwound another branch, may not come for a record in its turn. Nobody waits for it longer
+than `PATIENCE`; then places and fingerprints alone say what matches.
+"""
+
+import asyncio
+import heapq
+import itertools
+import logging
+from collections.abc import Iterable
+
+__all__ = ["Timeline"]
+
+_log = logging.getLogger("sayso.turn")
+
+SETTLING = 10
+"""Turns of the event loop that author code gets to act on a result before the next comes out."""
+PATIENCE = 0.2
+"""Seconds without any progress after which what is waited for comes out all the same."""
+LAST_CALL = 50
+"""Turns of the event loop that code gets after that, as it may have been blocked all the time."""
+STALLS = 5
+"""How often that may happen before the order is given up for good."""
+
+
+class Timeline:
+    """What has ended in a turn, by number; `turn` names it in the log."""
+
+    def __init__(self, turn: str, ends: Iterable[int]) -> None:
+        self._turn = turn
+        self._past = sorted(ends)
+        self._next = 0
+        self._out: set[int] = set()
+        self._number = self._past[-1] + 1 if self._past else 0
+        self._waiting: list[tuple[int, int, asyncio.Future[None]]] = []
+        self._order = itertools.count()
+        self._progress = 0
+        self._stalls = 0
+
+    @property
+    def upcoming(self) -> int:
+        """The number of the next thing that ends; all that has ended has a lower one."""
+        return self._number
+
+    def end(self) -> int:
+        """Number what ends now."""
+        number = self._number
+        self._number += 1
+        return number
+
+    async def reach(self, end: int) -> None:
+        """Wait until a recorded end may come out, and let it.
+
+        Cancelled, it counts as come out: nobody must wait for it.
+        """
+        try:
+            await self.before(end)
+        finally:
+            self.skip((end,))
+
+    async def before(self, end: int) -> None:
+        """Wait until all that ended before that number has come out and been acted on."""
+        await self._all_below(end)
+        for _ in range(SETTLING):
+            await asyncio.sleep(0)
+
+    async def live(self) -> None:
+        """Wait until everything recorded has come out; at once when it has."""
+        await self._all_below(self._number)
+
+    def skip(self, ends: Iterable[int]) -> None:
+        """Let recorded ends come out without anybody waiting for them."""
+        self._out.update(ends)
+        self._progress += 1
+        while self._next < len(self._past) and self._past[self._next] in self._out:
+            self._next += 1
+        while self._waiting and self._passed(self._waiting[0][0]):
+            _, _, waiter = heapq.heappop(self._waiting)
+            if not waiter.done():
+                waiter.set_result(None)
+
+    def _passed(self, end: int) -> bool:
+        return self._next >= len(self._past) or self._past[self._next] >= end
+
+    async def _all_below(self, end: int) -> None:
+        while not self._passed(end):
+            waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            heapq.heappush(self._waiting, (end, next(self._order), waiter))
+            before = self._progress
+            await asyncio.wait((waiter,), timeout=PATIENCE)
+            for _ in range(0 if waiter.done() else LAST_CALL):
+                await asyncio.sleep(0)
+            if not waiter.done() and before == self._progress:
+                self._stalled()
+
+    def _stalled(self) -> None:
+        """Nobody comes for what should be next: go on with what is waited for."""
+        self._stalls += 1
+        first = self._waiting[0][0] if self._stalls < STALLS else self._number
+        self.skip([end for end in self._past if end < first])
+        if self._stalls == STALLS:
+            _log.warning(
+                "turn %s: its code comes for its records in another order than the first time; "
+                "going on without that order",
+                self._turn,
+            )

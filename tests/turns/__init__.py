@@ -1,0 +1,1 @@
+"""Turns: record and replay, proved through the whole path from request to stream."""

@@ -1,0 +1,275 @@
+"""A world with one store, in which processes come, stop and die, and a person who talks to it.
+
+    world = World(kind, folder, lambda app: app.agent("a")(agent))
+    async with world:
+        talk = Conversation(world)
+        run = await talk.say("go")
+        await talk.restart()
+        run = await talk.answer("Which?", "that")
+
+All requests go through ASGI, and every stream is judged. At its end a world has seen no error that
+nobody retrieved, and no task that died in silence.
+"""
+
+import asyncio
+import gc
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from sayso import Sayso
+from sayso.errors import StoreError
+from sayso.records import Entry, ThreadView
+from sayso.testing import FakeClock, FaultyStore
+from tests.contract.server import Client
+from tests.contract.wire import PATIENCE, Run
+from tests.stores.backends import BACKENDS
+
+__all__ = ["LEASE", "Conversation", "Window", "World", "ticks"]
+
+LEASE = 10.0
+"""Seconds after which a dead process's thread may be taken over (design 6)."""
+
+Json = dict[str, Any]
+Declare = Callable[[Sayso], object]
+
+
+async def ticks(turns: int = 1) -> None:
+    """Let other tasks run; no time passes."""
+    for _ in range(turns):
+        await asyncio.sleep(0)
+
+
+class Window(FaultyStore):
+    """One process's way to the store that all share; it opens and closes nothing."""
+
+    async def open(self) -> None:
+        """The world has opened it."""
+
+    async def close(self) -> None:
+        """The world will close it."""
+
+
+class Process:
+    """An app on the world's store."""
+
+    def __init__(self, world: "World", declare: Declare, **options: Any) -> None:
+        self.window = Window(world.store)
+        self.app = Sayso(
+            store=self.window, clock=world.clock, console=False, keep_alive=None, **options
+        )
+        declare(self.app)
+
+    async def start(self) -> Self:
+        await self.app.engine.start()
+        return self
+
+    async def stop(self, grace: float = PATIENCE) -> None:
+        """Shut down in order; of a process that was killed, sweep up what is left in memory."""
+        await self.app.engine.stop(grace)
+
+    async def die(self) -> None:
+        """From now on nothing of it reaches the store."""
+        self.window.cut()
+        await self.stop(0)
+
+
+class World:
+    """The store, the clock, the effects, and the processes."""
+
+    def __init__(self, kind: str, folder: Path, declare: Declare, **options: Any) -> None:
+        self.clock = FakeClock()
+        self.store = BACKENDS[kind](folder, self.clock)
+        self.effects: list[Any] = []
+        self.noise: list[str] = []
+        self.expected_noise = ""
+        self.declare = declare
+        self.options = options
+        self.processes: list[Process] = []
+
+    @property
+    def process(self) -> Process:
+        """The one that serves now."""
+        return self.processes[-1]
+
+    @property
+    def app(self) -> Sayso:
+        return self.process.app
+
+    async def __aenter__(self) -> Self:
+        asyncio.get_running_loop().set_exception_handler(self._heard)
+        await self.store.open()
+        await self.begin()
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        for process in self.processes:
+            await process.stop()
+        await self.store.close()
+        await ticks(3)
+        gc.collect()
+        await ticks(3)
+        if error is None:
+            heard = [
+                n for n in self.noise if not self.expected_noise or self.expected_noise not in n
+            ]
+            assert heard == [], f"the event loop was told: {heard}"
+
+    def _heard(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        self.noise.append(f"{context['message']} {context.get('exception')!r}")
+
+    async def begin(self, declare: Declare | None = None) -> Process:
+        """One more process on the store, which serves from now on."""
+        process = Process(self, declare or self.declare, **self.options)
+        self.processes.append(process)
+        return await process.start()
+
+    async def restart(self, declare: Declare | None = None) -> None:
+        """Stop in order, start anew, maybe with other code."""
+        await self.process.stop()
+        await self.begin(declare)
+
+    async def crash(self, declare: Declare | None = None) -> None:
+        """Kill the process at once, start another, and let leases run out."""
+        await self.process.die()
+        await self.begin(declare)
+
+    def effect(self, name: Any, result: Any = None) -> Any:
+        """An effect on the world: written down, and counted by the tests."""
+        self.effects.append(name)
+        return name if result is None else result
+
+    async def slowly(self, name: Any, turns: int = 20) -> Any:
+        """An effect that takes a while."""
+        await ticks(turns)
+        return self.effect(name)
+
+    async def view(self, thread: str) -> ThreadView:
+        """The thread as it is stored."""
+        found = await self.store.load("default", thread)
+        assert found is not None, f"no thread {thread!r}"
+        return found
+
+    async def journal(self, thread: str) -> tuple[Entry, ...]:
+        """The journal of the thread's newest turn."""
+        turn = (await self.view(thread)).turn
+        assert turn is not None
+        return await self.store.journal("default", turn.key)
+
+    async def at_rest(self, thread: str, *, seconds: float = 3 * LEASE) -> ThreadView:
+        """Move time on until nobody holds the thread and nothing of it is due."""
+        async with asyncio.timeout(PATIENCE):
+            for _ in range(int(seconds)):
+                await self.clock.advance(1.0)
+                if await self._rests(thread):
+                    return await self.view(thread)
+        raise AssertionError(f"thread {thread!r} did not come to rest within {seconds:g} s")
+
+    async def _rests(self, thread: str) -> bool:
+        for _ in range(20):
+            await asyncio.sleep(0.001)  # the store's thread tells nobody
+            with suppress(StoreError):
+                view = await self.view(thread)
+                due = await self.store.due(self.clock.now(), 100)
+                if view.thread.holder is None and not any(d.thread_id == thread for d in due):
+                    return True
+        return False
+
+
+class Conversation:
+    """A person and a thread: says things, answers questions by their message, and remembers."""
+
+    def __init__(self, world: World, agent: str = "agent", **options: Any) -> None:
+        self.world = world
+        self.client = Client(world.app, agent, **options)
+        self.runs: list[Run] = []
+
+    @property
+    def thread(self) -> str:
+        return self.client.thread
+
+    @property
+    def run(self) -> Run:
+        """The last one."""
+        return self.runs[-1]
+
+    @property
+    def pending(self) -> dict[str, Json]:
+        """Open questions by their message."""
+        return {item["message"]: item for item in self.client.model.pending}
+
+    @property
+    def asked(self) -> list[str]:
+        """The messages of the open questions, sorted."""
+        return sorted(item["message"] for item in self.client.model.pending)
+
+    async def say(self, text: str = "go", **members: Any) -> Run:
+        """Send a user message."""
+        self._to_present()
+        return self._took(await self.client.say(text, **members))
+
+    async def answer(self, answers: dict[str, Any], **members: Any) -> Run:
+        """Answer open questions, each named by its message or its id."""
+        entries = [self.entry(name, payload) for name, payload in answers.items()]
+        return await self.send(entries, **members)
+
+    async def answer_all(self, payload: Callable[[str], Any]) -> Run:
+        """Answer all that is open, by a function of the question's message."""
+        return await self.answer({name: payload(name) for name in self.pending})
+
+    async def cancel(self, *names: str, **members: Any) -> Run:
+        """Cancel open questions."""
+        return await self.send(
+            [{"interruptId": self._id(name), "status": "cancelled"} for name in names], **members
+        )
+
+    async def send(self, entries: Iterable[Json], **members: Any) -> Run:
+        """Send resume entries as they are."""
+        self._to_present()
+        return self._took(await self.client.run(resume=list(entries), **members))
+
+    async def connect(self) -> Run:
+        """Load the thread anew."""
+        self._to_present()
+        return self._took(await self.client.connect())
+
+    async def restart(self, declare: Declare | None = None) -> None:
+        """The server restarts; this person's page stays."""
+        await self.world.restart(declare)
+
+    async def recover(self, declare: Declare | None = None) -> Run:
+        """The server dies; another takes over; this person loads the thread when it rests."""
+        await self.world.crash(declare)
+        await self.world.at_rest(self.thread)
+        return await self.connect()
+
+    def entry(self, name: str, payload: Any) -> Json:
+        return {"interruptId": self._id(name), "status": "resolved", "payload": payload}
+
+    def _id(self, name: str) -> str:
+        found: str = self.pending[name]["id"] if name in self.pending else name
+        return found
+
+    def _to_present(self) -> None:
+        self.client.app = self.world.app
+
+    def _took(self, run: Run) -> Run:
+        self.runs.append(run)
+        return run
+
+    @property
+    def history(self) -> list[Json]:
+        """The messages as this person's page shows them."""
+        return self.client.model.messages
+
+    @property
+    def texts(self) -> list[str]:
+        """What the assistant has said, in order."""
+        return [m["content"] for m in self.history if m["role"] == "assistant" and m.get("content")]

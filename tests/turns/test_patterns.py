@@ -1,0 +1,78 @@
+"""Ordinary asyncio around questions and steps: suspends, resumes, repeats nothing (design 3)."""
+
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sayso import Sayso, Turn
+from tests.contract.requirements import requirement
+from tests.stores.backends import BACKENDS
+from tests.turns import experiments, groups, habits
+from tests.turns.driver import Conversation, World
+from tests.turns.patterns import PATTERNS, Pattern
+
+IGNORED_EXIT = "ignore:Exception ignored in.*coroutine:pytest.PytestUnraisableExceptionWarning"
+
+
+@pytest.fixture(autouse=True)
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Code that does not end when it is cancelled gets less time than in production."""
+    monkeypatch.setattr("sayso.runner.UNWINDING", 0.05)
+    monkeypatch.setattr("sayso.runner.GRACE", 0.02)
+
+
+def declared(world: Callable[[], World], agent: Callable[[Turn, World], Awaitable[Any]]) -> Any:
+    """The app's declarations: one agent, which gets the world."""
+
+    def declare(app: Sayso) -> None:
+        @app.agent("agent")
+        async def run(turn: Turn) -> Any:
+            return await agent(turn, world())
+
+    return declare
+
+
+@requirement("LC-02", "LC-06")
+@pytest.mark.parametrize("restarts", [False, True], ids=["straight", "restarts"])
+@pytest.mark.parametrize("kind", list(BACKENDS))
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        pytest.param(
+            pattern,
+            id=pattern.name,
+            marks=[pytest.mark.filterwarnings(IGNORED_EXIT)] if pattern.abandoned else [],
+        )
+        for pattern in PATTERNS
+    ],
+)
+async def test_a_pattern_asks_what_it_should_and_repeats_nothing(
+    pattern: Pattern, kind: str, restarts: bool, tmp_path: Path
+) -> None:
+    """Design 3, rules 1 to 3: right questions, each effect once, an end, a well-formed stream."""
+    world: World = World(kind, tmp_path, declared(lambda: world, pattern.agent))
+    async with world:
+        world.expected_noise = "destroyed but it is pending" if pattern.abandoned else ""
+        talk = Conversation(world)
+        run = await talk.say()
+        for expected in pattern.rounds:
+            assert talk.asked == sorted(expected), run.last
+            if restarts:
+                await talk.restart()
+            run = await talk.answer_all(lambda question: f"yes-{question}")
+        if pattern.fails:
+            assert run.outcome == pattern.fails
+        else:
+            assert run.outcome == "success", run.last
+            assert run.last.get("result") == pattern.result
+        assert Counter(world.effects) == Counter(pattern.effects)
+
+
+def test_all_patterns_are_there() -> None:
+    """The table is filled by the modules that are imported here."""
+    assert len(PATTERNS) >= 52
+    for module in (experiments, habits, groups):
+        assert any(pattern.agent.__module__ == module.__name__ for pattern in PATTERNS)
