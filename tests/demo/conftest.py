@@ -12,7 +12,9 @@ from sayso.demo.app import demo_app
 from sayso.demo.settings import Settings
 from sayso.demo.tools import Pace
 from sayso.testing import FakeClock
-from tests.server import Event, events_of, interrupts, run_input
+from tests.judge import model_faults, validator_faults
+from tests.server import Event, interrupts, run_input
+from tests.stream_checker import check, events_of
 
 EXPIRES_IN = 60.0
 
@@ -26,10 +28,12 @@ class Demo:
     data: Path
 
     async def run(self, *, thread: str = "t-1", path: str = "", **parts: Any) -> list[Event]:
-        """Every event of a run; parts as in `run_input`."""
+        """Every event of a run, held against all judges of streams; parts as in `run_input`."""
         answer = await self.client.post(f"/agents/ops{path}", json=run_input(thread, **parts))
         assert answer.status_code == 200, answer.text
-        return list(events_of(answer.text.split("\n")))
+        events = events_of(answer.content)
+        assert [*check(events), *model_faults(events), *validator_faults(events)] == []
+        return events
 
     async def connect(self, thread: str = "t-1") -> list[Event]:
         """The thread as it stands, once it stands."""
