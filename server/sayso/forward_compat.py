@@ -31,11 +31,12 @@ class Findings:
 
     errors: list[dict[str, str]] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
-    failed: bool = False
+    count: int = 0
+    """How many errors there are; the first hundred are kept."""
 
     def error(self, path: Path, message: str) -> Any:
         """Note a malformed member; returns `DROPPED` so that a check can end with it."""
-        self.failed = True
+        self.count += 1
         if len(self.errors) < MOST_FINDINGS:
             self.errors.append({"pointer": pointer(path), "message": message})
         return DROPPED

@@ -178,8 +178,9 @@ def _message(value: Any, path: Path, findings: Findings) -> Message | None:
     if shape is None:
         findings.warn(path, "has an unknown role and was left out")
         return None
+    before = findings.count
     body = shape.read(value, path, findings)
-    if findings.failed or role == "activity":
+    if findings.count > before or role == "activity":
         return None
     return Message(id=body["id"], role=role, body=jsonvalue.encode(body))
 
@@ -187,7 +188,7 @@ def _message(value: Any, path: Path, findings: Findings) -> Message | None:
 def read_messages(values: list[Any], path: Path, findings: Findings) -> tuple[Message, ...]:
     """The messages in order; one id twice is one message if equal, else malformed.
 
-    The result means nothing once `findings.failed`.
+    Malformed ones are errors in `findings`, and left out.
     """
     found: dict[str, Message] = {}
     for at, value in enumerate(values):

@@ -6,7 +6,7 @@ validator of each subschema. It never repeats the value in a message.
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from itertools import islice
+from itertools import chain, islice
 from typing import Any, Final, NamedTuple
 
 from jsonschema_rs import ValidationError
@@ -226,16 +226,17 @@ class Finder:
         return True
 
     def _allowed(self, steps: list[str]) -> str:
-        types: list[str] = []
+        types: list[list[str]] = []
         options: list[Any] = []
         for step in steps:
             heads = self._heads(step)
             options += [head["const"] for _, head in heads if "const" in head][:1]
-            types += [kind for _, head in heads if (kind := head.get("type")) in _TYPES][:1]
+            kinds = [head["type"] for _, head in heads if "type" in head][:1]
+            types += [kinds[0] if isinstance(kinds[0], list) else kinds] if kinds else []
         if len(options) == len(steps):
             return _one_of(options)
         if len(types) == len(steps):
-            return f"must be {_types(types)}"
+            return f"must be {_types(chain.from_iterable(types))}"
         return "fits none of the allowed forms"
 
     # what is inside
@@ -292,7 +293,8 @@ def _one_of(options: list[Any]) -> str:
 def _words(kind: Any) -> str:
     name: str = kind.name
     if name in _LIMITS:
-        return _LIMITS[name].format(kind.limit)
+        words = _LIMITS[name].format(kind.limit)
+        return words.removesuffix("s") if kind.limit == 1 else words
     match name:
         case "type":
             return f"must be {_types(kind.types)}"

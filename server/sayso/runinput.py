@@ -195,9 +195,9 @@ def decode_run_input(body: bytes, limits: Limits) -> RunInput:
     messages: tuple[Message, ...] = ()
     if type(members) is dict:
         messages = _messages(members.get("messages"), limits, findings)
-        _check_payloads(members.get("resume"), limits, findings)
+        _check_payloads(value.get("resume"), limits, findings)
         _warn_of_version(members.get("protocolVersion"), findings)
-    if findings.failed:
+    if findings.count:
         raise Problem(
             Code.INVALID_INPUT,
             "the body is no RunAgentInput: correct what `errors` names and send it again",

@@ -70,7 +70,7 @@ def test_formats_are_asserted(format: str, good: str, bad: str) -> None:
             "": "must be a multiple of 0.5"}),
         ({"pattern": "^A-[0-9]+$"}, "B", {"": "must match the pattern ^A-[0-9]+$"}),
         ({"pattern": "a" * 99}, "B", {"": "must match the pattern of the schema"}),
-        ({"minItems": 1}, [], {"": "must have at least 1 items"}),
+        ({"minItems": 1}, [], {"": "must have at least 1 item"}),
         ({"uniqueItems": True}, [1, 1.0], {"": "must not hold the same item twice"}),
         ({"maxProperties": 0}, {"a": 1}, {"": "must have at most 0 members"}),
         ({"items": {"type": "string"}}, ["a", 1, "b", 2], {
@@ -102,6 +102,11 @@ def test_formats_are_asserted(format: str, good: str, bad: str) -> None:
         ({"anyOf": [{"type": "string", "maxLength": 2}, {"type": "null"}]}, "abc", {
             "": "must have at most 2 characters"}),
         ({"anyOf": [{"type": "string"}, {"type": "null"}]}, 1, {"": "must be a string or null"}),
+        (
+            {"anyOf": [{"type": ["string", "null"]}, {"type": "boolean"}]},
+            1,
+            {"": "must be a string or null or true or false"},
+        ),
         ({"anyOf": [{"required": ["a"]}, {"required": ["b"]}]}, {}, {
             "": "fits none of the allowed forms"}),
         ({"unevaluatedProperties": False}, {"a": 1}, {"": "does not fit what was asked"}),

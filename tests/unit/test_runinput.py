@@ -200,6 +200,12 @@ def test_limits_refuse_large_bodies_long_lists_and_large_payloads() -> None:
     assert decode_run_input(fits, few).resume[0].payload == "123456"
     large = body(resume=[entry, {**entry, "payload": "1234567"}])
     assert refused(large, few).errors[0]["pointer"] == "/resume/1/payload"
+    broken = body(resume=[None, {**entry, "payload": "1234567"}], messages=[USER, USER, 3])
+    assert [one["pointer"] for one in refused(broken, Limits(payload=8)).errors] == [
+        "/resume/0",
+        "/messages/2",
+        "/resume/1/payload",
+    ]
 
 
 @pytest.mark.parametrize("identifier", ["", "x" * 513, "a\0b"])
@@ -222,7 +228,7 @@ def test_one_message_twice_is_one_and_two_of_one_id_are_refused() -> None:
     turned = dict(reversed(USER.items()))
     assert bodies(read(messages=[USER, turned, USER])) == [USER]
     other = {**USER, "content": "Refund B-23"}
-    assert set(pointers(body(messages=[USER, other]))) == {"/messages/1/id"}
+    assert set(pointers(body(messages=[USER, 3, other]))) == {"/messages/1", "/messages/2/id"}
 
 
 def test_the_last_of_two_equal_keys_counts() -> None:
