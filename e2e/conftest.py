@@ -1,0 +1,59 @@
+"""A real server and a real browser, new for every test."""
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from e2e.playground import Playground
+from tests.server import PATIENCE, DemoServer
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+FLAGS = (
+    "--no-sandbox",
+    "--headless",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """The machine's own Chromium."""
+    found = next((path for name in BROWSERS if (path := shutil.which(name))), None)
+    assert found, "no Chromium here: install Debian's package `chromium`"
+    with sync_playwright() as playwright:
+        launched = playwright.chromium.launch(executable_path=found, args=list(FLAGS))
+        yield launched
+        launched.close()
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[DemoServer]:
+    """The demo on a store of its own."""
+    with DemoServer(tmp_path) as running:
+        yield running
+
+
+@pytest.fixture
+def page(browser: Browser) -> Iterator[Page]:
+    """A page that has never been anywhere."""
+    context = browser.new_context(viewport={"width": 1280, "height": 860})
+    context.set_default_timeout(PATIENCE * 1000)
+    yield context.new_page()
+    context.close()
+
+
+@pytest.fixture
+def playground(server: DemoServer, page: Page) -> Iterator[Playground]:
+    """The playground, opened. A script error or a broken policy fails the test that caused it."""
+    opened = Playground(server, page)
+    opened.open()
+    yield opened
+    assert opened.faults == []

@@ -1,0 +1,79 @@
+"""The playground as a person uses it: by what is written on things."""
+
+from playwright.sync_api import ConsoleMessage, Error, Locator, Page, expect
+
+from tests.server import PATIENCE, DemoServer, Event, until
+
+MILLISECONDS = PATIENCE * 1000
+
+UNREACHABLE = ("Failed to load resource", "Agent execution failed: TypeError", "network error")
+"""What a browser and the protocol's client log or throw when a server dies (ER-12, OB-04)."""
+
+
+class Playground:
+    """One tab with the console's first page."""
+
+    def __init__(self, server: DemoServer, page: Page) -> None:
+        self.server = server
+        self.page = page
+        self.faults: list[str] = []
+        page.on("pageerror", self._broke)
+        page.on("console", self._said)
+
+    def _broke(self, error: Error) -> None:
+        if not str(error).startswith(UNREACHABLE):
+            self.faults.append(str(error))
+
+    def _said(self, message: ConsoleMessage) -> None:
+        unreachable = message.text.startswith(UNREACHABLE)
+        if message.type in ("error", "warning") and not unreachable:
+            self.faults.append(message.text)
+
+    def open(self) -> None:
+        """Go to the first page."""
+        self.page.goto(self.server.url)
+
+    def say(self, text: str) -> None:
+        """Write to the agent."""
+        self.page.get_by_role("textbox", name="Message").fill(text)
+        self.page.get_by_role("button", name="Send", exact=True).click()
+
+    def reload(self) -> None:
+        """Load the page anew; its address is the thread."""
+        self.page.reload()
+
+    @property
+    def thread_id(self) -> str:
+        """The thread that the address names."""
+        return self.page.url.rstrip("/").rsplit("/", 1)[-1]
+
+    def cards(self, name: str) -> Locator:
+        """The open questions of that name, in order."""
+        return self.page.get_by_role("region", name=name).filter(
+            has=self.page.get_by_role("button")
+        )
+
+    def shows(self, text: str) -> None:
+        """Wait until the conversation says this."""
+        talk = self.page.get_by_role("log", name="Conversation")
+        expect(talk.get_by_text(text).last).to_be_visible(timeout=MILLISECONDS)
+
+    def effects_are(self, *kinds: str) -> list[Event]:
+        """Wait until the ledger and the page agree on these effects; returns the ledger."""
+        wanted = list(kinds)
+        until(
+            f"effects {wanted}, got {self.server.kinds(self.thread_id)}",
+            lambda: self.server.kinds(self.thread_id) == wanted,
+        )
+        shown = self.page.get_by_role("region", name="Effects").get_by_role("listitem")
+        expect(shown).to_have_count(len(wanted), timeout=MILLISECONDS)
+        for item, kind in zip(shown.all(), wanted, strict=True):
+            expect(item).to_contain_text(kind)
+        return self.server.effects(self.thread_id)
+
+    def can_write(self) -> None:
+        """Wait until nothing is open and the composer takes words again."""
+        self.page.get_by_role("textbox", name="Message").fill("…")
+        expect(self.page.get_by_role("button", name="Send", exact=True)).to_be_enabled(
+            timeout=MILLISECONDS
+        )

@@ -1,0 +1,188 @@
+"""What a person does first: ask, decide in a browser, and see that it happened exactly once."""
+
+from playwright.sync_api import Browser, expect
+
+from e2e.playground import MILLISECONDS, Playground
+from tests.contract.requirements import requirement
+from tests.server import DemoServer
+
+
+def test_an_approved_refund_happens_once(playground: Playground) -> None:
+    """The card shows tool and arguments; yes runs it (TB-01, TB-04, CL-18)."""
+    playground.say("refund")
+    card = playground.cards("issue_refund")
+    expect(card).to_contain_text("A-17")
+    expect(card).to_contain_text("240")
+    assert playground.server.kinds(playground.thread_id) == []
+    card.get_by_role("button", name="Approve").click()
+    (effect,) = playground.effects_are("refund")
+    assert effect["args"]["amount"] == 240
+    playground.can_write()
+
+
+def test_three_mails_are_approved_denied_and_cancelled(playground: Playground) -> None:
+    """One answer each, sent together; only the approved one goes out (CL-01, RE-16, C7)."""
+    playground.say("email")
+    mails = playground.cards("send_email")
+    expect(mails).to_have_count(3)
+    mails.nth(0).get_by_role("button", name="Approve").click()
+    assert playground.server.kinds(playground.thread_id) == []
+    mails.nth(1).get_by_role("button", name="Deny").click()
+    mails.nth(1).get_by_role("textbox", name="Reason").fill("Sam has left the company")
+    mails.nth(1).get_by_role("button", name="Confirm denial").click()
+    mails.nth(2).get_by_role("button", name="Cancel").click()
+    playground.page.get_by_role("button", name="Send 3 answers").click()
+    (effect,) = playground.effects_are("email")
+    assert effect["args"]["to"] == "ada@example.com"
+    playground.shows("Sam has left the company")
+    playground.can_write()
+
+
+def test_edited_arguments_are_the_ones_that_run(playground: Playground) -> None:
+    """The reviewer's amount replaces the proposed one, as a number (TB-05, G6, J1)."""
+    playground.say("refund")
+    card = playground.cards("issue_refund")
+    card.get_by_role("button", name="Edit arguments").click()
+    card.get_by_role("spinbutton", name="amount").fill("120.5")
+    card.get_by_role("button", name="Approve").first.click()
+    (effect,) = playground.effects_are("refund")
+    assert effect["args"]["amount"] == 120.5
+    playground.can_write()
+
+
+def test_a_form_keeps_its_values_when_one_is_wrong(playground: Playground) -> None:
+    """The wrong field says so, the others keep what was typed, then it is filed once (CL-05, S2)."""
+    playground.say("quarterly")
+    card = playground.cards("Input needed")
+    card.get_by_role("combobox", name="Quarter").select_option(label="Q3")
+    card.get_by_role("spinbutton", name="Year").fill("1999")
+    card.get_by_role("spinbutton", name="Revenue").fill("1200.5")
+    card.get_by_role("button", name="Answer").click()
+    expect(card.get_by_text("2000")).to_be_visible()
+    assert playground.server.kinds(playground.thread_id) == []
+    card.get_by_role("spinbutton", name="Year").fill("2026")
+    expect(card.get_by_role("spinbutton", name="Revenue")).to_have_value("1200.5")
+    card.get_by_role("button", name="Answer").click()
+    (effect,) = playground.effects_are("filing")
+    assert effect["args"] == {"quarter": "Q3", "year": 2026, "revenue": 1200.5}
+
+
+def test_two_confirmations_come_one_after_another(playground: Playground) -> None:
+    """A resumed run may ask again; the second question mounts by itself (C11, C12)."""
+    playground.say("deploy")
+    first = playground.cards("Confirmation")
+    expect(first.get_by_role("timer")).to_be_visible()
+    asked = first.get_by_role("paragraph").first.inner_text()
+    first.get_by_role("button", name="Approve").click()
+    second = playground.cards("Confirmation").filter(has_not_text=asked)
+    expect(second).to_be_visible(timeout=MILLISECONDS)
+    assert playground.server.kinds(playground.thread_id) == []
+    second.get_by_role("button", name="Approve").click()
+    playground.effects_are("deploy")
+
+
+@requirement("CL-10")
+def test_a_reload_brings_the_open_card_back(playground: Playground) -> None:
+    """The page's address is the thread; the card is live after the reload (A1, A4)."""
+    playground.say("refund")
+    expect(playground.cards("issue_refund")).to_be_visible()
+    playground.reload()
+    card = playground.cards("issue_refund")
+    expect(card).to_contain_text("A-17")
+    card.get_by_role("button", name="Approve").click()
+    playground.effects_are("refund")
+
+
+def test_a_killed_server_forgets_no_card_and_runs_nothing_twice(playground: Playground) -> None:
+    """Killed with three cards open, reloaded, answered: page and ledger say the same (L1, L2)."""
+    playground.say("email")
+    expect(playground.cards("send_email")).to_have_count(3)
+    playground.server.restart()
+    playground.reload()
+    mails = playground.cards("send_email")
+    expect(mails).to_have_count(3, timeout=MILLISECONDS)
+    mails.nth(0).get_by_role("button", name="Approve").click()
+    mails.nth(1).get_by_role("button", name="Deny").click()
+    mails.nth(1).get_by_role("button", name="Confirm denial").click()
+    mails.nth(2).get_by_role("button", name="Cancel").click()
+    playground.page.get_by_role("button", name="Send 3 answers").click()
+    playground.effects_are("email")
+    playground.can_write()
+
+
+def test_a_server_that_dies_under_an_open_card_comes_back_by_itself(
+    playground: Playground,
+) -> None:
+    """No reload: the page finds the server again and the same card is still live (CL-07)."""
+    playground.say("refund")
+    card = playground.cards("issue_refund")
+    expect(card).to_be_visible()
+    playground.server.restart()
+    card.get_by_role("button", name="Approve").click()
+    retry = playground.page.get_by_role("button", name="again")
+    expect(retry.or_(playground.page.get_by_text("Refunded")).first).to_be_visible()
+    if retry.count():
+        retry.first.click()
+    playground.effects_are("refund")
+
+
+def test_a_run_in_progress_is_followed_after_a_reload(playground: Playground) -> None:
+    """The run outlives its page; the next one sees its end (N1)."""
+    playground.say("slow")
+    expect(playground.page.get_by_role("button", name="New thread")).to_be_visible()
+    playground.shows("slow")
+    playground.reload()
+    playground.effects_are("slow")
+    playground.can_write()
+
+
+def test_a_charge_that_may_have_happened_is_asked_about(playground: Playground) -> None:
+    """The worker dies between effect and record; a person decides, nothing runs twice (B2)."""
+    playground.say("crash")
+    question = playground.page.get_by_text("It may or may not have happened")
+    expect(question).to_be_visible(timeout=2 * MILLISECONDS)
+    playground.page.get_by_role("radio", name="Skip it").check()
+    playground.page.get_by_role("button", name="Skip it").click()
+    playground.effects_are("charge")
+
+
+def test_two_tabs_agree_on_who_was_first(playground: Playground, browser: Browser) -> None:
+    """The tab that comes late is shown what was decided and sends nothing more (Q1, Q4)."""
+    playground.say("refund")
+    expect(playground.cards("issue_refund")).to_be_visible()
+    other = Playground(playground.server, browser.new_page())
+    other.page.goto(playground.page.url)
+    expect(other.cards("issue_refund")).to_be_visible()
+    other.cards("issue_refund").get_by_role("button", name="Approve").click()
+    other.effects_are("refund")
+    late = playground.cards("issue_refund").get_by_role("button", name="Deny")
+    if late.count():
+        late.click()
+        playground.page.get_by_role("button", name="Confirm denial").click()
+    playground.effects_are("refund")
+    playground.can_write()
+    other.page.close()
+
+
+def test_the_whole_decision_is_made_by_keyboard(playground: Playground) -> None:
+    """Tab reaches the card, Enter approves, focus stays with the outcome (T1, T2)."""
+    playground.say("refund")
+    approve = playground.cards("issue_refund").get_by_role("button", name="Approve")
+    expect(approve).to_be_visible()
+    approve.focus()
+    playground.page.keyboard.press("Enter")
+    playground.effects_are("refund")
+    focused = playground.page.evaluate("document.activeElement?.tagName")
+    assert focused != "BODY"
+
+
+def test_nothing_is_wider_than_a_phone(server: DemoServer, browser: Browser) -> None:
+    """At 390 px the page does not scroll sideways, with a card open (T3)."""
+    context = browser.new_context(viewport={"width": 390, "height": 844})
+    phone = Playground(server, context.new_page())
+    phone.open()
+    phone.say("email")
+    expect(phone.cards("send_email")).to_have_count(3)
+    wide = phone.page.evaluate("document.documentElement.scrollWidth")
+    assert wide <= 390
+    context.close()
