@@ -29,7 +29,8 @@ class Reader:
     """One response body in the making, for one caller of `take`.
 
     `ended`: nothing will follow what is ready. `whole`: the last frame is the run's own ending,
-    and not that the reader was cut or that the run goes on elsewhere. `delivered`: set by the edge when a whole body went out.
+    and not that the reader was cut or that the run goes on elsewhere. `delivered`: set by the edge
+    when a whole body went out.
     """
 
     __slots__ = (
@@ -88,16 +89,16 @@ class Reader:
         """All frames that are ready now, as one chunk; empty if there are none."""
         stream = self._stream
         pending = self._pending
-        self._idle = False
         if stream is not None and (tail := stream._tail):
             if len(tail) == 1 and not pending and len(stream._readers) == 1:
                 # A lone frame for a lone reader: most of what a slow run does.
+                self._idle = False
                 stream._tail_size = 0
                 return tail.pop()
             # Who is taking right now is not too slow, however much was said in one go.
             self._idle = True
             stream._seal()
-            self._idle = False
+        self._idle = False
         if not pending:
             return b""
         chunk = pending[0] if len(pending) == 1 else b"".join(pending)

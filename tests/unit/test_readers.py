@@ -82,6 +82,28 @@ async def test_a_reader_that_waits_is_never_cut_however_much_comes_at_once() -> 
     assert types(await events(begins))[-1] == "RUN_FINISHED"
 
 
+async def test_a_reader_that_takes_what_was_said_in_one_go_goes_on_reading() -> None:
+    """The rest of the tail, sealed by its own taking, must not cut it."""
+    stream = stream_of(unread=50_000)
+    reader = attached(stream)
+    reader.grab()
+    taking = asyncio.create_task(reader.take())
+    await asyncio.sleep(0)
+    text = stream.text("m")
+    for _ in range(70):
+        text.write("x" * 1000)
+    body = await soon(taking) or b""
+    text.write("y")
+    stream.finish(Ending(type="success"))
+    body += await body_of(reader)
+    assert types(events_of(body)) == [
+        "TEXT_MESSAGE_START",
+        *["TEXT_MESSAGE_CONTENT"] * 71,
+        "TEXT_MESSAGE_END",
+        "RUN_FINISHED",
+    ]
+
+
 async def test_a_snapshot_over_the_limit_reaches_a_reader_that_keeps_up() -> None:
     """The limit is on what was left unread, not on the size of one event."""
     stream = stream_of(unread=1000)
