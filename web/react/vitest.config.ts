@@ -5,7 +5,6 @@ export default defineConfig({
     environment: "jsdom",
     setupFiles: ["tests/setup.ts"],
     include: ["tests/**/*.test.{ts,tsx}"],
-    typecheck: { enabled: true, include: ["tests/**/*.test-d.ts"] },
     restoreMocks: true,
     testTimeout: 10_000,
   },

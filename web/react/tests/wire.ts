@@ -19,6 +19,7 @@ export class ScriptedServer {
   readonly received: Received[] = [];
   readonly #replies: Reply[] = [];
   readonly #connects: Reply[] = [];
+  #lastConnectUsed = false;
 
   /** The next run is answered like this. */
   onRun(...replies: Reply[]): this {
@@ -26,8 +27,10 @@ export class ScriptedServer {
     return this;
   }
 
-  /** The next look at the thread is answered like this; the last one stays. */
+  /** The next look at the thread is answered like this; the last one stays until there is another. */
   onConnect(...replies: Reply[]): this {
+    if (this.#lastConnectUsed) this.#connects.length = 0;
+    this.#lastConnectUsed = false;
     this.#connects.push(...replies);
     return this;
   }
@@ -41,7 +44,9 @@ export class ScriptedServer {
     this.received.push(received);
     const connect = received.path.endsWith("/connect");
     const queue = connect ? this.#connects : this.#replies;
-    const reply = connect && queue.length === 1 ? queue[0] : queue.shift();
+    const stays = connect && queue.length === 1;
+    if (stays) this.#lastConnectUsed = true;
+    const reply = stays ? queue[0] : queue.shift();
     if (reply === undefined) throw new Error(`No reply is scripted for ${received.path}.`);
     return reply(received);
   };

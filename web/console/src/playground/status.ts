@@ -18,7 +18,7 @@ export function statusWords(machine: MachineState): string {
     case "expired":
       return "Time is over";
     case "stale":
-      return "Settled elsewhere";
+      return machine.closed.at(-1)?.ending === "lapsed" ? "Expired" : "Settled elsewhere";
     default:
       return machine.status satisfies never;
   }

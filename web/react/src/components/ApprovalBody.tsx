@@ -46,7 +46,7 @@ export function ApprovalBody({ shape, args, problems, onAnswer }: ApprovalBodyPr
   const elsewhere = [...problems.filter((one) => !inForm.includes(one)), ...missing];
 
   return (
-    <div>
+    <div className="sayso-stack">
       <ProblemList problems={elsewhere} />
       {shape.extras.length > 0 && (
         <Extras extras={shape.extras} values={extras} onChange={setExtras} />

@@ -49,7 +49,7 @@ export function outcomeOf(view: InterruptView): Outcome | null {
 }
 
 function wordsOf({ interrupt }: InterruptView, answer: Answer): Outcome {
-  if (answer.status === "cancelled") return { tone: "no", title: "Cancelled", detail: null };
+  if (answer.status === "cancelled") return { tone: "quiet", title: "Cancelled", detail: null };
   const shape = shapeOf(interrupt);
   const payload = asRecord(answer.payload);
   if (shape.kind === "decision") {

@@ -75,10 +75,6 @@ function toProblem(error: OutputUnit, schema: JsonSchema): Problem {
   const missing = /required property "(.*)"\.$|does not have "(.*)"\.$/.exec(error.error);
   const name = missing?.[1] ?? missing?.[2];
   if (name !== undefined) return { pointer: `${at}/${escape(name)}`, message: "Required." };
-  const extra = /^Property "(.*)" does not match (additional|unevaluated)/.exec(error.error);
-  if (extra?.[1] !== undefined) {
-    return { pointer: `${at}/${escape(extra[1])}`, message: "Not a known field." };
-  }
   return { pointer: at, message: sentence(error, limitOf(schema, error)) };
 }
 

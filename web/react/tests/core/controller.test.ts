@@ -168,7 +168,7 @@ describe("failing and trying again", () => {
     const state = controller.getSnapshot();
     expect(state.status).toBe("failed");
     expect(state.failure?.kind).toBe("truncated");
-    expect(state.answers["a"]).toBeDefined();
+    expect(state.answers.a).toBeDefined();
     expect(server.received.at(-1)?.path).toBe("/agents/ops/connect");
   });
 

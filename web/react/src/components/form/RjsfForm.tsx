@@ -5,7 +5,7 @@ import { useMemo, type ReactNode } from "react";
 import type { JsonSchema, Problem } from "../../core/index.js";
 import { forForm } from "./formSchema.js";
 import { templates, widgets } from "./theme.js";
-import { toErrorSchema, validator } from "./validator.js";
+import { toErrorSchema, validatorFor } from "./validator.js";
 
 export interface RjsfFormProps {
   readonly schema: JsonSchema;
@@ -18,10 +18,17 @@ export interface RjsfFormProps {
   readonly children: ReactNode;
 }
 
+/** An untouched field is its default or absent; a yes or no that nobody gave is not a no (S2). */
+const DEFAULTS = {
+  emptyObjectFields: "skipEmptyDefaults",
+  requiredBooleanDefault: "skip",
+} as const;
+
 /** A form for any JSON Schema. This module is the large one: import it only when it is needed. */
 export default function RjsfForm(props: RjsfFormProps) {
   const { schema, value, problems, idPrefix, onChange, onSubmit, children } = props;
   const drawn = useMemo(() => forForm(schema) as RJSFSchema, [schema]);
+  const validator = useMemo(() => validatorFor(schema), [schema]);
   const extraErrors = useMemo(() => toErrorSchema(problems), [problems]);
   return (
     <Form
@@ -36,7 +43,7 @@ export default function RjsfForm(props: RjsfFormProps) {
       showErrorList={false}
       focusOnFirstError
       noHtml5Validate
-      experimental_defaultFormStateBehavior={{ emptyObjectFields: "skipEmptyDefaults" }}
+      experimental_defaultFormStateBehavior={DEFAULTS}
       onChange={({ formData }) => {
         onChange(formData);
       }}

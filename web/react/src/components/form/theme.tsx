@@ -10,6 +10,8 @@ import {
   type TemplatesType,
   type WidgetProps,
 } from "@rjsf/utils";
+import CheckboxesWidget from "@rjsf/core/lib/components/widgets/CheckboxesWidget.js";
+import SelectWidget from "@rjsf/core/lib/components/widgets/SelectWidget.js";
 import type { ChangeEvent } from "react";
 
 function BaseInput(props: BaseInputTemplateProps) {
@@ -130,4 +132,9 @@ export const templates: Partial<Omit<TemplatesType, "ButtonTemplates">> & {
   },
 };
 
-export const widgets: RegistryWidgetsType = { CheckboxWidget: YesNo };
+/** One of a few is picked from a list, several are ticked: a list for several is hard to use. */
+function Select(props: WidgetProps) {
+  return props.multiple === true ? <CheckboxesWidget {...props} /> : <SelectWidget {...props} />;
+}
+
+export const widgets: RegistryWidgetsType = { CheckboxWidget: YesNo, SelectWidget: Select };

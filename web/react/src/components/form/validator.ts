@@ -10,10 +10,13 @@ import {
 import type { JsonSchema, Problem } from "../../core/index.js";
 import { check } from "../../validate/index.js";
 
-/** Our interpreting validator behind the form library's interface. */
-export const validator: ValidatorType = {
-  validateFormData(formData, schema, customValidate, transformErrors, uiSchema) {
-    const { problems } = check(schema, formData);
+/**
+ * Our interpreting validator behind the form library's interface. What is filled in is checked
+ * against `original`, not against the schema that was made for drawing.
+ */
+export const validatorFor = (original: JsonSchema): ValidatorType => ({
+  validateFormData(formData, _drawn, customValidate, transformErrors, uiSchema) {
+    const { problems } = check(original, formData);
     const found = problems.map(toError);
     const errors = transformErrors?.(found, uiSchema) ?? found;
     const data = { errors, errorSchema: toErrorSchema(problems) };
@@ -34,7 +37,7 @@ export const validator: ValidatorType = {
       ? { errors: [...problems] as never[] }
       : { validationError: new Error("The schema could not be read.") };
   },
-};
+});
 
 /** Problems as the tree in which the form looks for them; the whole payload's are at the root. */
 export function toErrorSchema(problems: readonly Problem[]): ErrorSchema {

@@ -1,0 +1,375 @@
+import type { Interrupt } from "@ag-ui/client";
+import { act, render, screen, waitFor, within } from "@testing-library/react";
+import { userEvent } from "@testing-library/user-event";
+import { StrictMode } from "react";
+import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { InterruptGroup } from "../../src/components/index.js";
+import { Conversation, InterruptController, useConversation } from "../../src/index.js";
+import { validateAnswer } from "../../src/validate/index.js";
+import {
+  approval,
+  deferred,
+  finished,
+  heldRun,
+  interrupted,
+  run,
+  runError,
+  ScriptedServer,
+  snapshot,
+  type WireEvent,
+} from "../wire.js";
+
+function Chat({ conversation }: { readonly conversation: Conversation }) {
+  const { messages } = useConversation(conversation);
+  const { batches } = conversation.controller.getSnapshot();
+  return (
+    <main>
+      {batches.map((batch) => (
+        <InterruptGroup
+          key={batch.id}
+          controller={conversation.controller}
+          batch={batch}
+          messages={messages}
+        />
+      ))}
+    </main>
+  );
+}
+
+/** Renders a thread whose next look gives these events. */
+async function show(server: ScriptedServer, ...events: WireEvent[]) {
+  server.onConnect(run(...events));
+  const controller = new InterruptController(server.agent(), { validate: validateAnswer });
+  const conversation = new Conversation(controller);
+  const view = render(
+    <StrictMode>
+      <Chat conversation={conversation} />
+    </StrictMode>,
+  );
+  await screen.findAllByRole("region");
+  return { controller, view };
+}
+
+const asked = (...interrupts: Interrupt[]) => [...snapshot(), interrupted(...interrupts)];
+const button = (name: string | RegExp) => screen.getByRole("button", { name });
+const click = (name: string | RegExp) => userEvent.click(button(name));
+const sent = (server: ScriptedServer) => server.runs.at(-1)?.body.resume;
+
+const callMessages = (id: string, args: string) => [
+  {
+    id: `m-${id}`,
+    role: "assistant",
+    toolCalls: [{ id: `call-${id}`, type: "function", function: { name: "pay", arguments: args } }],
+  },
+];
+
+const editable = (id: string) =>
+  approval(id, {
+    responseSchema: {
+      type: "object",
+      properties: {
+        approved: { type: "boolean" },
+        reason: { type: "string" },
+        editedArgs: {
+          type: "object",
+          properties: {
+            n: { type: "integer" },
+            ok: { type: "boolean" },
+            tags: { type: "array", items: { type: "string" } },
+          },
+          required: ["n"],
+          additionalProperties: false,
+        },
+      },
+      required: ["approved"],
+      additionalProperties: false,
+    },
+  });
+
+beforeAll(async () => {
+  // The form library is loaded lazily; loading it once keeps the first test within its time.
+  await import("../../src/components/form/RjsfForm.js");
+});
+
+beforeEach(() => {
+  vi.spyOn(console, "error").mockImplementation(() => undefined);
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+describe("an approval", () => {
+  it("[CL-18] shows the tool and its arguments in full, as text", async () => {
+    const long = `${"x".repeat(10_000)}<b>end</b>`;
+    const args = { to: "<img src=x>", body: long, n: 3, list: [1, { a: null }] };
+    const messages = callMessages("a", JSON.stringify(args));
+    await show(new ScriptedServer(), ...snapshot(messages), interrupted(approval("a")));
+    const card = screen.getByRole("region", { name: "pay" });
+    expect(card).toHaveTextContent(long);
+    expect(card).toHaveTextContent("<img src=x>");
+    expect(card.querySelector("img, b")).toBeNull();
+    expect(within(card).getByText("May I run a?")).toBeVisible();
+  });
+
+  it("[CL-18] survives arguments that are not JSON", async () => {
+    const messages = callMessages("a", '{"to": ');
+    await show(new ScriptedServer(), ...snapshot(messages), interrupted(approval("a")));
+    expect(screen.getByText(/not valid JSON/)).toBeVisible();
+    expect(screen.getByText('{"to":')).toBeVisible();
+  });
+
+  it("[B8] sends a yes as the payload, once", async () => {
+    const server = new ScriptedServer().onRun(run(finished));
+    await show(server, ...asked(approval("a")));
+    await click("Approve");
+    expect(await screen.findByText("Approved")).toBeVisible();
+    expect(sent(server)).toEqual([
+      { interruptId: "a", status: "resolved", payload: { approved: true } },
+    ]);
+    expect(screen.queryByRole("button")).toBeNull();
+  });
+
+  it("denies with a reason, which may be left out, and Escape leads back", async () => {
+    const server = new ScriptedServer().onRun(run(finished));
+    await show(server, ...asked(approval("a")));
+    await click("Deny");
+    const reason = screen.getByLabelText("Reason (optional)");
+    expect(reason).toHaveFocus();
+    await userEvent.keyboard("{Escape}");
+    expect(button("Approve")).toHaveFocus();
+    await click("Deny");
+    await userEvent.type(screen.getByLabelText("Reason (optional)"), "too much");
+    await click("Confirm denial");
+    expect(await screen.findByText("Denied")).toBeVisible();
+    expect(sent(server)?.[0]?.payload).toEqual({ approved: false, reason: "too much" });
+  });
+
+  it("[TB-10] cancels without a payload", async () => {
+    const server = new ScriptedServer().onRun(run(finished));
+    await show(server, ...asked(approval("a")));
+    await click("Cancel");
+    expect(await screen.findByText("Cancelled")).toBeVisible();
+    expect(sent(server)).toEqual([{ interruptId: "a", status: "cancelled" }]);
+  });
+
+  it("[TB-11] offers no edit unless the schema does", async () => {
+    await show(new ScriptedServer(), ...asked(approval("a")));
+    expect(screen.queryByRole("button", { name: "Edit arguments" })).toBeNull();
+  });
+
+  it("[G6] edits in a form whose values keep their types", async () => {
+    const server = new ScriptedServer().onRun(run(finished));
+    const messages = callMessages("a", JSON.stringify({ n: 3, ok: true, tags: ["a"] }));
+    await show(server, ...snapshot(messages), interrupted(editable("a")));
+    await click("Edit arguments");
+    const field = await screen.findByLabelText(/^n/);
+    expect(field).toHaveValue(3);
+    await userEvent.clear(field);
+    await userEvent.type(field, "4");
+    await click("Approve with changes");
+    expect(await screen.findByText("Approved with changes")).toBeVisible();
+    expect(sent(server)?.[0]?.payload).toEqual({
+      approved: true,
+      editedArgs: { n: 4, ok: true, tags: ["a"] },
+    });
+  });
+
+  it("[J6] edits as checked JSON, where an empty object is a full replacement", async () => {
+    const server = new ScriptedServer().onRun(run(finished));
+    const free = editable("a");
+    const properties = { approved: { type: "boolean" }, editedArgs: { type: "object" } };
+    await show(
+      server,
+      ...snapshot(callMessages("a", '{"n":3}')),
+      interrupted({ ...free, responseSchema: { ...free.responseSchema, properties } }),
+    );
+    await click("Edit arguments");
+    await click("Write it as JSON");
+    const text = screen.getByLabelText("Arguments as JSON");
+    await userEvent.clear(text);
+    await userEvent.type(text, "{{");
+    await click("Approve with changes");
+    expect(screen.getByText("This is not JSON yet.")).toBeVisible();
+    expect(server.runs).toEqual([]);
+    await userEvent.type(text, "}");
+    await click("Approve with changes");
+    await screen.findByText("Approved with changes");
+    expect(sent(server)?.[0]?.payload).toEqual({ approved: true, editedArgs: {} });
+  });
+
+  it("[CL-15] shows the server's complaint at the edited field, and keeps what was typed", async () => {
+    const problems = [{ pointer: "/editedArgs/n", message: "must be odd" }];
+    const server = new ScriptedServer().onRun(
+      run(runError("invalid_payload", { interrupts: [{ interruptId: "a", problems }] })),
+      run(finished),
+    );
+    await show(server, ...snapshot(callMessages("a", '{"n":3}')), interrupted(editable("a")));
+    await click("Edit arguments");
+    const field = await screen.findByLabelText(/^n/);
+    await userEvent.clear(field);
+    await userEvent.type(field, "4");
+    await click("Approve with changes");
+    const complaint = await screen.findByText("must be odd");
+    expect(field).toHaveValue(4);
+    expect(field).toHaveAccessibleDescription(complaint.textContent);
+    expect(screen.getByRole("alert")).toHaveTextContent("refused: invalid_payload");
+    expect(screen.queryByRole("button", { name: "Try again" })).toBeNull();
+    await userEvent.clear(field);
+    await userEvent.type(field, "5");
+    await click("Approve with changes");
+    await screen.findByText("Approved with changes");
+  });
+});
+
+describe("focus and live regions", () => {
+  it("[T2] stay with the card: the status is there from the start and gets the focus after a decision", async () => {
+    const hold = deferred();
+    const server = new ScriptedServer().onRun(heldRun([], hold.promise, [finished]));
+    await show(server, ...asked(approval("a")));
+    const status = within(screen.getByRole("region")).getByRole("status");
+    expect(status).toBeEmptyDOMElement();
+    button("Approve").focus();
+    await userEvent.keyboard("{Enter}");
+    await waitFor(() => {
+      expect(status).toHaveTextContent("Sending…");
+    });
+    expect(status).toHaveFocus();
+    hold.resolve();
+    await waitFor(() => {
+      expect(status).toHaveTextContent("Approved");
+    });
+    expect(status).toHaveFocus();
+  });
+
+  it("[CL-07] offers to send the same again, or to change it, after a failure", async () => {
+    const server = new ScriptedServer().onRun(
+      () => new Response("{}", { status: 500 }),
+      run(finished),
+    );
+    await show(server, ...asked(approval("a")));
+    await click("Approve");
+    expect(await screen.findByText(/HTTP 500/)).toBeVisible();
+    expect(button("Change")).toBeVisible();
+    await click("Try again");
+    await screen.findByText("Approved");
+    expect(server.runs[1]?.body.resume).toEqual(server.runs[0]?.body.resume);
+  });
+});
+
+describe("several questions", () => {
+  it("[CL-01] [RE-16] are answered one by one, can be changed, and leave together", async () => {
+    const server = new ScriptedServer().onRun(run(finished));
+    await show(server, ...asked(approval("a"), approval("b"), approval("c")));
+    const [a, b, c] = screen.getAllByRole("region");
+    const send = screen.getByRole("button", { name: "Send 3 answers" });
+    expect(send).toBeDisabled();
+    await userEvent.click(within(a!).getByRole("button", { name: "Approve" }));
+    expect(within(a!).getByRole("status")).toHaveTextContent("Approved · not sent yet");
+    expect(screen.getByText("1 of 3 answered")).toBeVisible();
+    await userEvent.click(within(b!).getByRole("button", { name: "Approve" }));
+    await userEvent.click(within(b!).getByRole("button", { name: "Change" }));
+    await userEvent.click(within(b!).getByRole("button", { name: "Deny" }));
+    await userEvent.click(within(b!).getByRole("button", { name: "Confirm denial" }));
+    await userEvent.click(within(c!).getByRole("button", { name: "Cancel" }));
+    expect(server.runs).toEqual([]);
+    await userEvent.click(send);
+    await waitFor(() => {
+      expect(server.runs).toHaveLength(1);
+    });
+    expect(sent(server)).toEqual([
+      { interruptId: "a", status: "resolved", payload: { approved: true } },
+      { interruptId: "b", status: "resolved", payload: { approved: false } },
+      { interruptId: "c", status: "cancelled" },
+    ]);
+  });
+});
+
+describe("other kinds of question", () => {
+  const plain = (more: Partial<Interrupt>): Interrupt => ({ id: "a", reason: "x:y", ...more });
+
+  it("[IN-07] a confirmation without a schema is answered with a bare boolean", async () => {
+    const server = new ScriptedServer().onRun(run(finished));
+    await show(server, ...asked(plain({ reason: "confirmation", message: "Sure?" })));
+    await click("No");
+    await screen.findByText("Denied");
+    expect(sent(server)?.[0]?.payload).toBe(false);
+  });
+
+  it("a confirmation takes a note along", async () => {
+    const server = new ScriptedServer().onRun(run(finished));
+    const properties = {
+      approved: { type: "boolean" },
+      note: { anyOf: [{ type: "string" }, { type: "null" }], title: "Note" },
+    };
+    const responseSchema = { type: "object", properties, required: ["approved"] };
+    await show(server, ...asked(plain({ reason: "confirmation", responseSchema })));
+    await userEvent.type(screen.getByLabelText("Note (optional)"), "go on");
+    await click("Approve");
+    await screen.findByText("Approved");
+    expect(sent(server)?.[0]?.payload).toEqual({ approved: true, note: "go on" });
+  });
+
+  it("[IN-12] an unknown reason without a schema takes free text, and shows markup as text", async () => {
+    const server = new ScriptedServer().onRun(run(finished));
+    await show(server, ...asked(plain({ reason: "acme:odd", message: "<i>Name?</i>" })));
+    expect(screen.getByText("<i>Name?</i>")).toBeVisible();
+    await userEvent.type(screen.getByLabelText("Your answer"), "Ada");
+    await click("Answer");
+    await screen.findByText("Answered");
+    expect(sent(server)?.[0]?.payload).toBe("Ada");
+  });
+
+  it("a choice sends its action, and what the schema asks for with it", async () => {
+    const server = new ScriptedServer().onRun(run(finished));
+    const oneOf = [
+      { const: "run_again", title: "Run it again" },
+      { const: "skip", title: "Skip it", description: "It did happen." },
+    ];
+    const responseSchema = {
+      type: "object",
+      properties: { action: { oneOf }, result: { type: "string", title: "Result" } },
+      required: ["action"],
+      if: { properties: { action: { const: "skip" } } },
+      then: { required: ["result"] },
+    };
+    await show(server, ...asked(plain({ reason: "sayso:indeterminate", responseSchema })));
+    await click("Go on");
+    expect(screen.getByText("Choose one of these first.")).toBeVisible();
+    await userEvent.click(screen.getByLabelText(/Skip it/));
+    const result = await screen.findByLabelText("Result");
+    await click("Skip it");
+    expect(await screen.findByText("Required.")).toBeVisible();
+    await userEvent.type(result, "paid");
+    await click("Skip it");
+    await waitFor(() => {
+      expect(sent(server)?.[0]?.payload).toEqual({ action: "skip", result: "paid" });
+    });
+  });
+
+  it("[CL-12] an expired question can only be cancelled", async () => {
+    vi.useFakeTimers({ now: Date.parse("2026-01-01T00:00:00Z"), shouldAdvanceTime: true });
+    const user = userEvent.setup({ advanceTimers: vi.advanceTimersByTime });
+    const server = new ScriptedServer().onRun(run(finished));
+    await show(server, ...asked(approval("a", { expiresAt: "2026-01-01T00:01:00Z" })));
+    expect(screen.getByRole("timer")).toHaveTextContent("Less than 1 min 00 s left");
+    await act(() => vi.advanceTimersByTimeAsync(61_000));
+    expect(screen.getByText("Time is over")).toBeVisible();
+    expect(screen.queryByRole("button", { name: "Approve" })).toBeNull();
+    await user.click(button("Cancel"));
+    await screen.findByText("Cancelled");
+    expect(sent(server)).toEqual([{ interruptId: "a", status: "cancelled" }]);
+  });
+
+  it("[Q1] [A10] an answer that comes too late says who was first", async () => {
+    const named = [{ interruptId: "a", by: "kim" }];
+    const server = new ScriptedServer().onRun(
+      run(runError("already_resolved", { interrupts: named })),
+    );
+    await show(server, ...asked(approval("a")));
+    server.onConnect(run(...snapshot(), finished));
+    await click("Approve");
+    expect(await screen.findByText("Answered elsewhere")).toBeVisible();
+    expect(screen.getByText("by kim")).toBeVisible();
+    expect(screen.queryByRole("button")).toBeNull();
+  });
+});
