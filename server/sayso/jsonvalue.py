@@ -23,6 +23,7 @@ __all__ = [
 ]
 
 _SORTED = orjson.OPT_SORT_KEYS
+_CONTAINERS = (dict, list)
 
 
 def encode(value: Any) -> bytes:
@@ -70,7 +71,7 @@ def deeper_than(value: Any, limit: int) -> bool:
     """Whether arrays and objects are nested in more than `limit` levels; never recurses."""
     level = [value]
     for _ in range(limit + 1):
-        level = [item for item in level if isinstance(item, dict | list)]
+        level = [item for item in level if isinstance(item, _CONTAINERS)]
         if not level:
             return False
         level = [
