@@ -1,7 +1,7 @@
 // Lint of the house: scripts/ and its tests. The web workspaces bring their own.
 import js from "@eslint/js";
 
-const globals = ["URL", "console", "performance", "process"];
+const globals = ["URL", "console", "fetch", "performance", "process"];
 
 export default [
   js.configs.recommended,

@@ -2,7 +2,7 @@
 import { at, venvBin, workspaces } from "./checkout.mjs";
 import { filesBelow } from "./stamp.mjs";
 
-const HOUSE = ["scripts", "tests/house", "eslint.config.mjs"];
+const HOUSE = ["scripts", "tests/house", "tests/clients", "eslint.config.mjs"];
 const PRETTIER = ["--config", "web/.prettierrc.json", "--check", ...HOUSE];
 
 const tool = (name, args) => ({ command: at("node_modules", ".bin", name), args });
@@ -60,6 +60,12 @@ export const stages = () => [
   { name: "python:lint", needs: ["tests"], commands: [python("ruff", ["check", "."])] },
   { name: "python:types", needs: ["tests"], commands: [python("mypy", [])] },
   { name: "python:tests", needs: ["tests", "node"], commands: pytest([]) },
+  {
+    name: "clients",
+    needs: ["tests", "node"],
+    suite: true,
+    commands: [nodeTests("tests/clients")],
+  },
   { name: "web:format", needs: ["node"], commands: inEachWorkspace("format") },
   { name: "web:lint", needs: ["node"], commands: inEachWorkspace("lint") },
   { name: "web:types", needs: ["node"], commands: inEachWorkspace("types") },

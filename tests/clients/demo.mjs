@@ -1,0 +1,77 @@
+// The demo server as a process of its own, for the tests of one file.
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { clearTimeout, setTimeout } from "node:timers";
+
+import { venvBin } from "../../scripts/checkout.mjs";
+
+const PATIENCE_MS = 60_000;
+
+// Starts a server on a free port and resolves once it answers: `url`, `effects(threadId)`, `kill()`,
+// `restart()` on the same port and data, and `stop()`.
+export async function startDemo(options = {}) {
+  const folder = await mkdtemp(join(tmpdir(), "sayso-clients-"));
+  const args = ["demo", "--no-open", "--data", folder, "--store", `sqlite:///${folder}/sayso.db`];
+  for (const [name, value] of Object.entries(options)) args.push(`--${name}`, String(value));
+  const { url, ...first } = await serve([...args, "--port", "0"]);
+  let { child } = first;
+
+  const end = async (signal) => {
+    if (child.exitCode !== null || child.signalCode !== null) return;
+    const gone = once(child, "exit");
+    child.kill(signal);
+    await gone;
+  };
+  return {
+    url,
+    agentUrl: `${url}/agents/ops`,
+    async effects(threadId) {
+      const response = await fetch(`${url}/demo/effects`);
+      const { effects } = await response.json();
+      return effects.filter((effect) => effect.threadId === threadId);
+    },
+    kill: () => end("SIGKILL"),
+    async restart() {
+      ({ child } = await serve([...args, "--port", new URL(url).port]));
+    },
+    async stop() {
+      await end("SIGTERM");
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+async function serve(args) {
+  const child = spawn(venvBin("sayso"), args, { stdio: ["ignore", "pipe", "pipe"] });
+  const said = [];
+  child.stderr.on("data", (data) => said.push(data));
+  const started = new Promise((resolve, reject) => {
+    createInterface({ input: child.stdout }).on("line", (line) => {
+      said.push(`${line}\n`);
+      const url = /^Sayso (http:\S+)/.exec(line)?.[1];
+      if (url) resolve(url);
+    });
+    child.once("exit", (code) =>
+      reject(new Error(`the demo ended with ${code}: ${said.join("")}`)),
+    );
+    child.once("error", reject);
+  });
+  return { child, url: await within(started, () => `no address from the demo: ${said.join("")}`) };
+}
+
+// A promise's value, or an error that says what did not happen.
+export async function within(promise, what) {
+  let timer;
+  const late = new Promise((_, reject) => {
+    timer = setTimeout(() => reject(new Error(what())), PATIENCE_MS);
+  });
+  try {
+    return await Promise.race([promise, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
