@@ -51,7 +51,7 @@ def test_edited_arguments_are_the_ones_that_run(playground: Playground) -> None:
 
 
 def test_a_form_keeps_its_values_when_one_is_wrong(playground: Playground) -> None:
-    """The wrong field says so, the others keep what was typed, then it is filed once (CL-05, S2)."""
+    """The wrong field says so, the others keep what was typed; filed once (CL-05, S2)."""
     playground.say("quarterly")
     card = playground.cards("Input needed")
     card.get_by_role("combobox", name="Quarter").select_option(label="Q3")

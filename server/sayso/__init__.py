@@ -1,5 +1,7 @@
 """Sayso: an AG-UI server that makes human decisions durable."""
 
+from importlib.metadata import version as _version
+
 from sayso import approval
 from sayso.app import Sayso
 from sayso.clock import Clock
@@ -23,6 +25,8 @@ from sayso.tools import DidNotHappen, Happened, Tool
 from sayso.turninput import TurnInput
 from sayso.turns.effects import CallInfo, current_call
 from sayso.turns.turn import Turn
+
+__version__ = _version("sayso")
 
 __all__ = [
     "Answer",

@@ -35,7 +35,7 @@ class Sayso:
     | `store`        | `memory:`, `sqlite:///file.db`, or a `Store` | `sqlite:///sayso.db` |
     | `expires_in`   | seconds that a question stays open, None: for ever | None |
     | `keep_alive`   | seconds of silence before a comment, None: never | 15 |
-    | `authenticate` | async hook: ASGI scope to `Principal`, or None to refuse | everybody is `local` |
+    | `authenticate` | async hook: ASGI scope to `Principal` or None | everybody is `local` |
     | `hosts`        | host names served beside loopback    | none             |
     | `origins`      | origins of other sites whose pages may call | none      |
     | `limits`       | a `Limits`                           | `Limits()`       |

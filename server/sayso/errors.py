@@ -1,21 +1,21 @@
 """Every error of Sayso, its stable code and its HTTP status.
 
-    Exception
-    ├── SaysoError
-    │   ├── Problem              a request that gets an HTTP error and no stream (RFC 9457)
-    │   ├── DeclarationError     an agent, tool or schema that cannot work, found when it is declared
-    │   ├── TurnError            the author's code used a turn wrongly, or its turn cannot go on
-    │   │   ├── StepFailed       a recorded step raised; the same live and on replay
-    │   │   ├── NotRecordable    a value that the journal cannot keep
-    │   │   ├── OpenMessage      a recorded call while a text message is open
-    │   │   ├── NestedCall       a recorded call inside a recorded step
-    │   │   ├── CancelledCall    author code cancelled a recorded call
-    │   │   ├── InvalidAnswer    a stored answer that the author's own type refuses
-    │   │   └── ReplayMismatch   the code no longer asks for what the journal holds
-    │   └── StoreError
-    │       ├── Conflict         the thread changed between reading and claiming
-    │       ├── LeaseLost        another holder took the thread
-    │       └── StoreUnavailable the store cannot be reached or cannot write
+Exception
+├── SaysoError
+│   ├── Problem              a request that gets an HTTP error and no stream (RFC 9457)
+│   ├── DeclarationError     an agent, tool or schema that cannot work, found when it is declared
+│   ├── TurnError            the author's code used a turn wrongly, or its turn cannot go on
+│   │   ├── StepFailed       a recorded step raised; the same live and on replay
+│   │   ├── NotRecordable    a value that the journal cannot keep
+│   │   ├── OpenMessage      a recorded call while a text message is open
+│   │   ├── NestedCall       a recorded call inside a recorded step
+│   │   ├── CancelledCall    author code cancelled a recorded call
+│   │   ├── InvalidAnswer    a stored answer that the author's own type refuses
+│   │   └── ReplayMismatch   the code no longer asks for what the journal holds
+│   └── StoreError
+│       ├── Conflict         the thread changed between reading and claiming
+│       ├── LeaseLost        another holder took the thread
+│       └── StoreUnavailable the store cannot be reached or cannot write
 """
 
 from enum import StrEnum
@@ -113,9 +113,7 @@ class Problem(SaysoError):
     echoing the request; `errors` are `{"pointer", "message"}` objects for its members.
     """
 
-    def __init__(
-        self, code: Code, detail: str, *, errors: tuple[dict[str, str], ...] = ()
-    ) -> None:
+    def __init__(self, code: Code, detail: str, *, errors: tuple[dict[str, str], ...] = ()) -> None:
         super().__init__(detail)
         self.code = code
         self.detail = detail

@@ -6,13 +6,10 @@ cannot drift apart.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
-from pydantic import PydanticUserError, TypeAdapter, ValidationError
-from pydantic_core import SchemaError
-
-from sayso import jsonvalue
-from sayso.errors import DeclarationError
+from sayso.typed import hoist, schema_of
 
 __all__ = ["ResponseType", "approval_schema", "confirmation", "response_type", "unsure_schema"]
 
@@ -34,30 +31,19 @@ class ResponseType:
 def response_type(response: Any) -> ResponseType:
     """What `response=` means: a pydantic model, a Python type, a JSON Schema object, or None.
 
-    Raises `DeclarationError` for a type that has no JSON Schema.
+    Raises `DeclarationError` for a type without a JSON Schema, or a schema that cannot be used.
     """
     if response is None:
         return ResponseType(None, lambda payload: payload)
     if isinstance(response, dict):
-        return ResponseType(response, lambda payload: payload)
-    try:
-        adapter: TypeAdapter[Any] = TypeAdapter(response)
-        schema = adapter.json_schema()
-    except (PydanticUserError, SchemaError, TypeError) as error:
-        raise DeclarationError(
-            f"response={response!r} has no JSON Schema ({error}); pass a pydantic model, a Python "
-            "type such as str or list[int], or a JSON Schema object"
-        ) from None
+        return ResponseType(schema_of(response)[0], lambda payload: payload)
+    return _of_type(response)
 
-    def decode(payload: Any) -> Any:
-        try:
-            return adapter.validate_json(jsonvalue.encode(payload))
-        except ValidationError as error:
-            first = error.errors(include_url=False, include_input=False)[0]
-            where = jsonvalue.pointer(list(first["loc"])) or "the payload"
-            raise ValueError(f"{where}: {first['msg']}") from None
 
-    return ResponseType(schema, decode)
+@lru_cache(maxsize=256)
+def _of_type(response: Any) -> ResponseType:
+    schema, conversion = schema_of(response)
+    return ResponseType(schema, conversion.decode)
 
 
 def confirmation() -> ResponseType:
@@ -77,13 +63,9 @@ def approval_schema(editable: dict[str, Any] | None) -> dict[str, Any]:
     }
     if editable is None:
         return _object(properties, "approved")
-    arguments = dict(editable)
-    definitions = arguments.pop("$defs", None)
+    arguments, definitions = hoist(editable, "editedArgs")
     properties["editedArgs"] = {**arguments, "title": "Arguments"}
-    schema = _object(properties, "approved")
-    if definitions:
-        schema["$defs"] = definitions
-    return schema
+    return _object(properties, "approved", definitions=definitions)
 
 
 def unsure_schema(result: dict[str, Any] | None, *, optional: bool) -> dict[str, Any]:
@@ -91,8 +73,7 @@ def unsure_schema(result: dict[str, Any] | None, *, optional: bool) -> dict[str,
 
     `result` is the schema of what the effect returns; unless `optional`, `skip` must bring one.
     """
-    described = dict(result or {})
-    definitions = described.pop("$defs", None)
+    described, definitions = hoist(result or {}, "result")
     schema = _object(
         {
             "action": {
@@ -109,19 +90,21 @@ def unsure_schema(result: dict[str, Any] | None, *, optional: bool) -> dict[str,
             },
         },
         "action",
+        definitions=definitions,
     )
     if not optional:
         schema["if"] = {"properties": {"action": {"const": "skip"}}}
         schema["then"] = {"required": ["result"]}
-    if definitions:
-        schema["$defs"] = definitions
     return schema
 
 
-def _object(properties: dict[str, Any], *required: str) -> dict[str, Any]:
-    return {
+def _object(
+    properties: dict[str, Any], *required: str, definitions: dict[str, Any] | None = None
+) -> dict[str, Any]:
+    schema: dict[str, Any] = {
         "type": "object",
         "properties": properties,
         "required": list(required),
         "additionalProperties": False,
     }
+    return {**schema, "$defs": definitions} if definitions else schema

@@ -10,8 +10,6 @@ import re
 from dataclasses import dataclass
 from typing import Any, Literal
 
-import orjson
-
 from sayso import jsonvalue
 from sayso.errors import Code, Problem
 from sayso.forward_compat import (
@@ -82,52 +80,6 @@ class RunInput:
                     return content
                 return "\n".join(part["text"] for part in content if part["type"] == "text")
         return ""
-
-    def to_json(self) -> bytes:
-        """The request as JSON, for the record of the turn that it begins."""
-        members = {
-            "threadId": self.thread_id,
-            "runId": self.run_id,
-            "messages": [orjson.Fragment(message.body) for message in self.messages],
-            "state": self.state,
-            "tools": self.tools,
-            "context": self.context,
-            "forwardedProps": self.forwarded_props,
-            "resume": [
-                {
-                    "interruptId": entry.interrupt_id,
-                    "status": entry.status,
-                    "payload": entry.payload,
-                    "metadata": entry.metadata,
-                }
-                for entry in self.resume
-            ],
-            "protocolVersion": self.protocol_version,
-            "parentRunId": self.parent_run_id,
-            "warnings": self.warnings,
-        }
-        return jsonvalue.encode(members)
-
-    @classmethod
-    def from_json(cls, data: bytes) -> "RunInput":
-        """What `to_json` wrote."""
-        members = jsonvalue.decode(data)
-        return cls(
-            thread_id=members["threadId"],
-            run_id=members["runId"],
-            messages=tuple(
-                Message(id=body["id"], role=body["role"], body=jsonvalue.encode(body))
-                for body in members["messages"]
-            ),
-            state=members["state"],
-            tools=tuple(members["tools"]),
-            context=tuple(members["context"]),
-            forwarded_props=members["forwardedProps"],
-            resume=tuple(_entry(entry) for entry in members["resume"]),
-            protocol_version=members["protocolVersion"],
-            parent_run_id=members["parentRunId"],
-            warnings=tuple(members["warnings"]),
-        )
 
 
 def _entry(members: dict[str, Any]) -> ResumeEntry:

@@ -115,9 +115,7 @@ class Sweeper:
 
     def _settled(self, interrupt: Interrupt) -> Interrupt:
         """Expired: nobody decided, so there is no decider (R3)."""
-        return replace(
-            interrupt, status="expired", decided_at=self._clock.now(), channel="expiry"
-        )
+        return replace(interrupt, status="expired", decided_at=self._clock.now(), channel="expiry")
 
 
 def _of_turn(view: ThreadView) -> list[Interrupt]:

@@ -17,6 +17,9 @@ from sayso import jsonvalue
 from sayso.approval import Policy, check_parameters, never
 from sayso.codec import Codec, return_codec
 from sayso.errors import DeclarationError
+from sayso.forms import approval_schema
+from sayso.schema import Fault, compile_schema
+from sayso.typed import faults_of
 
 __all__ = ["DidNotHappen", "Happened", "Tool", "Verify"]
 
@@ -70,6 +73,7 @@ class Tool:
         self.parameters: dict[str, Any] = self.model.model_json_schema()
         self.parameters.pop("title", None)
         self.result: Codec = return_codec(fn)
+        compile_schema(approval_schema(self.parameters))
         check_parameters(approval, self.name, frozenset(self.model.model_fields))
 
     def __call__(self, *args: object, **kwargs: object) -> Any:
@@ -91,15 +95,12 @@ class Tool:
         model = self.model.model_validate_json(arguments)
         return {name: getattr(model, name) for name in self.model.model_fields}
 
-    def problems(self, arguments: Any) -> tuple[tuple[str, str], ...]:
-        """What is wrong with proposed arguments, as (JSON Pointer, message); empty if nothing."""
+    def problems(self, arguments: Any) -> tuple[Fault, ...]:
+        """What is wrong with proposed arguments, each at its member; empty if nothing."""
         try:
             self.model.model_validate_json(jsonvalue.encode(arguments))
         except ValidationError as error:
-            return tuple(
-                (jsonvalue.pointer(list(item["loc"])), item["msg"])
-                for item in error.errors(include_url=False, include_input=False)
-            )
+            return faults_of(error, arguments)
         return ()
 
 

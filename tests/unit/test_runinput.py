@@ -8,7 +8,7 @@ import pytest
 
 from sayso.errors import Code
 from sayso.limits import Limits
-from sayso.runinput import ResumeEntry, RunInput, decode_run_input
+from sayso.runinput import ResumeEntry, decode_run_input
 from tests.contract.requirements import requirement
 from tests.judge import input_of
 from tests.requests import LIMITS, USER, bodies, body, pointers, read, refused
@@ -29,7 +29,6 @@ def test_every_captured_request_is_read_whole_and_without_a_warning(path: Path) 
     assert [entry.interrupt_id for entry in given.resume] == [
         entry["interruptId"] for entry in sent.get("resume", [])
     ]
-    assert RunInput.from_json(given.to_json()) == given
 
 
 @requirement("RE-01", "RE-02")
@@ -267,18 +266,3 @@ def test_the_number_of_findings_is_bounded() -> None:
     given = read(**{f"{n}-{'x' * 5_000}": 1 for n in range(300)})
     assert len(given.warnings) == 100
     assert max(map(len, given.warnings)) < 300
-
-
-def test_a_request_survives_its_stored_form() -> None:
-    """What began a turn is read back equal (design 3)."""
-    given = read(
-        state={"a": [1.5, None]},
-        forwardedProps={"x": None},
-        tools=[{"name": "f", "description": "d"}],
-        context=[{"description": "d", "value": "v"}],
-        resume=[{"interruptId": "i", "status": "resolved", "payload": 0, "metadata": {"m": 1}}],
-        protocolVersion="1.3",
-        parentRunId="p",
-        unknown=1,
-    )
-    assert RunInput.from_json(given.to_json()) == given

@@ -11,7 +11,6 @@ from sayso.errors import InvalidAnswer, ReplayMismatch
 from sayso.forms import ResponseType, confirmation, response_type
 from sayso.outcomes import Answer, Question
 from sayso.records import Entry, Interrupt
-from sayso.schema import compile_schema
 from sayso.turns.execution import Execution, Place
 
 __all__ = ["answered", "put", "question", "questions"]
@@ -135,10 +134,7 @@ def _checked(item: Question) -> ResponseType:
     if item.reason == "input_required" and item.response is None:
         raise ValueError("an input_required question needs response= (IN-06)")
     plain = item.reason == "confirmation" and item.response is None
-    described = confirmation() if plain else response_type(item.response)
-    if described.schema is not None:
-        compile_schema(described.schema)
-    return described
+    return confirmation() if plain else response_type(item.response)
 
 
 async def _answer(execution: Execution, response: ResponseType, place: Place) -> Answer[Any]:
