@@ -12,7 +12,7 @@ from typing import Any
 from sayso import jsonvalue
 from sayso.records import Message
 
-__all__ = ["Merge", "merge", "new_user_messages", "too_large", "visible"]
+__all__ = ["Merge", "call_ids", "merge", "new_user_messages", "too_large", "visible"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +106,7 @@ def _additions(
         if message.id in known:
             continue
         if message.role == "assistant":
-            open_calls.update(_call_ids(message))
+            open_calls.update(call_ids(message))
         elif message.role == "tool":
             call = _answered_call(message)
             if call not in open_calls:
@@ -126,13 +126,14 @@ def _orphans(messages: Iterable[Message]) -> set[str]:
     answers: dict[str, str] = {}
     for message in messages:
         if message.role == "assistant":
-            calls.update(_call_ids(message))
+            calls.update(call_ids(message))
         elif message.role == "tool":
             answers[message.id] = _answered_call(message)
     return {identifier for identifier, call in answers.items() if call not in calls}
 
 
-def _call_ids(message: Message) -> list[str]:
+def call_ids(message: Message) -> list[str]:
+    """The ids of the tool calls that an assistant message makes."""
     if b'"toolCalls"' not in message.body:
         return []
     calls: list[dict[str, Any]] = jsonvalue.decode(message.body).get("toolCalls") or []

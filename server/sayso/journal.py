@@ -42,6 +42,7 @@ class Journal:
         self._entries = {entry.place: entry for entry in entries}
         self._riding: dict[str, Entry] = {}
         self._seen: set[str] = set()
+        self._new: set[str] = set()
 
     def find(self, place: str, wanted: str) -> Entry | None:
         """The entry at a place, or None where the turn is live.
@@ -62,18 +63,28 @@ class Journal:
         """Take an entry for the next commit; it is found again from now on."""
         self._entries[entry.place] = entry
         self._riding[entry.place] = entry
+        self._new.add(entry.place)
         self._seen.add(entry.place)
         return entry
 
-    def take(self) -> tuple[Entry, ...]:
-        """What has to be written with the commit that is being made now."""
-        riding = tuple(self._riding.values())
-        self._riding.clear()
-        return riding
+    def take(self, *, asked: bool) -> tuple[Entry, ...]:
+        """What has to be written with the commit that is being made now.
+
+        A question goes only with the suspension that stores its interrupt, so that no crash leaves
+        one without the other: `asked` says whether this is it.
+        """
+        held = {} if asked else {p: e for p, e in self._riding.items() if e.status == "asked"}
+        taken = tuple(entry for place, entry in self._riding.items() if place not in held)
+        self._riding = held
+        return taken
 
     def rides(self, kind: str) -> bool:
         """Whether an entry of that kind waits for the next commit."""
         return any(entry.kind == kind for entry in self._riding.values())
+
+    def is_new(self, place: str) -> bool:
+        """Whether the place was written since the journal was read."""
+        return place in self._new
 
     def ends(self) -> list[int]:
         """The numbers of all effects that have ended, in no order."""

@@ -45,6 +45,11 @@ async def ticks(turns: int = 1) -> None:
 class Window(FaultyStore):
     """One process's way to the store that all share; it opens and closes nothing."""
 
+    @property
+    def dead(self) -> bool:
+        """Whether it was cut."""
+        return self._cut
+
     async def open(self) -> None:
         """The world has opened it."""
 

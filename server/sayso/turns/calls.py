@@ -13,25 +13,17 @@ from sayso.errors import NotRecordable
 from sayso.forms import approval_schema
 from sayso.journal import ended
 from sayso.outcomes import Call, ToolCall
-from sayso.records import Entry, EntryStatus, Message
+from sayso.records import Entry, EntryStatus
 from sayso.tools import Happened, Tool
 from sayso.turns.effects import CallInfo, EffectScope, OverTime, Unheld, cut
 from sayso.turns.execution import Execution, Place
 from sayso.turns.questions import answered, put
-from sayso.turns.unsure import ask_unsure, is_unsure, verdict, verified
+from sayso.turns.results import call_events, call_message, result_event, result_text, tool_message
+from sayso.turns.unsure import ask_unsure, display, is_unsure, verdict, verified
 
-__all__ = ["call_all", "unanswered"]
+__all__ = ["call_all"]
 
 _log = logging.getLogger("sayso.tool")
-
-_NOT_RUN = {
-    "denied": "Not executed: a reviewer denied this call.",
-    "cancelled": "Not executed: the request for approval was cancelled; nobody approved the call.",
-    "expired": (
-        "Not executed: the request for approval expired before anyone decided. "
-        "It must be asked for again."
-    ),
-}
 
 
 async def call_all(execution: Execution, wanted: Sequence[ToolCall]) -> list[Call[Any]]:
@@ -46,7 +38,7 @@ async def call_all(execution: Execution, wanted: Sequence[ToolCall]) -> list[Cal
     for tool, arguments in proposed:
         place = await execution.enter("call", tool.name, jsonvalue.decode(arguments))
         calls.append(_ToolCall(execution, place, tool, arguments))
-    _propose(execution, [call for call in calls if call.place.entry is None])
+    _propose(execution, calls)
     what = "tool " + ", ".join(call.tool.name for call in calls)
     entries = [call.place.entry for call in calls]
     ends = [end for entry in entries if entry and (end := ended(entry)) is not None]
@@ -59,36 +51,23 @@ async def call_all(execution: Execution, wanted: Sequence[ToolCall]) -> list[Cal
 
 
 def _propose(execution: Execution, calls: Sequence["_ToolCall"]) -> None:
-    """Stream new calls, complete, as one assistant message (TC-01, TC-03, TC-04)."""
-    if not calls:
+    """Stream new calls, complete, as one assistant message (TC-01, TC-03, TC-04).
+
+    Not those that are in the history: a server may have died after it proposed them.
+    """
+    new = [call for call in calls if call.place.entry is None and call.id not in execution.proposed]
+    if not new:
         return
-    execution.live(calls[0].place.branch)
-    message_id = execution.message_id(calls[0].place.key)
-    for call in calls:
-        text = call.arguments.decode()
-        execution.stream.emit(
-            {
-                "type": "TOOL_CALL_START",
-                "toolCallId": call.id,
-                "toolCallName": call.tool.name,
-                "parentMessageId": message_id,
-            }
+    execution.live(new[0].place.branch)
+    message_id = execution.message_id(new[0].place.key)
+    for call in new:
+        for event in call_events(message_id, call.id, call.tool.name, call.arguments.decode()):
+            execution.stream.emit(event)
+    execution.remember(
+        call_message(
+            message_id, [(call.id, call.tool.name, call.arguments.decode()) for call in new]
         )
-        execution.stream.emit({"type": "TOOL_CALL_ARGS", "toolCallId": call.id, "delta": text})
-        execution.stream.emit({"type": "TOOL_CALL_END", "toolCallId": call.id})
-    body = {
-        "id": message_id,
-        "role": "assistant",
-        "toolCalls": [
-            {
-                "id": call.id,
-                "type": "function",
-                "function": {"name": call.tool.name, "arguments": call.arguments.decode()},
-            }
-            for call in calls
-        ],
-    }
-    execution.remember(Message(id=message_id, role="assistant", body=jsonvalue.encode(body)))
+    )
 
 
 class _ToolCall:
@@ -127,10 +106,7 @@ class _ToolCall:
 
     def _ask(self) -> None:
         tool = self.tool
-        shown = ", ".join(
-            f"{name}={jsonvalue.encode(value).decode()}"
-            for name, value in jsonvalue.decode(self.arguments).items()
-        )
+        shown = display(tool.name, jsonvalue.decode(self.arguments))
         put(
             self.execution,
             self.place,
@@ -138,7 +114,7 @@ class _ToolCall:
             name=tool.name,
             data=self.data,
             reason="tool_call",
-            message=f"Approve {tool.name}({shown})?",
+            message=f"Approve {shown}?",
             schema=approval_schema(tool.parameters if tool.editable else None),
             metadata={
                 "sayso": {
@@ -182,12 +158,12 @@ class _ToolCall:
             await self._run()
 
     def _ask_unsure(self, entry: Entry) -> NoReturn:
-        what = f"tool {self.tool.name!r}"
         ask_unsure(
             self.execution,
             self.place,
             entry,
-            what=what,
+            shown=display(self.tool.name, self.effective()),
+            arguments=self.effective(),
             returns=self.tool.result,
             tool_call_id=self.id,
         )
@@ -270,7 +246,7 @@ class _ToolCall:
         given = {key: value for key, value in changes.items() if value is not None}
         message_id = self.execution.identify("msg", f"{self.place.key}=")
         entry = self.write("done", status=status, **given)
-        text = _text(self.data, self.effective())
+        text = result_text(self.data, self.effective())
         self.execution.remember(tool_message(message_id, self.id, text), settled=False)
         for message in scope.messages if scope is not None else ():
             self.execution.remember(message)
@@ -289,60 +265,9 @@ class _ToolCall:
         return Call(
             status=data["status"],
             args=self.effective(),
-            text=_text(data, self.effective()),
+            text=result_text(data, self.effective()),
             value=value,
             edited="edited" in data,
             reason=data.get("reason"),
             by=data.get("by"),
         )
-
-
-def _text(data: dict[str, Any], effective: dict[str, Any]) -> str:
-    """The result as a model reads it: which of the endings, and what really ran (J1, OC-10)."""
-    status, reason = data["status"], data.get("reason")
-    if status in _NOT_RUN:
-        return _NOT_RUN[status] + (f" Reason: {reason}" if reason else "")
-    if status == "failed":
-        text = f"Failed: {reason}"
-    else:
-        value = data.get("value")
-        text = value if isinstance(value, str) else jsonvalue.encode(value).decode()
-    if "edited" in data:
-        ran = jsonvalue.encode(effective).decode()
-        text = f"A reviewer changed the arguments; the call ran with {ran}. Result: {text}"
-    return text
-
-
-def tool_message(message_id: str, call_id: str, text: str) -> Message:
-    """The stored form of a call's result."""
-    body = {"id": message_id, "role": "tool", "toolCallId": call_id, "content": text}
-    return Message(id=message_id, role="tool", body=jsonvalue.encode(body))
-
-
-def result_event(message_id: str, call_id: str, text: str) -> dict[str, Any]:
-    """The event that carries a call's result."""
-    return {
-        "type": "TOOL_CALL_RESULT",
-        "messageId": message_id,
-        "toolCallId": call_id,
-        "content": text,
-        "role": "tool",
-    }
-
-
-def unanswered(execution: Execution) -> list[tuple[Message, dict[str, Any]]]:
-    """Results for calls that a turn leaves behind when it fails or is stopped (TC-16, H1)."""
-    left = []
-    for entry in execution.journal.entries():
-        if entry.kind != "call" or entry.status == "done":
-            continue
-        call_id = jsonvalue.decode(entry.data)["id"]
-        text = (
-            "Unknown: the call was started and the turn ended before its outcome was known."
-            if entry.status == "started" or is_unsure(entry)
-            else "Not executed: the turn ended before anyone decided."
-        )
-        message_id = execution.identify("msg", f"{entry.place}=")
-        message = tool_message(message_id, call_id, text)
-        left.append((message, result_event(message_id, call_id, text)))
-    return left

@@ -20,8 +20,8 @@ from sayso.errors import (
     TurnError,
 )
 from sayso.records import Commit, Entry, Interrupt, Run
-from sayso.turns.calls import unanswered
 from sayso.turns.execution import Execution
+from sayso.turns.results import unanswered
 from sayso.wire import interrupt_body
 
 __all__ = ["Conclusion", "conclude"]
@@ -89,7 +89,7 @@ def _lost(execution: Execution) -> Ending:
 
 def _commit(execution: Execution, run: Run, ending: Ending, status: Any, **more: Any) -> Commit:
     now = execution.clock.now()
-    entries, messages = execution.riding()
+    entries, messages = execution.riding(asked="interrupts" in more)
     ended = None if status == "suspended" else now
     members: dict[str, Any] = {
         "now": now,
@@ -141,16 +141,21 @@ def _finished(execution: Execution, run: Run) -> Conclusion:
 def _left(execution: Execution, run: Run, status: str, ending: Ending) -> Conclusion:
     """The turn is over; calls that it leaves behind get results that say so (TC-16)."""
     results = unanswered(execution)
-    for message, _ in results:
+    for entry, message, _ in results:
+        execution.journal.write(entry)
         execution.remember(message, settled=False)
     commit = _commit(execution, run, ending, status)
-    return Conclusion(ending, commit, tuple(event for _, event in results))
+    return Conclusion(ending, commit, tuple(event for _, _, event in results))
 
 
 def _reopened(
     execution: Execution, run: Run, settled: tuple[Interrupt, ...], mismatch: ReplayMismatch
 ) -> Conclusion:
-    """The code has changed under an open turn: its questions stay open (design 3, rule 9)."""
+    """The code has changed under an open turn: nothing is lost (design 3, rule 9).
+
+    What a person has answered in this run is open again. A turn that has nothing to open again (a
+    question that expired, a turn that was taken over) waits for the code that began it.
+    """
     _log.error("turn %s of agent %r: %s", execution.turn.key, execution.turn.agent, mismatch)
     ending = Ending(
         type="error",
@@ -168,11 +173,15 @@ def _reopened(
         for entry in execution.journal.entries()
         if entry.status == "asked"
     }
-    reopened = tuple(_open_again(i) for i in settled if i.id in waiting)
-    if not reopened:
+    reopened = tuple(
+        _open_again(interrupt)
+        for interrupt in settled
+        if interrupt.id in waiting and interrupt.status != "expired"
+    )
+    if not execution.interrupts:
         return _left(execution, run, "failed", ending)
-    status = "suspended"
-    return Conclusion(ending, _commit(execution, run, ending, status, interrupts=reopened))
+    commit = _commit(execution, run, ending, "suspended")
+    return Conclusion(ending, replace(commit, interrupts=reopened))
 
 
 def _open_again(interrupt: Interrupt) -> Interrupt:

@@ -19,9 +19,11 @@ from sayso.errors import (
     OpenMessage,
     ReplayMismatch,
     StoreError,
+    ThreadTooLarge,
     TooManyInterrupts,
     TurnError,
 )
+from sayso.history import call_ids
 from sayso.journal import Journal, fingerprint
 from sayso.limits import Limits
 from sayso.records import Commit, Entry, Interrupt, Message, Principal, Turn
@@ -95,11 +97,15 @@ class Execution:
         self.result: Any = None
         self.error: BaseException | None = None
         self.unsettled: set[str] = set()
+        self._size = sum(len(message.body) for message in history)
+        self._asked_bytes = 0
         self._riding: list[Message] = []
         self.calls = 0
         self.poke = asyncio.Event()
         self._refused = 0
-        self._said = {message.id for message in history if message.role == "assistant"}
+        spoken = [message for message in history if message.role == "assistant"]
+        self._said = {message.id for message in spoken}
+        self.proposed = {call for message in spoken for call in call_ids(message)}
         self._main: asyncio.Task[Any] | None = None
 
     # Places
@@ -186,19 +192,33 @@ class Execution:
         """Add a message to the history; it is stored with the next commit.
 
         One that is not `settled` claims a durable fact: readers are not shown it before its commit.
+        Raises `ThreadTooLarge`, and ends the turn, for one that does not fit; a result always does.
         """
+        if settled and not self.fits(len(message.body)):
+            error = ThreadTooLarge(
+                f"the thread would hold more than {self.limits.history} bytes of messages: say less, "
+                "or begin a new thread"
+            )
+            self.break_off(error)
+            raise error
+        self._size += len(message.body)
         if not settled:
             self.unsettled.add(message.id)
         if message.role == "assistant":
             self._said.add(message.id)
+            self.proposed.update(call_ids(message))
         self.history.append(message)
         self._riding.append(message)
 
-    def riding(self) -> tuple[tuple[Entry, ...], tuple[Message, ...]]:
-        """What the commit that is being made now must carry."""
+    def fits(self, size: int) -> bool:
+        """Whether the thread has room for a message of so many bytes."""
+        return self._size + size <= self.limits.history
+
+    def riding(self, *, asked: bool = False) -> tuple[tuple[Entry, ...], tuple[Message, ...]]:
+        """What the commit that is being made now must carry; questions only if it suspends."""
         messages = tuple(self._riding)
         self._riding.clear()
-        return self.journal.take(), messages
+        return self.journal.take(asked=asked), messages
 
     async def commit(self) -> None:
         """Make all that is recorded so far durable; a store that fails ends the execution."""

@@ -118,8 +118,14 @@ class _Step:
         return done[0]
 
     def _ask(self, entry: Entry) -> NoReturn:
-        what = f"step {self.label!r}"
-        ask_unsure(self.execution, self.place, entry, what=what, returns=self.codec)
+        # The arguments of a step are the server's own: nobody has meant them to be shown.
+        ask_unsure(
+            self.execution,
+            self.place,
+            entry,
+            shown=f"Step {self.label!r}",
+            returns=self.codec,
+        )
         raise self.execution.pause()
 
     async def after_crash(self, entry: Entry, verify: Verify | None) -> Entry:

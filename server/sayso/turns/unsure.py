@@ -16,7 +16,7 @@ from sayso.turns.effects import contained
 from sayso.turns.execution import Execution, Place
 from sayso.turns.questions import answered, put
 
-__all__ = ["Verdict", "ask_unsure", "is_unsure", "verdict", "verified"]
+__all__ = ["Verdict", "ask_unsure", "display", "is_unsure", "verdict", "verified"]
 
 _log = logging.getLogger("sayso.turn")
 
@@ -35,11 +35,24 @@ def ask_unsure(
     place: Place,
     entry: Entry,
     *,
-    what: str,
+    shown: str,
     returns: Codec,
+    arguments: dict[str, Any] | None = None,
     tool_call_id: str | None = None,
 ) -> None:
-    """Ask a person whether an effect that was started may run again. The caller raises `Pause`."""
+    """Ask a person whether an effect that was started may run again. The caller raises `Pause`.
+
+    `shown` is the call as a person reads it; `arguments` are a tool's. The question holds the
+    call's key as well, by which the outside world may know it.
+    """
+    happened = (
+        "ran past its time and could not be stopped"
+        if execution.journal.is_new(place.key)
+        else "was running when the server stopped"
+    )
+    told: dict[str, Any] = {"kind": "indeterminate", "name": entry.name}
+    if arguments is not None:
+        told["arguments"] = arguments
     put(
         execution,
         place,
@@ -47,14 +60,17 @@ def ask_unsure(
         name=entry.name,
         data={**jsonvalue.decode(entry.data), "why": "unsure"},
         reason="sayso:indeterminate",
-        message=(
-            f"The server stopped while {what} was running. It may or may not have happened. "
-            "Look, then decide."
-        ),
+        message=f"{shown} {happened}. It may or may not have happened. Look, then decide.",
         schema=unsure_schema(returns.schema(), optional=returns.takes_null()),
-        metadata={"sayso": {"kind": "indeterminate", "name": entry.name}},
+        metadata={"sayso": {**told, "key": execution.identify("key", place.key)}},
         tool_call_id=tool_call_id,
     )
+
+
+def display(name: str, arguments: dict[str, Any]) -> str:
+    """A call in one line, as a person reads it: `mail(to="ann")`."""
+    shown = [f"{key}={jsonvalue.encode(value).decode()}" for key, value in arguments.items()]
+    return f"{name}({', '.join(shown)})"
 
 
 def is_unsure(entry: Entry) -> bool:

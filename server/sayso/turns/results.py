@@ -1,0 +1,124 @@
+"""What a tool call leaves behind: its proposal, and exactly one result, which tells the truth."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from sayso import jsonvalue
+from sayso.records import Entry, Message
+from sayso.turns.execution import Execution
+from sayso.turns.unsure import is_unsure
+
+__all__ = [
+    "call_events",
+    "call_message",
+    "result_event",
+    "result_text",
+    "tool_message",
+    "unanswered",
+]
+
+_NOT_RUN = {
+    "denied": "Not executed: a reviewer denied this call.",
+    "cancelled": "Not executed: the request for approval was cancelled; nobody approved the call.",
+    "expired": (
+        "Not executed: the request for approval expired before anyone decided. "
+        "It must be asked for again."
+    ),
+}
+_UNKNOWN = "Unknown: the call was started and the turn ended before its outcome was known."
+_UNDECIDED = "Not executed: the turn ended before anyone decided."
+
+
+def call_events(
+    message_id: str, call_id: str, name: str, arguments: str
+) -> Iterable[dict[str, Any]]:
+    """A proposed call, whole: start, arguments, end."""
+    return (
+        {
+            "type": "TOOL_CALL_START",
+            "toolCallId": call_id,
+            "toolCallName": name,
+            "parentMessageId": message_id,
+        },
+        {"type": "TOOL_CALL_ARGS", "toolCallId": call_id, "delta": arguments},
+        {"type": "TOOL_CALL_END", "toolCallId": call_id},
+    )
+
+
+def call_message(message_id: str, calls: Sequence[tuple[str, str, str]]) -> Message:
+    """The stored form of proposed calls: id, name and arguments of each."""
+    body = {
+        "id": message_id,
+        "role": "assistant",
+        "toolCalls": [
+            {"id": call_id, "type": "function", "function": {"name": name, "arguments": arguments}}
+            for call_id, name, arguments in calls
+        ],
+    }
+    return Message(id=message_id, role="assistant", body=jsonvalue.encode(body))
+
+
+def tool_message(message_id: str, call_id: str, text: str) -> Message:
+    """The stored form of a call's result."""
+    body = {"id": message_id, "role": "tool", "toolCallId": call_id, "content": text}
+    return Message(id=message_id, role="tool", body=jsonvalue.encode(body))
+
+
+def result_event(message_id: str, call_id: str, text: str) -> dict[str, Any]:
+    """The event that carries a call's result."""
+    return {
+        "type": "TOOL_CALL_RESULT",
+        "messageId": message_id,
+        "toolCallId": call_id,
+        "content": text,
+        "role": "tool",
+    }
+
+
+def result_text(data: dict[str, Any], effective: dict[str, Any]) -> str:
+    """The result as a model reads it: which of the endings, and what really ran (J1, OC-10)."""
+    if "text" in data:
+        return str(data["text"])
+    status, reason = data["status"], data.get("reason")
+    if status in _NOT_RUN:
+        return _NOT_RUN[status] + (f" Reason: {reason}" if reason else "")
+    if status == "failed":
+        text = f"Failed: {reason}"
+    else:
+        value = data.get("value")
+        # A result is never without text: a model would not know that the call is answered.
+        text = (value if isinstance(value, str) else jsonvalue.encode(value).decode()) or '""'
+    if "edited" in data:
+        ran = jsonvalue.encode(effective).decode()
+        text = f"A reviewer changed the arguments; the call ran with {ran}. Result: {text}"
+    return text
+
+
+def unanswered(execution: Execution) -> list[tuple[Entry, Message, dict[str, Any]]]:
+    """Records, messages and events for calls that a turn leaves behind (TC-16, H1).
+
+    They are closed for good: a retry of the failed turn is told the same.
+    """
+    left = []
+    for entry in execution.journal.entries():
+        if entry.kind != "call" or entry.status == "done":
+            continue
+        unknown = entry.status == "started" or is_unsure(entry)
+        data = jsonvalue.decode(entry.data)
+        data |= {
+            "status": "failed" if unknown else "cancelled",
+            "text": _UNKNOWN if unknown else _UNDECIDED,
+        }
+        if unknown:
+            data["reason"] = _UNKNOWN
+        closed = {"end": execution.timeline.end(), **data}
+        message_id = execution.identify("msg", f"{entry.place}=")
+        left.append(
+            (
+                replace(entry, status="done", data=jsonvalue.encode(closed)),
+                tool_message(message_id, data["id"], data["text"]),
+                result_event(message_id, data["id"], data["text"]),
+            )
+        )
+    return left
