@@ -11,7 +11,7 @@ import re
 import signal
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import Field
 
@@ -111,30 +111,32 @@ class Ops:
     def file_report(self, quarter: str, year: int, revenue: float) -> str:
         """File a quarterly report."""
         done = f"Filed {quarter} {year} with a revenue of {revenue:,.2f}."
-        self._note("filing", {"quarter": quarter, "year": year, "revenue": revenue}, done)
+        self._ledger.record("filing", {"quarter": quarter, "year": year, "revenue": revenue}, done)
         return done
 
     def deploy(self, build: str, notes: list[str]) -> str:
         """Deploy a build."""
-        self._note("deploy", {"build": build, "notes": notes}, done := f"Build {build} is live.")
+        done = f"Build {build} is live."
+        self._ledger.record("deploy", {"build": build, "notes": notes}, done)
         return done
 
     def publish(self, report: str) -> str:
         """Publish a report."""
-        self._note("progress", {"report": report}, done := f"The {report} report is published.")
+        done = f"The {report} report is published."
+        self._ledger.record("progress", {"report": report}, done)
         return done
 
     async def rebuild(self, what: str) -> str:
         """Rebuild something large: begun at once, and then it takes its time."""
         done = f"The {what} is rebuilt."
-        await asyncio.to_thread(self._note, "slow", {"what": what}, done)
+        await asyncio.to_thread(self._ledger.record, "slow", {"what": what}, done)
         await asyncio.sleep(self.pace.work)
         return done
 
     def charge(self, order_id: str, amount: float) -> str | None:
         """Charge a card, and lose the server before anybody could note that it worked."""
         done = f"Charged {amount:.2f} for order {order_id}."
-        self._note("charge", {"order_id": order_id, "amount": amount}, done)
+        self._ledger.record("charge", {"order_id": order_id, "amount": amount}, done)
         if self._ledger.is_first("crash"):
             self._die()
         return done
@@ -151,8 +153,5 @@ class Ops:
         else:
             count = self._sandbox.delete(thread_id, scoped=action == "proceed_scoped")
             done = f"Deleted {count} files."
-        self._note("cleanup", {"action": action, "files": count}, done)
+        self._ledger.record("cleanup", {"action": action, "files": count}, done)
         return done
-
-    def _note(self, kind: str, args: dict[str, Any], result: str) -> None:
-        self._ledger.record(kind, args, result)
