@@ -38,7 +38,7 @@ export class ScriptedServer {
   readonly fetch = async (url: string, init: RequestInit): Promise<Response> => {
     const received: Received = {
       path: new URL(url).pathname,
-      body: JSON.parse(String(init.body)) as RunAgentInput,
+      body: JSON.parse(init.body as string) as RunAgentInput,
       signal: init.signal ?? undefined,
     };
     this.received.push(received);

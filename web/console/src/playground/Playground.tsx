@@ -42,10 +42,8 @@ export function Playground({ session, agents, agentId, threadId }: PlaygroundPro
     void navigate(`/play/${agent}/${randomUUID()}`);
   };
   const examples = agentId === "ops" ? EXAMPLES : [];
-  const empty =
-    conversation.messages.length === 0 &&
-    conversation.unsent === null &&
-    conversation.connection.status === "ready";
+  const begun = conversation.messages.length > 0 || conversation.unsent !== null;
+  const empty = !begun && conversation.connection.status === "ready";
 
   return (
     <Frame
@@ -118,7 +116,7 @@ export function Playground({ session, agents, agentId, threadId }: PlaygroundPro
             />
           </div>
           <div className="dock">
-            {!empty && open === 0 && examples.length > 0 && (
+            {begun && open === 0 && examples.length > 0 && (
               <ul className="chips" aria-label="Examples">
                 {examples.map(({ phrase, shows }) => (
                   <li key={phrase}>

@@ -2,7 +2,7 @@ import type { Interrupt, RunAgentResult } from "@ag-ui/client";
 import type { ReactElement } from "react";
 import { expectTypeOf, test } from "vitest";
 import { useInterrupt, useInterrupts } from "../../src/index.js";
-import type { Answer } from "../../src/index.js";
+import type { Answer, UseInterruptReturn } from "../../src/index.js";
 
 declare const element: ReactElement;
 
@@ -34,8 +34,8 @@ test("render gets what the hook of CopilotKit gives, and more", () => {
 test("the element comes back only when it is placed by hand", () => {
   const render = () => element;
   expectTypeOf(useInterrupt({ render, renderInChat: false })).toEqualTypeOf<ReactElement | null>();
-  expectTypeOf(useInterrupt({ render })).toEqualTypeOf<undefined>();
-  expectTypeOf(useInterrupt({ render, renderInChat: true })).toEqualTypeOf<undefined>();
+  expectTypeOf<UseInterruptReturn<undefined>>().toEqualTypeOf<undefined>();
+  expectTypeOf<UseInterruptReturn<true>>().toEqualTypeOf<undefined>();
 });
 
 test("an answer is resolved with a payload or cancelled without", () => {

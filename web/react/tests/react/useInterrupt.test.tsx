@@ -74,7 +74,10 @@ function mount(server: ScriptedServer, children: ReactNode) {
   return { agent, view };
 }
 
-const start = (agent: AbstractAgent) => act(async () => void (await agent.runAgent()));
+const start = (agent: AbstractAgent) =>
+  act(async () => {
+    await agent.runAgent();
+  });
 
 beforeEach(() => {
   vi.spyOn(console, "error").mockImplementation(() => undefined);
@@ -124,13 +127,18 @@ describe("useInterrupt", () => {
     const server = new ScriptedServer();
     const agent = server.agent();
     const handler = vi.fn(() => Promise.resolve({ rows: [1] }));
-    let replace: (agent: AbstractAgent) => void = () => undefined;
     function Host() {
       const [current, setCurrent] = useState<AbstractAgent>(agent);
-      replace = setCurrent;
       return (
         <SaysoProvider agents={{ ops: current }}>
           <Card handler={() => handler()} />
+          <button
+            onClick={() => {
+              setCurrent(agent.clone());
+            }}
+          >
+            Another object
+          </button>
         </SaysoProvider>
       );
     }
@@ -142,9 +150,7 @@ describe("useInterrupt", () => {
     server.onRun(run(interrupted(approval("a"))));
     await start(agent);
     for (let turn = 0; turn < 3; turn += 1) {
-      act(() => {
-        replace(agent.clone());
-      });
+      await userEvent.click(screen.getByRole("button", { name: "Another object" }));
     }
     expect(await screen.findByText(/on_interrupt a/)).toBeVisible();
     expect(screen.getByTestId("result")).toHaveTextContent('{"rows":[1]}');

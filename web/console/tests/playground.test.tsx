@@ -1,0 +1,185 @@
+import { act, render, screen, waitFor } from "@testing-library/react";
+import { userEvent } from "@testing-library/user-event";
+import { StrictMode } from "react";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { App } from "../src/App.js";
+import { ending, FakeServer, question, says, snapshots } from "./server.js";
+
+function open(path: string): void {
+  window.history.replaceState(null, "", path);
+  render(
+    <StrictMode>
+      <App />
+    </StrictMode>,
+  );
+}
+
+const message = () => screen.findByRole("textbox", { name: "Message" });
+const status = () => screen.getByText(/^(Idle|Working|Waiting for you|Settled elsewhere)$/);
+const user = { id: "u1", role: "user", content: "deploy" };
+
+beforeEach(() => {
+  vi.spyOn(console, "error").mockImplementation(() => undefined);
+});
+afterEach(() => {
+  vi.unstubAllGlobals();
+  vi.useRealTimers();
+});
+
+describe("the playground", () => {
+  it("opens a new thread with the first agent and puts it into the address", async () => {
+    new FakeServer().install();
+    open("/");
+    await message();
+    expect(window.location.pathname).toMatch(/^\/play\/ops\/[0-9a-f-]{36}$/);
+    expect(screen.getByRole("heading", { level: 1 })).toHaveTextContent("say-so");
+  });
+
+  it("sends an example, shows the answer and counts no question", async () => {
+    const server = new FakeServer().install();
+    server.runs.push(() => [...says("m1", "Hello to you."), ending()]);
+    open("/play/ops/t-1");
+    await userEvent.click(await screen.findByRole("button", { name: /^Say hello/ }));
+    expect(await screen.findByText("Hello to you.")).toBeVisible();
+    expect(server.posted[0]?.path).toBe("/agents/ops");
+    expect(document.title).toBe("ops · Sayso");
+  });
+
+  it("[A1] [CL-10] brings back the thread of the address with its open question, and blocks the composer", async () => {
+    const server = new FakeServer().install();
+    server.connect = () => snapshots([user], question);
+    open("/play/ops/t-1");
+    expect(await screen.findByText("Go on?")).toBeVisible();
+    expect(document.title).toBe("(1) Waiting for you · Sayso");
+    const field = await message();
+    expect(field).toHaveAccessibleDescription(/waits for your answer above/);
+    await userEvent.type(field, "hm{Enter}");
+    expect(server.posted).toEqual([]);
+    expect(field).toHaveValue("hm");
+    server.runs.push(() => [...says("m1", "Going on."), ending()]);
+    await userEvent.click(screen.getByRole("button", { name: "Yes" }));
+    expect(await screen.findByText("Going on.")).toBeVisible();
+    expect(server.posted[0]?.body.resume).toEqual([
+      { interruptId: "int_1", status: "resolved", payload: true },
+    ]);
+    expect(document.title).toBe("ops · Sayso");
+  });
+
+  it("[E9] cancels the question and sends the text instead when asked to", async () => {
+    const server = new FakeServer().install();
+    server.connect = () => snapshots([user], question);
+    server.runs.push(() => [...says("m1", "As you like."), ending()]);
+    open("/play/ops/t-1");
+    await userEvent.type(await message(), "never mind");
+    await userEvent.click(await screen.findByRole("button", { name: "Cancel it and send" }));
+    expect(await screen.findByText("As you like.")).toBeVisible();
+    expect(server.posted[0]?.body.resume).toMatchObject([{ status: "cancelled" }]);
+    expect(server.posted[0]?.body.messages.at(-1)).toMatchObject({ content: "never mind" });
+  });
+
+  it("shows what the agent really did in this thread, apart from other threads", async () => {
+    const server = new FakeServer().install();
+    const at = "2026-01-01T00:00:00Z";
+    server.effects = {
+      effects: [
+        { kind: "refund", args: { amount: 240 }, threadId: "t-1", at },
+        { kind: "email", args: { to: "x" }, threadId: "other", at },
+      ],
+    };
+    open("/play/ops/t-1");
+    const here = await screen.findByRole("list", { name: "Effects of this thread" });
+    expect(here).toHaveTextContent("refund");
+    expect(here).not.toHaveTextContent("email");
+  });
+
+  it("shows no effects on a server that is not the demo", async () => {
+    const server = new FakeServer().install();
+    server.effects = null;
+    open("/play/ops/t-1");
+    await message();
+    await waitFor(() => {
+      expect(screen.queryByRole("heading", { name: "Effects" })).toBeNull();
+    });
+    expect(screen.getByRole("heading", { name: "State" })).toBeVisible();
+  });
+
+  it("begins another thread on request", async () => {
+    new FakeServer().install();
+    open("/play/ops/t-1");
+    await message();
+    await userEvent.click(screen.getByRole("button", { name: "New thread" }));
+    expect(window.location.pathname).toMatch(/^\/play\/ops\/(?!t-1$)/);
+  });
+});
+
+describe("a server that is away", () => {
+  it("is waited for before anything is shown", async () => {
+    vi.useFakeTimers({ shouldAdvanceTime: true });
+    const server = new FakeServer().install();
+    server.up = false;
+    open("/");
+    expect(await screen.findByRole("heading", { name: "No connection" })).toBeVisible();
+    server.up = true;
+    await act(() => vi.advanceTimersByTimeAsync(2500));
+    expect(await message()).toBeVisible();
+  });
+
+  it("is tried again while the question stays on the screen", async () => {
+    const server = new FakeServer().install();
+    server.connect = () => snapshots([user], question);
+    open("/play/ops/t-1");
+    await screen.findByText("Go on?");
+    server.up = false;
+    act(() => {
+      window.dispatchEvent(new Event("focus"));
+    });
+    expect(await screen.findByText(/The server is away/)).toBeVisible();
+    expect(screen.getByText("Go on?")).toBeVisible();
+    server.up = true;
+    await userEvent.click(screen.getByRole("button", { name: "Try now" }));
+    await waitFor(() => {
+      expect(screen.queryByText(/The server is away/)).toBeNull();
+    });
+    expect(status()).toHaveTextContent("Waiting for you");
+  });
+
+  it("keeps the message that did not arrive, with a way to send it again", async () => {
+    const server = new FakeServer().install();
+    open("/play/ops/t-1");
+    const field = await message();
+    await screen.findByRole("heading", { level: 1 });
+    server.up = false;
+    await userEvent.type(field, "hello{Enter}");
+    expect(await screen.findByText("Not sent.")).toBeVisible();
+    server.up = true;
+    server.runs.push(() => [...says("m1", "Hello to you."), ending()]);
+    await userEvent.click(screen.getByRole("button", { name: "Send again" }));
+    expect(await screen.findByText("Hello to you.")).toBeVisible();
+    expect(screen.queryByText("Not sent.")).toBeNull();
+  });
+});
+
+describe("addresses", () => {
+  it("that name an unknown agent or nothing at all say so and lead back", async () => {
+    new FakeServer().install();
+    open("/play/nobody/t-1");
+    expect(await screen.findByText(/no agent with the name nobody/)).toBeVisible();
+    await userEvent.click(screen.getByRole("button", { name: "To the playground" }));
+    expect(await message()).toBeVisible();
+  });
+
+  it("are taken below the server's mount point", async () => {
+    new FakeServer().install();
+    const mark = document.createElement("meta");
+    mark.name = "sayso-root";
+    mark.content = "/here/";
+    document.head.append(mark);
+    vi.stubGlobal("fetch", (url: string) => {
+      expect(new URL(url).pathname).toMatch(/^\/here\//);
+      return Promise.resolve(Response.json({ items: [] }));
+    });
+    open("/here/");
+    expect(await screen.findByRole("heading", { name: "No agents here" })).toBeVisible();
+    mark.remove();
+  });
+});

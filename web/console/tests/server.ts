@@ -1,0 +1,75 @@
+import type { Interrupt } from "@ag-ui/client";
+import { vi } from "vitest";
+
+type Event = Record<string, unknown>;
+type Responder = (body: { threadId: string; runId: string; resume?: unknown[] }) => Event[];
+
+/** A server behind `fetch` for one test: what each address answers, and what it was sent. */
+export class FakeServer {
+  up = true;
+  agents: unknown = { items: [{ name: "ops", description: "The demo agent." }] };
+  effects: unknown = { effects: [] };
+  connect: Responder = () => snapshots();
+  readonly runs: Responder[] = [];
+  readonly posted: { path: string; body: { resume?: unknown[]; messages: unknown[] } }[] = [];
+
+  install(): this {
+    vi.stubGlobal("fetch", (url: string, init?: RequestInit) => this.#answer(url, init));
+    return this;
+  }
+
+  async #answer(url: string, init?: RequestInit): Promise<Response> {
+    await Promise.resolve();
+    if (!this.up) throw new TypeError("Failed to fetch");
+    const { pathname } = new URL(url);
+    if (init?.method !== "POST") return this.#get(pathname);
+    const body = JSON.parse(init.body as string) as {
+      threadId: string;
+      runId: string;
+      resume?: unknown[];
+      messages: unknown[];
+    };
+    const look = pathname.endsWith("/connect");
+    if (!look) this.posted.push({ path: pathname, body });
+    const respond = look ? this.connect : this.runs.shift();
+    if (respond === undefined) throw new Error(`No run is scripted for ${pathname}.`);
+    const ids = { threadId: body.threadId, runId: body.runId };
+    const events = [{ type: "RUN_STARTED", ...ids }, ...respond(body)];
+    const text = events.map((one) => {
+      const event = one;
+      const whole = event.type === "RUN_FINISHED" ? { ...event, ...ids } : event;
+      return `data: ${JSON.stringify(whole)}\n\n`;
+    });
+    return new Response(text.join(""), { headers: { "content-type": "text/event-stream" } });
+  }
+
+  #get(pathname: string): Response {
+    if (pathname === "/agents") return Response.json(this.agents);
+    if (pathname === "/demo/effects" && this.effects !== null) return Response.json(this.effects);
+    return new Response("{}", { status: 404 });
+  }
+}
+
+/** A look at a thread: its messages, then how it stands. */
+export function snapshots(messages: unknown[] = [], ...interrupts: Interrupt[]): Event[] {
+  return [
+    { type: "STATE_SNAPSHOT", snapshot: {} },
+    { type: "MESSAGES_SNAPSHOT", messages },
+    ending(...interrupts),
+  ];
+}
+
+export function ending(...interrupts: Interrupt[]): Event {
+  const outcome = interrupts.length === 0 ? { type: "success" } : { type: "interrupt", interrupts };
+  return { type: "RUN_FINISHED", outcome };
+}
+
+export function says(id: string, text: string): Event[] {
+  return [
+    { type: "TEXT_MESSAGE_START", messageId: id, role: "assistant" },
+    { type: "TEXT_MESSAGE_CONTENT", messageId: id, delta: text },
+    { type: "TEXT_MESSAGE_END", messageId: id },
+  ];
+}
+
+export const question: Interrupt = { id: "int_1", reason: "confirmation", message: "Go on?" };
