@@ -36,6 +36,7 @@ __all__ = [
     "StepFailed",
     "StoreError",
     "StoreUnavailable",
+    "ThreadTooLarge",
     "TooManyInterrupts",
     "TurnError",
 ]
@@ -160,7 +161,11 @@ class CancelledCall(TurnError):
 
 
 class TooManyInterrupts(TurnError):
-    """The turn has more questions open at once than the server allows."""
+    """The turn has more questions open at once than the server allows, or than a client takes."""
+
+
+class ThreadTooLarge(TurnError):
+    """The thread's messages have outgrown what a client takes; the turn cannot say any more."""
 
 
 class InvalidAnswer(TurnError):

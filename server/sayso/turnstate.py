@@ -7,13 +7,16 @@ after the pause the state becomes the one that the turn was resumed with (design
 
 import copy
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from sayso import jsonvalue
 
 __all__ = ["StateView", "TurnState", "apply", "view"]
 
 Operation = dict[str, Any]
+
+LARGEST: Final = 8 * 1024 * 1024
+"""Bytes of a state, and of a patch, as JSON: one frame has to hold either (EN-09)."""
 
 
 class TurnState:
@@ -69,7 +72,10 @@ class TurnState:
             return []
         if not old:
             self.resume()
+            _bounded(operations, "this patch")
         changed = apply(self.value, operations)
+        if not old:
+            _bounded(changed, "the state")
         self._writes[branch] = count + 1
         if old:
             self._replayed += 1
@@ -78,6 +84,15 @@ class TurnState:
         same = jsonvalue.equal(changed, self.value)
         self.value = changed
         return [] if same else [dict(operation) for operation in operations]
+
+
+def _bounded(value: Any, what: str) -> None:
+    size = len(jsonvalue.encode(value))
+    if size > LARGEST:
+        raise ValueError(
+            f"{what} would have {size} bytes as JSON and clients take {LARGEST}: keep large values "
+            "in a store of your own and put a reference here"
+        )
 
 
 def apply(value: Any, operations: Sequence[Operation]) -> Any:

@@ -212,6 +212,24 @@ async def test_a_question_that_cannot_work_fails_where_it_is_asked(
     assert (await client.connect()).outcome == "success"
 
 
+@pytest.mark.parametrize(
+    "bad",
+    [{"expires_in": -1}, {"expires_at": datetime(2030, 1, 1)}, {"metadata": {"a": object()}}],  # noqa: DTZ001
+)
+async def test_one_question_that_cannot_work_puts_none_of_its_batch(
+    server: Server, bad: dict[str, Any]
+) -> None:
+    """RE-17 from the other side: the author's error is told, and nobody is asked half a batch."""
+
+    async def agent(turn: Turn) -> None:
+        good = Question(reason="confirmation", message="?")
+        await turn.interrupt_all([good, Question(reason="confirmation", message="?", **bad)])
+
+    client = server.client(agent)
+    assert (await client.say()).outcome == "agent_error"
+    assert (await client.connect()).outcome == "success"
+
+
 @requirement("OU-11")
 @pytest.mark.parametrize("result", [{"a": [None]}, 0, False, "", [], None])
 async def test_the_agent_s_value_is_the_run_s_result(server: Server, result: Any) -> None:

@@ -140,29 +140,54 @@ async def test_a_long_text_leaves_in_frames_that_clients_take(server: Server, si
     assert len((await client.connect()).snapshot[-1]["content"]) == size
 
 
+BIG = "x" * 10_000_001
+
+
 @requirement("EN-09", "ER-02", "TR-34")
-async def test_more_than_one_frame_can_hold_is_an_error_and_not_a_broken_stream(
-    server: Server,
+@pytest.mark.parametrize("what", ["result", "state", "patch", "question", "text", "tool"])
+async def test_more_than_clients_take_is_an_error_and_the_thread_loads_afterwards(
+    server: Server, what: str
 ) -> None:
-    """EN-09, ER-02: also where it cannot be split, the run ends in order and the thread loads."""
+    """EN-09, ER-02: what no frame can hold is refused before it is stored, so nothing is stuck."""
+
+    @server.app.tool()
+    async def verbose() -> str:
+        return BIG
 
     async def agent(turn: Turn) -> str:
-        if turn.input.text == "result":
-            return "x" * 10_000_001
-        if turn.input.text == "state":
-            await turn.set("/big", "x" * 10_000_001)
-        elif turn.input.text == "question":
-            await turn.interrupt("shop:any", "x" * 10_000_001)
+        await turn.say("Before.")
+        if what == "result":
+            return BIG
+        if what == "state":
+            for part in range(12):
+                await turn.set(f"/{part}", BIG[:1_000_000])
+        elif what == "patch":
+            await turn.set("/big", BIG)
+        elif what == "question":
+            await turn.interrupt("shop:any", BIG)
+        elif what == "text":
+            await turn.say(BIG)
         else:
-            await turn.say("x" * 10_000_001)
+            await turn.call(verbose)
         return ""
 
-    for text in ("result", "state", "question", "text"):
-        client = server.client(agent)
-        run = await client.say(text)
-        assert run.last["type"] == "RUN_ERROR" or text == "text", text
-        shown = await client.connect()
-        assert shown.last["type"] in ("RUN_ERROR", "RUN_FINISHED"), text
+    client = server.client(agent)
+    run = await client.say("go")
+    if what == "tool":
+        assert run.outcome == "success"
+        assert list(run.results.values()) == [
+            "executed, but what came of it does not fit into this thread any more."
+        ]
+    else:
+        assert run.last["type"] == "RUN_ERROR"
+    shown = await client.again().connect()
+    assert shown.last["type"] in ("RUN_ERROR", "RUN_FINISHED")
+    if what != "result":
+        assert shown.outcome == "success"
+    assert shown.snapshot[1]["content"] == "Before."
+    assert all(
+        len(message["content"] or "") < 100 for message in shown.snapshot if "content" in message
+    )
 
 
 @requirement("EN-17")

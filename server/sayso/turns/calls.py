@@ -60,14 +60,14 @@ def _propose(execution: Execution, calls: Sequence["_ToolCall"]) -> None:
         return
     execution.live(new[0].place.branch)
     message_id = execution.message_id(new[0].place.key)
-    for call in new:
-        for event in call_events(message_id, call.id, call.tool.name, call.arguments.decode()):
-            execution.stream.emit(event)
     execution.remember(
         call_message(
             message_id, [(call.id, call.tool.name, call.arguments.decode()) for call in new]
         )
     )
+    for call in new:
+        for event in call_events(message_id, call.id, call.tool.name, call.arguments.decode()):
+            execution.stream.emit(event)
 
 
 class _ToolCall:
@@ -247,6 +247,8 @@ class _ToolCall:
         message_id = self.execution.identify("msg", f"{self.place.key}=")
         entry = self.write("done", status=status, **given)
         text = result_text(self.data, self.effective())
+        if not self.execution.fits(len(text.encode())):
+            text = f"{status}, but what came of it does not fit into this thread any more."
         self.execution.remember(tool_message(message_id, self.id, text), settled=False)
         for message in scope.messages if scope is not None else ():
             self.execution.remember(message)

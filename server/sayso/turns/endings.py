@@ -16,11 +16,13 @@ from sayso.errors import (
     LeaseLost,
     NotRecordable,
     ReplayMismatch,
+    ThreadTooLarge,
     TooManyInterrupts,
     TurnError,
 )
 from sayso.records import Commit, Entry, Interrupt, Run
 from sayso.turns.execution import Execution
+from sayso.turns.messages import assistant_text
 from sayso.turns.results import unanswered
 from sayso.wire import interrupt_body
 
@@ -31,6 +33,7 @@ _log = logging.getLogger("sayso.turn")
 _CODES: dict[type[TurnError], Code] = {
     CancelledCall: Code.CANCELLED_CALL,
     ReplayMismatch: Code.REPLAY_MISMATCH,
+    ThreadTooLarge: Code.THREAD_TOO_LARGE,
     TooManyInterrupts: Code.TOO_MANY_INTERRUPTS,
 }
 
@@ -134,12 +137,22 @@ def _finished(execution: Execution, run: Run) -> Conclusion:
         except NotRecordable as error:
             return _left(execution, run, "failed", _error(Code.AGENT_RESULT_INVALID, str(error)))
     ending = Ending(type="success", result=None if result == b"null" else result)
+    _keep_open_texts(execution)
     forget = execution.turn.key
     return Conclusion(ending, _commit(execution, run, ending, "finished", forget=forget))
 
 
+def _keep_open_texts(execution: Execution) -> None:
+    """A message that nobody closed was read all the same, so the history has it."""
+    for message_id, text in execution.writing.items():
+        message = assistant_text(message_id, text.end())
+        if execution.fits(len(message.body)):
+            execution.remember(message)
+
+
 def _left(execution: Execution, run: Run, status: str, ending: Ending) -> Conclusion:
     """The turn is over; calls that it leaves behind get results that say so (TC-16)."""
+    _keep_open_texts(execution)
     results = unanswered(execution)
     for entry, message, _ in results:
         execution.journal.write(entry)

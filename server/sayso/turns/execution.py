@@ -27,7 +27,7 @@ from sayso.history import call_ids
 from sayso.journal import Journal, fingerprint
 from sayso.limits import Limits
 from sayso.records import Commit, Entry, Interrupt, Message, Principal, Turn
-from sayso.stream import RunStream
+from sayso.stream import RunStream, TextStream
 from sayso.turninput import TurnInput
 from sayso.turns.branch import Branch, Branches, Pause
 from sayso.turns.effects import Effects, contained, current_effect
@@ -35,6 +35,7 @@ from sayso.turns.leased import Leased
 from sayso.turns.stillness import until_still, unwound
 from sayso.turns.timeline import Timeline
 from sayso.turnstate import TurnState
+from sayso.wire import interrupt_body
 
 __all__ = ["Execution", "Place"]
 
@@ -97,6 +98,7 @@ class Execution:
         self.result: Any = None
         self.error: BaseException | None = None
         self.unsettled: set[str] = set()
+        self.writing: dict[str, TextStream] = {}
         self._size = sum(len(message.body) for message in history)
         self._asked_bytes = 0
         self._riding: list[Message] = []
@@ -196,8 +198,8 @@ class Execution:
         """
         if settled and not self.fits(len(message.body)):
             error = ThreadTooLarge(
-                f"the thread would hold more than {self.limits.history} bytes of messages: say less, "
-                "or begin a new thread"
+                f"the thread would hold more than {self.limits.history} bytes of messages: "
+                "say less, or begin a new thread"
             )
             self.break_off(error)
             raise error
@@ -249,16 +251,17 @@ class Execution:
 
     def ask(self, branch: Branch, interrupt: Interrupt) -> None:
         """Make the turn wait for a person; the question leaves with the suspension."""
+        self._asked_bytes += len(interrupt_body(interrupt))
         if len(self.asked) >= self.limits.open_interrupts:
-            self.break_off(
-                TooManyInterrupts(
-                    f"more than {self.limits.open_interrupts} questions are open in this turn"
-                )
-            )
+            allowed = f"{self.limits.open_interrupts} questions"
+        elif self._asked_bytes > self.limits.history:
+            allowed = f"{self.limits.history} bytes of questions"
+        else:
+            branch.block()
+            self.asked.append(interrupt)
+            self.poke.set()
             return
-        branch.block()
-        self.asked.append(interrupt)
-        self.poke.set()
+        self.break_off(TooManyInterrupts(f"more than {allowed} are open in this turn"))
 
     # Endings
 

@@ -60,14 +60,10 @@ def _expiry(
     execution: Execution, now: int, expires_in: float | None, expires_at: datetime | None
 ) -> int | None:
     if expires_at is not None:
-        if expires_at.tzinfo is None:
-            raise ValueError("expires_at needs a time zone: pass datetime.now(UTC) + … (IN-09)")
         return int(expires_at.timestamp() * 1000)
     seconds = execution.expires_in if expires_in is None else expires_in
     if seconds is None:
         return None
-    if seconds <= 0:
-        raise ValueError(f"expires_in must be seconds above zero, not {seconds!r}")
     return now + int(seconds * 1000)
 
 
@@ -124,6 +120,7 @@ async def question(execution: Execution, asked: Question) -> Answer[Any]:
 
 
 def _checked(item: Question) -> ResponseType:
+    """What answers it; raises for a question that cannot work before any of its batch is put."""
     if item.reason == "tool_call":
         raise ValueError("reason 'tool_call' belongs to gated tools: use turn.call (IN-05)")
     if item.reason not in _CORE and (":" not in item.reason or item.reason.startswith("core:")):
@@ -131,8 +128,14 @@ def _checked(item: Question) -> ResponseType:
             f"reason {item.reason!r}: use 'input_required', 'confirmation' or a namespaced one "
             "such as 'shop:refund'; 'core:' is reserved (IN-04)"
         )
+    if item.expires_at is not None and item.expires_at.tzinfo is None:
+        raise ValueError("expires_at needs a time zone: pass datetime.now(UTC) + … (IN-09)")
+    if item.expires_in is not None and item.expires_in <= 0:
+        raise ValueError(f"expires_in must be seconds above zero, not {item.expires_in!r}")
     if item.reason == "input_required" and item.response is None:
         raise ValueError("an input_required question needs response= (IN-06)")
+    if item.metadata:
+        to_json(item.metadata, "the metadata of a question")
     plain = item.reason == "confirmation" and item.response is None
     return confirmation() if plain else response_type(item.response)
 
