@@ -15,7 +15,7 @@ for (const client of CLIENTS) {
   describe(`@ag-ui/client ${client.version}`, () => {
     const begin = () => new Thread(client, server);
 
-    test("holds the interrupt of a run that asks", async () => {
+    test("holds the interrupt of a run that asks [IN-10, FC-08]", async () => {
       const thread = begin();
       const run = await thread.say("refund please");
       assert.equal(run.last.outcome.type, "interrupt");
@@ -32,7 +32,7 @@ for (const client of CLIENTS) {
       await thread.assertInStep();
     });
 
-    test("approves, once", async () => {
+    test("approves, once [ID-01, LC-12]", async () => {
       const thread = begin();
       await thread.say("refund please");
       const entries = thread.pending.map(({ id }) => ({ interruptId: id, ...approve() }));
@@ -69,7 +69,7 @@ for (const client of CLIENTS) {
       await thread.assertInStep();
     });
 
-    test("edits the arguments", async () => {
+    test("edits the arguments [TB-05]", async () => {
       const thread = begin();
       await thread.say("refund please");
       await thread.resume(approve({ editedArgs: { order_id: "B-2", amount: 99.5 } }));
@@ -80,7 +80,7 @@ for (const client of CLIENTS) {
       await thread.assertInStep();
     });
 
-    test("decides about three at once, each its own way", async () => {
+    test("decides about three at once, each its own way [CR-3, RE-15]", async () => {
       const thread = begin();
       await thread.say("send the email");
       assert.equal(thread.pending.length, 3);
@@ -98,7 +98,7 @@ for (const client of CLIENTS) {
       await thread.assertInStep();
     });
 
-    test("corrects an answer that was refused", async () => {
+    test("corrects an answer that was refused [OU-12, ER-07]", async () => {
       const thread = begin();
       await thread.say("quarterly");
       const [asked] = thread.pending;
@@ -135,7 +135,7 @@ for (const client of CLIENTS) {
       await thread.assertInStep();
     });
 
-    test("shows steps open and closed over a pause", async () => {
+    test("shows steps open and closed over a pause [ST-02]", async () => {
       const thread = begin();
       const steps = ({ types }) => types.filter((type) => type.startsWith("STEP_"));
       assert.deepEqual(steps(await thread.say("progress")), ["STEP_STARTED", "STEP_FINISHED"]);
@@ -145,7 +145,7 @@ for (const client of CLIENTS) {
       await thread.assertInStep();
     });
 
-    test("takes null and text as answers", async () => {
+    test("takes null and text as answers [RE-05]", async () => {
       for (const [payload, said] of [
         [null, /Nameless/],
         ["", /Hello, !/],

@@ -13,7 +13,7 @@ before(async () => {
 after(() => server?.stop());
 
 for (const client of CLIENTS) {
-  test(`@ag-ui/client ${client.version} sees a question expire`, async () => {
+  test(`@ag-ui/client ${client.version} sees a question expire [EX-02, EX-04]`, async () => {
     const thread = new Thread(client, server);
     await thread.say("deploy");
     const [{ id, expiresAt }] = thread.pending;

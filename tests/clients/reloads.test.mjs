@@ -18,7 +18,7 @@ for (const client of CLIENTS) {
   describe(`@ag-ui/client ${client.version}`, () => {
     const begin = () => new Thread(client, server);
 
-    test("answers after a reload, knowing nothing but the id", async () => {
+    test("answers after a reload, knowing nothing but the id [MS-01, RE-19]", async () => {
       const thread = begin();
       await thread.say("refund please");
       const fresh = thread.reloaded();
@@ -41,7 +41,7 @@ for (const client of CLIENTS) {
       await shown.assertInStep();
     });
 
-    test("is told who decided when another tab was faster", async () => {
+    test("is told who decided when another tab was faster [ID-06]", async () => {
       const thread = begin();
       await thread.say("refund please");
       const other = thread.reloaded();
@@ -52,7 +52,7 @@ for (const client of CLIENTS) {
       assert.deepEqual(await thread.effects(), []);
     });
 
-    test("aborts a run and finds its end afterwards", async () => {
+    test("aborts a run and finds its end afterwards [ER-13]", async () => {
       const thread = begin();
       await thread.say("slow refund");
       const entries = entriesOf(thread, approve());

@@ -70,7 +70,7 @@ async def test_an_empty_resume_is_none(waiting: Waiting) -> None:
     await waiting.refuse("interrupts_pending", resume=[])
 
 
-@requirement("CR-3", "RE-13", "RE-19", "RE-11")
+@requirement("CR-3", "RE-13", "RE-19", "RE-11", "OC-01")
 async def test_two_answers_of_three_are_refused(waiting: Waiting) -> None:
     """CR-3, RE-19: the missing one is named; nothing of the given two is kept."""
     run = await waiting.refuse("partial_resume", resume=three(waiting, approve(), deny()))

@@ -56,4 +56,4 @@ def later(reason: str) -> Verdict:
     return Verdict(Standing.LATER, reason)
 
 
-NOT_YET = later("no test cites it yet")
+NOT_YET = later("it binds clients, and waits for a test of ours in web/")

@@ -81,6 +81,6 @@ RULES = {
     "IN-16": Requirement(
         "guide interrupts",
         "Interrupt metadata is not expected to come back.",
-        NOT_YET,
+        TESTED,
     ),
 }

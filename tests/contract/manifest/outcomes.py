@@ -13,7 +13,7 @@ RULES = {
     "OU-02": Requirement(
         "spec events/lifecycle",
         "An absent outcome is success; null is never produced.",
-        NOT_YET,
+        TESTED,
     ),
     "OU-03": Requirement(
         "spec patterns/interrupt-resume",
@@ -63,7 +63,7 @@ RULES = {
     "OU-12": Requirement(
         "client 1.0.0 apply",
         "Errors leave the client's open interrupts as they were.",
-        NOT_YET,
+        TESTED,
     ),
     "OU-13": Requirement(
         "spec events/lifecycle",

@@ -1,14 +1,14 @@
 """Requirements: state."""
 
-from tests.contract.verdicts import NOT_YET, TESTED, Requirement, not_ours
+from tests.contract.verdicts import TESTED, Requirement, not_ours
 
 CLIENT = not_ours("the official client does this, and ours stands on it")
 
 RULES = {
     "SS-01": Requirement(
         "spec events/state",
-        "A snapshot replaces the whole state; ours is always an object.",
-        NOT_YET,
+        "A snapshot replaces the whole state, whatever JSON value it is.",
+        CLIENT,
     ),
     "SS-02": Requirement(
         "spec basic/run-input",
@@ -43,6 +43,6 @@ RULES = {
     "SS-08": Requirement(
         "spec events/state",
         "State that came from a client is checked before use.",
-        NOT_YET,
+        not_ours("the server acts on none of it; agents read it as they read any input"),
     ),
 }

@@ -135,7 +135,7 @@ RULES = {
     "TR-26": Requirement(
         "copilotkit hook",
         "The outcome is sent by default.",
-        NOT_YET,
+        TESTED,
     ),
     "TR-27": Requirement(
         "langgraph adapter",
