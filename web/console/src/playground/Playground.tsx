@@ -92,6 +92,7 @@ export function Playground({ session, agents, agentId, threadId }: PlaygroundPro
     >
       <div className="playground" data-panel={panel}>
         <main className="conversation" id="main" aria-label={`Conversation with ${agentId}`}>
+          {!empty && <h1 className="sayso-sr">Conversation with {agentId}</h1>}
           <ConnectionBar
             connection={conversation.connection}
             onTryNow={() => {

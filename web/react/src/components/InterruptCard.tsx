@@ -67,13 +67,13 @@ export function InterruptCard(props: InterruptCardProps) {
       aria-labelledby={`${id}-title`}
     >
       <header className="sayso-head">
-        <span className="sayso-label">
-          {label}
-          {place !== undefined && ` ${place.index + 1} of ${place.total}`}
-        </span>
-        <h3 id={`${id}-title`} className="sayso-title">
-          {call === null ? <span className="sayso-sr">{label}</span> : <code>{call.name}</code>}
-        </h3>
+        <h2 id={`${id}-title`} className="sayso-title">
+          <span className="sayso-label">
+            {label}
+            {place !== undefined && ` ${place.index + 1} of ${place.total}`}
+          </span>{" "}
+          {call !== null && <code>{call.name}</code>}
+        </h2>
         {until !== null && closed === null && <Countdown until={until} clock={clock} />}
       </header>
       {interrupt.message !== undefined && (

@@ -104,7 +104,7 @@ describe("an approval", () => {
     const args = { to: "<img src=x>", body: long, n: 3, list: [1, { a: null }] };
     const messages = callMessages("a", JSON.stringify(args));
     await show(new ScriptedServer(), ...snapshot(messages), interrupted(approval("a")));
-    const card = screen.getByRole("region", { name: "pay" });
+    const card = screen.getByRole("region", { name: "Approval pay" });
     expect(card).toHaveTextContent(long);
     expect(card).toHaveTextContent("<img src=x>");
     expect(card.querySelector("img, b")).toBeNull();
