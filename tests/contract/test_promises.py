@@ -106,7 +106,12 @@ async def test_values_of_python_reach_the_wire_as_plain_json(server: Server) -> 
     """G7: keys, dates and decimals get their obvious form before anything is stored."""
 
     async def agent(turn: Turn) -> dict[Any, Any]:
-        value: Any = {1: "a", "day": datetime.date(2026, 1, 2), "price": Decimal("1.50"), "none": None}
+        value: Any = {
+            1: "a",
+            "day": datetime.date(2026, 1, 2),
+            "price": Decimal("1.50"),
+            "none": None,
+        }
         await turn.set("/value", value)
         await turn.interrupt("shop:any", "?", metadata=value)
         return value
