@@ -28,6 +28,10 @@ class Agents:
 
     def add(self, agent: Agent) -> None:
         """Register a version; `DeclarationError` if it is there already."""
+        if agent.expires_in is not None and agent.expires_in <= 0:
+            raise DeclarationError(
+                f"expires_in of agent {agent.name!r} must be seconds above zero, or None"
+            )
         versions = self._versions.setdefault(agent.name, {})
         if agent.version in versions:
             raise DeclarationError(

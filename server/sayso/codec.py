@@ -16,7 +16,9 @@ from pydantic import PydanticUserError, TypeAdapter, ValidationError
 from sayso import jsonvalue
 from sayso.errors import NotRecordable
 
-__all__ = ["Codec", "return_codec", "to_json"]
+__all__ = ["Codec", "return_codec", "stable", "to_json"]
+
+_ANY: TypeAdapter[Any] = TypeAdapter(Any)
 
 
 class Codec:
@@ -84,9 +86,39 @@ def to_json(value: Any, what: str) -> bytes:
         ) from None
 
 
-@lru_cache(maxsize=1024)
+def stable(value: Any, written: bytes) -> bytes:
+    """The JSON that was written of a value, with sets in an order that the next process has too.
+
+    Sets iterate by a hash that differs between processes; what a call asks for must not.
+    """
+    plain = jsonvalue.decode(written)
+    ordered = _ordered(_ANY.dump_python(value, by_alias=True), plain)
+    return written if ordered == plain else jsonvalue.encode(ordered)
+
+
+def _ordered(value: Any, json: Any) -> Any:
+    if isinstance(json, dict) and isinstance(value, dict) and len(json) == len(value):
+        return {
+            key: _ordered(item, part)
+            for (key, part), item in zip(json.items(), value.values(), strict=True)
+        }
+    if isinstance(json, list) and len(json) == len(value):
+        items = [_ordered(item, part) for item, part in zip(value, json, strict=True)]
+        unordered = isinstance(value, set | frozenset)
+        return sorted(items, key=jsonvalue.canonical) if unordered else items
+    return json
+
+
 def return_codec(fn: Callable[..., Any]) -> Codec:
     """The codec of a function's return annotation; plain JSON where there is none to be found."""
+    try:
+        return _return_codec(fn)
+    except TypeError:  # a callable that has no hash
+        return _return_codec.__wrapped__(fn)
+
+
+@lru_cache(maxsize=1024)
+def _return_codec(fn: Callable[..., Any]) -> Codec:
     target = inspect.unwrap(fn)
     try:
         hints = typing.get_type_hints(target, include_extras=True)

@@ -12,7 +12,15 @@ from typing import Any
 from sayso import jsonvalue
 from sayso.records import Message
 
-__all__ = ["Merge", "call_ids", "merge", "new_user_messages", "too_large", "visible"]
+__all__ = [
+    "Merge",
+    "call_ids",
+    "merge",
+    "new_user_messages",
+    "paired",
+    "too_large",
+    "visible",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,11 +44,30 @@ def new_user_messages(request: Iterable[Message], stored: Iterable[Message]) -> 
     )
 
 
+def paired(messages: Iterable[Message]) -> list[Message]:
+    """The messages with each result right behind the message that made its call (H1, TC-09).
+
+    Stored is what came when it came: text of another branch, or a later call, may stand between.
+    """
+    behind: dict[str, list[Message]] = {}
+    ordered: list[list[Message]] = []
+    for message in messages:
+        owner = behind.get(_answered_call(message)) if message.role == "tool" else None
+        if owner is not None:
+            owner.append(message)
+            continue
+        group = [message]
+        ordered.append(group)
+        if message.role == "assistant":
+            behind.update((call, group) for call in call_ids(message))
+    return [message for group in ordered for message in group]
+
+
 def visible(messages: Iterable[Message]) -> list[bytes]:
     """The bodies that a snapshot shows: the history, then what waits for the turn to end."""
     history: list[bytes] = []
     waiting: list[bytes] = []
-    for message in messages:
+    for message in paired(messages):
         if message.visibility == "visible":
             history.append(message.body)
         elif message.visibility == "waiting":

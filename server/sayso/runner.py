@@ -16,6 +16,7 @@ from sayso.claims import Claimed
 from sayso.clock import Clock
 from sayso.ending import Ending
 from sayso.errors import Code, StoreError
+from sayso.history import paired
 from sayso.journal import Journal, without_last_failures
 from sayso.limits import Limits
 from sayso.records import Entry, Turn
@@ -52,6 +53,8 @@ class Runner:
         limits: Limits,
     ) -> None:
         self.stream = stream
+        self.ending: Ending | None = None
+        """How the run ended, once it has."""
         self._claimed = claimed
         self._leased = Leased(store, claimed.lease, claimed.alive)
         self._clock = clock
@@ -70,7 +73,7 @@ class Runner:
         execution = self._execution
         bodies = [
             message.body
-            for message in (*execution.history, *self._waiting)
+            for message in (*paired(execution.history), *self._waiting)
             if message.visibility != "hidden" and message.id not in execution.unsettled
         ]
         return bodies, jsonvalue.encode(execution.state.shown)
@@ -85,7 +88,7 @@ class Runner:
             goes_on=True,
         )
         try:
-            ending = await self._to_the_end()
+            ending = self.ending = await self._to_the_end()
         finally:
             self.stream.finish(ending)
             self._execution.closed = True

@@ -6,13 +6,15 @@ Looks once a second, and once at the start. A turn goes on without a client (des
 import asyncio
 import logging
 from dataclasses import replace
+from functools import partial
 
 from sayso.agents import Agents
 from sayso.claims import Claims
 from sayso.clock import Clock
-from sayso.errors import Conflict, StoreError
+from sayso.errors import Code, Conflict, StoreError
 from sayso.live import LiveRuns
 from sayso.records import Due, Interrupt, ThreadView
+from sayso.runner import Runner
 from sayso.stores.base import Store
 
 __all__ = ["Sweeper"]
@@ -23,6 +25,12 @@ EVERY = 1.0
 """Seconds between sweeps."""
 AT_ONCE = 8
 """Turns that go on without a client at the same time."""
+BATCH = 100
+"""Threads that one sweep looks at."""
+LONGEST_REST = 300.0
+"""Seconds after which a thread that needs other code is tried again, at the latest."""
+
+Key = tuple[str, str]
 
 
 class Sweeper:
@@ -36,6 +44,7 @@ class Sweeper:
         self._clock = clock
         self._claims = claims
         self._live = live
+        self._resting: dict[Key, tuple[float, float]] = {}
         self._detached: set[asyncio.Task[None]] = set()
         self._task: asyncio.Task[None] | None = None
 
@@ -63,16 +72,24 @@ class Sweeper:
 
     async def sweep(self) -> None:
         """Look once at everything that is due."""
-        for due in await self._store.due(self._clock.now(), 100):
+        limit = BATCH + len(self._resting)
+        for due in await self._store.due(self._clock.now(), limit):
             if len(self._detached) >= AT_ONCE:
                 return
             try:
                 await self._care(due)
             except Conflict:
                 _log.debug("thread %r was cared for by somebody else", due.thread_id)
+            except StoreError:
+                raise
+            except Exception:
+                # One thread that cannot be cared for must not keep the others waiting.
+                _log.exception("thread %r could not be cared for", due.thread_id)
+                self._rest((due.scope, due.thread_id))
 
     async def _care(self, due: Due) -> None:
-        if self._live.is_here(due.scope, due.thread_id):
+        key = (due.scope, due.thread_id)
+        if self._live.is_here(*key) or self._rests(key):
             return
         view = await self._store.load(due.scope, due.thread_id)
         if view is None or view.turn is None or view.run is None:
@@ -85,6 +102,7 @@ class Sweeper:
                 view.turn.version,
                 view.turn.agent,
             )
+            self._rest(key)
             return
         if due.why == "abandoned":
             _log.warning("taking over thread %r: its server is gone", due.thread_id)
@@ -99,9 +117,26 @@ class Sweeper:
                 return
             settle = [self._settled(interrupt) for interrupt in expired]
             claimed = await self._claims.resume(view, view.turn, agent, settle=settle)
-        task = self._live.go(claimed, self._live.begin(claimed))
+        runner = self._live.begin(claimed)
+        task = self._live.go(claimed, runner)
         self._detached.add(task)
-        task.add_done_callback(self._detached.discard)
+        task.add_done_callback(partial(self._ended, key, runner))
+
+    def _ended(self, key: Key, runner: Runner, task: asyncio.Task[None]) -> None:
+        self._detached.discard(task)
+        if runner.ending is not None and runner.ending.code == Code.REPLAY_MISMATCH.value:
+            self._rest(key)
+        else:
+            self._resting.pop(key, None)
+
+    def _rest(self, key: Key) -> None:
+        """Leave a thread alone for a while: it needs other code, and would fail in the same way."""
+        _, pause = self._resting.get(key, (0.0, EVERY))
+        self._resting[key] = (self._clock.monotonic() + pause, min(pause * 2, LONGEST_REST))
+
+    def _rests(self, key: Key) -> bool:
+        until, _ = self._resting.get(key, (0.0, 0.0))
+        return self._clock.monotonic() < until
 
     def _expired(self, view: ThreadView) -> list[Interrupt]:
         now = self._clock.now()

@@ -6,6 +6,7 @@ reviewer is shown and that the function gets are the same validated, coerced, de
 
 import inspect
 import typing
+import warnings
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -15,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, PydanticUserError, ValidationError
 
 from sayso import jsonvalue
 from sayso.approval import Policy, check_parameters, never
-from sayso.codec import Codec, return_codec
+from sayso.codec import Codec, return_codec, stable
 from sayso.errors import DeclarationError
 from sayso.forms import approval_schema
 from sayso.schema import Fault, compile_schema
@@ -88,12 +89,14 @@ class Tool:
 
         Raises pydantic's `ValidationError` for arguments that do not fit.
         """
-        return self.model.model_validate(given).model_dump_json().encode()
+        model = self.model.model_validate(given)
+        written = model.model_dump_json(by_alias=True).encode()
+        return stable(model, written)
 
     def values(self, arguments: bytes) -> dict[str, Any]:
         """The Python values of effective arguments, as the function gets them."""
         model = self.model.model_validate_json(arguments)
-        return {name: getattr(model, name) for name in self.model.model_fields}
+        return {name: model.__dict__[name] for name in self.model.model_fields}
 
     def problems(self, arguments: Any) -> tuple[Fault, ...]:
         """What is wrong with proposed arguments, each at its member; empty if nothing."""
@@ -124,11 +127,11 @@ def _arguments_model(fn: Callable[..., Any], name: str) -> type[BaseModel]:
             )
         default = ... if parameter.default is parameter.empty else parameter.default
         fields[parameter.name] = (hints.get(parameter.name, Any), default)
+    config = ConfigDict(extra="forbid", arbitrary_types_allowed=False, protected_namespaces=())
     try:
-        return pydantic.create_model(
-            f"{name}_arguments",
-            __config__=ConfigDict(extra="forbid", arbitrary_types_allowed=False),
-            **fields,
-        )
+        with warnings.catch_warnings():
+            # A parameter may be called `json` or `copy`: nobody reads those off this model.
+            warnings.simplefilter("ignore", UserWarning)
+            return pydantic.create_model(f"{name}_arguments", __config__=config, **fields)
     except (PydanticUserError, pydantic_core.SchemaError, NameError) as error:
         raise DeclarationError(f"tool {name!r}: {error}") from None

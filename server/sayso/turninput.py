@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from sayso import jsonvalue
+from sayso.history import paired
 from sayso.records import Message
 from sayso.runinput import RunInput
 
@@ -66,7 +67,7 @@ def turn_input(thread_id: str, stored: bytes, messages: Sequence[Message]) -> Tu
         text=request["text"],
         messages=tuple(
             jsonvalue.decode(message.body)
-            for message in messages[: request["history"]]
+            for message in paired(messages[: request["history"]])
             if message.visibility != "hidden"
         ),
         state=request["state"],

@@ -11,7 +11,6 @@ from typing import Any, NoReturn
 from sayso import jsonvalue
 from sayso.errors import NotRecordable
 from sayso.forms import approval_schema
-from sayso.journal import ended
 from sayso.outcomes import Call, ToolCall
 from sayso.records import Entry, EntryStatus
 from sayso.tools import Happened, Tool
@@ -40,13 +39,15 @@ async def call_all(execution: Execution, wanted: Sequence[ToolCall]) -> list[Cal
         calls.append(_ToolCall(execution, place, tool, arguments))
     _propose(execution, calls)
     what = "tool " + ", ".join(call.tool.name for call in calls)
-    entries = [call.place.entry for call in calls]
-    ends = [end for entry in entries if entry and (end := ended(entry)) is not None]
-    if len(ends) == len(calls):
-        await execution.in_order(ends)
-    else:
-        execution.timeline.skip(ends)
-        await execution.protect(what, *(call.advance() for call in calls))
+    if not all(call.over for call in calls):
+        # Nobody gets a part of a batch: what is in the way of others comes out with the rest.
+        execution.timeline.skip(call.data["end"] for call in calls if call.over)
+        try:
+            await execution.protect(what, *(call.advance() for call in calls))
+        except BaseException:
+            execution.timeline.skip(call.data["end"] for call in calls if call.over)
+            raise
+    await execution.in_order([call.data["end"] for call in calls])
     return [call.outcome() for call in calls]
 
 
@@ -83,6 +84,11 @@ class _ToolCall:
         self.data: dict[str, Any] = {"id": self.id}
         if place.entry is not None:
             self.data = jsonvalue.decode(place.entry.data)
+
+    @property
+    def over(self) -> bool:
+        """Whether the call has its result."""
+        return "end" in self.data
 
     def write(self, stage: EntryStatus, **changes: Any) -> Entry:
         self.data = {**self.data, **changes}

@@ -303,8 +303,8 @@ class Execution:
     async def in_order(self, ends: Sequence[int]) -> None:
         """Wait until recorded ends may come out: the last of them, with which a batch returns.
 
-        The first time they came out in time; so a timeout of author code that strikes now, while
-        replay puts things in order, is not let through.
+        What has ended has ended in time: a cancellation that strikes now, while things are put in
+        order, is held back until the call has returned.
         """
         *early, last = sorted(ends)
         self.timeline.skip(early)
@@ -314,7 +314,7 @@ class Execution:
             task = asyncio.current_task()
             if self.closed or self.stopped or self.broken or self.asked or task is None:
                 raise
-            task.uncancel()
+            asyncio.get_running_loop().call_soon(_cancel_again, task)
 
     def cut_off(self, what: str) -> None:
         """Author code cancelled a recorded call of the running branch.
@@ -322,6 +322,7 @@ class Execution:
         While a question is open this may be the pause that unwinds, or a timeout beside it: the
         branch and those around it do no more until the answer, and replay finds the record.
         """
+        self.timeline.disorder()
         if self.closed or self.stopped or self.broken:
             return
         branch = self.branches.current()
@@ -382,3 +383,10 @@ class Execution:
     def principal(self) -> Principal:
         """Who began the turn."""
         return self.turn.principal
+
+
+def _cancel_again(task: asyncio.Task[Any]) -> None:
+    """Deliver a cancellation that was held back, unless whoever wanted it has taken it back."""
+    if not task.done() and task.cancelling():
+        task.uncancel()
+        task.cancel()

@@ -58,6 +58,8 @@ class TextMessage:
                 self._text = execution.stream.text(self._id)
             self._place.branch.open_message = self._id
         self._open = True
+        if self._text is not None:
+            execution.writing[self._id] = self._text
         return self
 
     async def write(self, text: str) -> None:
@@ -86,6 +88,7 @@ class TextMessage:
             place.branch.open_message = None
         if self._text is None or execution.closed:
             return
+        del execution.writing[self._id]
         message = assistant_text(self._id, self._text.end())
         if self._scope is not None:
             self._scope.messages.append(message)
@@ -112,7 +115,7 @@ async def stream_text(execution: Execution, chunks: AsyncIterable[str]) -> str:
     if entry is None:
         execution.live(place.branch)
         (entry,) = await execution.protect("turn.stream", _stream(execution, place, chunks))
-    elif (end := ended(entry)) is not None:
+    if (end := ended(entry)) is not None:
         await execution.in_order((end,))
     data = jsonvalue.decode(entry.data)
     if "error" in data:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 from sayso import jsonvalue
-from sayso.codec import Codec, return_codec, to_json
+from sayso.codec import Codec, return_codec, stable, to_json
 from sayso.errors import NotRecordable, StepFailed
 from sayso.journal import ended, numbered
 from sayso.records import Entry
@@ -65,7 +65,9 @@ async def run_step(
 ) -> Any:
     """Run a function once in the life of the turn and return its recorded result."""
     label = name or str(getattr(fn, "__qualname__", type(fn).__name__))
-    given = jsonvalue.decode(to_json([args, kwargs], f"an argument of step {label!r}"))
+    passed = [args, kwargs]
+    written = to_json(passed, f"an argument of step {label!r}")
+    given = jsonvalue.decode(stable(passed, written))
     codec = return_codec(fn)
     place = await execution.enter("step", label, given if args or kwargs else None)
     step = _Step(execution, place, fn, args, kwargs, label, codec, seconds, idempotent)
@@ -76,7 +78,7 @@ async def run_step(
         entry = await step.after_crash(entry, verify)
     elif entry.status == "asked":
         entry = await step.after_verdict(entry)
-    elif (end := ended(entry)) is not None:
+    if (end := ended(entry)) is not None:
         await execution.in_order((end,))
     return result(label, entry.data, codec)
 

@@ -1,9 +1,9 @@
-"""The order in which recorded calls ended, which replay keeps (design 3, rules 3 and 4).
+"""The order in which recorded calls ended, the same live and on replay (design 3, rules 3, 4).
 
 A race has a winner, a queue hands its items to whoever is ready: what author code does next may
 depend on which of its branches went on first. So each record of an effect carries a number, and
-on replay results come out in that order, each after the code before it has had its turns of the
-event loop. Live effects begin when the recorded past has come out whole.
+results come out in that order, live as well, each after the code before it has had its turns of
+the event loop. Live effects begin when the recorded past has come out whole.
 
 Code whose own timing differs (a plain sleep, a request that is no step), or that went on because a
 pause unwound another branch, may not come for a record in its turn. Nobody waits for it longer
@@ -38,7 +38,8 @@ class Timeline:
         self._past = sorted(ends)
         self._next = 0
         self._out: set[int] = set()
-        self._number = self._past[-1] + 1 if self._past else 0
+        self._began = self._past[-1] + 1 if self._past else 0
+        self._number = self._began
         self._waiting: list[tuple[int, int, asyncio.Future[None]]] = []
         self._order = itertools.count()
         self._progress = 0
@@ -53,6 +54,7 @@ class Timeline:
         """Number what ends now."""
         number = self._number
         self._number += 1
+        self._past.append(number)
         return number
 
     async def reach(self, end: int) -> None:
@@ -73,7 +75,13 @@ class Timeline:
 
     async def live(self) -> None:
         """Wait until everything recorded has come out; at once when it has."""
-        await self._all_below(self._number)
+        await self._all_below(self._began)
+
+    def disorder(self) -> None:
+        """Let everything come out at once from now on: the code has let go of a call."""
+        self._stalls = STALLS
+        self._began = 0
+        self.skip(self._past)
 
     def skip(self, ends: Iterable[int]) -> None:
         """Let recorded ends come out without anybody waiting for them."""
@@ -87,12 +95,18 @@ class Timeline:
                 waiter.set_result(None)
 
     def _passed(self, end: int) -> bool:
+        if self._stalls >= STALLS:
+            return True
         return self._next >= len(self._past) or self._past[self._next] >= end
 
     async def _all_below(self, end: int) -> None:
         while not self._passed(end):
             waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
             heapq.heappush(self._waiting, (end, next(self._order), waiter))
+            if end >= self._began and self._passed(self._began):
+                # What is missing is on its way to the store.
+                await asyncio.wait((waiter,))
+                continue
             before = self._progress
             await asyncio.wait((waiter,), timeout=PATIENCE)
             for _ in range(0 if waiter.done() else LAST_CALL):
@@ -103,9 +117,11 @@ class Timeline:
     def _stalled(self) -> None:
         """Nobody comes for what should be next: go on with what is waited for."""
         self._stalls += 1
-        first = self._waiting[0][0] if self._stalls < STALLS else self._number
-        self.skip([end for end in self._past if end < first])
-        if self._stalls == STALLS:
+        if self._stalls < STALLS:
+            first = self._waiting[0][0]
+            self.skip([end for end in self._past if end < first])
+        else:
+            self.disorder()
             _log.warning(
                 "turn %s: its code comes for its records in another order than the first time; "
                 "going on without that order",
