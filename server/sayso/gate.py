@@ -24,7 +24,8 @@ The ladder; the first rung that applies decides:
 10. A payload over the limit, or one that its schema or its tool refuses: `invalid_payload` (CR-6).
 11. Every open interrupt answered: Resume; new messages wait until the turn ends (E5, RE-09). A
     ready turn goes on the same way with nothing to settle.
-12. Idle: Start with a new message, on a new thread, or if the last run's body was delivered whole
+12. Idle: an answer in `forwardedProps.command` is `unknown_interrupt`, never plain input (D2).
+    Start with a new message, on a new thread, or if the last run's body was delivered whole
     (regenerate); else Replay.
 
 A Start or a queued message that would make the history too large is `thread_too_large`.
@@ -281,6 +282,8 @@ def _resume(case: _Case, principal: Principal, channel: str, now: int, limits: L
 
 def _start(case: _Case, limits: Limits) -> Decision:
     view = case.view
+    if case.request.answers_by_command:
+        return refusals.nothing_open()
     if view is not None and view.run is not None and not (case.fresh or view.run.delivered):
         return Replay()
     stored = view.messages if view else ()

@@ -16,6 +16,7 @@ __all__ = [
     "expired",
     "invalid",
     "named",
+    "nothing_open",
     "partial",
     "pending",
     "too_large",
@@ -71,6 +72,15 @@ def unknown(ids: Sequence[str]) -> Refuse:
         Code.UNKNOWN_INTERRUPT,
         f"this thread never asked {named(ids)}; read its open interrupts and answer those",
         [{"interruptId": key} for key in ids],
+    )
+
+
+def nothing_open() -> Refuse:
+    """A legacy answer on a thread that asks nothing: never taken for plain input (D2)."""
+    return _refuse(
+        Code.UNKNOWN_INTERRUPT,
+        "nothing is open on this thread, so this answers nothing; read the thread to see how it "
+        "stands",
     )
 
 

@@ -71,6 +71,15 @@ class RunInput:
         return match is None or match[1].strip("0") != ""
 
     @property
+    def answers_by_command(self) -> bool:
+        """Whether `forwardedProps.command` means to answer: presence counts, truth does not (LG-05)."""
+        props = self.forwarded_props
+        command = props.get("command") if isinstance(props, dict) else None
+        if not isinstance(command, dict):
+            return False
+        return command.get("resume") is not None or command.get("interruptEvent") is not None
+
+    @property
     def user_text(self) -> str:
         """The text of the newest user message, its text parts on lines of their own."""
         for message in reversed(self.messages):

@@ -255,3 +255,48 @@ async def test_what_was_refused_or_shown_again_keeps_its_interrupts(
     assert shown[0] == shown[1]
     done = await client.resume(answer({"quarter": "Q1", "year": 2026}))
     assert done.outcome == "success"
+
+
+@pytest.mark.parametrize("known", [False, True])
+@pytest.mark.parametrize("said", [None, "and this"])
+async def test_a_legacy_answer_where_nothing_is_open_starts_nothing(
+    server: Server, tools: Kit, known: bool, said: str | None
+) -> None:
+    """D2, design 4: whoever sends an answer does not mean a fresh turn, least of all twice."""
+    client = server.client(tools.refunding)
+    if known:
+        await client.say()
+        await client.resume(approve())
+    stored, effects = server.dump(), list(server.effects)
+    if said is not None:
+        client.user(said)
+    for command in ({"resume": {"approved": True}}, {"resume": False}, {"interruptEvent": "x"}):
+        run = await client.run(forwardedProps={"command": command})
+        assert run.outcome == "unknown_interrupt"
+        assert (server.dump(), server.effects) == (stored, effects)
+    client.user("plainly")
+    absent = {"command": {"resume": None}, "other": 1}
+    assert (await client.run(forwardedProps=absent)).outcome == "interrupt"
+
+
+async def test_a_resume_with_a_message_that_is_sent_again_is_shown_what_came_of_it(
+    server: Server, tools: Kit
+) -> None:
+    """E5, ID-01: the message is stored by then, so it starts nothing a second time."""
+    texts = []
+
+    async def agent(turn: Turn) -> None:
+        texts.append(turn.input.text)
+        if turn.input.text == "refund":
+            await turn.call(tools.refund, order_id="A-17", amount=240.0)
+        await turn.say(turn.input.text)
+
+    client = server.client(agent)
+    await client.say("refund")
+    client.user("thanks")
+    body = client.body(resume=client.entries(approve()))
+    first = await client.run(body)
+    again = await client.again().run({**body, "runId": "again"})
+    assert first.last["outcome"] == again.last["outcome"] == {"type": "success"}
+    assert texts == ["refund", "refund", "thanks"]
+    assert server.effects == [("refund", "A-17", 240.0)]
