@@ -72,7 +72,7 @@ class RunInput:
 
     @property
     def answers_by_command(self) -> bool:
-        """Whether `forwardedProps.command` means to answer: presence counts, truth does not (LG-05)."""
+        """Whether `forwardedProps.command` answers: presence counts, truth does not (LG-05)."""
         props = self.forwarded_props
         command = props.get("command") if isinstance(props, dict) else None
         if not isinstance(command, dict):
