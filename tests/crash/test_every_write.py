@@ -9,7 +9,6 @@ import pytest
 from sayso.testing.faults import Point
 from tests.contract.requirements import requirement
 from tests.crash.life import EFFECTS, RESULT, Life, declare
-from tests.stores.backends import BACKENDS
 from tests.turns.driver import World
 
 WRITES: tuple[Point, ...] = ("claim", "commit", "settle")
@@ -53,7 +52,6 @@ async def undisturbed(kind: str, folder: Path) -> tuple[list[Any], dict[Point, i
 
 @requirement("ID-04", "LC-20", "TB-04", "TC-16")
 @pytest.mark.parametrize("when", ["before", "after"])
-@pytest.mark.parametrize("kind", list(BACKENDS))
 async def test_a_death_at_any_write_loses_nothing_and_repeats_nothing(
     kind: str, when: Literal["before", "after"], tmp_path: Path
 ) -> None:

@@ -13,13 +13,13 @@ nobody retrieved, and no task that died in silence.
 
 import asyncio
 import gc
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from sayso import Sayso
+from sayso import Sayso, Turn
 from sayso.errors import StoreError
 from sayso.records import Entry, ThreadView
 from sayso.testing import FakeClock, FaultyStore
@@ -34,6 +34,7 @@ LEASE = 10.0
 
 Json = dict[str, Any]
 Declare = Callable[[Sayso], object]
+Agent = Callable[[Turn, "World"], Awaitable[Any]]
 
 
 async def ticks(turns: int = 1) -> None:
@@ -93,6 +94,31 @@ class World:
         self.declare = declare
         self.options = options
         self.processes: list[Process] = []
+        self.tools: Any = None
+
+    @classmethod
+    def of(
+        cls,
+        kind: str,
+        folder: Path,
+        agent: "Agent",
+        tools: "Callable[[World, Sayso], Any] | None" = None,
+        **options: Any,
+    ) -> "World":
+        """A world with one agent, which gets the world beside its turn; and with its tools."""
+        world: World = cls(kind, folder, lambda app: world.register(app, agent, tools), **options)
+        return world
+
+    def register(
+        self, app: Sayso, agent: "Agent", tools: "Callable[[World, Sayso], Any] | None" = None
+    ) -> None:
+        """Declare the agent, and the tools, which are `self.tools` from now on."""
+        if tools is not None:
+            self.tools = tools(self, app)
+
+        @app.agent("agent")
+        async def run(turn: Turn) -> Any:
+            return await agent(turn, self)
 
     @property
     def process(self) -> Process:
@@ -182,7 +208,7 @@ class World:
             await asyncio.sleep(0.001)  # the store's thread tells nobody
             with suppress(StoreError):
                 view = await self.view(thread)
-                due = await self.store.due(self.clock.now(), 100)
+                due = (await self.store.due(self.clock.now(), 100)).items
                 if view.thread.holder is None and not any(d.thread_id == thread for d in due):
                     return True
         return False

@@ -1,15 +1,11 @@
 """Ordinary asyncio around questions and steps: suspends, resumes, repeats nothing (design 3)."""
 
 from collections import Counter
-from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from sayso import Sayso, Turn
 from tests.contract.requirements import requirement
-from tests.stores.backends import BACKENDS
 from tests.turns import experiments, groups, habits
 from tests.turns.driver import Conversation, World
 from tests.turns.patterns import PATTERNS, Pattern
@@ -17,27 +13,8 @@ from tests.turns.patterns import PATTERNS, Pattern
 IGNORED_EXIT = "ignore:Exception ignored in.*coroutine:pytest.PytestUnraisableExceptionWarning"
 
 
-@pytest.fixture(autouse=True)
-def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Code that does not end when it is cancelled gets less time than in production."""
-    monkeypatch.setattr("sayso.runner.UNWINDING", 0.05)
-    monkeypatch.setattr("sayso.runner.GRACE", 0.02)
-
-
-def declared(world: Callable[[], World], agent: Callable[[Turn, World], Awaitable[Any]]) -> Any:
-    """The app's declarations: one agent, which gets the world."""
-
-    def declare(app: Sayso) -> None:
-        @app.agent("agent")
-        async def run(turn: Turn) -> Any:
-            return await agent(turn, world())
-
-    return declare
-
-
 @requirement("LC-02", "LC-06")
 @pytest.mark.parametrize("restarts", [False, True], ids=["straight", "restarts"])
-@pytest.mark.parametrize("kind", list(BACKENDS))
 @pytest.mark.parametrize(
     "pattern",
     [
@@ -53,8 +30,7 @@ async def test_a_pattern_asks_what_it_should_and_repeats_nothing(
     pattern: Pattern, kind: str, restarts: bool, tmp_path: Path
 ) -> None:
     """Design 3, rules 1 to 3: right questions, each effect once, an end, a well-formed stream."""
-    world: World = World(kind, tmp_path, declared(lambda: world, pattern.agent))
-    async with world:
+    async with World.of(kind, tmp_path, pattern.agent) as world:
         world.expected_noise = "destroyed but it is pending" if pattern.abandoned else ""
         talk = Conversation(world)
         run = await talk.say()

@@ -1,0 +1,184 @@
+"""Processes that lose a thread while they live, and those that take it over (design 6)."""
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sayso import Turn
+from tests.contract.requirements import requirement
+from tests.turns.driver import LEASE, Conversation, World, ticks
+
+
+async def test_a_holder_whose_lease_ran_out_records_nothing_more(kind: str, tmp_path: Path) -> None:
+    """Design 6: its effect in flight is unsure for the new holder; its own record is refused."""
+    go_on = asyncio.Event()
+
+    async def slow(world: World) -> str:
+        world.effect("slow")
+        if len(world.effects) == 1:
+            await go_on.wait()
+        return "late"
+
+    async def agent(turn: Turn, world: World) -> Any:
+        found = await turn.step(lambda: slow(world), name="slow")
+        world.effect("after")
+        return found
+
+    async with World.of(kind, tmp_path, agent) as world:
+        talk = Conversation(world)
+        talk.client.user("go")
+        first = talk.client.open()
+        await first.until("RUN_STARTED")
+        await until(lambda: bool(world.effects))
+        await world.begin()
+        await world.at_rest(talk.thread)
+        run = await talk.connect()
+        assert run.interrupts[0]["reason"] == "sayso:indeterminate"
+        go_on.set()
+        lost = await first.end()
+        assert lost.outcome == "lease_lost"
+        await ticks(20)
+        assert world.effects == ["slow"]
+        run = await talk.answer_all(lambda _: {"action": "skip", "result": "known"})
+        assert run.last["result"] == "known"
+        assert world.effects == ["slow", "after"]
+
+
+async def test_no_effect_begins_once_the_lease_has_run_out(kind: str, tmp_path: Path) -> None:
+    """Design 6: the local deadline is checked right before each effect."""
+
+    async def agent(turn: Turn, world: World) -> Any:
+        await turn.say("Wait.")
+        await world.clock.advance(LEASE + 1)
+        return await turn.step(world.effect, "too late", idempotent=True)
+
+    async with World.of(kind, tmp_path, agent) as world:
+        talk = Conversation(world)
+        run = await talk.say()
+        assert run.outcome == "lease_lost"
+        assert world.effects == []
+
+
+async def test_a_lease_that_runs_out_while_a_start_is_recorded_stops_the_effect(
+    kind: str, tmp_path: Path
+) -> None:
+    """The check comes after the write, in the last instant: it is unsure, and did not run."""
+
+    async def agent(turn: Turn, world: World) -> Any:
+        return await turn.step(world.effect, "charged", name="charge")
+
+    async with World.of(kind, tmp_path, agent) as world:
+        window = world.process.window
+        window.fail(
+            "commit",
+            when="after",
+            match=lambda c: any(e.status == "started" for e in c.entries),
+            hook=lambda: world.clock.advance(LEASE + 1),
+        )
+        talk = Conversation(world)
+        run = await talk.say()
+        assert run.outcome == "lease_lost"
+        assert world.effects == []
+        await world.at_rest(talk.thread)
+        run = await talk.connect()
+        assert run.interrupts[0]["reason"] == "sayso:indeterminate"
+
+
+@requirement("LC-12", "LC-20")
+async def test_a_reader_that_follows_a_dead_run_is_carried_over(kind: str, tmp_path: Path) -> None:
+    """Design 3, rule 6: a snapshot without the cut message, then the message from its start."""
+    stop = asyncio.Event()
+
+    async def agent(turn: Turn, world: World) -> Any:
+        await turn.say("Durable.")
+        await turn.step(world.effect, "one")
+        world.effects.append("entered")
+        async with turn.message() as message:
+            await message.write("Cut ")
+            if world.effects.count("entered") == 1:
+                await stop.wait()
+            await message.write("here.")
+        return "end"
+
+    async with World.of(kind, tmp_path, agent) as world:
+        talk = Conversation(world)
+        talk.client.user("go")
+        first = talk.client.open()
+        await first.when(lambda events: any(e.get("delta") == "Cut " for e in events))
+        await world.process.die()
+        await world.begin()
+        talk.client.app = world.app
+        reader = talk.client.again()
+        following = reader.open(reader.body(messages=[], state={}), action="/connect")
+        await following.until("MESSAGES_SNAPSHOT")
+        await world.at_rest(talk.thread)
+        run = await following.end()
+        reader.model.take(run.events)
+        assert run.outcome == "success"
+        assert run.last["result"] == "end"
+        texts = [m["content"] for m in reader.model.messages if m["role"] == "assistant"]
+        assert texts == ["Durable.", "Cut here."]
+        assert world.effects == ["one", "entered", "entered"]
+        assert (await talk.connect()).snapshot == reader.model.messages
+        stop.set()
+        await first.end()
+
+
+async def test_a_shutdown_leaves_the_turn_to_another_process(kind: str, tmp_path: Path) -> None:
+    """Readers are told, the agent's tasks end, another process goes on from the last record."""
+    ended: list[str] = []
+
+    async def agent(turn: Turn, world: World) -> Any:
+        await turn.step(world.effect, "one")
+        if not ended:
+            try:
+                await asyncio.Event().wait()
+            finally:
+                ended.append("cancelled")
+        return await turn.step(world.effect, "two")
+
+    async with World.of(kind, tmp_path, agent) as world:
+        talk = Conversation(world)
+        talk.client.user("go")
+        first = talk.client.open()
+        await until(lambda: bool(world.effects))
+        await world.process.stop(grace=0.01)
+        assert (await first.end()).outcome == "shutting_down"
+        assert ended == ["cancelled"]
+        await world.begin()
+        await world.at_rest(talk.thread)
+        run = await talk.connect()
+        assert run.outcome == "success"
+        assert world.effects == ["one", "two"]
+
+
+@pytest.mark.parametrize("times", [1, 3])
+async def test_a_store_that_fails_for_a_while_costs_nothing(
+    kind: str, tmp_path: Path, times: int
+) -> None:
+    """A record that could not be written is made by whoever takes over, maybe this process."""
+
+    async def agent(turn: Turn, world: World) -> Any:
+        await turn.say("Hello.")
+        await turn.step(world.effect, "one", idempotent=True)
+        return "end"
+
+    async with World.of(kind, tmp_path, agent) as world:
+        world.process.window.fail("commit", times=times)
+        talk = Conversation(world)
+        run = await talk.say()
+        assert run.outcome == "store_unavailable"
+        await world.at_rest(talk.thread, seconds=12 * LEASE)
+        run = await talk.connect()
+        assert run.outcome == "success"
+        assert talk.texts == ["Hello."]
+        assert set(world.effects) == {"one"}
+
+
+async def until(true: Any) -> None:
+    """Wait for something that another task brings about."""
+    async with asyncio.timeout(10):
+        while not true():  # noqa: ASYNC110 - the store's thread tells nobody
+            await asyncio.sleep(0.001)

@@ -1,0 +1,348 @@
+"""Effects of which nobody knows whether they happened (design 3, rule 5; case B2)."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from sayso import DidNotHappen, Happened, Sayso, Turn, approval, current_call
+from tests.contract.requirements import requirement
+from tests.contract.wire import Run
+from tests.turns.driver import Conversation, World, ticks
+
+
+async def killed_in_effect(world: World, talk: Conversation, *answers: Any) -> Run:
+    """Let the process die after the first effect and before its record; load the thread anew."""
+    window = world.process.window
+    window.fail("commit", match=records_an_end, hook=window.cut)
+    run = await talk.say()
+    for payload in answers:
+        run = await talk.answer_all(lambda _, payload=payload: payload)  # type: ignore[misc]
+    assert run.outcome == "store_unavailable", run.last
+    return await talk.recover()
+
+
+def records_an_end(commit: Any) -> bool:
+    return any(e.status == "done" and e.kind in ("step", "call") for e in commit.entries)
+
+
+async def charging(turn: Turn, world: World) -> Any:
+    """A step that may be cut off."""
+    return await turn.step(world.effect, "charged", "receipt", name="charge")
+
+
+async def calling(turn: Turn, world: World) -> Any:
+    """A gated tool that may be cut off."""
+    call = await turn.call(world.tools.pay, amount=5)
+    return [call.status, call.value, str(call)]
+
+
+def tools(world: World, app: Sayso) -> Any:
+    @app.tool(approval=approval.always)
+    async def pay(amount: int) -> str:
+        world.effect("charged")
+        return f"paid {amount}"
+
+    return SimpleNamespace(pay=pay)
+
+
+@requirement("ID-04")
+async def test_a_person_is_asked_and_nothing_runs_meanwhile(kind: str, tmp_path: Path) -> None:
+    """B2: count stays 1; the question names the effect, its key, and the three ways on."""
+    async with World.of(kind, tmp_path, calling, tools) as world:
+        talk = Conversation(world)
+        run = await killed_in_effect(world, talk, {"approved": True})
+        (item,) = run.interrupts
+        assert item["reason"] == "sayso:indeterminate"
+        assert item["message"].startswith("pay(amount=5) was running when the server stopped")
+        shown = item["metadata"]["sayso"]
+        assert shown["name"] == "pay"
+        assert shown["arguments"] == {"amount": 5}
+        assert shown["key"].startswith("key_")
+        actions = [one["const"] for one in item["responseSchema"]["properties"]["action"]["oneOf"]]
+        assert actions == ["run_again", "skip", "stop"]
+        assert world.effects == ["charged"]
+
+
+@pytest.mark.parametrize("agent", [charging, calling], ids=["step", "tool"])
+async def test_run_again_runs_it_again(kind: str, tmp_path: Path, agent: Any) -> None:
+    """The person takes the second run upon them, once."""
+    async with World.of(kind, tmp_path, agent, tools) as world:
+        talk = Conversation(world)
+        approvals = [{"approved": True}] if agent is calling else []
+        await killed_in_effect(world, talk, *approvals)
+        run = await talk.answer_all(lambda _: {"action": "run_again"})
+        assert run.outcome == "success"
+        value = ["executed", "paid 5", "paid 5"] if agent is calling else "receipt"
+        assert run.last["result"] == value
+        assert world.effects == ["charged", "charged"]
+
+
+@pytest.mark.parametrize("agent", [charging, calling], ids=["step", "tool"])
+async def test_skip_goes_on_with_the_result_that_was_given(
+    kind: str, tmp_path: Path, agent: Any
+) -> None:
+    """It did happen; the result is the person's word, and a tool has exactly one result."""
+    async with World.of(kind, tmp_path, agent, tools) as world:
+        talk = Conversation(world)
+        approvals = [{"approved": True}] if agent is calling else []
+        await killed_in_effect(world, talk, *approvals)
+        run = await talk.answer_all(lambda _: {"action": "skip", "result": "seen"})
+        assert run.last["result"] == (["executed", "seen", "seen"] if agent is calling else "seen")
+        assert world.effects == ["charged"]
+        results = [m for m in talk.history if m["role"] == "tool"]
+        assert len(results) == (1 if agent is calling else 0)
+
+
+async def test_skip_needs_a_result_of_the_effect_s_own_type(kind: str, tmp_path: Path) -> None:
+    """A tool that returns text cannot be skipped without any, nor with a number."""
+    async with World.of(kind, tmp_path, calling, tools) as world:
+        talk = Conversation(world)
+        await killed_in_effect(world, talk, {"approved": True})
+        for payload in ({"action": "skip"}, {"action": "skip", "result": 3}, {"action": "else"}):
+            run = await talk.answer_all(lambda _, payload=payload: payload)  # type: ignore[misc]
+            assert run.outcome == "invalid_payload"
+        run = await talk.answer_all(lambda _: {"action": "skip", "result": "ok"})
+        assert run.outcome == "success"
+
+
+@requirement("TC-16")
+@pytest.mark.parametrize("agent", [charging, calling], ids=["step", "tool"])
+@pytest.mark.parametrize("how", ["stop", "cancel"])
+async def test_stop_ends_the_turn_and_the_thread_goes_on(
+    kind: str, tmp_path: Path, agent: Any, how: str
+) -> None:
+    """Cancelled, nothing runs again, the call's result says that nobody knows."""
+    async with World.of(kind, tmp_path, agent, tools) as world:
+        talk = Conversation(world)
+        approvals = [{"approved": True}] if agent is calling else []
+        await killed_in_effect(world, talk, *approvals)
+        if how == "stop":
+            run = await talk.answer_all(lambda _: {"action": "stop"})
+        else:
+            run = await talk.cancel(*talk.pending)
+        assert run.outcome == "cancelled"
+        assert world.effects == ["charged"]
+        if agent is calling:
+            assert list(run.results.values()) == [
+                "Unknown: the call was started and the turn ended before its outcome was known."
+            ]
+        run = await talk.say("again")
+        assert run.outcome in ("success", "interrupt")
+
+
+async def test_a_second_death_asks_a_second_time(kind: str, tmp_path: Path) -> None:
+    """Run again, die again: another question, under another id."""
+    async with World.of(kind, tmp_path, charging) as world:
+        talk = Conversation(world)
+        first = (await killed_in_effect(world, talk)).interrupts[0]
+        window = world.process.window
+        window.fail("commit", match=records_an_end, hook=window.cut)
+        run = await talk.answer_all(lambda _: {"action": "run_again"})
+        assert run.outcome == "store_unavailable"
+        second = (await talk.recover()).interrupts[0]
+        assert second["id"] != first["id"]
+        run = await talk.answer_all(lambda _: {"action": "skip", "result": "both"})
+        assert run.last["result"] == "both"
+        assert world.effects == ["charged", "charged"]
+
+
+async def happened(key: str) -> Any:
+    return Happened("found")
+
+
+async def did_not_happen(key: str) -> Any:
+    return DidNotHappen()
+
+
+async def fails(key: str) -> Any:
+    raise OSError("the bank is closed")
+
+
+async def exits(key: str) -> Any:
+    raise SystemExit(1)
+
+
+async def rubbish(key: str) -> Any:
+    return True
+
+
+async def misfit(key: str) -> Any:
+    return Happened(object())
+
+
+@pytest.mark.parametrize(
+    ("verify", "result", "count"),
+    [
+        (happened, "found", 1),
+        (did_not_happen, "receipt", 2),
+        (fails, None, 1),
+        (exits, None, 1),
+        (rubbish, None, 1),
+        (misfit, None, 1),
+    ],
+)
+async def test_a_verify_hook_is_asked_before_a_person(
+    kind: str, tmp_path: Path, verify: Any, result: Any, count: int
+) -> None:
+    """Design 3, rule 5; a hook that cannot say leaves it to a person."""
+    keys = []
+
+    async def asked(key: str) -> Any:
+        keys.append(key)
+        return await verify(key)
+
+    def effect(world: World) -> str:
+        keys.append(current_call().key)
+        world.effect("charged")
+        return "receipt"
+
+    async def agent(turn: Turn, world: World) -> Any:
+        return await turn.step(lambda: effect(world), name="charge", verify=asked)
+
+    async with World.of(kind, tmp_path, agent) as world:
+        talk = Conversation(world)
+        run = await killed_in_effect(world, talk)
+        if result is None:
+            assert run.interrupts[0]["reason"] == "sayso:indeterminate"
+        else:
+            assert run.outcome == "success"
+        assert world.effects == ["charged"] * count
+        assert len(set(keys)) == 1, "the key is the same in every attempt"
+
+
+@pytest.mark.parametrize("verify", [happened, did_not_happen, fails])
+async def test_a_tool_s_verify_hook_is_asked_before_a_person(
+    kind: str, tmp_path: Path, verify: Any
+) -> None:
+    """The same for tools; the result is told once."""
+
+    def declare(world: World, app: Sayso) -> Any:
+        @app.tool(verify=verify)
+        async def pay(amount: int) -> str:
+            world.effect("charged")
+            return f"paid {amount}"
+
+        return SimpleNamespace(pay=pay)
+
+    async with World.of(kind, tmp_path, calling, declare) as world:
+        talk = Conversation(world)
+        run = await killed_in_effect(world, talk)
+        results = [m["content"] for m in talk.history if m["role"] == "tool"]
+        if verify is fails:
+            assert run.interrupts[0]["reason"] == "sayso:indeterminate"
+            assert results == []
+        else:
+            assert results == ["found" if verify is happened else "paid 5"]
+        assert len(world.effects) == (2 if verify is did_not_happen else 1)
+
+
+async def test_an_idempotent_step_runs_again_without_a_question(kind: str, tmp_path: Path) -> None:
+    """Design 3, rule 5: one write, and the same arguments both times."""
+
+    async def agent(turn: Turn, world: World) -> Any:
+        number = str(await turn.uuid())
+        return await turn.step(world.effect, number, name="charge", idempotent=True) == number
+
+    async with World.of(kind, tmp_path, agent) as world:
+        talk = Conversation(world)
+        run = await killed_in_effect(world, talk)
+        assert run.outcome == "success"
+        assert len(world.effects) == 2
+        assert len(set(world.effects)) == 1, "an idempotency key must survive the crash"
+
+
+async def test_an_idempotent_tool_runs_again_without_a_question(kind: str, tmp_path: Path) -> None:
+    """The same for tools."""
+
+    def declare(world: World, app: Sayso) -> Any:
+        @app.tool(idempotent=True)
+        async def pay(amount: int) -> str:
+            return str(world.effect(current_call().key))
+
+        return SimpleNamespace(pay=pay)
+
+    async with World.of(kind, tmp_path, calling, declare) as world:
+        talk = Conversation(world)
+        run = await killed_in_effect(world, talk)
+        assert run.outcome == "success"
+        assert len(world.effects) == 2
+        assert len(set(world.effects)) == 1
+
+
+@requirement("LC-12", "LC-20")
+async def test_a_stream_that_was_cut_is_sent_again_under_its_id(kind: str, tmp_path: Path) -> None:
+    """Design 3, rule 6: consumed again; the history has it once."""
+    stop = asyncio.Event()
+
+    async def words(world: World) -> AsyncIterator[str]:
+        world.effect("consumed")
+        yield "One, "
+        if len(world.effects) == 1:
+            await stop.wait()
+        yield "two."
+
+    async def agent(turn: Turn, world: World) -> Any:
+        return await turn.stream(words(world))
+
+    async with World.of(kind, tmp_path, agent) as world:
+        talk = Conversation(world)
+        talk.client.user("go")
+        first = talk.client.open()
+        started = await first.until("TEXT_MESSAGE_CONTENT")
+        (opened,) = [e for e in started if e["type"] == "TEXT_MESSAGE_START"]
+        await talk.recover()
+        await first.end()
+        assert talk.texts == ["One, two."]
+        assert talk.history[-1]["id"] == opened["messageId"]
+        assert world.effects == ["consumed", "consumed"]
+        stop.set()
+
+
+async def test_a_step_that_spoke_runs_again(kind: str, tmp_path: Path) -> None:
+    """Design 3, rule 6: steps that emit are idempotent; their text goes into the history once."""
+
+    async def speaks(turn: Turn, world: World) -> str:
+        await turn.say("Working.")
+        await ticks(20)
+        return str(world.effect("spoke"))
+
+    async def agent(turn: Turn, world: World) -> Any:
+        return await turn.step(lambda: speaks(turn, world), name="speak")
+
+    async with World.of(kind, tmp_path, agent) as world:
+        talk = Conversation(world)
+        run = await killed_in_effect(world, talk)
+        assert run.outcome == "success"
+        assert world.effects == ["spoke", "spoke"]
+        assert talk.texts == ["Working."]
+
+
+async def test_a_thread_past_its_time_is_unsure_at_once(kind: str, tmp_path: Path) -> None:
+    """Design 3, rule 2: a synchronous tool cannot be stopped, so nobody knows; no crash needed."""
+    import threading  # noqa: PLC0415 - for this test alone
+
+    go_on = threading.Event()
+
+    def declare(world: World, app: Sayso) -> Any:
+        @app.tool(timeout=0.01)
+        def pay(amount: int) -> str:
+            go_on.wait(10)
+            world.effect("charged")
+            return f"paid {amount}"
+
+        return SimpleNamespace(pay=pay)
+
+    async with World.of(kind, tmp_path, calling, declare) as world:
+        talk = Conversation(world)
+        run = await talk.say()
+        go_on.set()
+        (item,) = run.interrupts
+        assert item["reason"] == "sayso:indeterminate"
+        assert "ran past its time and could not be stopped" in item["message"]
+        run = await talk.answer_all(lambda _: {"action": "skip", "result": "paid"})
+        assert run.last["result"] == ["executed", "paid", "paid"]
+        assert world.effects == ["charged"]
