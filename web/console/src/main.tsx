@@ -1,6 +1,8 @@
 import "@sayso/react/styles.css";
 import "./styles/page.css";
 import "./styles/playground.css";
+import "./styles/transcript.css";
+import "./styles/panel.css";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { App } from "./App.js";

@@ -92,8 +92,8 @@ export function InterruptCard(props: InterruptCardProps) {
           {outcome !== null && (
             <>
               <strong>{outcome.title}</strong>
-              {phase === "answered" && <span className="sayso-quiet"> · not sent yet</span>}
               {outcome.detail !== null && <span dir="auto">{outcome.detail}</span>}
+              {phase === "answered" && <span className="sayso-quiet"> · not sent yet</span>}
             </>
           )}
         </p>

@@ -1,5 +1,5 @@
 import type { Message } from "@ag-ui/client";
-import { useMemo, useSyncExternalStore } from "react";
+import { useEffect, useMemo, useRef, useSyncExternalStore } from "react";
 import {
   callOf,
   canSubmit,
@@ -32,6 +32,10 @@ export function InterruptGroup({ controller, batch, messages }: InterruptGroupPr
   // What the server complained about has to be changed first; anything else may be sent again.
   const ready = canSubmit(state, clock()) && open.every((view) => view.problems.length === 0);
   const failure = open.length > 0 ? state.failure : null;
+  const sending = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    if (failure !== null) sending.current?.scrollIntoView({ block: "nearest" });
+  }, [failure]);
   const send = () => {
     void controller.submit();
   };
@@ -54,7 +58,11 @@ export function InterruptGroup({ controller, batch, messages }: InterruptGroupPr
           }}
         />
       ))}
-      <div className="sayso-sending" hidden={open.length === 0 || (!several && failure === null)}>
+      <div
+        className="sayso-sending"
+        ref={sending}
+        hidden={open.length === 0 || (!several && failure === null)}
+      >
         <p role="alert" className="sayso-failure">
           {failure !== null && (
             <>

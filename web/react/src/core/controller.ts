@@ -169,7 +169,7 @@ export class InterruptController {
     const back = this.#parked.get(threadId);
     this.agent.threadId = threadId;
     this.agent.pendingInterrupts = [...(back?.interrupts ?? [])];
-    this.#set(back ?? initialState(threadId));
+    this.#set(back ?? reduce(this.#state, { type: "reset", threadId }));
   }
 
   async #answerAndSend(id: string | undefined, answer: Answer) {

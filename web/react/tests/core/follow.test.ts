@@ -1,0 +1,210 @@
+import { HttpAgent } from "@ag-ui/client";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { InterruptController } from "../../src/core/index.js";
+import {
+  approval,
+  cancelled,
+  deferred,
+  finished,
+  heldRun,
+  interrupted,
+  run,
+  runError,
+  says,
+  ScriptedServer,
+  snapshot,
+} from "../wire.js";
+
+import { flush, open, type Rig } from "./rig.js";
+
+beforeEach(() => {
+  vi.useFakeTimers({ now: Date.parse("2026-01-01T00:00:00Z") });
+  vi.spyOn(console, "error").mockImplementation(() => undefined);
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+describe("following the server", () => {
+  it("[A1] [CL-10] restores what is open by asking the server", async () => {
+    const server = new ScriptedServer();
+    const agent = server.agent();
+    const controller = new InterruptController(agent);
+    controller.subscribe(() => undefined);
+    const messages = [{ id: "u1", role: "user", content: "go" }];
+    server.onConnect(run(...snapshot(messages), interrupted(approval("a"))));
+    await controller.connect();
+    expect(controller.getSnapshot()).toMatchObject({
+      status: "awaiting",
+      interrupts: [{ id: "a" }],
+      batches: [{ id: "a", anchor: "u1", ids: ["a"] }],
+    });
+    expect(server.received[0]?.body.messages).toEqual([]);
+    server.onRun(run(finished));
+    await controller.resolve({ approved: true });
+    expect(controller.getSnapshot().status).toBe("idle");
+  });
+
+  it("[Q4] closes a question that another tab answered, and keeps one that stayed open with its answer", async () => {
+    const { server, controller } = await open(new ScriptedServer(), "a", "b");
+    await controller.resolve({ approved: true }, "b");
+    server.onConnect(run(...snapshot(), interrupted(approval("b"))), run(...snapshot(), finished));
+    await controller.connect();
+    expect(controller.getSnapshot()).toMatchObject({
+      status: "awaiting",
+      interrupts: [{ id: "b" }],
+      answers: { b: { status: "resolved" } },
+      closed: [{ ending: "elsewhere", interrupt: { id: "a" } }],
+    });
+    await controller.connect();
+    expect(controller.getSnapshot().status).toBe("stale");
+    controller.dismiss();
+    expect(controller.getSnapshot().status).toBe("idle");
+  });
+
+  it("[Q1] tells who decided when an answer comes too late", async () => {
+    const { server, controller } = await open(new ScriptedServer(), "a");
+    server.onRun(
+      run(
+        runError("already_resolved", {
+          interrupts: [{ interruptId: "a", by: "kim", at: "2026-01-01T00:00:00Z" }],
+        }),
+      ),
+    );
+    server.onConnect(run(...snapshot(), finished));
+    await controller.resolve({ approved: true });
+    await flush();
+    expect(controller.getSnapshot()).toMatchObject({
+      status: "stale",
+      interrupts: [],
+      closed: [{ ending: "elsewhere", by: "kim", at: "2026-01-01T00:00:00Z" }],
+    });
+  });
+
+  it("becomes running when it finds a live run, silent or not", async () => {
+    const { server, controller } = await open(new ScriptedServer(), "a");
+    const hold = deferred();
+    server.onConnect(heldRun(snapshot(), hold.promise, [...says("m2", "late"), finished]));
+    const look = controller.connect();
+    await vi.advanceTimersByTimeAsync(600);
+    expect(controller.getSnapshot()).toMatchObject({
+      status: "running",
+      interrupts: [],
+      closed: [{ ending: "elsewhere" }],
+    });
+    hold.resolve();
+    await look;
+    expect(controller.getSnapshot().status).toBe("idle");
+  });
+
+  it("[A2] shows the question as soon as the outcome is there, with the body still open", async () => {
+    const server = new ScriptedServer();
+    const controller = new InterruptController(server.agent());
+    controller.subscribe(() => undefined);
+    const hold = deferred();
+    server.onRun(heldRun([interrupted(approval("a"))], hold.promise), run(finished));
+    void controller.runs.start("run");
+    await flush();
+    expect(controller.getSnapshot().status).toBe("awaiting");
+    await controller.resolve({ approved: true });
+    expect(controller.getSnapshot().status).toBe("idle");
+    hold.resolve();
+  });
+
+  it("hears runs that somebody else starts on the same agent", async () => {
+    const server = new ScriptedServer();
+    const agent = server.agent();
+    const controller = new InterruptController(agent);
+    controller.subscribe(() => undefined);
+    server.onRun(run(interrupted(approval("a"))), run(...says("m1", "x")));
+    await agent.runAgent();
+    expect(controller.getSnapshot().status).toBe("awaiting");
+    await agent.runAgent({ resume: [{ interruptId: "a", status: "cancelled" }] });
+    await flush();
+    expect(controller.getSnapshot()).toMatchObject({
+      status: "failed",
+      failure: { kind: "truncated" },
+    });
+  });
+
+  it("[CK-01] finds what was open before anybody listened", async () => {
+    const server = new ScriptedServer();
+    const agent = server.agent();
+    server.onRun(run(interrupted(approval("a"))));
+    await agent.runAgent();
+    const controller = new InterruptController(agent);
+    controller.subscribe(() => undefined);
+    expect(controller.getSnapshot().interrupts.map((one) => one.id)).toEqual(["a"]);
+  });
+
+  it("[A11] [CL-16] keeps each thread's questions to itself", async () => {
+    const { controller } = await open(new ScriptedServer(), "a");
+    await controller.switchThread("thread-2");
+    expect(controller.getSnapshot()).toMatchObject({ status: "idle", interrupts: [] });
+    expect(controller.agent.pendingInterrupts).toEqual([]);
+    await controller.switchThread("thread-1");
+    expect(controller.getSnapshot().interrupts.map((one) => one.id)).toEqual(["a"]);
+  });
+
+  it("[CL-09] a cancelled run is neither a success nor a failure and leaves nothing open", async () => {
+    const { server, controller } = await open(new ScriptedServer(), "a");
+    server.onRun(run(cancelled));
+    await controller.cancel();
+    expect(controller.getSnapshot()).toMatchObject({
+      status: "idle",
+      failure: null,
+      interrupts: [],
+    });
+  });
+
+  it("does nothing when asked to connect with an agent that cannot", async () => {
+    const server = new ScriptedServer();
+    const agent = new HttpAgent({ url: "http://sayso.test/agents/ops", fetch: server.fetch });
+    const controller = new InterruptController(agent);
+    expect(await controller.connect()).toBeUndefined();
+    expect(server.received).toEqual([]);
+  });
+});
+
+describe("expiry", () => {
+  const soon = { expiresAt: "2026-01-01T00:01:00Z" };
+
+  async function expiring(): Promise<Rig> {
+    const server = new ScriptedServer();
+    const controller = new InterruptController(server.agent());
+    const stop = controller.subscribe(() => undefined);
+    server.onRun(run(interrupted(approval("a", soon))));
+    await controller.runs.start("run");
+    return { server, controller, stop };
+  }
+
+  it("[CL-12] [EX-01] turns expired at the very instant and then takes only a cancel", async () => {
+    const { server, controller } = await expiring();
+    await vi.advanceTimersByTimeAsync(59_999 - 5);
+    expect(controller.getSnapshot().status).toBe("awaiting");
+    await vi.advanceTimersByTimeAsync(6);
+    expect(controller.getSnapshot()).toMatchObject({ status: "expired", expired: ["a"] });
+    await controller.resolve({ approved: true });
+    expect(server.runs).toHaveLength(1);
+    server.onRun(run(finished));
+    await controller.cancel();
+    expect(server.runs[1]?.body.resume).toEqual([{ interruptId: "a", status: "cancelled" }]);
+    expect(controller.getSnapshot().status).toBe("idle");
+  });
+
+  it("[EX-04] takes the server's word that time is over, whatever our clock says", async () => {
+    const { server, controller } = await expiring();
+    server.onRun(run(runError("interrupt_expired", { interrupts: [{ interruptId: "a" }] })));
+    server.onConnect(run(...snapshot(), interrupted(approval("a", soon))));
+    await controller.resolve({ approved: true });
+    await flush();
+    expect(controller.getSnapshot().status).toBe("expired");
+  });
+
+  it("leaves no timer behind when nobody listens any more", async () => {
+    const { stop } = await expiring();
+    expect(vi.getTimerCount()).toBeGreaterThan(0);
+    stop();
+    expect(vi.getTimerCount()).toBe(0);
+  });
+});
