@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from sayso import Tool, ToolCall, Turn, approval
+from sayso import ToolCall, Turn, approval
 from tests.contract.requirements import requirement
 from tests.contract.server import Client, Server, approve
 from tests.contract.wire import Run
@@ -89,24 +89,22 @@ class Desk:
     """An agent that does what the captured conversations are about."""
 
     def __init__(self, server: Server) -> None:
-        self.effects = server.effects
-        self.refund = self._tool(server, "refund_order", order=int, amount=float)
-        self.pay = self._tool(server, "pay_invoice", invoice=str, amount=int)
-        self.announce = self._tool(server, "announce", channel=str)
+        effects = self.effects = server.effects
 
-    def _tool(self, server: Server, name: str, **parameters: type) -> Tool:
-        async def run(**arguments: Any) -> str:
-            self.effects.append((name, *arguments.values()))
-            return f"{name} done"
+        async def refund_order(order: int, amount: float) -> str:
+            effects.append(("refund_order", order, amount))
+            return "refunded"
 
-        names = ", ".join(f"{key}: {of.__name__}" for key, of in parameters.items())
-        scope: Json = {"run": run}
-        exec(  # noqa: S102 - three functions that differ in their parameters alone
-            f"async def {name}({names}) -> str:\n"
-            f"    return await run({', '.join(f'{key}={key}' for key in parameters)})",
-            scope,
-        )
-        return server.app.tool(approval=approval.always)(scope[name])
+        async def pay_invoice(invoice: str, amount: int) -> str:
+            effects.append(("pay_invoice", invoice, amount))
+            return "paid"
+
+        async def announce(channel: str) -> str:
+            effects.append(("announce", channel))
+            return "announced"
+
+        gated = server.app.tool(approval=approval.always)
+        self.refund, self.pay, self.announce = map(gated, (refund_order, pay_invoice, announce))
 
     async def __call__(self, turn: Turn) -> None:
         """Pick by the words of the newest message."""
