@@ -37,8 +37,9 @@ LAYERS = (
         (
             "stores",
             "stores.memory stores.sqlite",
-            "stores._sqlite_ops stores._sqlite_thread",
-            "stores._sqlite_file",
+            "stores._memory_tables stores._sqlite_lists stores._sqlite_ops stores._sqlite_thread",
+            "stores._memory_thread stores._sqlite_changes stores._sqlite_file",
+            "stores._changes stores._memory_lists stores._pages stores._sqlite_rows",
             "stores._queries",
         ),
         only=("interface", "pure", "base"),

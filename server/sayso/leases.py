@@ -79,11 +79,11 @@ class LeaseKeeper:
                 continue
             asked = self._clock.monotonic()
             try:
-                lost = self._store.renew(leases, self.lease_ms)
+                renewed = self._store.renew(leases, self.lease_ms)
             except StoreError as error:
                 _log.warning("leases could not be renewed: %s", error)
                 continue
-            self._note(leases, lost, asked + self.lease_ms / 1000)
+            self._note(leases, renewed.lost, asked + self.lease_ms / 1000)
 
     def _note(self, leases: list[Lease], lost: tuple[Lease, ...], deadline: float) -> None:
         gone = {(lease.scope, lease.thread_id, lease.fence) for lease in lost}

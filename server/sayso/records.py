@@ -5,9 +5,12 @@ will go out again. Keys that begin with `turn_`, `run_`, `int_` are ours, random
 """
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Generic, Literal, TypeVar
 
 __all__ = [
+    "Change",
+    "ChangeKind",
+    "Changes",
     "Claim",
     "Commit",
     "Due",
@@ -15,18 +18,37 @@ __all__ = [
     "Interrupt",
     "InterruptStatus",
     "Lease",
+    "ListedInterrupt",
     "Message",
+    "Page",
     "Principal",
+    "Renewed",
     "Run",
     "Thread",
+    "ThreadSummary",
     "ThreadView",
     "Turn",
+    "TurnStatus",
 ]
+
+T = TypeVar("T")
 
 InterruptStatus = Literal["open", "resolved", "cancelled", "expired"]
 TurnStatus = Literal["running", "suspended", "finished", "failed", "cancelled"]
 EntryStatus = Literal["asked", "started", "done"]
 Visibility = Literal["visible", "hidden", "waiting"]
+ChangeKind = Literal[
+    "opened",
+    "settled",
+    "held",
+    "withdrawn",
+    "extended",
+    "assigned",
+    "reminded",
+    "lapsed",
+    "run_ended",
+    "deleted",
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,6 +101,13 @@ class Interrupt:
     channel: str | None = None
     run_key: str | None = None
     """The run that the settled set started."""
+    held: bytes | None = None
+    """JSON of an answer that is kept while others of the set are open; it may be withdrawn."""
+    assigned_to: str | None = None
+    remind_at: int | None = None
+    reminded_at: int | None = None
+    lapsed_at: int | None = None
+    """When its expiry passed and its policy left it open: only a cancellation is taken now."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,7 +162,7 @@ class Thread:
     """A conversation. `revision` grows with every claim, commit and settle; `fence` with claims.
 
     `holder` and `lease_until` (store time) say which process runs it now; both are None when idle.
-    `state` is also what the last snapshot told clients.
+    `state` is also what the last snapshot told clients. `stopping`: its holder was asked to stop.
     """
 
     scope: str
@@ -147,6 +176,7 @@ class Thread:
     state: bytes = b"{}"
     holder: str | None = None
     lease_until: int | None = None
+    stopping: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -175,6 +205,16 @@ class Lease:
     thread_id: str
     holder: str
     fence: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Renewed:
+    """What became of leases: neither lost nor stopping is a lease that simply goes on."""
+
+    lost: tuple[Lease, ...] = ()
+    """Taken over, released, or of a thread that was deleted."""
+    stopping: tuple[Lease, ...] = ()
+    """Prolonged, but somebody asked their holder to stop."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -225,8 +265,80 @@ class Commit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Due:
-    """A thread that needs the server itself: why is one of the three."""
+    """A thread that needs the server itself: why is one of the four."""
 
     scope: str
     thread_id: str
-    why: Literal["abandoned", "expired", "ready"]
+    why: Literal["abandoned", "expired", "remind", "ready"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page(Generic[T]):
+    """Part of a list; `next` is what to pass as `after` for the part that follows, None at the end.
+
+    A page may hold fewer items than asked for, even none, although more follow: a rare filter is
+    tried on a bounded number of rows at a time.
+    """
+
+    items: tuple[T, ...]
+    next: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ThreadSummary:
+    """A thread in a list.
+
+    `active_at`: when it was last claimed or released, or its interrupts were settled or changed;
+    lists are in this order. `turn_status` is that of the newest turn, `outcome` the type of the
+    newest run's outcome (None while it goes on), `open_interrupts` a number, of the newest turn.
+    """
+
+    scope: str
+    id: str
+    owner: str
+    agent: str
+    revision: int
+    created_at: int
+    active_at: int
+    running: bool
+    turn_status: TurnStatus
+    outcome: str | None
+    open_interrupts: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListedInterrupt:
+    """An interrupt with where it belongs; `agent` is the one that asked."""
+
+    thread_id: str
+    owner: str
+    agent: str
+    interrupt: Interrupt
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """Something that happened to an interrupt, a run or a thread of a scope; `mark` is its place.
+
+    `interrupt_id` is None for `run_ended`, which has the `run_key`, and for `deleted`.
+    """
+
+    mark: int
+    kind: ChangeKind
+    thread_id: str
+    owner: str
+    at: int
+    interrupt_id: str | None = None
+    run_key: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Changes:
+    """What happened since a mark, oldest first; pass `mark` the next time.
+
+    `gap`: some of it is no longer known, so that lists have to be read anew.
+    """
+
+    mark: int
+    items: tuple[Change, ...] = ()
+    gap: bool = False

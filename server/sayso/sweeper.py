@@ -73,7 +73,7 @@ class Sweeper:
     async def sweep(self) -> None:
         """Look once at everything that is due."""
         limit = BATCH + len(self._resting)
-        for due in await self._store.due(self._clock.now(), limit):
+        for due in (await self._store.due(self._clock.now(), limit)).items:
             if len(self._detached) >= AT_ONCE:
                 return
             try:

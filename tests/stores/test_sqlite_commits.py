@@ -10,7 +10,7 @@ from typing import TypeVar
 import pytest
 
 from sayso.errors import LeaseLost, StoreUnavailable
-from sayso.records import Commit, Lease
+from sayso.records import Commit, Lease, Renewed
 from sayso.stores import sqlite as sqlite_store
 from sayso.stores.sqlite import SqliteStore
 from tests.stores.backends import opened
@@ -73,7 +73,7 @@ async def test_writes_that_pile_up_share_one_transaction(store: SqliteStore) -> 
         calls = [asyncio.create_task(store.commit(lease, a_step(1))) for lease in leases]
         await asyncio.sleep(0)
         statements.clear()
-    assert await asyncio.gather(*calls) == [None] * 32
+    assert await asyncio.gather(*calls) == [False] * 32
     await inside(store, lambda db: db.set_trace_callback(None))
     assert statements.count("BEGIN IMMEDIATE") == 1
     assert statements.count("SAVEPOINT job") == 32
@@ -156,7 +156,7 @@ async def test_renewing_does_not_wait_for_ever(
             impatient.setattr(sqlite_store, "_RENEW_PATIENCE", 0.05)
             with pytest.raises(StoreUnavailable, match=r"sayso\.db.*did not answer within"):
                 await asyncio.to_thread(store.renew, leases, 1_000)
-    assert await asyncio.to_thread(store.renew, leases, 1_000) == ()
+    assert await asyncio.to_thread(store.renew, leases, 1_000) == Renewed()
 
 
 async def test_event_loops_share_a_store(store: SqliteStore) -> None:
@@ -205,4 +205,4 @@ async def test_a_lost_compare_and_set_costs_nobody_else(store: SqliteStore) -> N
         done = asyncio.gather(*calls, return_exceptions=True)
         await asyncio.sleep(0)
     outcomes = await done
-    assert [type(outcome) for outcome in outcomes] == [type(None), LeaseLost] * 16
+    assert [type(outcome) for outcome in outcomes] == [bool, LeaseLost] * 16

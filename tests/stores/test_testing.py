@@ -2,15 +2,19 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from typing import get_args
 
 import pytest
 
 from sayso.clock import Clock, iso
 from sayso.errors import LeaseLost, StoreUnavailable
-from sayso.records import Commit
+from sayso.records import Commit, Renewed
 from sayso.stores.memory import MemoryStore
 from sayso.testing import Call, FakeClock, FaultyStore
+from sayso.testing.faults import Point
 from tests.stores.processes import SCOPE, a_claim, a_step
+
+POINTS = frozenset(get_args(Point))
 
 
 async def opened_faulty() -> FaultyStore:
@@ -130,7 +134,7 @@ async def test_a_fault_counts_the_calls_that_match() -> None:
     assert fault.fired == 2
 
 
-@pytest.mark.parametrize("point", ["load", "journal", "claim", "settle", "delivered", "due"])
+@pytest.mark.parametrize("point", sorted(POINTS - {"commit", "renew"}))
 async def test_every_point_can_fail(point: str) -> None:
     """Before and after."""
     store = await opened_faulty()
@@ -141,9 +145,19 @@ async def test_every_point_can_fail(point: str) -> None:
         "settle": lambda: store.settle(SCOPE, "t", 2, [], 1),
         "delivered": lambda: store.delivered(SCOPE, "run_t_0"),
         "due": lambda: store.due(1, 1),
+        "threads": lambda: store.threads(SCOPE),
+        "interrupts": lambda: store.interrupts(SCOPE),
+        "interrupt": lambda: store.interrupt(SCOPE, "int_1"),
+        "runs": lambda: store.runs(SCOPE, "t"),
+        "changes": lambda: store.changes(SCOPE, 0),
+        "delete": lambda: store.delete(SCOPE, "idle", 2, 1),
+        "request_stop": lambda: store.request_stop(SCOPE, "held", 1),
     }
     lease = await store.claim(a_claim("t", "me"))
     await store.commit(lease, Commit(now=1, release=True))
+    await store.claim(a_claim("held", "me"))
+    idle = await store.claim(a_claim("idle", "me"))
+    await store.commit(idle, Commit(now=1, release=True))
     store.fail(point, error=KeyError("before"))  # type: ignore[arg-type]
     store.fail(point, n=2, when="after", error=KeyError("after"))  # type: ignore[arg-type]
     for when in ("before", "after"):
@@ -159,7 +173,7 @@ async def test_renewing_can_fail_in_its_own_thread() -> None:
     store.fail("renew", hook=lambda: called.append(1), error=StoreUnavailable("no"))
     with pytest.raises(StoreUnavailable, match="no"):
         await asyncio.to_thread(store.renew, [lease], 1_000)
-    assert await asyncio.to_thread(store.renew, [lease], 1_000) == ()
+    assert await asyncio.to_thread(store.renew, [lease], 1_000) == Renewed()
     assert called == [1]
     assert store.calls[-1] == Call("renew", (lease,))
 
@@ -207,7 +221,7 @@ async def test_a_cut_store_is_dead_until_it_is_mended() -> None:
 async def test_a_misspelt_point_is_refused() -> None:
     """A fault that never strikes would make a test that never fails."""
     store = await opened_faulty()
-    with pytest.raises(ValueError, match="no fault point 'comit'; there are claim, commit"):
+    with pytest.raises(ValueError, match="no fault point 'comit'; there are changes, claim, commit"):
         store.fail("comit")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="count from 1"):
         store.fail("commit", n=0)

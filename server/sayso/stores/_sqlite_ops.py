@@ -1,4 +1,4 @@
-"""What the SQLite store does inside a transaction: records to rows and back.
+"""What the SQLite store does to a thread inside a transaction.
 
 Every function runs in the store's own thread, within a transaction and, if it writes, a savepoint:
 raising is enough to leave nothing behind. Positions are row ids, so they grow with every insert.
@@ -6,10 +6,7 @@ raising is enough to leave nothing behind. Positions are row ids, so they grow w
 
 import sqlite3
 from collections.abc import Sequence
-from operator import attrgetter
 from typing import Any
-
-import orjson
 
 from sayso.errors import Conflict, LeaseLost
 from sayso.records import (
@@ -20,42 +17,50 @@ from sayso.records import (
     Interrupt,
     Lease,
     Message,
-    Principal,
-    Run,
-    Thread,
+    Page,
+    Renewed,
     ThreadView,
     Turn,
 )
-from sayso.stores._queries import queries
-
-__all__ = ["claim", "commit", "delivered", "due", "journal", "load", "renew", "settle"]
-
-SQL = queries("sqlite")
-
-_INTERRUPT = (
-    "id",
-    "turn_key",
-    "place",
-    "reason",
-    "created_at",
-    "message",
-    "tool_call_id",
-    "response_schema",
-    "metadata",
-    "policy",
-    "expires_at",
-    "status",
-    "payload",
-    "answer_metadata",
-    "decided_by",
-    "decided_at",
-    "channel",
-    "run_key",
+from sayso.stores._changes import ended
+from sayso.stores._pages import cursor, limited, place
+from sayso.stores._sqlite_changes import note, put_interrupts
+from sayso.stores._sqlite_rows import (
+    SQL,
+    entry_row,
+    interrupt_of,
+    message_row,
+    run_of,
+    run_row,
+    thread_of,
+    turn_of,
+    turn_row,
 )
-_interrupt_row = attrgetter(*_INTERRUPT)
-_message_row = attrgetter("id", "role", "body", "visibility")
-_entry_row = attrgetter("place", "kind", "name", "fingerprint", "status", "data")
-_run_row = attrgetter("key", "run_id", "turn_key", "started_at", "ended_at", "outcome", "delivered")
+
+__all__ = [
+    "claim",
+    "commit",
+    "delete",
+    "delivered",
+    "due",
+    "journal",
+    "load",
+    "renew",
+    "request_stop",
+    "settle",
+]
+
+_DELETIONS = (
+    "forget_journals",
+    "delete_messages",
+    "delete_interrupts",
+    "delete_requests",
+    "delete_turns",
+    "delete_runs",
+    "delete_state",
+    "delete_thread",
+)
+"""Requests before the turns that name them; the thread last."""
 
 
 def load(
@@ -77,10 +82,10 @@ def load(
     run = db.execute(SQL["read_run"], (run_key, thread)).fetchone()
     messages = db.execute(SQL["read_messages"], (thread,))
     return ThreadView(
-        thread=_thread(row[3:]),
-        turn=_turn(turn),
-        run=_run(run),
-        named_run=None if named is None else _run(named),
+        thread=thread_of(row[3:]),
+        turn=turn_of(turn),
+        run=run_of(run),
+        named_run=None if named is None else run_of(named),
         interrupts=_interrupts(db, thread, turn_key, interrupt_ids),
         messages=tuple(
             Message(id=i, role=role, body=body, visibility=visibility)
@@ -106,10 +111,10 @@ def claim(db: sqlite3.Connection, wanted: Claim, store_now: int) -> Lease:
     if row is None:
         if wanted.revision != 0:
             raise _changed(wanted.thread_id)
-        thread = _create(db, wanted, until)
-        fence, begins = 1, False
+        thread, fence = _create(db, wanted, until)
+        begins = False
     else:
-        thread, revision, fence, _, lease_until, turn, run = row
+        thread, revision, fence, _, lease_until, turn, run, _ = row
         if revision != wanted.revision or (lease_until is not None and lease_until > store_now):
             raise _changed(wanted.thread_id)
         fence += 1
@@ -119,25 +124,26 @@ def claim(db: sqlite3.Connection, wanted: Claim, store_now: int) -> Lease:
             run = wanted.run.key
         db.execute(
             SQL["take_thread"],
-            (wanted.agent, wanted.now, wanted.holder, until, turn, run, thread),
+            (wanted.agent, wanted.now, wanted.now, wanted.holder, until, turn, run, thread),
         )
     if begins:
         db.execute(SQL["forget_journals"], (thread,))
     _put_turn(db, thread, wanted.turn)
-    db.execute(SQL["put_run"], (thread, *_run_row(wanted.run)))
+    db.execute(SQL["put_run"], (thread, *run_row(wanted.run)))
     if wanted.hide:
         db.executemany(SQL["hide_message"], [(thread, message_id) for message_id in wanted.hide])
     if wanted.messages:
-        db.executemany(SQL["append_message"], [(thread, *_message_row(m)) for m in wanted.messages])
-    _put_interrupts(db, thread, wanted.interrupts)
+        db.executemany(SQL["append_message"], [(thread, *message_row(m)) for m in wanted.messages])
+    notes = put_interrupts(db, thread, wanted.interrupts)
     _put_entries(db, thread, wanted.turn.key, wanted.entries)
     if wanted.state is not None:
         db.execute(SQL["put_state"], (thread, wanted.state))
+    note(db, wanted.scope, thread, wanted.now, [*notes, *ended(wanted.run)])
     return Lease(scope=wanted.scope, thread_id=wanted.thread_id, holder=wanted.holder, fence=fence)
 
 
-def commit(db: sqlite3.Connection, lease: Lease, step: Commit) -> None:
-    """Write one step under a lease."""
+def commit(db: sqlite3.Connection, lease: Lease, step: Commit) -> bool:
+    """Write one step under a lease; whether its holder was asked to stop."""
     row = db.execute(SQL["find_thread"], (lease.scope, lease.thread_id)).fetchone()
     if row is None or row[2] != lease.fence or row[3] != lease.holder:
         raise LeaseLost(f"thread {lease.thread_id!r} has another holder by now, or none")
@@ -147,19 +153,23 @@ def commit(db: sqlite3.Connection, lease: Lease, step: Commit) -> None:
     if step.entries:
         _put_entries(db, thread, turn, step.entries)
     if step.messages:
-        db.executemany(SQL["put_message"], [(thread, *_message_row(m)) for m in step.messages])
+        db.executemany(SQL["put_message"], [(thread, *message_row(m)) for m in step.messages])
     if step.dequeue:
         db.execute(SQL["dequeue_messages"], (thread,))
-    _put_interrupts(db, thread, step.interrupts)
+    notes = put_interrupts(db, thread, step.interrupts)
     if step.state is not None:
         db.execute(SQL["put_state"], (thread, step.state))
     if step.forget is not None:
         db.execute(SQL["forget_journal"], (thread, step.forget))
     if step.release:
-        db.execute(SQL["release_thread"], (step.now, thread))
+        db.execute(SQL["release_thread"], (step.now, step.now, thread))
         db.execute(SQL["mark_due"], (thread,))
     else:
         db.execute(SQL["touch_thread"], (step.now, thread))
+    if notes or step.run is not None:
+        note(db, lease.scope, thread, step.now, [*notes, *ended(step.run)])
+    stopping: bool = row[7] == lease.fence
+    return stopping
 
 
 def settle(
@@ -174,9 +184,31 @@ def settle(
     row = db.execute(SQL["find_thread"], (scope, thread_id)).fetchone()
     if row is None or row[1] != revision or row[3] is not None:
         raise _changed(thread_id)
-    _put_interrupts(db, row[0], interrupts)
-    db.execute(SQL["touch_thread"], (now, row[0]))
-    db.execute(SQL["mark_due"], (row[0],))
+    thread: int = row[0]
+    notes = put_interrupts(db, thread, interrupts)
+    db.execute(SQL["release_thread"], (now, now, thread))
+    db.execute(SQL["mark_due"], (thread,))
+    note(db, scope, thread, now, notes)
+
+
+def delete(
+    db: sqlite3.Connection, scope: str, thread_id: str, revision: int, now: int, store_now: int
+) -> None:
+    """Remove a thread with everything."""
+    row = db.execute(SQL["find_thread"], (scope, thread_id)).fetchone()
+    if row is None or row[1] != revision or (row[4] is not None and row[4] > store_now):
+        raise _changed(thread_id)
+    thread: int = row[0]
+    note(db, scope, thread, now, [("deleted", None, None)])
+    db.execute(SQL["raise_floor"], (scope, revision, row[2]))
+    for deletion in _DELETIONS:
+        db.execute(SQL[deletion], (thread,))
+
+
+def request_stop(db: sqlite3.Connection, scope: str, thread_id: str, fence: int) -> None:
+    """Ask a holder to stop."""
+    if db.execute(SQL["ask_to_stop"], (scope, thread_id, fence)).rowcount == 0:
+        raise _changed(thread_id)
 
 
 def delivered(db: sqlite3.Connection, scope: str, run_key: str) -> None:
@@ -184,36 +216,59 @@ def delivered(db: sqlite3.Connection, scope: str, run_key: str) -> None:
     db.execute(SQL["note_delivery"], (run_key, scope))
 
 
-def due(db: sqlite3.Connection, now: int, store_now: int, limit: int) -> tuple[Due, ...]:
+def due(
+    db: sqlite3.Connection, now: int, store_now: int, limit: int, after: str | None
+) -> Page[Due]:
     """Find threads that need the server."""
-    return tuple(
-        Due(scope=scope, thread_id=thread_id, why=why)
-        for scope, thread_id, why in db.execute(SQL["due_threads"], (store_now, now, limit))
+    moment, position = place("due", after) or (-1, -1)
+    values = {
+        "now": now,
+        "store_now": store_now,
+        "moment": moment,
+        "position": position,
+        "limit": limited(limit) + 1,
+    }
+    rows = db.execute(SQL["due_threads"], values).fetchall()
+    return Page(
+        items=tuple(
+            Due(scope=scope, thread_id=thread_id, why=why)
+            for _, _, scope, thread_id, why in rows[:limit]
+        ),
+        next=cursor("due", *rows[limit - 1][:2]) if len(rows) > limit else None,
     )
 
 
-def renew(db: sqlite3.Connection, leases: Sequence[Lease], until: int) -> tuple[Lease, ...]:
-    """Prolong leases; returns the lost ones."""
-    return tuple(
-        lease
-        for lease in leases
-        if db.execute(
-            SQL["renew_lease"], (until, lease.scope, lease.thread_id, lease.fence, lease.holder)
-        ).rowcount
-        == 0
-    )
+def renew(db: sqlite3.Connection, leases: Sequence[Lease], until: int) -> Renewed:
+    """Prolong leases; tells the lost ones and those that shall stop."""
+    lost, stopping = [], []
+    for lease in leases:
+        row = db.execute(
+            SQL["read_lease"], (lease.scope, lease.thread_id, lease.fence, lease.holder)
+        ).fetchone()
+        if row is None:
+            lost.append(lease)
+            continue
+        db.execute(SQL["renew_lease"], (until, row[0]))
+        if row[1]:
+            stopping.append(lease)
+    return Renewed(lost=tuple(lost), stopping=tuple(stopping))
 
 
 def _changed(thread_id: str) -> Conflict:
     return Conflict(f"thread {thread_id!r} is not what was read; load it again and decide anew")
 
 
-def _create(db: sqlite3.Connection, wanted: Claim, until: int) -> int:
+def _create(db: sqlite3.Connection, wanted: Claim, until: int) -> tuple[int, int]:
+    """A new thread; its key and fence."""
+    revision, fence = db.execute(SQL["read_floor"], (wanted.scope,)).fetchone() or (0, 0)
     values = (
         wanted.scope,
         wanted.thread_id,
         wanted.owner,
         wanted.agent,
+        revision + 1,
+        fence + 1,
+        wanted.now,
         wanted.now,
         wanted.now,
         wanted.holder,
@@ -224,7 +279,7 @@ def _create(db: sqlite3.Connection, wanted: Claim, until: int) -> int:
     key = db.execute(SQL["add_thread"], values).lastrowid
     if key is None:
         raise sqlite3.InternalError("an insert gave no row id")
-    return key
+    return key, fence + 1
 
 
 def _is_new(db: sqlite3.Connection, query: str, thread: int, key: str, newest: str) -> bool:
@@ -248,100 +303,32 @@ def _put_newest(db: sqlite3.Connection, row: tuple[Any, ...], step: Commit) -> s
     if step.run is not None:
         if _is_new(db, "known_run", thread, step.run.key, run):
             run = step.run.key
-        db.execute(SQL["put_run"], (thread, *_run_row(step.run)))
+        db.execute(SQL["put_run"], (thread, *run_row(step.run)))
     if (turn, run) != row[5:7]:
         db.execute(SQL["point_thread"], (turn, run, thread))
     return entries_of
 
 
 def _put_turn(db: sqlite3.Connection, thread: int, turn: Turn) -> None:
-    who = turn.principal
-    db.execute(
-        SQL["put_turn"],
-        (
-            thread,
-            turn.key,
-            turn.agent,
-            turn.version,
-            turn.status,
-            who.subject,
-            who.scope,
-            orjson.dumps(who.roles),
-            turn.started_at,
-            turn.ended_at,
-        ),
-    )
+    db.execute(SQL["put_turn"], (thread, *turn_row(turn)))
     db.execute(SQL["put_request"], (thread, turn.key, turn.request))
-
-
-def _put_interrupts(db: sqlite3.Connection, thread: int, interrupts: Sequence[Interrupt]) -> None:
-    if interrupts:
-        db.executemany(SQL["put_interrupt"], [(thread, *_interrupt_row(i)) for i in interrupts])
 
 
 def _put_entries(
     db: sqlite3.Connection, thread: int, turn_key: str, entries: Sequence[Entry]
 ) -> None:
     if entries:
-        db.executemany(SQL["put_entry"], [(thread, turn_key, *_entry_row(e)) for e in entries])
+        db.executemany(SQL["put_entry"], [(thread, turn_key, *entry_row(e)) for e in entries])
 
 
 def _interrupts(
     db: sqlite3.Connection, thread: int, turn_key: str, asked: Sequence[str]
 ) -> tuple[Interrupt, ...]:
-    newest = [_interrupt(row) for row in db.execute(SQL["read_interrupts"], (thread, turn_key))]
+    newest = [interrupt_of(row) for row in db.execute(SQL["read_interrupts"], (thread, turn_key))]
     missing = set(asked).difference(interrupt.id for interrupt in newest)
     found = (
         db.execute(SQL["read_earlier_interrupt"], (thread, interrupt_id)).fetchone()
         for interrupt_id in missing
     )
     earlier = sorted((row for row in found if row is not None), key=lambda row: int(row[0]))
-    return (*newest, *(_interrupt(row[1:]) for row in earlier))
-
-
-def _interrupt(row: tuple[Any, ...]) -> Interrupt:
-    return Interrupt(**dict(zip(_INTERRUPT, row, strict=True)))
-
-
-def _thread(row: tuple[Any, ...]) -> Thread:
-    scope, thread_id, owner, agent, revision, fence, created, updated, state, holder, until = row
-    return Thread(
-        scope=scope,
-        id=thread_id,
-        owner=owner,
-        agent=agent,
-        revision=revision,
-        fence=fence,
-        created_at=created,
-        updated_at=updated,
-        state=state,
-        holder=holder,
-        lease_until=until,
-    )
-
-
-def _turn(row: tuple[Any, ...]) -> Turn:
-    key, agent, version, status, request, subject, scope, roles, started_at, ended_at = row
-    return Turn(
-        key=key,
-        agent=agent,
-        version=version,
-        status=status,
-        request=request,
-        principal=Principal(subject=subject, scope=scope, roles=tuple(orjson.loads(roles))),
-        started_at=started_at,
-        ended_at=ended_at,
-    )
-
-
-def _run(row: tuple[Any, ...]) -> Run:
-    key, run_id, turn_key, started_at, ended_at, outcome, done = row
-    return Run(
-        key=key,
-        run_id=run_id,
-        turn_key=turn_key,
-        started_at=started_at,
-        ended_at=ended_at,
-        outcome=outcome,
-        delivered=bool(done),
-    )
+    return (*newest, *(interrupt_of(row[1:]) for row in earlier))

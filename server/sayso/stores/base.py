@@ -6,15 +6,39 @@ A cancelled waiter does not cancel its write. Text that has no UTF-8 form (a lon
 refused with `ValueError`; every call may raise `StoreUnavailable`, whose message names the remedy.
 
 Messages are in the order of their first writing, those that wait after all others. Revisions grow
-with `claim`, `commit` and `settle`, not with `delivered` and `renew`.
+with `claim`, `commit` and `settle`, not with `delivered`, `renew` and `request_stop`. What is
+written stays, answers included, until its thread is deleted; journals end with their turn.
+
+Lists come in pages. `limit` is at least 1, `after` the `next` of the page before; anything else is
+a `ValueError`. What does not change meanwhile is listed exactly once. A page costs what its items
+cost, however much is stored: no page looks at more than a few thousand rows.
 """
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
-from sayso.records import Claim, Commit, Due, Entry, Interrupt, Lease, ThreadView
+from sayso.records import (
+    Changes,
+    Claim,
+    Commit,
+    Due,
+    Entry,
+    Interrupt,
+    InterruptStatus,
+    Lease,
+    ListedInterrupt,
+    Page,
+    Renewed,
+    Run,
+    ThreadSummary,
+    ThreadView,
+    TurnStatus,
+)
 
-__all__ = ["Store"]
+__all__ = ["KEPT_CHANGES", "Store"]
+
+KEPT_CHANGES = 10_000
+"""How many changes of a scope are known at least."""
 
 
 class Store(ABC):
@@ -44,23 +68,83 @@ class Store(ABC):
         """The entries of a turn, in the order in which their places were first written."""
 
     @abstractmethod
+    async def threads(
+        self,
+        scope: str,
+        *,
+        owner: str | None = None,
+        status: TurnStatus | None = None,
+        agent: str | None = None,
+        after: str | None = None,
+        limit: int = 100,
+    ) -> Page[ThreadSummary]:
+        """Threads, those that were active last first; `status` is that of the newest turn.
+
+        `agent` is the one of the newest claim.
+        """
+
+    @abstractmethod
+    async def interrupts(
+        self,
+        scope: str,
+        *,
+        owner: str | None = None,
+        status: InterruptStatus | None = None,
+        agent: str | None = None,
+        reason: str | None = None,
+        thread_id: str | None = None,
+        assigned_to: str | None = None,
+        after: str | None = None,
+        limit: int = 100,
+    ) -> Page[ListedInterrupt]:
+        """Interrupts of all threads and turns, oldest first by `created_at`.
+
+        Equal ones are in the order of their first writing. `owner` is the thread's, `agent` the
+        one that the thread had when the interrupt was first written.
+        """
+
+    @abstractmethod
+    async def interrupt(self, scope: str, interrupt_id: str) -> ListedInterrupt | None:
+        """One interrupt by its id, or None; the first that was written if several have it."""
+
+    @abstractmethod
+    async def runs(
+        self, scope: str, thread_id: str, *, after: str | None = None, limit: int = 100
+    ) -> Page[Run]:
+        """All runs of a thread, oldest first; none if it is unknown."""
+
+    @abstractmethod
+    async def changes(self, scope: str, since: int | None, limit: int = 1_000) -> Changes:
+        """What happened in a scope since a mark; with None only the mark of now.
+
+        Notes are written in the step that makes the change: no mark comes up later below one that
+        was seen. An interrupt that a `claim`, `commit` or `settle` writes is noted once, by what
+        counts most: `opened`, `settled` (status), `held` or `withdrawn`, `extended` (expiry),
+        `assigned`, `reminded`, `lapsed`; other members are not noted. `run_ended`: a run was
+        written that has ended. `deleted`: the thread is gone, with its interrupts. At most `limit`
+        (at least 1): fewer means that there is no more. The newest 10,000 of a scope are kept;
+        `gap` tells a reader that comes too late, or with a mark that this store never gave.
+        """
+
+    @abstractmethod
     async def claim(self, claim: Claim) -> Lease:
         """Take the thread and write all that the claim holds, in one durable step.
 
         Succeeds only if the revision is still the one given, and the thread has no holder or its
         lease has run out on the store's clock (`lease_until` at or before it); raises `Conflict`
-        otherwise. The fence grows by one. `owner` counts when the thread is created, `agent`
-        always. `turn` and `run` are written as given (an existing key is replaced and keeps its
-        age). First `hide` turns visible messages into hidden ones; then `messages` are appended
-        (an id that is stored stays as it is, but becomes visible again if it was hidden).
-        `interrupts` replace what has their id. `entries` belong to `turn` and replace what has
-        their place. When the turn is new, journals of earlier turns of the thread are dropped. Of
-        any number of concurrent claims on one revision one wins.
+        otherwise. The fence grows by one, and a request to stop the holder before is forgotten.
+        `owner` counts when the thread is created, `agent` always. `turn` and `run` are written as
+        given (an existing key is replaced and keeps its age). First `hide` turns visible messages
+        into hidden ones; then `messages` are appended (an id that is stored stays as it is, but
+        becomes visible again if it was hidden). `interrupts` replace what has their id. `entries`
+        belong to `turn` and replace what has their place. When the turn is new, journals of
+        earlier turns of the thread are dropped. Of any number of concurrent claims on one revision
+        one wins.
         """
 
     @abstractmethod
-    async def commit(self, lease: Lease, commit: Commit) -> None:
-        """Write one durable step under a lease.
+    async def commit(self, lease: Lease, commit: Commit) -> bool:
+        """Write one durable step under a lease; returns whether the holder was asked to stop.
 
         Raises `LeaseLost` if the fence is not the newest or the lease was released. A lease that
         ran out still writes as long as nobody claimed the thread. A message id that is stored
@@ -74,10 +158,27 @@ class Store(ABC):
     async def settle(
         self, scope: str, thread_id: str, revision: int, interrupts: Sequence[Interrupt], now: int
     ) -> None:
-        """Replace interrupts of an idle thread without running it.
+        """Replace interrupts of an idle thread without running it: settle, hold, extend, assign.
 
         Raises `Conflict` if the revision is another, the thread is unknown, or anybody holds it,
         also on a lease that ran out: that thread has to be claimed.
+        """
+
+    @abstractmethod
+    async def delete(self, scope: str, thread_id: str, revision: int, now: int) -> None:
+        """Remove a thread with everything; `changes` keeps the ids that it noted.
+
+        Raises `Conflict` as `claim` does: another revision, unknown, or held. A thread that is
+        created later in that scope, under whatever id, begins with a revision and a fence above
+        all that were deleted: nothing that was read of a deleted thread, and no lease on it, fits
+        its successor.
+        """
+
+    @abstractmethod
+    async def request_stop(self, scope: str, thread_id: str, fence: int) -> None:
+        """Ask the holder with that fence to stop; its next `commit` and `renew` tell it.
+
+        Idempotent. Raises `Conflict` if that holder has the thread no longer.
         """
 
     @abstractmethod
@@ -85,18 +186,20 @@ class Store(ABC):
         """Note that a run's body reached its reader whole. Unknown keys are ignored."""
 
     @abstractmethod
-    async def due(self, now: int, limit: int) -> tuple[Due, ...]:
-        """Threads of all scopes that need the server, oldest first, at most `limit`.
+    async def due(self, now: int, limit: int, after: str | None = None) -> Page[Due]:
+        """Threads of all scopes that need the server, oldest first.
 
-        `abandoned`: held, and the lease ran out on the store's clock. `expired`: idle, newest turn
-        suspended, with an open interrupt of that turn whose `expires_at` is at or before `now`.
-        `ready`: idle, newest turn suspended, with no open interrupt of it left. A thread is named
-        once. Age counts from the lease's end, the earliest expiry, or the last write.
+        `abandoned`: held, and the lease ran out on the store's clock. The others are idle, their
+        newest turn is suspended, and interrupts count that are open, of that turn and without a
+        held answer. `expired`: one has an `expires_at` at or before `now` and no `lapsed_at`.
+        `remind`: not expired, but one has a `remind_at` at or before `now` and no `reminded_at`.
+        `ready`: there is none. A thread is named once. Age counts from the lease's end, the
+        earliest expiry, the earliest reminder, or the last write.
         """
 
     @abstractmethod
-    def renew(self, leases: Sequence[Lease], lease_ms: int) -> tuple[Lease, ...]:
-        """Prolong leases by the store's clock; returns those that are lost or released.
+    def renew(self, leases: Sequence[Lease], lease_ms: int) -> Renewed:
+        """Prolong leases by the store's clock; tells which are lost and which shall stop.
 
         A lease that ran out is prolonged too unless somebody claimed the thread. Synchronous, with
         a bound on its wait, and safe from any thread but the event loop's: a loop that is blocked

@@ -5,61 +5,42 @@ Records are frozen and hold only immutable values, so handing them out is as goo
 
 import asyncio
 import threading
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, fields, is_dataclass, replace
+from collections.abc import Sequence
+from dataclasses import fields, is_dataclass, replace
+from itertools import islice
 
 from sayso.clock import Clock, SystemClock
-from sayso.errors import Conflict, LeaseLost, StoreUnavailable
+from sayso.errors import StoreUnavailable
 from sayso.records import (
+    Changes,
     Claim,
     Commit,
     Due,
     Entry,
     Interrupt,
+    InterruptStatus,
     Lease,
-    Message,
+    ListedInterrupt,
+    Page,
+    Renewed,
     Run,
-    Thread,
+    ThreadSummary,
     ThreadView,
-    Turn,
-    Visibility,
+    TurnStatus,
+)
+from sayso.stores._memory_tables import Scope, Tables
+from sayso.stores._pages import (
+    InterruptFilter,
+    ThreadFilter,
+    cursor,
+    limited,
+    picked,
+    place,
+    walk,
 )
 from sayso.stores.base import Store
 
 __all__ = ["MemoryStore"]
-
-
-@dataclass(slots=True)
-class _Held:
-    """All of one thread. Every dict is in the order of first writing."""
-
-    thread: Thread
-    turns: dict[str, Turn] = field(default_factory=dict)
-    runs: dict[str, Run] = field(default_factory=dict)
-    messages: dict[str, Message] = field(default_factory=dict)
-    interrupts: dict[str, Interrupt] = field(default_factory=dict)
-    journals: dict[str, dict[str, Entry]] = field(default_factory=dict)
-
-    @property
-    def turn(self) -> Turn | None:
-        return next(reversed(self.turns.values()), None)
-
-    def write_turn(self, turn: Turn) -> None:
-        if turn.key not in self.turns:
-            self.journals.clear()
-        self.turns[turn.key] = turn
-
-    def write_entries(self, turn_key: str, entries: Iterable[Entry]) -> None:
-        for entry in entries:
-            self.journals.setdefault(turn_key, {})[entry.place] = entry
-
-    def write_interrupts(self, interrupts: Iterable[Interrupt]) -> None:
-        self.interrupts.update((interrupt.id, interrupt) for interrupt in interrupts)
-
-    def in_order(self) -> Iterator[Message]:
-        """History first, what waits for the end of the turn last."""
-        yield from (m for m in self.messages.values() if m.visibility != "waiting")
-        yield from (m for m in self.messages.values() if m.visibility == "waiting")
 
 
 class MemoryStore(Store):
@@ -69,9 +50,7 @@ class MemoryStore(Store):
         """`clock` decides when leases run out; the machine's own by default."""
         self._clock = clock or SystemClock()
         self._lock = threading.Lock()  # `renew` comes from another thread
-        self._threads: dict[tuple[str, str], _Held] = {}
-        self._by_turn: dict[tuple[str, str], _Held] = {}
-        self._by_run: dict[tuple[str, str], _Held] = {}
+        self._tables = Tables()
         self._open = False
 
     async def open(self) -> None:
@@ -92,33 +71,129 @@ class MemoryStore(Store):
     ) -> ThreadView | None:
         """Read a thread at one instant; see `Store.load`."""
         with self._accepted():
-            held = self._threads.get((scope, thread_id))
-            view = None if held is None else _view(held, run_id, interrupt_ids)
+            held = self._tables.threads.get((scope, thread_id))
+            view = None if held is None else held.view(run_id, interrupt_ids)
         await asyncio.sleep(0)
         return view
 
     async def journal(self, scope: str, turn_key: str) -> tuple[Entry, ...]:
         """The entries of a turn; see `Store.journal`."""
         with self._accepted():
-            held = self._by_turn.get((scope, turn_key))
+            held = self._tables.by_turn.get((scope, turn_key))
             entries = () if held is None else tuple(held.journals.get(turn_key, {}).values())
         await asyncio.sleep(0)
         return entries
+
+    async def threads(
+        self,
+        scope: str,
+        *,
+        owner: str | None = None,
+        status: TurnStatus | None = None,
+        agent: str | None = None,
+        after: str | None = None,
+        limit: int = 100,
+    ) -> Page[ThreadSummary]:
+        """A page of threads; see `Store.threads`."""
+        wanted = ThreadFilter(owner=owner, agent=agent, status=status)
+        begin, most = place("threads", after), walk(limit)
+        with self._accepted():
+            rows = (
+                (*key, wanted.fits((held.thread.owner, held.thread.agent, held.status)))
+                for key, held in islice(self._scope(scope).active.downwards(begin), most)
+            )
+            numbers, following = picked("threads", rows, limit, most)
+            items = tuple(self._tables.by_number[number].summary for number in numbers)
+        await asyncio.sleep(0)
+        return Page(items=items, next=following)
+
+    async def interrupts(
+        self,
+        scope: str,
+        *,
+        owner: str | None = None,
+        status: InterruptStatus | None = None,
+        agent: str | None = None,
+        reason: str | None = None,
+        thread_id: str | None = None,
+        assigned_to: str | None = None,
+        after: str | None = None,
+        limit: int = 100,
+    ) -> Page[ListedInterrupt]:
+        """A page of interrupts; see `Store.interrupts`."""
+        wanted = InterruptFilter(
+            owner=owner,
+            status=status,
+            agent=agent,
+            reason=reason,
+            assigned_to=assigned_to,
+            thread_id=thread_id,
+        )
+        begin, most = place("interrupts", after), walk(limit)
+        with self._accepted():
+            mine = self._scope(scope)
+            listed = mine.open if status == "open" else mine.interrupts
+            rows = (
+                (*key, asked.fits(wanted)) for key, asked in islice(listed.upwards(begin), most)
+            )
+            numbers, following = picked("interrupts", rows, limit, most)
+            items = tuple(self._tables.asked[number].listed for number in numbers)
+        await asyncio.sleep(0)
+        return Page(items=items, next=following)
+
+    async def interrupt(self, scope: str, interrupt_id: str) -> ListedInterrupt | None:
+        """One interrupt; see `Store.interrupt`."""
+        with self._accepted():
+            named = self._scope(scope).named.get(interrupt_id)
+            found = named[0].listed if named else None
+        await asyncio.sleep(0)
+        return found
+
+    async def runs(
+        self, scope: str, thread_id: str, *, after: str | None = None, limit: int = 100
+    ) -> Page[Run]:
+        """A page of the runs of a thread; see `Store.runs`."""
+        _, last = place("runs", after) or (0, 0)
+        most = limited(limit)
+        with self._accepted():
+            held = self._tables.threads.get((scope, thread_id))
+            numbers = held.run_numbers if held else {}
+            keys = [key for key, number in numbers.items() if number > last]
+            items = tuple(held.runs[key] for key in keys[:most]) if held else ()
+        await asyncio.sleep(0)
+        more = len(keys) > most
+        return Page(items=items, next=cursor("runs", 0, numbers[keys[most - 1]]) if more else None)
+
+    async def changes(self, scope: str, since: int | None, limit: int = 1_000) -> Changes:
+        """What happened since a mark; see `Store.changes`."""
+        most = limited(limit)
+        with self._accepted():
+            mine = self._scope(scope)
+            oldest = mine.mark - len(mine.changes)
+            if since is None or not oldest <= since <= mine.mark:
+                found = Changes(mark=mine.mark, gap=since is not None)
+            else:
+                begin = since - oldest
+                items = tuple(islice(mine.changes, begin, begin + most))
+                found = Changes(mark=since + len(items), items=items)
+        await asyncio.sleep(0)
+        return found
 
     async def claim(self, claim: Claim) -> Lease:
         """Take a thread and write; see `Store.claim`."""
         _check_text(claim)
         with self._accepted():
-            lease = self._claim(claim)
+            lease = self._tables.claim(claim, self._clock.now())
         await asyncio.sleep(0)
         return lease
 
-    async def commit(self, lease: Lease, commit: Commit) -> None:
+    async def commit(self, lease: Lease, commit: Commit) -> bool:
         """Write one step under a lease; see `Store.commit`."""
         _check_text(commit)
         with self._accepted():
-            self._commit(lease, commit)
+            stopping = self._tables.commit(lease, commit)
         await asyncio.sleep(0)
+        return stopping
 
     async def settle(
         self, scope: str, thread_id: str, revision: int, interrupts: Sequence[Interrupt], now: int
@@ -126,205 +201,56 @@ class MemoryStore(Store):
         """Replace interrupts of an idle thread; see `Store.settle`."""
         _check_text(tuple(interrupts))
         with self._accepted():
-            held = self._threads.get((scope, thread_id))
-            if held is None or held.thread.revision != revision or held.thread.holder is not None:
-                raise Conflict(_changed(thread_id))
-            held.write_interrupts(interrupts)
-            held.thread = replace(held.thread, revision=revision + 1, updated_at=now)
+            self._tables.settle(scope, thread_id, revision, interrupts, now)
+        await asyncio.sleep(0)
+
+    async def delete(self, scope: str, thread_id: str, revision: int, now: int) -> None:
+        """Remove a thread; see `Store.delete`."""
+        with self._accepted():
+            self._tables.delete(scope, thread_id, revision, now, self._clock.now())
+        await asyncio.sleep(0)
+
+    async def request_stop(self, scope: str, thread_id: str, fence: int) -> None:
+        """Ask a holder to stop; see `Store.request_stop`."""
+        with self._accepted():
+            self._tables.request_stop(scope, thread_id, fence)
         await asyncio.sleep(0)
 
     async def delivered(self, scope: str, run_key: str) -> None:
         """Note a run's delivery; see `Store.delivered`."""
         with self._accepted():
-            held = self._by_run.get((scope, run_key))
+            held = self._tables.by_run.get((scope, run_key))
             if held is not None:
                 held.runs[run_key] = replace(held.runs[run_key], delivered=True)
         await asyncio.sleep(0)
 
-    async def due(self, now: int, limit: int) -> tuple[Due, ...]:
+    async def due(self, now: int, limit: int, after: str | None = None) -> Page[Due]:
         """Threads that need the server; see `Store.due`."""
+        begin, most = place("due", after), limited(limit)
         with self._accepted():
-            store_now = self._clock.now()
-            found = [
-                (since, place, due)
-                for place, held in enumerate(self._threads.values())
-                for since, due in _due(held, now, store_now)
-            ]
+            found = list(islice(self._tables.due(now, self._clock.now(), begin), most + 1))
         await asyncio.sleep(0)
-        return tuple(due for _, _, due in sorted(found, key=lambda f: f[:2])[:limit])
+        items = tuple(
+            Due(scope=held.thread.scope, thread_id=held.thread.id, why=why)
+            for _, held, why in found[:most]
+        )
+        return Page(
+            items=items, next=cursor("due", *found[most - 1][0]) if len(found) > most else None
+        )
 
-    def renew(self, leases: Sequence[Lease], lease_ms: int) -> tuple[Lease, ...]:
+    def renew(self, leases: Sequence[Lease], lease_ms: int) -> Renewed:
         """Prolong leases; see `Store.renew`."""
         with self._accepted():
-            until = self._clock.now() + lease_ms
-            lost = []
-            for lease in leases:
-                held = self._threads.get((lease.scope, lease.thread_id))
-                if held is None or not _holds(held.thread, lease):
-                    lost.append(lease)
-                else:
-                    held.thread = replace(held.thread, lease_until=until)
-        return tuple(lost)
+            return self._tables.renew(leases, self._clock.now() + lease_ms)
 
     def _accepted(self) -> threading.Lock:
         if not self._open:
             raise StoreUnavailable("the store is not open; await its open() first")
         return self._lock
 
-    def _claim(self, claim: Claim) -> Lease:
-        key = (claim.scope, claim.thread_id)
-        now = self._clock.now()
-        held = self._threads.get(key)
-        if not _free(held, claim.revision, now):
-            raise Conflict(_changed(claim.thread_id))
-        if held is None:
-            held = self._threads[key] = _Held(
-                Thread(
-                    scope=claim.scope,
-                    id=claim.thread_id,
-                    owner=claim.owner,
-                    agent=claim.agent,
-                    revision=0,
-                    fence=0,
-                    created_at=claim.now,
-                    updated_at=claim.now,
-                )
-            )
-        held.thread = replace(
-            held.thread,
-            agent=claim.agent,
-            revision=held.thread.revision + 1,
-            fence=held.thread.fence + 1,
-            holder=claim.holder,
-            lease_until=now + claim.lease_ms,
-            updated_at=claim.now,
-            state=held.thread.state if claim.state is None else claim.state,
-        )
-        self._write_turn(held, claim.turn)
-        self._write_run(held, claim.run)
-        _claim_messages(held, claim)
-        held.write_interrupts(claim.interrupts)
-        held.write_entries(claim.turn.key, claim.entries)
-        return Lease(
-            scope=claim.scope,
-            thread_id=claim.thread_id,
-            holder=claim.holder,
-            fence=held.thread.fence,
-        )
-
-    def _commit(self, lease: Lease, commit: Commit) -> None:
-        held = self._threads.get((lease.scope, lease.thread_id))
-        if held is None or not _holds(held.thread, lease):
-            raise LeaseLost(f"thread {lease.thread_id!r} has another holder by now, or none")
-        if commit.turn is not None:
-            self._write_turn(held, commit.turn)
-        turn = commit.turn or held.turn
-        if turn is not None:
-            held.write_entries(turn.key, commit.entries)
-        held.messages.update((message.id, message) for message in commit.messages)
-        if commit.dequeue:
-            _dequeue(held)
-        held.write_interrupts(commit.interrupts)
-        if commit.next_turn is not None:
-            self._write_turn(held, commit.next_turn)
-        if commit.run is not None:
-            self._write_run(held, commit.run)
-        if commit.forget is not None:
-            held.journals.pop(commit.forget, None)
-        thread = held.thread
-        held.thread = replace(
-            thread,
-            revision=thread.revision + 1,
-            updated_at=commit.now,
-            state=thread.state if commit.state is None else commit.state,
-            holder=None if commit.release else thread.holder,
-            lease_until=None if commit.release else thread.lease_until,
-        )
-
-    def _write_turn(self, held: _Held, turn: Turn) -> None:
-        held.write_turn(turn)
-        self._by_turn[held.thread.scope, turn.key] = held
-
-    def _write_run(self, held: _Held, run: Run) -> None:
-        held.runs[run.key] = run
-        self._by_run[held.thread.scope, run.key] = held
-
-
-def _changed(thread_id: str) -> str:
-    return f"thread {thread_id!r} is not what was read; load it again and decide anew"
-
-
-def _free(held: _Held | None, revision: int, now: int) -> bool:
-    """Whether a claim on that revision may have the thread at that store time."""
-    if held is None:
-        return revision == 0
-    until = held.thread.lease_until
-    return held.thread.revision == revision and (until is None or until <= now)
-
-
-def _holds(thread: Thread, lease: Lease) -> bool:
-    return thread.fence == lease.fence and thread.holder == lease.holder
-
-
-def _claim_messages(held: _Held, claim: Claim) -> None:
-    for message_id in claim.hide:
-        _show(held, message_id, "visible", "hidden")
-    for message in claim.messages:
-        if message.id in held.messages:
-            _show(held, message.id, "hidden", "visible")
-        else:
-            held.messages[message.id] = message
-
-
-def _show(held: _Held, message_id: str, old: Visibility, new: Visibility) -> None:
-    message = held.messages.get(message_id)
-    if message is not None and message.visibility == old:
-        held.messages[message_id] = replace(message, visibility=new)
-
-
-def _dequeue(held: _Held) -> None:
-    for message in [m for m in held.messages.values() if m.visibility == "waiting"]:
-        del held.messages[message.id]
-        held.messages[message.id] = replace(message, visibility="visible")
-
-
-def _view(held: _Held, run_id: str | None, interrupt_ids: Sequence[str]) -> ThreadView:
-    turn = held.turn
-    newest = [i for i in held.interrupts.values() if turn and i.turn_key == turn.key]
-    asked = set(interrupt_ids)
-    earlier = [
-        i
-        for i in held.interrupts.values()
-        if i.id in asked and (not turn or i.turn_key != turn.key)
-    ]
-    named = (run for run in reversed(held.runs.values()) if run.run_id == run_id)
-    return ThreadView(
-        thread=held.thread,
-        turn=turn,
-        run=next(reversed(held.runs.values()), None),
-        named_run=next(named, None),
-        interrupts=(*newest, *earlier),
-        messages=tuple(held.in_order()),
-    )
-
-
-def _due(held: _Held, now: int, store_now: int) -> Iterator[tuple[int, Due]]:
-    """Why the thread needs the server, if it does, and since when."""
-    thread, turn = held.thread, held.turn
-    if thread.lease_until is not None:
-        if thread.lease_until <= store_now:
-            yield thread.lease_until, Due(scope=thread.scope, thread_id=thread.id, why="abandoned")
-        return
-    if turn is None or turn.status != "suspended":
-        return
-    open_now = [
-        i for i in held.interrupts.values() if i.turn_key == turn.key and i.status == "open"
-    ]
-    expiries = [i.expires_at for i in open_now if i.expires_at is not None]
-    if not open_now:
-        yield thread.updated_at, Due(scope=thread.scope, thread_id=thread.id, why="ready")
-    elif expiries and min(expiries) <= now:
-        yield min(expiries), Due(scope=thread.scope, thread_id=thread.id, why="expired")
+    def _scope(self, scope: str) -> Scope:
+        """What is known of a scope; asking for one that does not exist makes none."""
+        return self._tables.scopes.get(scope) or Scope()
 
 
 def _check_text(value: object) -> None:

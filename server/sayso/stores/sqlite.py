@@ -11,8 +11,26 @@ from typing import TypeVar
 
 from sayso.clock import Clock, SystemClock
 from sayso.errors import StoreUnavailable
-from sayso.records import Claim, Commit, Due, Entry, Interrupt, Lease, ThreadView
+from sayso.records import (
+    Changes,
+    Claim,
+    Commit,
+    Due,
+    Entry,
+    Interrupt,
+    InterruptStatus,
+    Lease,
+    ListedInterrupt,
+    Page,
+    Renewed,
+    Run,
+    ThreadSummary,
+    ThreadView,
+    TurnStatus,
+)
+from sayso.stores import _sqlite_changes, _sqlite_lists
 from sayso.stores import _sqlite_ops as ops
+from sayso.stores._pages import InterruptFilter, ThreadFilter, limited
 from sayso.stores._sqlite_thread import SqliteThread
 from sayso.stores.base import Store
 
@@ -66,13 +84,68 @@ class SqliteStore(Store):
         """The entries of a turn; see `Store.journal`."""
         return await self._read(lambda db: ops.journal(db, scope, turn_key))
 
+    async def threads(
+        self,
+        scope: str,
+        *,
+        owner: str | None = None,
+        status: TurnStatus | None = None,
+        agent: str | None = None,
+        after: str | None = None,
+        limit: int = 100,
+    ) -> Page[ThreadSummary]:
+        """A page of threads; see `Store.threads`."""
+        wanted = ThreadFilter(owner=owner, agent=agent, status=status)
+        return await self._read(lambda db: _sqlite_lists.threads(db, scope, wanted, after, limit))
+
+    async def interrupts(
+        self,
+        scope: str,
+        *,
+        owner: str | None = None,
+        status: InterruptStatus | None = None,
+        agent: str | None = None,
+        reason: str | None = None,
+        thread_id: str | None = None,
+        assigned_to: str | None = None,
+        after: str | None = None,
+        limit: int = 100,
+    ) -> Page[ListedInterrupt]:
+        """A page of interrupts; see `Store.interrupts`."""
+        wanted = InterruptFilter(
+            owner=owner,
+            status=status,
+            agent=agent,
+            reason=reason,
+            assigned_to=assigned_to,
+            thread_id=thread_id,
+        )
+        return await self._read(
+            lambda db: _sqlite_lists.interrupts(db, scope, wanted, after, limit)
+        )
+
+    async def interrupt(self, scope: str, interrupt_id: str) -> ListedInterrupt | None:
+        """One interrupt; see `Store.interrupt`."""
+        return await self._read(lambda db: _sqlite_lists.interrupt(db, scope, interrupt_id))
+
+    async def runs(
+        self, scope: str, thread_id: str, *, after: str | None = None, limit: int = 100
+    ) -> Page[Run]:
+        """A page of the runs of a thread; see `Store.runs`."""
+        return await self._read(lambda db: _sqlite_lists.runs(db, scope, thread_id, after, limit))
+
+    async def changes(self, scope: str, since: int | None, limit: int = 1_000) -> Changes:
+        """What happened since a mark; see `Store.changes`."""
+        most = limited(limit)
+        return await self._read(lambda db: _sqlite_changes.changes(db, scope, since, most))
+
     async def claim(self, claim: Claim) -> Lease:
         """Take a thread and write; see `Store.claim`."""
         return await self._write(lambda db: ops.claim(db, claim, self._clock.now()))
 
-    async def commit(self, lease: Lease, commit: Commit) -> None:
+    async def commit(self, lease: Lease, commit: Commit) -> bool:
         """Write one step under a lease; see `Store.commit`."""
-        await self._write(lambda db: ops.commit(db, lease, commit))
+        return await self._write(lambda db: ops.commit(db, lease, commit))
 
     async def settle(
         self, scope: str, thread_id: str, revision: int, interrupts: Sequence[Interrupt], now: int
@@ -81,15 +154,25 @@ class SqliteStore(Store):
         given = tuple(interrupts)
         await self._write(lambda db: ops.settle(db, scope, thread_id, revision, given, now))
 
+    async def delete(self, scope: str, thread_id: str, revision: int, now: int) -> None:
+        """Remove a thread; see `Store.delete`."""
+        await self._write(
+            lambda db: ops.delete(db, scope, thread_id, revision, now, self._clock.now())
+        )
+
+    async def request_stop(self, scope: str, thread_id: str, fence: int) -> None:
+        """Ask a holder to stop; see `Store.request_stop`."""
+        await self._write(lambda db: ops.request_stop(db, scope, thread_id, fence))
+
     async def delivered(self, scope: str, run_key: str) -> None:
         """Note a run's delivery; see `Store.delivered`."""
         await self._write(lambda db: ops.delivered(db, scope, run_key))
 
-    async def due(self, now: int, limit: int) -> tuple[Due, ...]:
+    async def due(self, now: int, limit: int, after: str | None = None) -> Page[Due]:
         """Threads that need the server; see `Store.due`."""
-        return await self._read(lambda db: ops.due(db, now, self._clock.now(), limit))
+        return await self._read(lambda db: ops.due(db, now, self._clock.now(), limit, after))
 
-    def renew(self, leases: Sequence[Lease], lease_ms: int) -> tuple[Lease, ...]:
+    def renew(self, leases: Sequence[Lease], lease_ms: int) -> Renewed:
         """Prolong leases; see `Store.renew`."""
         given = tuple(leases)
         return self._opened().run_blocking(

@@ -8,13 +8,45 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, NoReturn, TypeVar, get_args
 
 from sayso.errors import StoreUnavailable
-from sayso.records import Claim, Commit, Due, Entry, Interrupt, Lease, ThreadView
+from sayso.records import (
+    Changes,
+    Claim,
+    Commit,
+    Due,
+    Entry,
+    Interrupt,
+    InterruptStatus,
+    Lease,
+    ListedInterrupt,
+    Page,
+    Renewed,
+    Run,
+    ThreadSummary,
+    ThreadView,
+    TurnStatus,
+)
 from sayso.stores.base import Store
 
 __all__ = ["Call", "Fault", "FaultyStore", "Hold", "Point", "kill_process"]
 
 T = TypeVar("T")
-Point = Literal["load", "journal", "claim", "commit", "settle", "delivered", "due", "renew"]
+Point = Literal[
+    "load",
+    "journal",
+    "threads",
+    "interrupts",
+    "interrupt",
+    "runs",
+    "changes",
+    "claim",
+    "commit",
+    "settle",
+    "delete",
+    "request_stop",
+    "delivered",
+    "due",
+    "renew",
+]
 When = Literal["before", "after"]
 
 _POINTS = frozenset(get_args(Point))
@@ -24,8 +56,9 @@ _POINTS = frozenset(get_args(Point))
 class Call:
     """One call that reached the store: its point, and what a test wants to know of it.
 
-    `subject` is the `Claim`, the `Commit`, the settled interrupts, the leases to renew, the thread
-    id of a load, the key of a journal or a delivery, or the time of a look at what is due.
+    `subject` is the `Claim`, the `Commit`, the settled interrupts, the leases to renew, the id or
+    key of the one thing that is read, deleted, stopped or delivered (of `runs` the thread's), the
+    scope of a list, the mark that changes are read from, or the time of a look at what is due.
     """
 
     point: Point
@@ -170,13 +203,81 @@ class FaultyStore(Store):
             Call("journal", turn_key), lambda: self.inner.journal(scope, turn_key)
         )
 
+    async def threads(
+        self,
+        scope: str,
+        *,
+        owner: str | None = None,
+        status: TurnStatus | None = None,
+        agent: str | None = None,
+        after: str | None = None,
+        limit: int = 100,
+    ) -> Page[ThreadSummary]:
+        """Point `threads`."""
+        return await self._pass(
+            Call("threads", scope),
+            lambda: self.inner.threads(
+                scope, owner=owner, status=status, agent=agent, after=after, limit=limit
+            ),
+        )
+
+    async def interrupts(
+        self,
+        scope: str,
+        *,
+        owner: str | None = None,
+        status: InterruptStatus | None = None,
+        agent: str | None = None,
+        reason: str | None = None,
+        thread_id: str | None = None,
+        assigned_to: str | None = None,
+        after: str | None = None,
+        limit: int = 100,
+    ) -> Page[ListedInterrupt]:
+        """Point `interrupts`."""
+        return await self._pass(
+            Call("interrupts", scope),
+            lambda: self.inner.interrupts(
+                scope,
+                owner=owner,
+                status=status,
+                agent=agent,
+                reason=reason,
+                thread_id=thread_id,
+                assigned_to=assigned_to,
+                after=after,
+                limit=limit,
+            ),
+        )
+
+    async def interrupt(self, scope: str, interrupt_id: str) -> ListedInterrupt | None:
+        """Point `interrupt`."""
+        return await self._pass(
+            Call("interrupt", interrupt_id), lambda: self.inner.interrupt(scope, interrupt_id)
+        )
+
+    async def runs(
+        self, scope: str, thread_id: str, *, after: str | None = None, limit: int = 100
+    ) -> Page[Run]:
+        """Point `runs`."""
+        return await self._pass(
+            Call("runs", thread_id),
+            lambda: self.inner.runs(scope, thread_id, after=after, limit=limit),
+        )
+
+    async def changes(self, scope: str, since: int | None, limit: int = 1_000) -> Changes:
+        """Point `changes`."""
+        return await self._pass(
+            Call("changes", since), lambda: self.inner.changes(scope, since, limit)
+        )
+
     async def claim(self, claim: Claim) -> Lease:
         """Point `claim`."""
         return await self._pass(Call("claim", claim), lambda: self.inner.claim(claim))
 
-    async def commit(self, lease: Lease, commit: Commit) -> None:
+    async def commit(self, lease: Lease, commit: Commit) -> bool:
         """Point `commit`."""
-        await self._pass(Call("commit", commit), lambda: self.inner.commit(lease, commit))
+        return await self._pass(Call("commit", commit), lambda: self.inner.commit(lease, commit))
 
     async def settle(
         self, scope: str, thread_id: str, revision: int, interrupts: Sequence[Interrupt], now: int
@@ -187,21 +288,34 @@ class FaultyStore(Store):
             lambda: self.inner.settle(scope, thread_id, revision, interrupts, now),
         )
 
+    async def delete(self, scope: str, thread_id: str, revision: int, now: int) -> None:
+        """Point `delete`."""
+        await self._pass(
+            Call("delete", thread_id), lambda: self.inner.delete(scope, thread_id, revision, now)
+        )
+
+    async def request_stop(self, scope: str, thread_id: str, fence: int) -> None:
+        """Point `request_stop`."""
+        await self._pass(
+            Call("request_stop", thread_id),
+            lambda: self.inner.request_stop(scope, thread_id, fence),
+        )
+
     async def delivered(self, scope: str, run_key: str) -> None:
         """Point `delivered`."""
         await self._pass(Call("delivered", run_key), lambda: self.inner.delivered(scope, run_key))
 
-    async def due(self, now: int, limit: int) -> tuple[Due, ...]:
+    async def due(self, now: int, limit: int, after: str | None = None) -> Page[Due]:
         """Point `due`."""
-        return await self._pass(Call("due", now), lambda: self.inner.due(now, limit))
+        return await self._pass(Call("due", now), lambda: self.inner.due(now, limit, after))
 
-    def renew(self, leases: Sequence[Lease], lease_ms: int) -> tuple[Lease, ...]:
+    def renew(self, leases: Sequence[Lease], lease_ms: int) -> Renewed:
         """Point `renew`; its hooks are plain functions, called in the thread that renews."""
         striking = self._arrived(Call("renew", tuple(leases)))
         self._strike_blocking(striking, "before")
-        lost = self.inner.renew(leases, lease_ms)
+        renewed = self.inner.renew(leases, lease_ms)
         self._strike_blocking(striking, "after")
-        return lost
+        return renewed
 
     async def _pass(self, call: Call, work: Callable[[], Awaitable[T]]) -> T:
         striking = self._arrived(call)

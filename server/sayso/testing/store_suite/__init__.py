@@ -11,13 +11,16 @@ from types import ModuleType
 from sayso.stores.base import Store
 from sayso.testing.clock import FakeClock
 from sayso.testing.store_suite import (
+    changes,
     claims,
     commits,
+    deletion,
     due,
     interrupts,
     journals,
     leases,
     lifecycle,
+    lists,
     messages,
     threads,
 )
@@ -26,7 +29,20 @@ __all__ = ["Rule", "suite"]
 
 Rule = Callable[[Store, FakeClock], Awaitable[None]]
 
-_MODULES = (threads, claims, commits, messages, interrupts, journals, leases, due, lifecycle)
+_MODULES = (
+    threads,
+    claims,
+    commits,
+    messages,
+    interrupts,
+    journals,
+    leases,
+    lists,
+    changes,
+    deletion,
+    due,
+    lifecycle,
+)
 
 
 def suite() -> tuple[Rule, ...]:

@@ -143,7 +143,7 @@ async def a_failing_neighbour_touches_nobody(store: Store, clock: FakeClock) -> 
     outcomes = await asyncio.gather(*calls, return_exceptions=True)
     same([type(o) for o in outcomes[1::4]], [LeaseLost] * 10)
     same([isinstance(o, ValueError) for o in outcomes[2::4]], [True] * 10)
-    same([*outcomes[0::4], *outcomes[3::4]], [None] * 20)
+    same([*outcomes[0::4], *outcomes[3::4]], [False] * 20)
     for n in range(10):
         view = await store.load(SCOPE, f"t-{n}")
         same(view and (view.thread.state, view.thread.revision), (b"%d" % n, 3))

@@ -1,6 +1,8 @@
 """Rules of `due`: which threads need the server, and which do not."""
 
-from sayso.records import Commit, Due
+from dataclasses import replace
+
+from sayso.records import Commit, Due, Page
 from sayso.stores.base import Store
 from sayso.testing.clock import FakeClock
 from sayso.testing.store_suite._make import (
@@ -10,6 +12,7 @@ from sayso.testing.store_suite._make import (
     ask,
     claim,
     question,
+    raises,
     run,
     same,
     turn,
@@ -20,13 +23,19 @@ def _due(why: str, thread_id: str = THREAD, scope: str = SCOPE) -> Due:
     return Due(scope=scope, thread_id=thread_id, why=why)  # type: ignore[arg-type]
 
 
+async def _due_at(store: Store, now: int) -> tuple[Due, ...]:
+    page = await store.due(now, 10)
+    same(page.next, None)
+    return page.items
+
+
 async def a_lease_that_ran_out_is_abandoned(store: Store, clock: FakeClock) -> None:
     """On the store's clock, at its very end; the caller's hour has no say."""
     await store.claim(claim())
     await clock.advance((LEASE_MS - 1) / 1_000)
-    same(await store.due(10**15, 10), ())
+    same(await _due_at(store, 10**15), ())
     await clock.advance(0.001)
-    same(await store.due(0, 10), (_due("abandoned"),))
+    same(await _due_at(store, 0), (_due("abandoned"),))
 
 
 async def an_idle_thread_that_finished_is_not_due(store: Store, clock: FakeClock) -> None:
@@ -35,30 +44,30 @@ async def an_idle_thread_that_finished_is_not_due(store: Store, clock: FakeClock
         lease = await store.claim(claim(thread_id=status))
         await store.commit(lease, Commit(now=3_000, turn=turn(status=status), release=True))
     await clock.advance(LEASE_MS)
-    same(await store.due(10**15, 10), ())
+    same(await _due_at(store, 10**15), ())
 
 
 async def a_question_expires_at_its_hour(store: Store, clock: FakeClock) -> None:
     """`expires_at` equal to now counts (design 4: resolved at or after it is too late)."""
     await ask(store, question("int_1", expires_at=50_000), question("int_2"))
-    same(await store.due(49_999, 10), ())
-    same(await store.due(50_000, 10), (_due("expired"),))
+    same(await _due_at(store, 49_999), ())
+    same(await _due_at(store, 50_000), (_due("expired"),))
 
 
 async def a_question_without_expiry_waits_for_ever(store: Store, clock: FakeClock) -> None:
     """Silence is not an answer (EX-06)."""
     await ask(store, question("int_1"))
-    same(await store.due(10**15, 10), ())
+    same(await _due_at(store, 10**15), ())
 
 
 async def a_suspended_turn_with_nothing_open_is_ready(store: Store, clock: FakeClock) -> None:
     """Its answers are there, but nobody came to go on."""
     await ask(store, question("int_1"), question("int_2", expires_at=60_000))
     await store.settle(SCOPE, THREAD, 2, [question("int_1", status="resolved")], 5_000)
-    same(await store.due(59_999, 10), ())
+    same(await _due_at(store, 59_999), ())
     late = question("int_2", expires_at=60_000, status="expired")
     await store.settle(SCOPE, THREAD, 3, [late], 60_000)
-    same(await store.due(0, 10), (_due("ready"),))
+    same(await _due_at(store, 0), (_due("ready"),))
 
 
 async def a_held_thread_is_not_expired_or_ready(store: Store, clock: FakeClock) -> None:
@@ -66,11 +75,11 @@ async def a_held_thread_is_not_expired_or_ready(store: Store, clock: FakeClock) 
     await ask(store, question("int_1", expires_at=50_000))
     answered = question("int_1", expires_at=50_000, status="resolved")
     lease = await store.claim(claim(2, run=run("run_2"), interrupts=(answered,)))
-    same(await store.due(60_000, 10), ())
+    same(await _due_at(store, 60_000), ())
     for open_now in (question("int_1", expires_at=50_000), answered):
         step = Commit(now=3_000, turn=turn(status="suspended"), interrupts=(open_now,))
         await store.commit(lease, step)
-        same(await store.due(60_000, 10), ())
+        same(await _due_at(store, 60_000), ())
 
 
 async def questions_of_earlier_turns_are_not_due(store: Store, clock: FakeClock) -> None:
@@ -80,16 +89,16 @@ async def questions_of_earlier_turns_are_not_due(store: Store, clock: FakeClock)
     waits = question("int_2", turn_key="turn_2")
     suspended = turn("turn_2", status="suspended")
     await store.commit(lease, Commit(now=3_000, interrupts=(waits,), turn=suspended, release=True))
-    same(await store.due(10**15, 10), ())
+    same(await _due_at(store, 10**15), ())
     settled = question("int_2", turn_key="turn_2", status="cancelled")
     await store.settle(SCOPE, THREAD, 4, [settled], 5_000)
-    same(await store.due(10**15, 10), (_due("ready"),))
+    same(await _due_at(store, 10**15), (_due("ready"),))
 
 
 async def a_thread_is_named_once(store: Store, clock: FakeClock) -> None:
     """Several questions that expired are one visit."""
     await ask(store, *(question(f"int_{n}", expires_at=50_000 + n) for n in range(5)))
-    same(await store.due(60_000, 10), (_due("expired"),))
+    same(await _due_at(store, 60_000), (_due("expired"),))
 
 
 async def the_oldest_come_first_up_to_the_limit(store: Store, clock: FakeClock) -> None:
@@ -107,16 +116,97 @@ async def the_oldest_come_first_up_to_the_limit(store: Store, clock: FakeClock) 
         _due("abandoned", "abandoned"),
         _due("expired", "late", "other"),
     )
-    same(await store.due(clock.now(), 10), expected)
-    same(await store.due(clock.now(), 2), expected[:2])
-    same(await store.due(clock.now(), 0), ())
+    same(await _due_at(store, clock.now()), expected)
+    first = await store.due(clock.now(), 2)
+    same(first.items, expected[:2])
+    same(await store.due(clock.now(), 2, first.next), Page(items=expected[2:]))
+    await raises(ValueError, store.due(clock.now(), 0))
+    await raises(ValueError, store.due(clock.now(), 2, "nonsense"))
 
 
 async def a_claim_ends_being_due(store: Store, clock: FakeClock) -> None:
     """Whoever takes the thread takes the work."""
     await ask(store, question("int_1", status="resolved"))
-    same(await store.due(0, 10), (_due("ready"),))
+    same(await _due_at(store, 0), (_due("ready"),))
     lease = await store.claim(claim(2, run=run("run_2")))
-    same(await store.due(0, 10), ())
+    same(await _due_at(store, 0), ())
     await store.commit(lease, Commit(now=3_000, turn=turn(status="finished"), release=True))
-    same(await store.due(0, 10), ())
+    same(await _due_at(store, 0), ())
+
+
+async def pages_lead_past_what_cannot_be_helped(store: Store, clock: FakeClock) -> None:
+    """However many stay due, those behind them are reached, each once, in order."""
+    await ask(store, question("int_1", status="resolved"), thread_id="ready", now=70_000)
+    for n in range(7):
+        late = question(f"int_{n}", expires_at=50_000 + n // 3)
+        await ask(store, late, thread_id=f"t-{n}")
+    found: list[str] = []
+    after = None
+    for _ in range(10):
+        page = await store.due(60_000, 3, after)
+        found += [due.thread_id for due in page.items]
+        after = page.next
+        if after is None:
+            break
+    same(found, [*(f"t-{n}" for n in range(7)), "ready"])
+
+
+async def a_reminder_is_due_at_its_hour_once(store: Store, clock: FakeClock) -> None:
+    """Until somebody notes that it was given; moving it makes it due again."""
+    asked = question("int_1", expires_at=90_000, remind_at=80_000)
+    await ask(store, asked, question("int_2", remind_at=85_000))
+    same(await _due_at(store, 79_999), ())
+    same(await _due_at(store, 80_000), (_due("remind"),))
+    given = replace(asked, reminded_at=80_500)
+    await store.settle(SCOPE, THREAD, 2, [given], 80_500)
+    same(await _due_at(store, 84_999), ())
+    same(await _due_at(store, 85_000), (_due("remind"),))
+    later = question("int_2", remind_at=89_000)
+    await store.settle(SCOPE, THREAD, 3, [later], 85_001)
+    same(await _due_at(store, 88_999), ())
+    same(await _due_at(store, 89_999), (_due("remind"),))
+    same(await _due_at(store, 90_000), (_due("expired"),))
+
+
+async def what_is_settled_is_not_reminded(store: Store, clock: FakeClock) -> None:
+    """Nor what is of a turn that ended, nor while somebody runs the thread."""
+    await ask(store, question("int_1", remind_at=80_000))
+    settled = question("int_1", remind_at=80_000, status="resolved")
+    lease = await store.claim(claim(2, run=run("run_2"), interrupts=(settled,)))
+    again = question("int_2", remind_at=80_000)
+    await store.commit(lease, Commit(now=3_000, interrupts=(again,)))
+    same(await _due_at(store, 85_000), ())
+    done = turn(status="finished")
+    await store.commit(lease, Commit(now=3_000, turn=done, release=True))
+    same(await _due_at(store, 85_000), ())
+
+
+async def a_kept_answer_neither_expires_nor_is_reminded(store: Store, clock: FakeClock) -> None:
+    """It was given in time; a question whose answer is withdrawn waits again."""
+    asked = question("int_1", expires_at=50_000, remind_at=40_000)
+    await ask(store, asked, question("int_2"))
+    held = replace(asked, held=b'{"status":"resolved"}')
+    await store.settle(SCOPE, THREAD, 2, [held], 5_000)
+    same(await _due_at(store, 60_000), ())
+    await store.settle(SCOPE, THREAD, 3, [asked], 6_000)
+    same(await _due_at(store, 45_000), (_due("remind"),))
+    same(await _due_at(store, 60_000), (_due("expired"),))
+
+
+async def kept_answers_to_all_make_a_turn_ready(store: Store, clock: FakeClock) -> None:
+    """Whoever kept the last one may have died before going on."""
+    asked = (question("int_1"), question("int_2", expires_at=50_000))
+    await ask(store, *asked)
+    held = tuple(replace(i, held=b'{"status":"cancelled"}') for i in asked)
+    await store.settle(SCOPE, THREAD, 2, held[:1], 5_000)
+    same(await _due_at(store, 40_000), ())
+    await store.settle(SCOPE, THREAD, 3, held[1:], 6_000)
+    same(await _due_at(store, 40_000), (_due("ready"),))
+
+
+async def a_question_that_lapsed_is_not_due(store: Store, clock: FakeClock) -> None:
+    """Its expiry was looked after: it stays open, and its turn is not ready (design 4, hold)."""
+    asked = question("int_1", expires_at=50_000)
+    await ask(store, asked)
+    await store.settle(SCOPE, THREAD, 2, [replace(asked, lapsed_at=50_100)], 50_100)
+    same(await _due_at(store, 10**15), ())

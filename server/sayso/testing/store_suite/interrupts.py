@@ -41,6 +41,11 @@ async def an_answer_replaces_its_question(store: Store, clock: FakeClock) -> Non
         decided_at=9_001,
         channel="inbox",
         run_key="run_2",
+        held=b"4",
+        assigned_to="cleo",
+        remind_at=90_000,
+        reminded_at=90_001,
+        lapsed_at=99_001,
     )
     await store.claim(claim(2, interrupts=(answered,)))
     view = await store.load(SCOPE, THREAD)

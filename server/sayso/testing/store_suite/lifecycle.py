@@ -36,9 +36,16 @@ async def a_closed_store_says_so(store: Store, clock: FakeClock) -> None:
     for call in (
         store.load(SCOPE, THREAD),
         store.journal(SCOPE, "turn_1"),
+        store.threads(SCOPE),
+        store.interrupts(SCOPE),
+        store.interrupt(SCOPE, "int_1"),
+        store.runs(SCOPE, THREAD),
+        store.changes(SCOPE, None),
         store.claim(claim(1)),
         store.commit(lease, Commit(now=3_000)),
         store.settle(SCOPE, THREAD, 1, [], 3_000),
+        store.delete(SCOPE, THREAD, 1, 3_000),
+        store.request_stop(SCOPE, THREAD, 1),
         store.delivered(SCOPE, "run_1"),
         store.due(0, 10),
         asyncio.to_thread(store.renew, [lease], LEASE_MS),
@@ -58,7 +65,7 @@ async def opening_again_finds_everything(store: Store, clock: FakeClock) -> None
     await store.open()
     same([await store.load(SCOPE, name) for name in (THREAD, "held")], before)
     same(await store.journal(SCOPE, "turn_1"), (entry("0"), entry("1")))
-    same([due.why for due in await store.due(50_000, 10)], ["expired"])
+    same([due.why for due in (await store.due(50_000, 10)).items], ["expired"])
     await store.commit(held, Commit(now=3_000, entries=(entry("2"),)))
 
 
@@ -71,6 +78,6 @@ async def closing_finishes_what_was_accepted(store: Store, clock: FakeClock) -> 
     ]
     await asyncio.sleep(0)
     await store.close()
-    same(await asyncio.gather(*writes, return_exceptions=True), [None] * 50)
+    same(await asyncio.gather(*writes, return_exceptions=True), [False] * 50)
     await store.open()
     same(await store.journal(SCOPE, "turn_1"), tuple(entry(f"{n}") for n in range(50)))

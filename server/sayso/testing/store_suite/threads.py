@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from sayso.records import Commit, Thread, ThreadView
+from sayso.records import Changes, Commit, Page, Thread, ThreadView
 from sayso.stores.base import Store
 from sayso.testing.clock import FakeClock
 from sayso.testing.store_suite._make import (
@@ -29,7 +29,12 @@ async def an_unknown_thread_is_none(store: Store, clock: FakeClock) -> None:
     """Before the first claim nothing is there to load, to journal, to be due."""
     same(await store.load(SCOPE, THREAD, run_id="r-1", interrupt_ids=["int_1"]), None)
     same(await store.journal(SCOPE, "turn_1"), ())
-    same(await store.due(clock.now(), 10), ())
+    same(await store.due(clock.now(), 10), Page(items=()))
+    same(await store.threads(SCOPE), Page(items=()))
+    same(await store.interrupts(SCOPE), Page(items=()))
+    same(await store.interrupt(SCOPE, "int_1"), None)
+    same(await store.runs(SCOPE, THREAD), Page(items=()))
+    same(await store.changes(SCOPE, 0), Changes(mark=0))
 
 
 async def every_record_comes_back_equal(store: Store, clock: FakeClock) -> None:
@@ -51,6 +56,11 @@ async def every_record_comes_back_equal(store: Store, clock: FakeClock) -> None:
         decided_at=8_000,
         channel="inbox",
         run_key="run_1",
+        held=b'{"status":"resolved"}',
+        assigned_to="cleo",
+        remind_at=90_000,
+        reminded_at=90_001,
+        lapsed_at=99_001,
     )
     spoken = (message("m-1"), message("m-2", role="assistant", visibility="hidden"))
     steps = (entry("0"), entry("1", kind="call", status="asked", data=b"null"))

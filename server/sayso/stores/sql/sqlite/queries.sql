@@ -2,19 +2,31 @@
 
 -- name: find_thread
 -- What a claim or a commit compares itself with.
-SELECT key, revision, fence, holder, lease_until, turn, run FROM thread WHERE scope = ? AND id = ?;
+SELECT key, revision, fence, holder, lease_until, turn, run, stop_fence
+FROM thread WHERE scope = ? AND id = ?;
 
 -- name: add_thread
 -- Create a thread in the hands of its first holder.
 INSERT INTO thread (
-    scope, id, owner, agent, revision, fence, created_at, updated_at, holder, lease_until, turn, run
-) VALUES (?, ?, ?, ?, 1, 1, ?, ?, ?, ?, ?, ?);
+    scope, id, owner, agent, revision, fence, created_at, updated_at, active_at, holder,
+    lease_until, turn, run
+) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+
+-- name: read_floor
+-- Above which revision and fence a new thread of a scope begins.
+SELECT revision, fence FROM floor WHERE scope = ?;
+
+-- name: raise_floor
+-- Let new threads of a scope begin above one that is deleted.
+INSERT INTO floor (scope, revision, fence) VALUES (?, ?, ?)
+ON CONFLICT (scope) DO UPDATE SET
+    revision = max(revision, excluded.revision), fence = max(fence, excluded.fence);
 
 -- name: take_thread
 -- Hand a thread to a new holder under a new fence.
 UPDATE thread
-SET agent = ?, revision = revision + 1, fence = fence + 1, updated_at = ?, holder = ?,
-    lease_until = ?, turn = ?, run = ?
+SET agent = ?, revision = revision + 1, fence = fence + 1, updated_at = ?, active_at = ?,
+    holder = ?, lease_until = ?, turn = ?, run = ?
 WHERE key = ?;
 
 -- name: touch_thread
@@ -26,52 +38,74 @@ UPDATE thread SET revision = revision + 1, updated_at = ? WHERE key = ?;
 UPDATE thread SET turn = ?, run = ? WHERE key = ?;
 
 -- name: release_thread
--- Count a write to a thread and let go of it.
+-- Count a write to a thread and let go of it, if anybody has it.
 UPDATE thread
-SET revision = revision + 1, updated_at = ?, holder = NULL, lease_until = NULL
+SET revision = revision + 1, updated_at = ?, active_at = ?, holder = NULL, lease_until = NULL
 WHERE key = ?;
 
 -- name: mark_due
--- Note when an idle thread will need the server: at an expiry, now, or not at all.
+-- Note when an idle thread will need the server: at an expiry or a reminder, now, or not at all.
 UPDATE thread
-SET (expires_at, ready_at) = (
+SET (expires_at, remind_at, ready_at) = (
     SELECT
-        CASE WHEN turn.status = 'suspended' THEN min(question.expires_at) END,
+        CASE WHEN turn.status = 'suspended'
+            THEN min(CASE WHEN question.lapsed_at IS NULL THEN question.expires_at END) END,
+        CASE WHEN turn.status = 'suspended'
+            THEN min(CASE WHEN question.reminded_at IS NULL THEN question.remind_at END) END,
         CASE WHEN turn.status = 'suspended' AND count(question.id) = 0 THEN thread.updated_at END
     FROM turn
-    LEFT JOIN interrupt AS question
+    LEFT JOIN interrupt AS question INDEXED BY interrupt_turn
         ON question.thread = turn.thread
         AND question.turn_key = turn.key
         AND question.status = 'open'
+        AND question.held IS NULL
     WHERE turn.key = thread.turn AND turn.thread = thread.key
 )
 WHERE key = ?;
 
+-- name: read_lease
+-- A thread that is still a lease's, and whether its holder was asked to stop.
+SELECT key, stop_fence IS fence FROM thread
+WHERE scope = ? AND id = ? AND fence = ? AND holder = ?;
+
 -- name: renew_lease
--- Prolong a lease that is still the thread's.
-UPDATE thread SET lease_until = ? WHERE scope = ? AND id = ? AND fence = ? AND holder = ?;
+-- Prolong the lease of a thread.
+UPDATE thread SET lease_until = ? WHERE key = ?;
+
+-- name: ask_to_stop
+-- Ask the holder with that fence to stop.
+UPDATE thread SET stop_fence = fence
+WHERE scope = ? AND id = ? AND fence = ? AND holder IS NOT NULL;
 
 -- name: due_threads
--- Who needs the server: abandoned by store time, expired by the caller's, ready at any time.
-SELECT scope, id, why FROM (
-    SELECT key, scope, id, 'abandoned' AS why, lease_until AS since
-    FROM thread WHERE holder IS NOT NULL AND lease_until <= ?
-    UNION ALL
-    SELECT key, scope, id, 'expired', expires_at
-    FROM thread WHERE holder IS NULL AND expires_at IS NOT NULL AND expires_at <= ?
-    UNION ALL
-    SELECT key, scope, id, 'ready', ready_at
-    FROM thread WHERE holder IS NULL AND ready_at IS NOT NULL
-)
+-- Who needs the server: abandoned by store time, expired or to remind by the caller's, or ready.
+SELECT lease_until AS since, key, scope, id, 'abandoned'
+FROM thread INDEXED BY thread_held
+WHERE holder IS NOT NULL AND lease_until <= :store_now AND (lease_until, key) > (:moment, :position)
+UNION ALL
+SELECT expires_at, key, scope, id, 'expired'
+FROM thread INDEXED BY thread_expiring
+WHERE holder IS NULL AND expires_at IS NOT NULL AND expires_at <= :now
+    AND (expires_at, key) > (:moment, :position)
+UNION ALL
+SELECT remind_at, key, scope, id, 'remind'
+FROM thread INDEXED BY thread_reminding
+WHERE holder IS NULL AND remind_at IS NOT NULL AND remind_at <= :now
+    AND (remind_at, key) > (:moment, :position)
+    AND (expires_at IS NULL OR expires_at > :now)
+UNION ALL
+SELECT ready_at, key, scope, id, 'ready'
+FROM thread INDEXED BY thread_ready
+WHERE holder IS NULL AND ready_at IS NOT NULL AND (ready_at, key) > (:moment, :position)
 ORDER BY since, key
-LIMIT ?;
+LIMIT :limit;
 
 -- name: read_thread
 -- A thread with its state, and the keys of its newest turn and run.
 SELECT
     thread.key, thread.turn, thread.run,
     scope, id, owner, agent, revision, fence, created_at, updated_at,
-    coalesce(state.body, x'7b7d'), holder, lease_until
+    coalesce(state.body, x'7b7d'), holder, lease_until, holder IS NOT NULL AND stop_fence IS fence
 FROM thread LEFT JOIN state ON state.thread = thread.key
 WHERE scope = ? AND id = ?;
 
@@ -164,13 +198,22 @@ WHERE thread = ? AND visibility = 'waiting' ORDER BY position;
 SELECT id, role, body, visibility FROM message
 WHERE thread = ? ORDER BY visibility = 'waiting', position;
 
+-- name: read_facts
+-- What is compared to note how an interrupt changes.
+SELECT status, held, expires_at, assigned_to, reminded_at, lapsed_at
+FROM interrupt WHERE thread = ? AND id = ?;
+
 -- name: put_interrupt
--- Write a question, or its answer in its place.
+-- Write a question, or its answer in its place; to whom it belongs is settled the first time.
 INSERT INTO interrupt (
-    thread, id, turn_key, place, reason, created_at, message, tool_call_id, response_schema,
-    metadata, policy, expires_at, status, payload, answer_metadata, decided_by, decided_at,
-    channel, run_key
-) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+    scope, owner, agent, thread,
+    id, turn_key, place, reason, created_at, message, tool_call_id, response_schema, metadata,
+    policy, expires_at, status, payload, answer_metadata, decided_by, decided_at, channel, run_key,
+    held, assigned_to, remind_at, reminded_at, lapsed_at
+)
+SELECT
+    scope, owner, agent, key, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?
+FROM thread WHERE key = ?
 ON CONFLICT (thread, id) DO UPDATE SET
     turn_key = excluded.turn_key, place = excluded.place, reason = excluded.reason,
     created_at = excluded.created_at, message = excluded.message,
@@ -178,22 +221,24 @@ ON CONFLICT (thread, id) DO UPDATE SET
     metadata = excluded.metadata, policy = excluded.policy, expires_at = excluded.expires_at,
     status = excluded.status, payload = excluded.payload,
     answer_metadata = excluded.answer_metadata, decided_by = excluded.decided_by,
-    decided_at = excluded.decided_at, channel = excluded.channel, run_key = excluded.run_key;
+    decided_at = excluded.decided_at, channel = excluded.channel, run_key = excluded.run_key,
+    held = excluded.held, assigned_to = excluded.assigned_to, remind_at = excluded.remind_at,
+    reminded_at = excluded.reminded_at, lapsed_at = excluded.lapsed_at;
 
 -- name: read_interrupts
 -- All questions of a turn in the order of asking.
 SELECT
-    id, turn_key, place, reason, created_at, message, tool_call_id, response_schema,
-    metadata, policy, expires_at, status, payload, answer_metadata, decided_by, decided_at,
-    channel, run_key
-FROM interrupt WHERE thread = ? AND turn_key = ? ORDER BY position;
+    id, turn_key, place, reason, created_at, message, tool_call_id, response_schema, metadata,
+    policy, expires_at, status, payload, answer_metadata, decided_by, decided_at, channel, run_key,
+    held, assigned_to, remind_at, reminded_at, lapsed_at
+FROM interrupt INDEXED BY interrupt_turn WHERE thread = ? AND turn_key = ? ORDER BY position;
 
 -- name: read_earlier_interrupt
 -- A question of a thread by its id, behind its position.
 SELECT
-    position, id, turn_key, place, reason, created_at, message, tool_call_id, response_schema,
-    metadata, policy, expires_at, status, payload, answer_metadata, decided_by, decided_at,
-    channel, run_key
+    position, id, turn_key, place, reason, created_at, message, tool_call_id, response_schema, metadata,
+    policy, expires_at, status, payload, answer_metadata, decided_by, decided_at, channel, run_key,
+    held, assigned_to, remind_at, reminded_at, lapsed_at
 FROM interrupt WHERE thread = ? AND id = ?;
 
 -- name: put_entry
@@ -221,3 +266,32 @@ DELETE FROM entry WHERE thread = ? AND turn_key = ?;
 -- name: forget_journals
 -- Drop the journals of all turns of a thread.
 DELETE FROM entry WHERE thread = ?;
+
+-- name: delete_messages
+-- Drop the messages of a thread.
+DELETE FROM message WHERE thread = ?;
+
+-- name: delete_interrupts
+-- Drop the questions and answers of a thread.
+DELETE FROM interrupt WHERE thread = ?;
+
+-- name: delete_requests
+-- Drop what began the turns of a thread; before the turns themselves.
+DELETE FROM request
+WHERE (turn_key, thread) IN (SELECT key, thread FROM turn INDEXED BY turn_thread WHERE thread = ?);
+
+-- name: delete_turns
+-- Drop the turns of a thread.
+DELETE FROM turn WHERE thread = ?;
+
+-- name: delete_runs
+-- Drop the runs of a thread.
+DELETE FROM run WHERE thread = ?;
+
+-- name: delete_state
+-- Drop the state of a thread.
+DELETE FROM state WHERE thread = ?;
+
+-- name: delete_thread
+-- Drop a thread itself.
+DELETE FROM thread WHERE key = ?;

@@ -1,0 +1,33 @@
+"""What is noted of a write: the one kind of change that an interrupt went through."""
+
+from operator import attrgetter
+from typing import Any
+
+from sayso.records import ChangeKind, Run
+
+__all__ = ["FACTS", "Note", "ended", "facts", "kind_of"]
+
+FACTS = ("status", "held", "expires_at", "assigned_to", "reminded_at", "lapsed_at")
+"""The members of an interrupt whose changes are noted, in the order of their weight."""
+
+facts = attrgetter(*FACTS)
+
+Note = tuple[ChangeKind, str | None, str | None]
+"""Kind, interrupt id, run key."""
+
+_KINDS: tuple[ChangeKind, ...] = ("extended", "assigned", "reminded", "lapsed")
+
+
+def kind_of(old: tuple[Any, ...] | None, new: tuple[Any, ...]) -> ChangeKind | None:
+    """What happened between these facts of an interrupt; None if nothing that is noted."""
+    if old is None or old[0] != new[0]:
+        return "opened" if new[0] == "open" else "settled"
+    if old[1] != new[1]:
+        return "withdrawn" if new[1] is None else "held"
+    changed = (kind for kind, a, b in zip(_KINDS, old[2:], new[2:], strict=True) if a != b)
+    return next(changed, None)
+
+
+def ended(run: Run | None) -> list[Note]:
+    """The note that a run which is written gives rise to, if any."""
+    return [] if run is None or run.ended_at is None else [("run_ended", None, run.key)]

@@ -1,0 +1,129 @@
+"""Lists in pages: filters, and cursors, which are two numbers behind the list's first letter."""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from sayso import jsonvalue
+
+__all__ = [
+    "InterruptFilter",
+    "List",
+    "ThreadFilter",
+    "cursor",
+    "limited",
+    "outcome_type",
+    "picked",
+    "place",
+    "walk",
+]
+
+List = Literal["threads", "interrupts", "runs", "due"]
+
+_WALK = 2_000
+"""Rows that a page looks at, beside those that fit, before it gives up for this time."""
+
+_FORM = re.compile(r"([0-9]{1,18})\.([0-9]{1,18})")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ThreadFilter:
+    """What a thread in a list has to be; None is anything."""
+
+    owner: str | None = None
+    agent: str | None = None
+    status: str | None = None
+
+    @property
+    def given(self) -> dict[str, str | None]:
+        """What an index may be entered with."""
+        return {"owner": self.owner}
+
+    def fits(self, row: Sequence[Any]) -> bool:
+        """Whether a thread with this owner, agent and status belongs in the list."""
+        return _fits((self.owner, self.agent, self.status), row)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InterruptFilter:
+    """What an interrupt in a list has to be; None is anything."""
+
+    owner: str | None = None
+    status: str | None = None
+    agent: str | None = None
+    reason: str | None = None
+    assigned_to: str | None = None
+    thread_id: str | None = None
+
+    @property
+    def given(self) -> dict[str, str | None]:
+        """What an index may be entered with."""
+        return {
+            "owner": self.owner,
+            "agent": self.agent,
+            "assigned_to": self.assigned_to,
+            "thread_id": self.thread_id,
+        }
+
+    def fits(self, row: Sequence[Any]) -> bool:
+        """Whether one with this owner, status, agent, reason and assignee belongs in the list."""
+        wanted = (self.owner, self.status, self.agent, self.reason, self.assigned_to)
+        return _fits(wanted, row)
+
+
+def _fits(wanted: Sequence[Any], row: Sequence[Any]) -> bool:
+    return all(value is None or value == found for value, found in zip(wanted, row, strict=True))
+
+
+def cursor(of: List, moment: int, position: int) -> str:
+    """The place right behind a row, as a caller may keep it."""
+    return f"{of[0]}{moment}.{position}"
+
+
+def place(of: List, after: str | None) -> tuple[int, int] | None:
+    """The row that a page begins behind; ValueError for what is no cursor of that list."""
+    if after is None:
+        return None
+    match = _FORM.fullmatch(after[1:]) if after[:1] == of[0] else None
+    if match is None:
+        raise ValueError(f"{after[:60]!r} is no cursor of {of}; read the list from its beginning")
+    return int(match[1]), int(match[2])
+
+
+def limited(limit: int) -> int:
+    """A limit that can be kept; ValueError for one that cannot."""
+    if limit < 1:
+        raise ValueError(f"a page of {limit} items leads nowhere; ask for at least 1")
+    return limit
+
+
+def picked(
+    of: List, rows: Iterable[tuple[int, int, bool]], limit: int, walk: int
+) -> tuple[list[int], str | None]:
+    """The positions of the first rows that fit, and where the next page begins.
+
+    `rows` are (moment, position, fits) in the list's order, `walk` how many there are at most
+    unless they are all that follow.
+    """
+    chosen: list[int] = []
+    seen, last = 0, (0, 0)
+    for moment, position, fits in rows:
+        if fits and len(chosen) == limit:
+            return chosen, cursor(of, *last)
+        if fits:
+            chosen.append(position)
+        seen, last = seen + 1, (moment, position)
+    return chosen, cursor(of, *last) if seen == walk else None
+
+
+def walk(limit: int) -> int:
+    """How many rows a page of that many items may look at."""
+    return limited(limit) + _WALK
+
+
+def outcome_type(outcome: bytes | None) -> str | None:
+    """The type of a run's outcome; None while there is none."""
+    value = None if outcome is None else jsonvalue.decode(outcome)
+    kind = value.get("type") if isinstance(value, dict) else None
+    return kind if isinstance(kind, str) else None

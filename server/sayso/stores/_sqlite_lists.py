@@ -1,0 +1,116 @@
+"""What the SQLite store reads as lists, in its own thread and within a transaction.
+
+A page walks along the index that fits its filters best, tries the other filters on light rows, a
+bounded number of them, and reads whole only what it returns.
+"""
+
+import sqlite3
+from contextlib import closing
+from typing import Any
+
+from sayso.records import ListedInterrupt, Page, Run, ThreadSummary
+from sayso.stores._pages import (
+    InterruptFilter,
+    ThreadFilter,
+    cursor,
+    limited,
+    outcome_type,
+    picked,
+    place,
+    walk,
+)
+from sayso.stores._sqlite_rows import SQL, interrupt_of, run_of
+
+__all__ = ["interrupt", "interrupts", "runs", "threads"]
+
+_END = 2**62
+"""Later than any moment."""
+
+
+def threads(
+    db: sqlite3.Connection, scope: str, wanted: ThreadFilter, after: str | None, limit: int
+) -> Page[ThreadSummary]:
+    """Read a page of threads."""
+    name = "walk_threads" if wanted.owner is None else "walk_owned_threads"
+    values = _walk(scope, wanted, place("threads", after) or (_END, 0), limit)
+    with closing(db.execute(SQL[name], values)) as rows:
+        fitting = ((row[0], row[1], wanted.fits(row[2:])) for row in rows)
+        keys, following = picked("threads", fitting, limit, values["walk"])
+    return Page(items=tuple(_summary(db, key) for key in keys), next=following)
+
+
+def interrupts(
+    db: sqlite3.Connection, scope: str, wanted: InterruptFilter, after: str | None, limit: int
+) -> Page[ListedInterrupt]:
+    """Read a page of interrupts."""
+    values = _walk(scope, wanted, place("interrupts", after) or (-1, -1), limit)
+    with closing(db.execute(SQL[_walk_of(wanted)], values)) as rows:
+        fitting = ((row[0], row[1], wanted.fits(row[2:])) for row in rows)
+        positions, following = picked("interrupts", fitting, limit, values["walk"])
+    return Page(items=tuple(_listed(db, position) for position in positions), next=following)
+
+
+def interrupt(db: sqlite3.Connection, scope: str, interrupt_id: str) -> ListedInterrupt | None:
+    """Read one interrupt."""
+    row = db.execute(SQL["find_interrupt"], (interrupt_id, scope)).fetchone()
+    return None if row is None else _listed(db, row[0])
+
+
+def runs(
+    db: sqlite3.Connection, scope: str, thread_id: str, after: str | None, limit: int
+) -> Page[Run]:
+    """Read a page of the runs of a thread."""
+    _, position = place("runs", after) or (0, 0)
+    values = (scope, thread_id, position, limited(limit) + 1)
+    rows = db.execute(SQL["walk_runs"], values).fetchall()
+    return Page(
+        items=tuple(run_of(row[1:]) for row in rows[:limit]),
+        next=cursor("runs", 0, rows[limit - 1][0]) if len(rows) > limit else None,
+    )
+
+
+def _walk(
+    scope: str, wanted: ThreadFilter | InterruptFilter, begin: tuple[int, int], limit: int
+) -> dict[str, Any]:
+    moment, position = begin
+    values = {"scope": scope, "moment": moment, "position": position, "walk": walk(limit)}
+    return values | wanted.given
+
+
+def _walk_of(wanted: InterruptFilter) -> str:
+    """The walk that meets the fewest rows in vain."""
+    if wanted.thread_id is not None:
+        return "walk_thread_interrupts"
+    if wanted.status != "open":
+        return "walk_interrupts" if wanted.owner is None else "walk_owned_interrupts"
+    if wanted.assigned_to is not None:
+        return "walk_open_assigned"
+    if wanted.owner is not None:
+        return "walk_open_owned"
+    return "walk_open" if wanted.agent is None else "walk_open_agent"
+
+
+def _listed(db: sqlite3.Connection, position: int) -> ListedInterrupt:
+    thread_id, owner, agent, *row = db.execute(SQL["read_listed_interrupt"], (position,)).fetchone()
+    return ListedInterrupt(
+        thread_id=thread_id, owner=owner, agent=agent, interrupt=interrupt_of(tuple(row))
+    )
+
+
+def _summary(db: sqlite3.Connection, key: int) -> ThreadSummary:
+    scope, thread_id, owner, agent, revision, created, active, running, status, outcome, count = (
+        db.execute(SQL["read_summary"], (key,)).fetchone()
+    )
+    return ThreadSummary(
+        scope=scope,
+        id=thread_id,
+        owner=owner,
+        agent=agent,
+        revision=revision,
+        created_at=created,
+        active_at=active,
+        running=bool(running),
+        turn_status=status,
+        outcome=outcome_type(outcome),
+        open_interrupts=count,
+    )

@@ -1,0 +1,127 @@
+-- Statements that list, by name. `walk_` ones give rows in the list's order, light ones, with what
+-- filters look at; each names the index that it walks along.
+
+-- name: walk_threads
+-- Threads of a scope, those that were active last first.
+SELECT active_at, key, owner, agent,
+    (SELECT status FROM turn WHERE turn.key = thread.turn AND turn.thread = thread.key)
+FROM thread INDEXED BY thread_listed
+WHERE scope = :scope AND (active_at, key) < (:moment, :position)
+ORDER BY active_at DESC, key DESC LIMIT :walk;
+
+-- name: walk_owned_threads
+-- The same of one owner.
+SELECT active_at, key, owner, agent,
+    (SELECT status FROM turn WHERE turn.key = thread.turn AND turn.thread = thread.key)
+FROM thread INDEXED BY thread_owned
+WHERE scope = :scope AND owner = :owner AND (active_at, key) < (:moment, :position)
+ORDER BY active_at DESC, key DESC LIMIT :walk;
+
+-- name: read_summary
+-- What a list shows of a thread.
+SELECT
+    thread.scope, thread.id, thread.owner, thread.agent, thread.revision, thread.created_at,
+    thread.active_at, thread.holder IS NOT NULL, turn.status, run.outcome,
+    (
+        SELECT count(*) FROM interrupt INDEXED BY interrupt_turn
+        WHERE interrupt.thread = thread.key AND interrupt.turn_key = thread.turn
+            AND interrupt.status = 'open'
+    )
+FROM thread
+JOIN turn ON turn.key = thread.turn AND turn.thread = thread.key
+JOIN run ON run.key = thread.run AND run.thread = thread.key
+WHERE thread.key = ?;
+
+-- name: walk_interrupts
+-- Interrupts of a scope, oldest first.
+SELECT created_at, position, owner, status, agent, reason, assigned_to
+FROM interrupt INDEXED BY interrupt_listed
+WHERE scope = :scope AND (created_at, position) > (:moment, :position)
+ORDER BY created_at, position LIMIT :walk;
+
+-- name: walk_owned_interrupts
+-- The same of one owner.
+SELECT created_at, position, owner, status, agent, reason, assigned_to
+FROM interrupt INDEXED BY interrupt_owned
+WHERE scope = :scope AND owner = :owner AND (created_at, position) > (:moment, :position)
+ORDER BY created_at, position LIMIT :walk;
+
+-- name: walk_thread_interrupts
+-- The same of one thread; they are sorted, since a thread does not have many.
+SELECT created_at, position, owner, status, agent, reason, assigned_to
+FROM interrupt INDEXED BY interrupt_turn
+WHERE thread = (SELECT key FROM thread WHERE scope = :scope AND id = :thread_id)
+    AND (created_at, position) > (:moment, :position)
+ORDER BY created_at, position LIMIT :walk;
+
+-- name: walk_open
+-- Open interrupts of a scope, oldest first.
+SELECT created_at, position, owner, status, agent, reason, assigned_to
+FROM interrupt INDEXED BY interrupt_open
+WHERE scope = :scope AND status = 'open' AND (created_at, position) > (:moment, :position)
+ORDER BY created_at, position LIMIT :walk;
+
+-- name: walk_open_owned
+-- The same of one owner.
+SELECT created_at, position, owner, status, agent, reason, assigned_to
+FROM interrupt INDEXED BY interrupt_open_owned
+WHERE scope = :scope AND status = 'open' AND owner = :owner
+    AND (created_at, position) > (:moment, :position)
+ORDER BY created_at, position LIMIT :walk;
+
+-- name: walk_open_agent
+-- The same of one agent.
+SELECT created_at, position, owner, status, agent, reason, assigned_to
+FROM interrupt INDEXED BY interrupt_open_agent
+WHERE scope = :scope AND status = 'open' AND agent = :agent
+    AND (created_at, position) > (:moment, :position)
+ORDER BY created_at, position LIMIT :walk;
+
+-- name: walk_open_assigned
+-- The same of one assignee.
+SELECT created_at, position, owner, status, agent, reason, assigned_to
+FROM interrupt INDEXED BY interrupt_open_assigned
+WHERE scope = :scope AND status = 'open' AND assigned_to = :assigned_to
+    AND (created_at, position) > (:moment, :position)
+ORDER BY created_at, position LIMIT :walk;
+
+-- name: read_listed_interrupt
+-- An interrupt with where it belongs.
+SELECT
+    (SELECT thread.id FROM thread WHERE thread.key = interrupt.thread), owner, agent,
+    id, turn_key, place, reason, created_at, message, tool_call_id, response_schema, metadata,
+    policy, expires_at, status, payload, answer_metadata, decided_by, decided_at, channel, run_key,
+    held, assigned_to, remind_at, reminded_at, lapsed_at
+FROM interrupt WHERE position = ?;
+
+-- name: find_interrupt
+-- Where the first interrupt with an id is.
+SELECT position FROM interrupt INDEXED BY interrupt_named
+WHERE id = ? AND scope = ? ORDER BY position LIMIT 1;
+
+-- name: walk_runs
+-- Runs of a thread, oldest first.
+SELECT position, key, run_id, turn_key, started_at, ended_at, outcome, delivered
+FROM run INDEXED BY run_thread
+WHERE thread = (SELECT thread.key FROM thread WHERE scope = ? AND id = ?) AND position > ?
+ORDER BY position LIMIT ?;
+
+-- name: known_marks
+-- The oldest and the newest mark of a scope.
+SELECT
+    (SELECT min(mark) FROM change WHERE scope = :scope),
+    (SELECT max(mark) FROM change WHERE scope = :scope);
+
+-- name: read_changes
+-- What happened in a scope after a mark.
+SELECT mark, kind, thread_id, owner, at, interrupt_id, run_key
+FROM change WHERE scope = ? AND mark > ? ORDER BY mark LIMIT ?;
+
+-- name: note_change
+-- Note what happened to a thread.
+INSERT INTO change (scope, owner, thread_id, at, mark, kind, interrupt_id, run_key)
+SELECT scope, owner, id, ?, ?, ?, ?, ? FROM thread WHERE key = ?;
+
+-- name: prune_changes
+-- Forget the notes of a scope up to a mark.
+DELETE FROM change WHERE scope = ? AND mark <= ?;

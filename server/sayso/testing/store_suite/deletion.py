@@ -1,0 +1,124 @@
+"""Rules of `delete`: nothing is left, and nothing of before fits what comes after."""
+
+import asyncio
+from typing import Any
+
+from sayso.errors import Conflict, LeaseLost
+from sayso.records import Commit, Page, Renewed
+from sayso.stores.base import Store
+from sayso.testing.clock import FakeClock
+from sayso.testing.store_suite._make import (
+    LEASE_MS,
+    SCOPE,
+    THREAD,
+    ask,
+    claim,
+    entry,
+    message,
+    question,
+    raises,
+    run,
+    same,
+    turn,
+)
+
+
+async def a_deleted_thread_is_gone_with_everything(store: Store, clock: FakeClock) -> None:
+    """Messages, turns, runs, interrupts, journal and state; a new one finds nothing of it."""
+    asked = (question("int_1", expires_at=50_000, remind_at=40_000), question("int_2"))
+    begun: dict[str, Any] = {
+        "messages": (message("m-1"),),
+        "entries": (entry("0"),),
+        "state": b"[1]",
+    }
+    await ask(store, *asked, **begun)
+    await store.delete(SCOPE, THREAD, 2, 9_000)
+    same(await store.load(SCOPE, THREAD, run_id="r-1", interrupt_ids=["int_1"]), None)
+    same(await store.journal(SCOPE, "turn_1"), ())
+    same(await store.threads(SCOPE), Page(items=()))
+    same(await store.interrupts(SCOPE), Page(items=()))
+    same(await store.interrupts(SCOPE, status="open"), Page(items=()))
+    same(await store.interrupts(SCOPE, thread_id=THREAD), Page(items=()))
+    same(await store.interrupt(SCOPE, "int_1"), None)
+    same(await store.runs(SCOPE, THREAD), Page(items=()))
+    same(await store.due(60_000, 10), Page(items=()))
+    await store.delivered(SCOPE, "run_1")
+    await raises(Conflict, store.settle(SCOPE, THREAD, 2, [], 9_000))
+    await store.claim(claim(owner="bob", turn=turn("turn_2"), run=run("run_2", run_id="r-2")))
+    view = await store.load(SCOPE, THREAD, run_id="r-1", interrupt_ids=["int_1", "int_2"])
+    same(view and view.thread.owner, "bob")
+    same(view and view.thread.state, b"{}")
+    same(view and (view.messages, view.interrupts, view.named_run), ((), (), None))
+    same(await store.journal(SCOPE, "turn_1"), ())
+    same(await store.runs(SCOPE, THREAD), Page(items=(run("run_2", run_id="r-2"),)))
+
+
+async def a_deletion_is_noted(store: Store, clock: FakeClock) -> None:
+    """With the owner, who may watch; its interrupts have no notes of their own."""
+    await ask(store, question("int_1"))
+    await store.delete(SCOPE, THREAD, 2, 9_000)
+    changes = await store.changes(SCOPE, 1)
+    (change,) = changes.items
+    same((change.mark, change.kind, change.thread_id), (2, "deleted", THREAD))
+    same((change.owner, change.at, change.interrupt_id), ("ann", 9_000, None))
+
+
+async def others_lose_nothing_by_a_deletion(store: Store, clock: FakeClock) -> None:
+    """The same ids in another thread and in another scope stay."""
+    members: dict[str, Any] = {
+        "messages": (message("m-1"),),
+        "entries": (entry("0"),),
+        "state": b"[1]",
+    }
+    for scope, name in ((SCOPE, THREAD), (SCOPE, "second"), ("other", THREAD)):
+        await ask(store, question("int_1"), scope=scope, thread_id=name, **members)
+    places = ((SCOPE, "second"), ("other", THREAD))
+    before = [await store.load(*place, run_id="r-1") for place in places]
+    await store.delete(SCOPE, THREAD, 2, 9_000)
+    same([await store.load(*place, run_id="r-1") for place in places], before)
+    for scope, name in places:
+        listed = await store.interrupt(scope, "int_1")
+        same(listed and listed.thread_id, name)
+        same(await store.runs(scope, name), Page(items=(run(),)))
+    same(await store.journal("other", "turn_1"), (entry("0"),))
+
+
+async def only_what_was_read_is_deleted(store: Store, clock: FakeClock) -> None:
+    """Another revision, an unknown thread, another scope conflict and delete nothing."""
+    await ask(store, question("int_1"))
+    before = await store.load(SCOPE, THREAD)
+    for known in (0, 1, 3):
+        await raises(Conflict, store.delete(SCOPE, THREAD, known, 9_000))
+    await raises(Conflict, store.delete(SCOPE, "unknown", 0, 9_000))
+    await raises(Conflict, store.delete("other", THREAD, 2, 9_000))
+    same(await store.load(SCOPE, THREAD), before)
+
+
+async def a_thread_that_somebody_runs_is_not_deleted(store: Store, clock: FakeClock) -> None:
+    """Until its lease has run out; then the holder of before writes no more."""
+    lease = await store.claim(claim())
+    await raises(Conflict, store.delete(SCOPE, THREAD, 1, 9_000))
+    await clock.advance(LEASE_MS / 1_000)
+    await store.delete(SCOPE, THREAD, 1, 9_000)
+    await raises(LeaseLost, store.commit(lease, Commit(now=9_001)))
+    same(await asyncio.to_thread(store.renew, [lease], LEASE_MS), Renewed(lost=(lease,)))
+    same(await store.load(SCOPE, THREAD), None)
+
+
+async def a_successor_is_not_taken_for_it(store: Store, clock: FakeClock) -> None:
+    """Under the same id: no lease, no revision and no stop of before fits the new thread."""
+    lease = await store.claim(claim())
+    await store.commit(lease, Commit(now=3_000))
+    await clock.advance(LEASE_MS / 1_000)
+    await store.delete(SCOPE, THREAD, 2, 9_000)
+    new = await store.claim(claim())
+    same(new.fence > lease.fence, True)
+    await raises(LeaseLost, store.commit(lease, Commit(now=9_001, state=b"9")))
+    await raises(Conflict, store.request_stop(SCOPE, THREAD, lease.fence))
+    await store.commit(new, Commit(now=9_002, release=True))
+    for known in (1, 2):
+        await raises(Conflict, store.settle(SCOPE, THREAD, known, [], 9_003))
+        await raises(Conflict, store.claim(claim(known)))
+        await raises(Conflict, store.delete(SCOPE, THREAD, known, 9_003))
+    view = await store.load(SCOPE, THREAD)
+    same(view and view.thread.state, b"{}")
