@@ -29,12 +29,10 @@ class Policy:
         """Whether this call needs an approval; a predicate that raises asks."""
         if self.predicate is None:
             return self.asks
-        chosen = (
-            arguments if self.names is None else {name: arguments[name] for name in self.names}
-        )
+        chosen = arguments if self.names is None else {name: arguments[name] for name in self.names}
         try:
             return bool(self.predicate(**chosen))
-        except Exception:
+        except BaseException:  # sys.exit() in a rule is no approval either
             _log.exception("rule %s raised; asking a person instead", self.rule)
             return True
 
