@@ -2,22 +2,31 @@
 
 import asyncio
 import json
-import sqlite3
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager, closing
+from contextlib import asynccontextmanager
 from itertools import count
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
 from sayso import Sayso, Turn
-from sayso.stores.memory import MemoryStore
 from sayso.testing import FakeClock, FaultyStore
 from tests.contract.client_model import ClientModel
+from tests.contract.dump import dump
 from tests.contract.wire import PATIENCE, Exchange, Run
 from tests.stores.backends import BACKENDS
 
-__all__ = ["Client", "Server", "answer", "approve", "cancel", "deny", "eventually", "served"]
+__all__ = [
+    "Client",
+    "Server",
+    "answer",
+    "approve",
+    "cancel",
+    "deny",
+    "eventually",
+    "served",
+    "taken_over",
+]
 
 JSON = {"content-type": "application/json", "accept": "text/event-stream"}
 
@@ -64,12 +73,8 @@ class Server:
         return Exchange(self.app, method, path, data, JSON if headers is None else headers)
 
     def dump(self) -> str:
-        """All that is stored, as text: equal before and after what changes nothing."""
-        inner = self.store.inner
-        if isinstance(inner, MemoryStore):
-            return repr(sorted(inner._threads.items()))
-        with closing(sqlite3.connect(self.folder / "sayso.db")) as file:
-            return "\n".join(file.iterdump())
+        """All that is stored, as text."""
+        return dump(self.store.inner, self.folder)
 
 
 @asynccontextmanager
@@ -183,6 +188,30 @@ def deny(reason: str | None = None) -> Json:
 def cancel(**more: Any) -> Json:
     """Nobody decides."""
     return {"status": "cancelled", **more}
+
+
+async def taken_over(server: Server, client: Client) -> None:
+    """Let time pass until the thread has another holder than now, if any; then until it is idle.
+
+    Not further than that: the new holder's lease is as long on this clock as the old one's was.
+    """
+    old = await server.store.load("default", client.thread)
+    assert old is not None
+
+    async def has_changed_hands() -> bool:
+        view = await server.store.load("default", client.thread)
+        assert view is not None
+        if view.thread.holder is None or view.thread.fence > old.thread.fence:
+            return True
+        await server.clock.advance(1)
+        return False
+
+    async def is_idle() -> bool:
+        view = await server.store.load("default", client.thread)
+        return view is not None and view.thread.holder is None
+
+    await eventually(has_changed_hands)
+    await eventually(is_idle)
 
 
 async def eventually(true: Callable[[], Awaitable[bool]]) -> None:

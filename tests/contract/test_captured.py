@@ -104,7 +104,9 @@ class Desk:
             return "announced"
 
         gated = server.app.tool(approval=approval.always)
-        self.refund, self.pay, self.announce = map(gated, (refund_order, pay_invoice, announce))
+        self.refund = gated(refund_order)
+        self.pay = gated(pay_invoice)
+        self.announce = gated(announce)
 
     async def __call__(self, turn: Turn) -> None:
         """Pick by the words of the newest message."""

@@ -8,7 +8,7 @@ import pytest
 from sayso import Turn
 from sayso.records import Commit
 from tests.contract.requirements import requirement
-from tests.contract.server import Server, answer, approve, eventually, served
+from tests.contract.server import Server, answer, approve, served, taken_over
 from tests.contract.tools import Kit, kit
 
 
@@ -122,14 +122,8 @@ async def test_a_server_that_is_stuck_inside_a_tool_loses_the_thread_and_runs_no
     other._tools.update(server.app._tools)
     other.agent(client.agent)(agent)
     async with other.lifespan():
-        await server.clock.advance(12)
         fresh = client.again(app=other)
-
-        async def asked() -> bool:
-            view = await server.store.load("default", client.thread)
-            return view is not None and view.thread.holder is None
-
-        await eventually(asked)
+        await taken_over(server, client)
         (question,) = (await fresh.connect()).interrupts
         options = question["responseSchema"]["properties"]["action"]["oneOf"]
         assert [o["const"] for o in options] == ["run_again", "skip", "stop"]
@@ -169,13 +163,7 @@ async def test_a_retry_after_a_shutdown_is_shown_what_another_server_made_of_it(
     other = server.another()
     other.agent(client.agent)(agent)
     async with other.lifespan():
-
-        async def taken_over() -> bool:
-            await server.clock.advance(2)
-            view = await server.store.load("default", client.thread)
-            return view is not None and view.thread.holder is None
-
-        await eventually(taken_over)
+        await taken_over(server, client)
         client.app = other
         run = await client.run()
         assert run.outcome == "success"

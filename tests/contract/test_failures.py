@@ -8,7 +8,7 @@ import pytest
 
 from sayso import ToolCall, Turn
 from tests.contract.requirements import requirement
-from tests.contract.server import Server, answer, approve, deny, eventually
+from tests.contract.server import Server, answer, approve, deny, taken_over
 from tests.contract.tools import Kit
 
 
@@ -253,12 +253,7 @@ async def test_a_store_that_fails_at_any_commit_announces_nothing_it_has_not_kep
         if run.outcome != "interrupt":
             assert run.outcome == "store_unavailable"
 
-        async def recovered(client: Any = client) -> bool:
-            await server.clock.advance(11)
-            view = await server.store.load("default", client.thread)
-            return view is not None and view.thread.holder is None
-
-        await eventually(recovered)
+        await taken_over(server, client)
         shown = await client.again().connect()
         stored = {m["toolCallId"] for m in shown.snapshot if m["role"] == "tool"}
         assert set(run.results) <= stored

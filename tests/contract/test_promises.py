@@ -105,7 +105,7 @@ async def test_a_schema_means_what_it_says(
 async def test_values_of_python_reach_the_wire_as_plain_json(server: Server) -> None:
     """G7: keys, dates and decimals get their obvious form before anything is stored."""
 
-    async def agent(turn: Turn) -> dict[Any, Any]:
+    async def agent(turn: Turn) -> Any:
         value: Any = {
             1: "a",
             "day": datetime.date(2026, 1, 2),

@@ -100,14 +100,14 @@ class Play:
     async def respond(self, tab: Client, action: str) -> None:
         entries = [self.entry(interrupt) for interrupt in tab.model.pending]
         if action == "wrong":
-            self.random.choice(
+            entries = self.random.choice(
                 [
-                    lambda: entries.pop(),
-                    lambda: entries.append({"interruptId": "int_x", **cancel()}),
-                    lambda: entries[0].update(status="resolved", payload={"approved": "yes"}),
-                    lambda: entries.append({**entries[0], "status": "cancelled"}),
+                    entries[1:],
+                    [*entries, {"interruptId": "int_x", **cancel()}],
+                    [{**entries[0], **answer({"approved": "yes"})}, *entries[1:]],
+                    [*entries, {**entries[0], **cancel()}],
                 ]
-            )()
+            )
         if self.random.random() < 0.3:
             tab.user(self.words())
         body = tab.body(resume=entries)
