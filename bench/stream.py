@@ -24,14 +24,14 @@ import uvicorn
 from starlette.requests import Request
 from starlette.responses import StreamingResponse
 
-from sayso import frames
-from sayso.ending import Ending, Peer
 from sayso.http.agents import AgentRecord
 from sayso.http.app import Edge, Options
 from sayso.http.asgi import Receive, Scope, Send
+from sayso.protocol import frames
+from sayso.protocol.ending import Ending, Peer
+from sayso.protocol.runinput import RunInput
 from sayso.records import Principal
-from sayso.runinput import RunInput
-from sayso.stream import Reader, RunStream
+from sayso.streams.stream import Reader, RunStream
 
 WORDS = "the quick brown fox jumps over a lazy dog while seven wizards vex "
 MARK = b'"TEXT_MESSAGE_CONTENT"'

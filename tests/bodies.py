@@ -4,8 +4,8 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
-from sayso.ending import Peer
-from sayso.stream import Reader, RunStream
+from sayso.protocol.ending import Peer
+from sayso.streams.stream import Reader, RunStream
 from tests.stream_checker import events_of
 
 __all__ = [

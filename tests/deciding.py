@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from sayso.gate import Decision, Judge, Refuse, Resume, check
+from sayso.gate.ladder import Decision, Judge, Refuse, Resume, check
 from sayso.limits import Limits
+from sayso.protocol.runinput import RunInput
 from sayso.records import Principal, ThreadView
-from sayso.runinput import RunInput
 from tests.threads import NOW
 
 BOB = Principal(subject="bob")

@@ -8,7 +8,7 @@ import pytest
 from sayso import jsonvalue
 from sayso.errors import Code, Problem
 from sayso.limits import Limits
-from sayso.runinput import RunInput, decode_run_input
+from sayso.protocol.runinput import RunInput, decode_run_input
 
 LIMITS = Limits()
 USER = {"id": "u1", "role": "user", "content": "Refund A-17"}

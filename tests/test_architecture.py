@@ -47,24 +47,37 @@ LAYERS = (
     Layer("edges", ("http.*",)),
     Layer(
         "engine",
-        ("engine", "sweeper", "live", "runner", "turns.*", "claims stream", "agents leases"),
+        (
+            "engine.engine",
+            "engine.sweeper",
+            "engine.live",
+            "engine.runner",
+            "turns.*",
+            "engine.claims streams.stream",
+            "engine.leases",
+        ),
     ),
     Layer("interface", ("stores.base",), only=("pure", "base")),
     Layer(
         "pure",
         (
-            "tools textstream",
-            "ending guard",
-            "gate turninput",
-            "answers history refusals typed",
-            "runinput schema",
-            "messages misfits",
-            "forward_compat subschemas",
-            "approval codec forms frames journal limits outcomes shapes turnstate wire",
+            "agents.tools streams.textstream",
+            "protocol.ending protocol.guard schemas.forms",
+            "gate.ladder agents.turninput",
+            "gate.answers gate.history gate.refusals schemas.typed",
+            "protocol.runinput schemas.schema",
+            "protocol.messages schemas.misfits",
+            "protocol.forward_compat schemas.subschemas",
+            "agents.approval agents.codec agents.outcomes agents.registry",
+            "protocol.frames protocol.interrupts protocol.shapes turns.journal turns.turnstate",
         ),
         pure=True,
     ),
-    Layer("base", ("clock errors jsonvalue records",), pure=True),
+    Layer(
+        "base",
+        ("clock errors jsonvalue limits records", "agents engine gate protocol schemas streams"),
+        pure=True,
+    ),
 )
 
 IMPURE = {
@@ -258,12 +271,12 @@ def _module(name: str, uses: Iterable[str] = (), source: str = "") -> Module:
 @pytest.mark.parametrize(
     ("importer", "imported"),
     [
-        ("errors", "tools"),
+        ("errors", "agents.tools"),
         ("records", "errors"),
         ("turns.branch", "stores.memory"),
         ("stores.memory", "turns.branch"),
         ("stores.base", "turns.branch"),
-        ("tools", "__init__"),
+        ("agents.tools", "__init__"),
     ],
 )
 def test_the_rule_sees_an_import_against_it(importer: str, imported: str) -> None:

@@ -5,8 +5,8 @@ from typing import Any, Literal
 
 import orjson
 
+from sayso.protocol.runinput import ResumeEntry, RunInput
 from sayso.records import Interrupt, Message, Principal, Run, Thread, ThreadView, Turn
-from sayso.runinput import ResumeEntry, RunInput
 
 NOW = 1_800_000_000_000
 ALICE = Principal(subject="alice")

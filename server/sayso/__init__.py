@@ -2,7 +2,10 @@
 
 from importlib.metadata import version as _version
 
-from sayso import approval
+from sayso.agents import approval
+from sayso.agents.outcomes import Answer, Call, Question, ToolCall
+from sayso.agents.tools import DidNotHappen, Happened, Tool
+from sayso.agents.turninput import TurnInput
 from sayso.app import Sayso
 from sayso.clock import Clock
 from sayso.errors import (
@@ -19,10 +22,7 @@ from sayso.errors import (
     TurnError,
 )
 from sayso.limits import Limits
-from sayso.outcomes import Answer, Call, Question, ToolCall
 from sayso.records import Principal
-from sayso.tools import DidNotHappen, Happened, Tool
-from sayso.turninput import TurnInput
 from sayso.turns.effects import CallInfo, current_call
 from sayso.turns.turn import Turn
 

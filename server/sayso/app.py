@@ -7,10 +7,11 @@ from typing import Any
 
 from starlette.routing import BaseRoute
 
-from sayso.agents import Agent, Agents
-from sayso.approval import Policy, never
+from sayso.agents.approval import Policy, never
+from sayso.agents.registry import Agent, Agents
+from sayso.agents.tools import Tool, Verify
 from sayso.clock import Clock, SystemClock
-from sayso.engine import Engine
+from sayso.engine.engine import Engine
 from sayso.errors import DeclarationError
 from sayso.http.agents import AgentRecord, ToolRecord
 from sayso.http.app import Edge, Options
@@ -19,7 +20,6 @@ from sayso.http.security import Authenticate
 from sayso.limits import Limits
 from sayso.stores import open_store
 from sayso.stores.base import Store
-from sayso.tools import Tool, Verify
 from sayso.turns.turn import Turn
 
 __all__ = ["Sayso"]

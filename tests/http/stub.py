@@ -3,12 +3,12 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from sayso import frames
 from sayso.http.agents import AgentRecord, ToolRecord
 from sayso.http.app import Edge, Options
+from sayso.protocol import frames
+from sayso.protocol.runinput import RunInput
 from sayso.records import Principal
-from sayso.runinput import RunInput
-from sayso.stream import Reader
+from sayso.streams.stream import Reader
 
 __all__ = ["AGENTS", "StubEngine", "edge"]
 

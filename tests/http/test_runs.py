@@ -6,9 +6,9 @@ import pytest
 
 from sayso.errors import Code, Problem, StoreUnavailable
 from sayso.limits import Limits
+from sayso.protocol.runinput import RunInput
 from sayso.records import Principal
-from sayso.runinput import RunInput
-from sayso.stream import Reader
+from sayso.streams.stream import Reader
 from tests.asgi import JSON, Exchange, call, run_body, scope_of
 from tests.contract.requirements import requirement
 from tests.http.stub import StubEngine, edge

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from sayso import frames
-from sayso.ending import Ending
 from sayso.http.sse import respond
-from sayso.stream import Reader
+from sayso.protocol import frames
+from sayso.protocol.ending import Ending
+from sayso.streams.stream import Reader
 from tests.asgi import Exchange
 from tests.bodies import attached, soon, stream_of, types
 from tests.contract.requirements import requirement

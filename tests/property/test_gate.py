@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from sayso import jsonvalue
 from sayso.errors import Code
-from sayso.gate import Attach, Decision, Refuse, Replay, Resume, Start
+from sayso.gate.ladder import Attach, Decision, Refuse, Replay, Resume, Start
+from sayso.protocol.runinput import ResumeEntry, RunInput
 from sayso.records import Interrupt, ThreadView
-from sayso.runinput import ResumeEntry, RunInput
-from sayso.schema import compile_bytes
+from sayso.schemas.schema import compile_bytes
 from tests.contract.requirements import requirement
 from tests.deciding import APPROVAL, decide
 from tests.threads import NOW, calling, message, request, result, settled, thread

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sayso.ending import Ending, Peer
-from sayso.guard import StreamOrderError
-from sayso.stream import Reader, RunStream
+from sayso.protocol.ending import Ending, Peer
+from sayso.protocol.guard import StreamOrderError
+from sayso.streams.stream import Reader, RunStream
 from tests.bodies import body_of
 from tests.contract.requirements import requirement
 from tests.judge import model_faults, validator_faults

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from sayso.errors import Code, Problem
 from sayso.limits import Limits
-from sayso.runinput import RunInput, decode_run_input
+from sayso.protocol.runinput import RunInput, decode_run_input
 from tests.contract.requirements import requirement
 from tests.judge import input_of
 

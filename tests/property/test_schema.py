@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from sayso import jsonvalue
 from sayso.errors import DeclarationError
-from sayso.schema import compile_schema
-from sayso.typed import hoist
+from sayso.schemas.schema import compile_schema
+from sayso.schemas.typed import hoist
 from tests.contract.requirements import requirement
 from tests.recursive import EXPRESSION
 

@@ -221,7 +221,9 @@ async def test_a_cut_store_is_dead_until_it_is_mended() -> None:
 async def test_a_misspelt_point_is_refused() -> None:
     """A fault that never strikes would make a test that never fails."""
     store = await opened_faulty()
-    with pytest.raises(ValueError, match="no fault point 'comit'; there are changes, claim, commit"):
+    with pytest.raises(
+        ValueError, match="no fault point 'comit'; there are changes, claim, commit"
+    ):
         store.fail("comit")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="count from 1"):
         store.fail("commit", n=0)

@@ -284,7 +284,7 @@ async def test_a_reader_does_not_wait_for_code_that_will_not_unwind(
     kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Design 3, rule 1: abandoned and logged; the question is there at once."""
-    monkeypatch.setattr("sayso.runner.UNWINDING", 30.0)
+    monkeypatch.setattr("sayso.engine.runner.UNWINDING", 30.0)
     let_go = asyncio.Event()
 
     async def agent(turn: Turn, world: World) -> Any:

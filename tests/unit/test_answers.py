@@ -7,7 +7,7 @@ import orjson
 import pytest
 
 from sayso.errors import Code
-from sayso.gate import Attach, Replay, Resume, Start
+from sayso.gate.ladder import Attach, Replay, Resume, Start
 from sayso.limits import Limits
 from sayso.records import Interrupt
 from tests.contract.requirements import requirement

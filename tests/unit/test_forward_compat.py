@@ -5,7 +5,7 @@ from typing import Any
 import orjson
 import pytest
 
-from sayso.runinput import RunInput, decode_run_input
+from sayso.protocol.runinput import RunInput, decode_run_input
 from tests.contract.requirements import requirement
 from tests.judge import input_of
 from tests.requests import LIMITS, USER, bodies, body, pointers, read

@@ -7,7 +7,7 @@ from typing import Any
 import orjson
 import pytest
 
-from sayso import frames
+from sayso.protocol import frames
 from tests.contract.requirements import requirement
 from tests.judge import model_faults
 from tests.stream_checker import events_of

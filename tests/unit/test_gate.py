@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from sayso.errors import Code
-from sayso.gate import Attach, Replay, Resume, Start
+from sayso.gate.ladder import Attach, Replay, Resume, Start
 from sayso.limits import Limits
 from tests.contract.requirements import requirement
 from tests.deciding import APPROVAL, YES, decide, named, refusal, resumed

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from sayso.guard import StreamGuard, StreamOrderError
+from sayso.protocol.guard import StreamGuard, StreamOrderError
 from tests.contract.requirements import requirement
 
 Event = dict[str, Any]

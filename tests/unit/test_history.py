@@ -1,6 +1,6 @@
 """A thread's messages against those of a request."""
 
-from sayso.history import merge, new_user_messages, too_large, visible
+from sayso.gate.history import merge, new_user_messages, too_large, visible
 from tests.contract.requirements import requirement
 from tests.threads import calling, message, result
 

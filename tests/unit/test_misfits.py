@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from sayso.schema import compile_schema
+from sayso.schemas.schema import compile_schema
 from tests.contract.requirements import requirement
 from tests.recursive import EXPRESSION
 

@@ -5,9 +5,9 @@ import asyncio
 import orjson
 import pytest
 
-from sayso import frames
-from sayso.ending import Ending
-from sayso.stream import Reader
+from sayso.protocol import frames
+from sayso.protocol.ending import Ending
+from sayso.streams.stream import Reader
 from tests.bodies import attached, body_of, events, soon, stream_of, types
 from tests.contract.requirements import requirement
 from tests.stream_checker import events_of

@@ -8,7 +8,7 @@ import pytest
 
 from sayso.errors import Code
 from sayso.limits import Limits
-from sayso.runinput import ResumeEntry, decode_run_input
+from sayso.protocol.runinput import ResumeEntry, decode_run_input
 from tests.contract.requirements import requirement
 from tests.judge import input_of
 from tests.requests import LIMITS, USER, bodies, body, pointers, read, refused

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from sayso.errors import DeclarationError
-from sayso.schema import compile_bytes, compile_schema
+from sayso.schemas.schema import compile_bytes, compile_schema
 from tests.contract.requirements import requirement
 from tests.recursive import EXPRESSION
 

@@ -3,9 +3,9 @@
 import orjson
 import pytest
 
-from sayso import frames
-from sayso.ending import Ending
-from sayso.guard import StreamOrderError
+from sayso.protocol import frames
+from sayso.protocol.ending import Ending
+from sayso.protocol.guard import StreamOrderError
 from tests.bodies import MIB, NEW, OLD, attached, events, stream_of, types
 from tests.contract.requirements import requirement
 from tests.judge import model_faults, validator_faults

@@ -10,8 +10,8 @@ import typing_extensions
 from pydantic import BaseModel, Field, field_validator
 
 from sayso.errors import DeclarationError
-from sayso.schema import compile_schema
-from sayso.typed import hoist, schema_of
+from sayso.schemas.schema import compile_schema
+from sayso.schemas.typed import hoist, schema_of
 
 
 class Colour(enum.Enum):

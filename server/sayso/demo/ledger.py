@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from sayso import jsonvalue
+from sayso.agents.tools import DidNotHappen, Happened
 from sayso.clock import Clock, SystemClock, iso
-from sayso.tools import DidNotHappen, Happened
 from sayso.turns.effects import current_call
 
 __all__ = ["Ledger"]

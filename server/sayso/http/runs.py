@@ -15,9 +15,9 @@ from sayso.http.body import read_json_body
 from sayso.http.problems import method_not_allowed
 from sayso.http.sse import respond
 from sayso.limits import Limits
+from sayso.protocol.runinput import RunInput, decode_run_input
 from sayso.records import Principal
-from sayso.runinput import RunInput, decode_run_input
-from sayso.stream import Reader
+from sayso.streams.stream import Reader
 
 __all__ = ["Engine", "RunEndpoint"]
 

@@ -13,10 +13,10 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, Final, Protocol
 
-from sayso import frames
 from sayso.errors import Code
 from sayso.http.asgi import Receive, Send
-from sayso.stream import Reader
+from sayso.protocol import frames
+from sayso.streams.stream import Reader
 
 __all__ = ["Timer", "respond"]
 

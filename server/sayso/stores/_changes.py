@@ -20,6 +20,8 @@ _KINDS: tuple[ChangeKind, ...] = ("extended", "assigned", "reminded", "lapsed")
 
 def kind_of(old: tuple[Any, ...] | None, new: tuple[Any, ...]) -> ChangeKind | None:
     """What happened between these facts of an interrupt; None if nothing that is noted."""
+    if old == new:
+        return None
     if old is None or old[0] != new[0]:
         return "opened" if new[0] == "open" else "settled"
     if old[1] != new[1]:

@@ -11,6 +11,7 @@ from sayso.records import (
     Change,
     Claim,
     Commit,
+    Due,
     Interrupt,
     Lease,
     Renewed,
@@ -20,7 +21,7 @@ from sayso.records import (
 )
 from sayso.stores._changes import Note, ended, facts, kind_of
 from sayso.stores._memory_lists import Key, Ordered
-from sayso.stores._memory_thread import Asked, Held, Why
+from sayso.stores._memory_thread import Arm, Asked, Held
 from sayso.stores.base import KEPT_CHANGES
 
 __all__ = ["Scope", "Tables"]
@@ -53,8 +54,8 @@ class Tables:
         self.by_run: dict[tuple[str, str], Held] = {}
         self.by_number: dict[int, Held] = {}
         self.asked: dict[int, Asked] = {}
-        self._due: dict[Why, Ordered[Held]] = {
-            why: Ordered() for why in ("abandoned", "expired", "remind", "ready")
+        self._due: dict[Arm, Ordered[Held]] = {
+            arm: Ordered() for arm in ("abandoned", "waking", "ready")
         }
         self._numbers = itertools.count(1)
 
@@ -160,8 +161,8 @@ class Tables:
             if not mine.named[asked.id]:
                 del mine.named[asked.id]
             del self.asked[asked.number]
-        for why, since in held.due.items():
-            self._due[why].move((since, held.number), None, held)
+        for arm, since in held.due.items():
+            self._due[arm].move((since, held.number), None, held)
         for index, keys in ((self.by_turn, held.turns), (self.by_run, held.runs)):
             for key in keys:
                 if index.get((scope, key)) is held:
@@ -190,18 +191,13 @@ class Tables:
                 stopping.append(lease)
         return Renewed(lost=tuple(lost), stopping=tuple(stopping))
 
-    def due(self, now: int, store_now: int, after: Key | None) -> Iterator[tuple[Key, Held, Why]]:
+    def due(self, now: int, store_now: int, after: Key | None) -> Iterator[tuple[Key, Due]]:
         """Who needs the server, oldest first; see `Store.due`."""
-        until: dict[Why, int] = {
-            "abandoned": store_now,
-            "expired": now,
-            "remind": now,
-            "ready": _NEVER,
-        }
-        arms = (_until(moment, why, self._due[why].upwards(after)) for why, moment in until.items())
-        for key, held, why in heapq.merge(*arms, key=lambda item: item[0]):
-            if why != "remind" or held.due.get("expired", _NEVER) > now:
-                yield key, held, why
+        until: dict[Arm, int] = {"abandoned": store_now, "waking": now, "ready": _NEVER}
+        arms = (_until(moment, arm, self._due[arm].upwards(after)) for arm, moment in until.items())
+        for key, held, arm in heapq.merge(*arms, key=lambda item: item[0]):
+            why = arm if arm != "waking" else "expired" if held.is_expired(now) else "remind"
+            yield key, Due(scope=held.thread.scope, thread_id=held.thread.id, why=why)
 
     def _create(self, claim: Claim) -> Held:
         revision, fence = self.scopes[claim.scope].floor
@@ -260,13 +256,9 @@ class Tables:
 
     def _mark_due(self, held: Held) -> None:
         due = held.due_now()
-        for why in (*held.due, *due):
-            old, new = held.due.get(why), due.get(why)
-            self._due[why].move(_key(old, held), _key(new, held), held)
-            if new is None:
-                held.due.pop(why, None)
-            else:
-                held.due[why] = new
+        for arm in held.due.keys() | due.keys():
+            self._due[arm].move(_key(held.due.get(arm), held), _key(due.get(arm), held), held)
+        held.due = due
 
     def _note(self, held: Held, at: int, notes: Iterable[Note]) -> None:
         thread, mine = held.thread, self.scopes[held.thread.scope]
@@ -290,12 +282,12 @@ def _key(moment: int | None, held: Held) -> Key | None:
 
 
 def _until(
-    moment: int, why: Why, items: Iterator[tuple[Key, Held]]
-) -> Iterator[tuple[Key, Held, Why]]:
+    moment: int, arm: Arm, items: Iterator[tuple[Key, Held]]
+) -> Iterator[tuple[Key, Held, Arm]]:
     for key, held in items:
         if key[0] > moment:
             return
-        yield key, held, why
+        yield key, held, arm
 
 
 def _changed(thread_id: str) -> Conflict:

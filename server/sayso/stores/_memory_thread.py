@@ -22,10 +22,10 @@ from sayso.records import (
 from sayso.stores._memory_lists import Key
 from sayso.stores._pages import InterruptFilter, outcome_type
 
-__all__ = ["Asked", "Held", "Why"]
+__all__ = ["Arm", "Asked", "Held"]
 
-Why = Literal["abandoned", "expired", "remind", "ready"]
-"""What the server is needed for; see `Due`."""
+Arm = Literal["abandoned", "waking", "ready"]
+"""The lists of threads that need the server; `waking`: at an expiry or for a reminder."""
 
 
 @dataclass(slots=True)
@@ -85,7 +85,7 @@ class Held:
     interrupts: dict[str, Interrupt] = field(default_factory=dict)
     asked: dict[str, Asked] = field(default_factory=dict)
     journals: dict[str, dict[str, Entry]] = field(default_factory=dict)
-    due: dict[Why, int] = field(default_factory=dict)
+    due: dict[Arm, int] = field(default_factory=dict)
     """Since when the server is or will be needed, as noted in the store's lists."""
 
     @property
@@ -175,25 +175,28 @@ class Held:
             open_interrupts=sum(i.status == "open" for i in self._of_newest_turn()),
         )
 
-    def due_now(self) -> dict[Why, int]:
-        """What the server is or will be needed for, and since when."""
+    def due_now(self) -> dict[Arm, int]:
+        """In which list of those that need the server it belongs, and since when."""
         if self.thread.lease_until is not None:
             return {"abandoned": self.thread.lease_until}
         if self.status != "suspended":
             return {}
-        waits = [i for i in self._of_newest_turn() if i.status == "open" and i.held is None]
+        waits = self._waiting()
         if not waits:
             return {"ready": self.thread.updated_at}
-        expiries = [i.expires_at for i in waits if i.expires_at is not None and i.lapsed_at is None]
-        reminders = [
-            i.remind_at for i in waits if i.remind_at is not None and i.reminded_at is None
-        ]
-        due: dict[Why, int] = {}
-        if expiries:
-            due["expired"] = min(expiries)
-        if reminders:
-            due["remind"] = min(reminders)
-        return due
+        moments = self._expiries(waits)
+        moments += [i.remind_at for i in waits if i.remind_at is not None and i.reminded_at is None]
+        return {"waking": min(moments)} if moments else {}
+
+    def is_expired(self, now: int) -> bool:
+        """Whether a question waits in vain; of an idle thread with a suspended turn."""
+        return any(moment <= now for moment in self._expiries(self._waiting()))
+
+    def _waiting(self) -> list[Interrupt]:
+        return [i for i in self._of_newest_turn() if i.status == "open" and i.held is None]
+
+    def _expiries(self, waits: list[Interrupt]) -> list[int]:
+        return [i.expires_at for i in waits if i.expires_at is not None and i.lapsed_at is None]
 
     def _of_newest_turn(self) -> list[Interrupt]:
         turn = self.turn

@@ -21,7 +21,7 @@ __all__ = [
 
 List = Literal["threads", "interrupts", "runs", "due"]
 
-_WALK = 2_000
+_WALK = 1_000
 """Rows that a page looks at, beside those that fit, before it gives up for this time."""
 
 _FORM = re.compile(r"([0-9]{1,18})\.([0-9]{1,18})")

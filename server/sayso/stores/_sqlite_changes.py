@@ -2,7 +2,6 @@
 
 import sqlite3
 from collections.abc import Sequence
-from typing import Any
 
 from sayso.records import Change, Changes, Interrupt
 from sayso.stores._changes import Note, facts, kind_of
@@ -21,27 +20,32 @@ def put_interrupts(
     """Write interrupts; returns what is to be noted of them."""
     if not interrupts:
         return []
-    known: dict[str, tuple[Any, ...] | None] = {}
+    scope, owner, agent, _ = db.execute(SQL["read_whose"], (thread,)).fetchone()
     notes: list[Note] = []
     for interrupt in interrupts:
-        name = interrupt.id
-        if name not in known:
-            known[name] = db.execute(SQL["read_facts"], (thread, name)).fetchone()
-        now = facts(interrupt)
-        kind = kind_of(known[name], now)
-        known[name] = now
+        row = interrupt_row(interrupt)
+        old = db.execute(SQL["read_facts"], (thread, interrupt.id)).fetchone()
+        if old is None:
+            db.execute(SQL["add_interrupt"], (scope, owner, agent, thread, *row))
+        else:
+            if old[1:3] != row[1:3]:
+                db.execute(SQL["move_interrupt"], (*row[1:3], old[0]))
+            db.execute(SQL["put_interrupt"], (*row[3:], old[0]))
+        kind = kind_of(old and old[3:], facts(interrupt))
         if kind is not None:
-            notes.append((kind, name, None))
-    db.executemany(SQL["put_interrupt"], [(*interrupt_row(i), thread) for i in interrupts])
+            notes.append((kind, interrupt.id, None))
     return notes
 
 
-def note(db: sqlite3.Connection, scope: str, thread: int, at: int, notes: Sequence[Note]) -> None:
+def note(db: sqlite3.Connection, thread: int, at: int, notes: Sequence[Note]) -> None:
     """Write notes about a thread and drop those that are too old."""
     if not notes:
         return
+    scope, owner, _, thread_id = db.execute(SQL["read_whose"], (thread,)).fetchone()
     newest = db.execute(SQL["known_marks"], {"scope": scope}).fetchone()[1] or 0
-    rows = [(at, mark, *of, thread) for mark, of in enumerate(notes, newest + 1)]
+    rows = [
+        (scope, owner, thread_id, at, mark, *what) for mark, what in enumerate(notes, newest + 1)
+    ]
     db.executemany(SQL["note_change"], rows)
     last = newest + len(notes)
     if last // _PRUNED != newest // _PRUNED:

@@ -138,7 +138,7 @@ def claim(db: sqlite3.Connection, wanted: Claim, store_now: int) -> Lease:
     _put_entries(db, thread, wanted.turn.key, wanted.entries)
     if wanted.state is not None:
         db.execute(SQL["put_state"], (thread, wanted.state))
-    note(db, wanted.scope, thread, wanted.now, [*notes, *ended(wanted.run)])
+    note(db, thread, wanted.now, [*notes, *ended(wanted.run)])
     return Lease(scope=wanted.scope, thread_id=wanted.thread_id, holder=wanted.holder, fence=fence)
 
 
@@ -167,7 +167,7 @@ def commit(db: sqlite3.Connection, lease: Lease, step: Commit) -> bool:
     else:
         db.execute(SQL["touch_thread"], (step.now, thread))
     if notes or step.run is not None:
-        note(db, lease.scope, thread, step.now, [*notes, *ended(step.run)])
+        note(db, thread, step.now, [*notes, *ended(step.run)])
     stopping: bool = row[7] == lease.fence
     return stopping
 
@@ -188,7 +188,7 @@ def settle(
     notes = put_interrupts(db, thread, interrupts)
     db.execute(SQL["release_thread"], (now, now, thread))
     db.execute(SQL["mark_due"], (thread,))
-    note(db, scope, thread, now, notes)
+    note(db, thread, now, notes)
 
 
 def delete(
@@ -199,7 +199,7 @@ def delete(
     if row is None or row[1] != revision or (row[4] is not None and row[4] > store_now):
         raise _changed(thread_id)
     thread: int = row[0]
-    note(db, scope, thread, now, [("deleted", None, None)])
+    note(db, thread, now, [("deleted", None, None)])
     db.execute(SQL["raise_floor"], (scope, revision, row[2]))
     for deletion in _DELETIONS:
         db.execute(SQL[deletion], (thread,))

@@ -26,9 +26,9 @@ SQL = queries("sqlite")
 _INTERRUPT = (
     "id",
     "turn_key",
+    "created_at",
     "place",
     "reason",
-    "created_at",
     "message",
     "tool_call_id",
     "response_schema",

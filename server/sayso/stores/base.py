@@ -194,7 +194,7 @@ class Store(ABC):
         held answer. `expired`: one has an `expires_at` at or before `now` and no `lapsed_at`.
         `remind`: not expired, but one has a `remind_at` at or before `now` and no `reminded_at`.
         `ready`: there is none. A thread is named once. Age counts from the lease's end, the
-        earliest expiry, the earliest reminder, or the last write.
+        earliest expiry or reminder, or the last write.
         """
 
     @abstractmethod

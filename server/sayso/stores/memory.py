@@ -230,12 +230,10 @@ class MemoryStore(Store):
         with self._accepted():
             found = list(islice(self._tables.due(now, self._clock.now(), begin), most + 1))
         await asyncio.sleep(0)
-        items = tuple(
-            Due(scope=held.thread.scope, thread_id=held.thread.id, why=why)
-            for _, held, why in found[:most]
-        )
+        more = len(found) > most
         return Page(
-            items=items, next=cursor("due", *found[most - 1][0]) if len(found) > most else None
+            items=tuple(due for _, due in found[:most]),
+            next=cursor("due", *found[most - 1][0]) if more else None,
         )
 
     def renew(self, leases: Sequence[Lease], lease_ms: int) -> Renewed:

@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from sayso import jsonvalue
+from sayso.agents.outcomes import Call, ToolCall
+from sayso.agents.tools import Happened, Tool
 from sayso.errors import NotRecordable
-from sayso.forms import approval_schema
-from sayso.outcomes import Call, ToolCall
 from sayso.records import Entry, EntryStatus
-from sayso.tools import Happened, Tool
+from sayso.schemas.forms import approval_schema
 from sayso.turns.effects import CallInfo, EffectScope, OverTime, Unheld, cut
 from sayso.turns.execution import Execution, Place
 from sayso.turns.questions import answered, put

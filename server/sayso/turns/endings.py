@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from sayso import jsonvalue
-from sayso.codec import to_json
-from sayso.ending import Ending
+from sayso.agents.codec import to_json
 from sayso.errors import (
     CancelledCall,
     Code,
@@ -20,11 +19,12 @@ from sayso.errors import (
     TooManyInterrupts,
     TurnError,
 )
+from sayso.protocol.ending import Ending
+from sayso.protocol.interrupts import interrupt_body
 from sayso.records import Commit, Entry, Interrupt, Run
 from sayso.turns.execution import Execution
 from sayso.turns.messages import assistant_text
 from sayso.turns.results import unanswered
-from sayso.wire import interrupt_body
 
 __all__ = ["Conclusion", "conclude"]
 

@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
+from sayso.agents.turninput import TurnInput
 from sayso.clock import Clock
 from sayso.errors import (
     CancelledCall,
@@ -23,19 +24,18 @@ from sayso.errors import (
     TooManyInterrupts,
     TurnError,
 )
-from sayso.history import call_ids
-from sayso.journal import Journal, fingerprint
+from sayso.gate.history import call_ids
 from sayso.limits import Limits
+from sayso.protocol.interrupts import interrupt_body
 from sayso.records import Commit, Entry, Interrupt, Message, Principal, Turn
-from sayso.stream import RunStream, TextStream
-from sayso.turninput import TurnInput
+from sayso.streams.stream import RunStream, TextStream
 from sayso.turns.branch import Branch, Branches, Pause
 from sayso.turns.effects import Effects, contained, current_effect
+from sayso.turns.journal import Journal, fingerprint
 from sayso.turns.leased import Leased
 from sayso.turns.stillness import until_still, unwound
 from sayso.turns.timeline import Timeline
-from sayso.turnstate import TurnState
-from sayso.wire import interrupt_body
+from sayso.turns.turnstate import TurnState
 
 __all__ = ["Execution", "Place"]
 

@@ -7,11 +7,11 @@ from typing import Any
 
 from sayso import jsonvalue
 from sayso.errors import OpenMessage, StepFailed
-from sayso.journal import ended, numbered
 from sayso.records import Entry, Message
 from sayso.turns.branch import Branch
 from sayso.turns.effects import CallInfo, EffectScope, current_effect, cut, inside
 from sayso.turns.execution import Execution, Place
+from sayso.turns.journal import ended, numbered
 
 __all__ = ["Phase", "TextMessage", "open_message", "stream_text"]
 

@@ -6,11 +6,11 @@ from typing import Any
 from uuid import uuid4
 
 from sayso import jsonvalue
-from sayso.codec import to_json
+from sayso.agents.codec import to_json
+from sayso.agents.outcomes import Answer, Question
 from sayso.errors import InvalidAnswer, ReplayMismatch
-from sayso.forms import ResponseType, confirmation, response_type
-from sayso.outcomes import Answer, Question
 from sayso.records import Entry, Interrupt
+from sayso.schemas.forms import ResponseType, confirmation, response_type
 from sayso.turns.execution import Execution, Place
 
 __all__ = ["answered", "put", "question", "questions"]

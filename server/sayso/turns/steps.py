@@ -5,14 +5,14 @@ from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 from sayso import jsonvalue
-from sayso.codec import Codec, return_codec, stable, to_json
+from sayso.agents.codec import Codec, return_codec, stable, to_json
+from sayso.agents.tools import Happened, Verify
 from sayso.errors import NotRecordable, StepFailed
-from sayso.journal import ended, numbered
 from sayso.records import Entry
-from sayso.tools import Happened, Verify
 from sayso.turns.branch import Branch
 from sayso.turns.effects import CallInfo, EffectScope, OverTime, Unheld, cut
 from sayso.turns.execution import Execution, Place
+from sayso.turns.journal import ended, numbered
 from sayso.turns.unsure import ask_unsure, verdict, verified
 
 __all__ = ["failure", "recorded_value", "result", "run_step", "success", "write_state"]

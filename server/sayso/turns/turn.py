@@ -7,15 +7,15 @@ from datetime import UTC, datetime
 from typing import Any, TypeVar
 from uuid import UUID, uuid4
 
+from sayso.agents.outcomes import Answer, Call, Question, ToolCall
+from sayso.agents.tools import Tool, Verify
+from sayso.agents.turninput import TurnInput
 from sayso.errors import NestedCall
-from sayso.outcomes import Answer, Call, Question, ToolCall
 from sayso.records import Principal
-from sayso.tools import Tool, Verify
-from sayso.turninput import TurnInput
 from sayso.turns import calls, messages, questions, steps
 from sayso.turns.effects import contained
 from sayso.turns.execution import Execution
-from sayso.turnstate import view
+from sayso.turns.turnstate import view
 
 __all__ = ["Turn"]
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from sayso import jsonvalue
-from sayso.codec import Codec
-from sayso.forms import unsure_schema
+from sayso.agents.codec import Codec
+from sayso.agents.tools import DidNotHappen, Happened, Verify
 from sayso.records import Entry
-from sayso.tools import DidNotHappen, Happened, Verify
+from sayso.schemas.forms import unsure_schema
 from sayso.turns.effects import contained
 from sayso.turns.execution import Execution, Place
 from sayso.turns.questions import answered, put

@@ -1,7 +1,7 @@
 -- min_reader: 1
 -- Lists of threads, interrupts and runs; kept answers, reminders, stop requests, notes of changes.
 -- Code of schema 1 goes on beside newer code. What it writes is listed, but it sets no reminders,
--- notes no changes and does not move a thread in the list.
+-- notes no changes, does not move a thread in the list, and finds expiries without an index.
 
 -- `active_at`: the last claim, release or settlement. `remind_at` stands beside `expires_at` and
 -- `ready_at`. `stop_fence`: the fence whose holder was asked to stop.
@@ -9,7 +9,11 @@ ALTER TABLE thread ADD COLUMN active_at INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE thread ADD COLUMN remind_at INTEGER;
 ALTER TABLE thread ADD COLUMN stop_fence INTEGER;
 UPDATE thread SET active_at = updated_at;
-CREATE INDEX thread_reminding ON thread (remind_at) WHERE holder IS NULL AND remind_at IS NOT NULL;
+-- Expiries and reminders by one moment, so that a thread is found once.
+DROP INDEX thread_expiring;
+CREATE INDEX thread_waking
+    ON thread (min(coalesce(expires_at, remind_at), coalesce(remind_at, expires_at)))
+    WHERE holder IS NULL AND (expires_at IS NOT NULL OR remind_at IS NOT NULL);
 CREATE INDEX thread_listed ON thread (scope, active_at);
 CREATE INDEX thread_owned ON thread (scope, owner, active_at);
 

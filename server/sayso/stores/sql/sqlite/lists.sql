@@ -89,7 +89,7 @@ ORDER BY created_at, position LIMIT :walk;
 -- An interrupt with where it belongs.
 SELECT
     (SELECT thread.id FROM thread WHERE thread.key = interrupt.thread), owner, agent,
-    id, turn_key, place, reason, created_at, message, tool_call_id, response_schema, metadata,
+    id, turn_key, created_at, place, reason, message, tool_call_id, response_schema, metadata,
     policy, expires_at, status, payload, answer_metadata, decided_by, decided_at, channel, run_key,
     held, assigned_to, remind_at, reminded_at, lapsed_at
 FROM interrupt WHERE position = ?;
@@ -120,7 +120,7 @@ FROM change WHERE scope = ? AND mark > ? ORDER BY mark LIMIT ?;
 -- name: note_change
 -- Note what happened to a thread.
 INSERT INTO change (scope, owner, thread_id, at, mark, kind, interrupt_id, run_key)
-SELECT scope, owner, id, ?, ?, ?, ?, ? FROM thread WHERE key = ?;
+VALUES (?, ?, ?, ?, ?, ?, ?, ?);
 
 -- name: prune_changes
 -- Forget the notes of a scope up to a mark.

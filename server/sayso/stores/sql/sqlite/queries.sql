@@ -83,16 +83,15 @@ SELECT lease_until AS since, key, scope, id, 'abandoned'
 FROM thread INDEXED BY thread_held
 WHERE holder IS NOT NULL AND lease_until <= :store_now AND (lease_until, key) > (:moment, :position)
 UNION ALL
-SELECT expires_at, key, scope, id, 'expired'
-FROM thread INDEXED BY thread_expiring
-WHERE holder IS NULL AND expires_at IS NOT NULL AND expires_at <= :now
-    AND (expires_at, key) > (:moment, :position)
-UNION ALL
-SELECT remind_at, key, scope, id, 'remind'
-FROM thread INDEXED BY thread_reminding
-WHERE holder IS NULL AND remind_at IS NOT NULL AND remind_at <= :now
-    AND (remind_at, key) > (:moment, :position)
-    AND (expires_at IS NULL OR expires_at > :now)
+SELECT
+    min(coalesce(expires_at, remind_at), coalesce(remind_at, expires_at)), key, scope, id,
+    CASE WHEN expires_at <= :now THEN 'expired' ELSE 'remind' END
+FROM thread INDEXED BY thread_waking
+WHERE holder IS NULL AND (expires_at IS NOT NULL OR remind_at IS NOT NULL)
+    AND min(coalesce(expires_at, remind_at), coalesce(remind_at, expires_at)) >= :moment
+    AND min(coalesce(expires_at, remind_at), coalesce(remind_at, expires_at)) <= :now
+    AND (min(coalesce(expires_at, remind_at), coalesce(remind_at, expires_at)), key)
+        > (:moment, :position)
 UNION ALL
 SELECT ready_at, key, scope, id, 'ready'
 FROM thread INDEXED BY thread_ready
@@ -198,37 +197,41 @@ WHERE thread = ? AND visibility = 'waiting' ORDER BY position;
 SELECT id, role, body, visibility FROM message
 WHERE thread = ? ORDER BY visibility = 'waiting', position;
 
+-- name: read_whose
+-- To whom what is written to a thread belongs.
+SELECT scope, owner, agent, id FROM thread WHERE key = ?;
+
 -- name: read_facts
--- What is compared to note how an interrupt changes.
-SELECT status, held, expires_at, assigned_to, reminded_at, lapsed_at
+-- Where an interrupt is, when and by which turn it was asked, and what its notes are about.
+SELECT
+    position, turn_key, created_at, status, held, expires_at, assigned_to, reminded_at, lapsed_at
 FROM interrupt WHERE thread = ? AND id = ?;
 
--- name: put_interrupt
--- Write a question, or its answer in its place; to whom it belongs is settled the first time.
+-- name: add_interrupt
+-- Write a new question; to whom it belongs is settled now.
 INSERT INTO interrupt (
-    scope, owner, agent, thread,
-    id, turn_key, place, reason, created_at, message, tool_call_id, response_schema, metadata,
-    policy, expires_at, status, payload, answer_metadata, decided_by, decided_at, channel, run_key,
-    held, assigned_to, remind_at, reminded_at, lapsed_at
-)
-SELECT
-    scope, owner, agent, key, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?
-FROM thread WHERE key = ?
-ON CONFLICT (thread, id) DO UPDATE SET
-    turn_key = excluded.turn_key, place = excluded.place, reason = excluded.reason,
-    created_at = excluded.created_at, message = excluded.message,
-    tool_call_id = excluded.tool_call_id, response_schema = excluded.response_schema,
-    metadata = excluded.metadata, policy = excluded.policy, expires_at = excluded.expires_at,
-    status = excluded.status, payload = excluded.payload,
-    answer_metadata = excluded.answer_metadata, decided_by = excluded.decided_by,
-    decided_at = excluded.decided_at, channel = excluded.channel, run_key = excluded.run_key,
-    held = excluded.held, assigned_to = excluded.assigned_to, remind_at = excluded.remind_at,
-    reminded_at = excluded.reminded_at, lapsed_at = excluded.lapsed_at;
+    scope, owner, agent, thread, id, turn_key, created_at, place, reason, message, tool_call_id,
+    response_schema, metadata, policy, expires_at, status, payload, answer_metadata, decided_by,
+    decided_at, channel, run_key, held, assigned_to, remind_at, reminded_at, lapsed_at
+) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+
+-- name: move_interrupt
+-- Write another turn or time of asking; apart, since most lists are in that order.
+UPDATE interrupt SET turn_key = ?, created_at = ? WHERE position = ?;
+
+-- name: put_interrupt
+-- Write everything else of a question that is stored: its answer, mostly.
+UPDATE interrupt SET
+    place = ?, reason = ?, message = ?, tool_call_id = ?, response_schema = ?, metadata = ?,
+    policy = ?, expires_at = ?, status = ?, payload = ?, answer_metadata = ?, decided_by = ?,
+    decided_at = ?, channel = ?, run_key = ?, held = ?, assigned_to = ?, remind_at = ?,
+    reminded_at = ?, lapsed_at = ?
+WHERE position = ?;
 
 -- name: read_interrupts
 -- All questions of a turn in the order of asking.
 SELECT
-    id, turn_key, place, reason, created_at, message, tool_call_id, response_schema, metadata,
+    id, turn_key, created_at, place, reason, message, tool_call_id, response_schema, metadata,
     policy, expires_at, status, payload, answer_metadata, decided_by, decided_at, channel, run_key,
     held, assigned_to, remind_at, reminded_at, lapsed_at
 FROM interrupt INDEXED BY interrupt_turn WHERE thread = ? AND turn_key = ? ORDER BY position;
@@ -236,7 +239,8 @@ FROM interrupt INDEXED BY interrupt_turn WHERE thread = ? AND turn_key = ? ORDER
 -- name: read_earlier_interrupt
 -- A question of a thread by its id, behind its position.
 SELECT
-    position, id, turn_key, place, reason, created_at, message, tool_call_id, response_schema, metadata,
+    position,
+    id, turn_key, created_at, place, reason, message, tool_call_id, response_schema, metadata,
     policy, expires_at, status, payload, answer_metadata, decided_by, decided_at, channel, run_key,
     held, assigned_to, remind_at, reminded_at, lapsed_at
 FROM interrupt WHERE thread = ? AND id = ?;

@@ -9,11 +9,11 @@ import asyncio
 from collections.abc import Iterable
 from typing import Any, Final, Self
 
-from sayso import frames
-from sayso.ending import Ending, Peer
 from sayso.errors import Code
-from sayso.guard import StreamGuard, StreamOrderError
-from sayso.textstream import TextStream
+from sayso.protocol import frames
+from sayso.protocol.ending import Ending, Peer
+from sayso.protocol.guard import StreamGuard, StreamOrderError
+from sayso.streams.textstream import TextStream
 
 __all__ = ["Ending", "Peer", "Reader", "RunStream", "TextStream"]
 

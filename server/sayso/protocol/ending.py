@@ -8,8 +8,8 @@ from typing import Any, Literal, Self
 
 import orjson
 
-from sayso import frames
 from sayso.errors import Code
+from sayso.protocol import frames
 
 __all__ = ["Ending", "Peer"]
 

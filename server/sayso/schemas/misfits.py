@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 from jsonschema_rs import ValidationError
 
 from sayso import jsonvalue
-from sayso.subschemas import Subschemas
+from sayso.schemas.subschemas import Subschemas
 
 __all__ = ["LEAVES", "Fault", "Finder"]
 

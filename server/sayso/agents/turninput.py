@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from sayso import jsonvalue
-from sayso.history import paired
+from sayso.gate.history import paired
+from sayso.protocol.runinput import RunInput
 from sayso.records import Message
-from sayso.runinput import RunInput
 
 __all__ = ["TurnInput", "begun_with", "request_of", "text_of", "turn_input"]
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from sayso.typed import hoist, schema_of
+from sayso.schemas.typed import hoist, schema_of
 
 __all__ = ["ResponseType", "approval_schema", "confirmation", "response_type", "unsure_schema"]
 

@@ -8,18 +8,18 @@ import logging
 from dataclasses import replace
 from functools import partial
 
-from sayso.agents import Agents
-from sayso.claims import Claims
+from sayso.agents.registry import Agents
 from sayso.clock import Clock
+from sayso.engine.claims import Claims
+from sayso.engine.live import LiveRuns
+from sayso.engine.runner import Runner
 from sayso.errors import Code, Conflict, StoreError
-from sayso.live import LiveRuns
 from sayso.records import Due, Interrupt, ThreadView
-from sayso.runner import Runner
 from sayso.stores.base import Store
 
 __all__ = ["Sweeper"]
 
-_log = logging.getLogger("sayso.sweeper")
+_log = logging.getLogger("sayso.engine.sweeper")
 
 EVERY = 1.0
 """Seconds between sweeps."""

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from sayso import shapes
 from sayso.errors import TurnError
+from sayso.protocol import shapes
 
 __all__ = ["Item", "StreamGuard", "StreamOrderError"]
 

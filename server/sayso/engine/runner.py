@@ -12,26 +12,26 @@ from functools import partial
 from uuid import uuid4
 
 from sayso import jsonvalue
-from sayso.claims import Claimed
+from sayso.agents.turninput import request_of, text_of, turn_input
 from sayso.clock import Clock
-from sayso.ending import Ending
+from sayso.engine.claims import Claimed
 from sayso.errors import Code, StoreError
-from sayso.history import paired
-from sayso.journal import Journal, without_last_failures
+from sayso.gate.history import paired
 from sayso.limits import Limits
+from sayso.protocol.ending import Ending
 from sayso.records import Entry, Turn
 from sayso.stores.base import Store
-from sayso.stream import RunStream
-from sayso.turninput import request_of, text_of, turn_input
+from sayso.streams.stream import RunStream
 from sayso.turns.endings import Conclusion, conclude
 from sayso.turns.execution import Execution
+from sayso.turns.journal import Journal, without_last_failures
 from sayso.turns.leased import Leased
 from sayso.turns.turn import Turn as AuthorTurn
-from sayso.turnstate import TurnState
+from sayso.turns.turnstate import TurnState
 
 __all__ = ["Runner"]
 
-_log = logging.getLogger("sayso.runner")
+_log = logging.getLogger("sayso.engine.runner")
 
 GRACE = 0.1
 """Seconds that readers wait for author code to unwind."""

@@ -7,22 +7,22 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
-from sayso.claims import Claimed
 from sayso.clock import Clock
-from sayso.ending import Ending, Peer
+from sayso.engine.claims import Claimed
+from sayso.engine.leases import LeaseKeeper
+from sayso.engine.runner import Runner
 from sayso.errors import StoreError
-from sayso.history import visible
-from sayso.leases import LeaseKeeper
+from sayso.gate.history import visible
 from sayso.limits import Limits
+from sayso.protocol.ending import Ending, Peer
+from sayso.protocol.interrupts import interrupt_body
 from sayso.records import ThreadView
-from sayso.runner import Runner
 from sayso.stores.base import Store
-from sayso.stream import Reader, RunStream
-from sayso.wire import interrupt_body
+from sayso.streams.stream import Reader, RunStream
 
 __all__ = ["LiveRuns", "present", "waiting"]
 
-_log = logging.getLogger("sayso.live")
+_log = logging.getLogger("sayso.engine.live")
 
 WATCH = 0.5
 """Seconds between looks at a run that another process is running."""

@@ -8,7 +8,7 @@ client shows, not what an agent resumes from (MS-08).
 from typing import Any
 
 from sayso import jsonvalue
-from sayso.forward_compat import (
+from sayso.protocol.forward_compat import (
     DROPPED,
     Check,
     Findings,

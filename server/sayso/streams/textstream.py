@@ -9,8 +9,8 @@ from typing import Any, Final
 
 import orjson
 
-from sayso import frames
-from sayso.guard import Item, StreamOrderError
+from sayso.protocol import frames
+from sayso.protocol.guard import Item, StreamOrderError
 
 __all__ = ["TextStream"]
 

@@ -10,9 +10,9 @@ from typing import Any
 from sayso import jsonvalue
 from sayso.errors import DeclarationError
 from sayso.limits import Limits
+from sayso.protocol.runinput import ResumeEntry
 from sayso.records import Interrupt, Principal
-from sayso.runinput import ResumeEntry
-from sayso.schema import compile_bytes
+from sayso.schemas.schema import compile_bytes
 
 __all__ = ["Judge", "alike", "problems", "repeats", "settled"]
 

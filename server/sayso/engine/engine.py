@@ -7,26 +7,28 @@ import logging
 from collections.abc import Sequence
 from typing import Any
 
-from sayso import frames, gate, jsonvalue
-from sayso.agents import Agent, Agents
-from sayso.claims import Claimed, Claims
+from sayso import jsonvalue
+from sayso.agents.registry import Agent, Agents
+from sayso.agents.tools import Tool
 from sayso.clock import Clock
-from sayso.ending import Ending, Peer
+from sayso.engine.claims import Claimed, Claims
+from sayso.engine.leases import LeaseKeeper
+from sayso.engine.live import LiveRuns, present, waiting
+from sayso.engine.sweeper import Sweeper
 from sayso.errors import Code, Conflict, Problem
-from sayso.history import visible
-from sayso.leases import LeaseKeeper
+from sayso.gate import ladder as gate
+from sayso.gate.history import visible
 from sayso.limits import Limits
-from sayso.live import LiveRuns, present, waiting
+from sayso.protocol import frames
+from sayso.protocol.ending import Ending, Peer
+from sayso.protocol.runinput import RunInput
 from sayso.records import Interrupt, Principal, ThreadView, Turn
-from sayso.runinput import RunInput
 from sayso.stores.base import Store
-from sayso.stream import Reader
-from sayso.sweeper import Sweeper
-from sayso.tools import Tool
+from sayso.streams.stream import Reader
 
 __all__ = ["Engine"]
 
-_log = logging.getLogger("sayso.engine")
+_log = logging.getLogger("sayso.engine.engine")
 
 ATTEMPTS = 8
 """Times that a request is judged anew because the thread changed under it."""

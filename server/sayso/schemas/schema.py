@@ -18,8 +18,8 @@ from jsonschema_rs import (
 
 from sayso import jsonvalue
 from sayso.errors import DeclarationError
-from sayso.misfits import LEAVES, Fault, Finder
-from sayso.subschemas import Subschemas, subschemas
+from sayso.schemas.misfits import LEAVES, Fault, Finder
+from sayso.schemas.subschemas import Subschemas, subschemas
 
 __all__ = ["Fault", "Schema", "compile_bytes", "compile_schema"]
 

@@ -5,10 +5,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 from uuid import uuid4
 
-from sayso import gate, jsonvalue
-from sayso.agents import Agent
+from sayso import jsonvalue
+from sayso.agents.registry import Agent
+from sayso.agents.turninput import begun_with, request_of, text_of
 from sayso.clock import Clock
-from sayso.leases import LeaseKeeper
+from sayso.engine.leases import LeaseKeeper
+from sayso.gate import ladder as gate
+from sayso.protocol.runinput import RunInput
 from sayso.records import (
     Claim,
     Entry,
@@ -20,9 +23,7 @@ from sayso.records import (
     ThreadView,
     Turn,
 )
-from sayso.runinput import RunInput
 from sayso.stores.base import Store
-from sayso.turninput import begun_with, request_of, text_of
 
 __all__ = ["Claimed", "Claims"]
 
@@ -219,9 +220,7 @@ def _started_with(before: tuple[Message, ...], decision: gate.Start) -> tuple[Me
     return (*kept, *(message for message in decision.append if message.id not in known))
 
 
-def _resumed(
-    entries: tuple[Entry, ...], state: Any, request: RunInput | None
-) -> Entry | None:
+def _resumed(entries: tuple[Entry, ...], state: Any, request: RunInput | None) -> Entry | None:
     """The record of the last pause, with what the turn is resumed with."""
     pauses = [entry for entry in entries if entry.kind == "pause"]
     if not pauses:

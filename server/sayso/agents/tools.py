@@ -15,12 +15,12 @@ import pydantic_core
 from pydantic import BaseModel, ConfigDict, PydanticUserError, ValidationError
 
 from sayso import jsonvalue
-from sayso.approval import Policy, check_parameters, never
-from sayso.codec import Codec, return_codec, stable
+from sayso.agents.approval import Policy, check_parameters, never
+from sayso.agents.codec import Codec, return_codec, stable
 from sayso.errors import DeclarationError
-from sayso.forms import approval_schema
-from sayso.schema import Fault, compile_schema
-from sayso.typed import faults_of
+from sayso.schemas.forms import approval_schema
+from sayso.schemas.schema import Fault, compile_schema
+from sayso.schemas.typed import faults_of
 
 __all__ = ["DidNotHappen", "Happened", "Tool", "Verify"]
 

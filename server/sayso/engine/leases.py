@@ -15,7 +15,7 @@ from sayso.stores.base import Store
 
 __all__ = ["LeaseKeeper"]
 
-_log = logging.getLogger("sayso.leases")
+_log = logging.getLogger("sayso.engine.leases")
 
 
 class LeaseKeeper:

@@ -12,8 +12,8 @@ from pydantic_core import SchemaError
 
 from sayso import jsonvalue
 from sayso.errors import DeclarationError
-from sayso.schema import Fault, compile_schema
-from sayso.subschemas import children, subschemas
+from sayso.schemas.schema import Fault, compile_schema
+from sayso.schemas.subschemas import children, subschemas
 
 __all__ = ["Conversion", "faults_of", "hoist", "schema_of"]
 

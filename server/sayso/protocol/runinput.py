@@ -12,7 +12,8 @@ from typing import Any, Literal
 
 from sayso import jsonvalue
 from sayso.errors import Code, Problem
-from sayso.forward_compat import (
+from sayso.limits import Limits
+from sayso.protocol.forward_compat import (
     Findings,
     Path,
     Shape,
@@ -23,8 +24,7 @@ from sayso.forward_compat import (
     obj,
     text,
 )
-from sayso.limits import Limits
-from sayso.messages import read_messages
+from sayso.protocol.messages import read_messages
 from sayso.records import Message
 
 __all__ = ["ResumeEntry", "RunInput", "decode_run_input"]

@@ -13,7 +13,7 @@ from sayso.errors import DeclarationError
 
 __all__ = ["Policy", "always", "check_parameters", "never", "when"]
 
-_log = logging.getLogger("sayso.approval")
+_log = logging.getLogger("sayso.agents.approval")
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,13 +33,13 @@ A Start or a queued message that would make the history too large is `thread_too
 
 from dataclasses import dataclass, replace
 
-from sayso import refusals
-from sayso.answers import Judge, alike, problems, repeats, settled
-from sayso.history import merge, new_user_messages, too_large
+from sayso.gate import refusals
+from sayso.gate.answers import Judge, alike, problems, repeats, settled
+from sayso.gate.history import merge, new_user_messages, too_large
+from sayso.gate.refusals import Refuse
 from sayso.limits import Limits
+from sayso.protocol.runinput import ResumeEntry, RunInput
 from sayso.records import Interrupt, Message, Principal, ThreadView, Turn
-from sayso.refusals import Refuse
-from sayso.runinput import ResumeEntry, RunInput
 
 __all__ = ["Attach", "Decision", "Judge", "Refuse", "Replay", "Resume", "Start", "check"]
 

@@ -1,0 +1,1 @@
+"""What authors declare, and what they get back. Pure."""

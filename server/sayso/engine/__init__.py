@@ -1,0 +1,1 @@
+"""From a request to a run that lives on by itself: claims, leases, runs, the sweeper."""

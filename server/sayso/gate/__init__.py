@@ -1,0 +1,1 @@
+"""What a request may do to a thread. Pure."""

@@ -1,0 +1,1 @@
+"""AG-UI in bytes and rules: requests in, events out. Pure."""

@@ -1,0 +1,1 @@
+"""JSON Schemas: made from types, checked, and held against values. Pure."""

@@ -1,0 +1,1 @@
+"""What a run sends, for any number of readers."""
