@@ -8,7 +8,7 @@ import pytest
 
 from sayso import Turn
 from tests.contract.requirements import requirement
-from tests.turns.driver import LEASE, Conversation, World, ticks
+from tests.turns.driver import LEASE, Conversation, World, ticks, until
 
 
 async def test_a_holder_whose_lease_ran_out_records_nothing_more(kind: str, tmp_path: Path) -> None:
@@ -175,10 +175,3 @@ async def test_a_store_that_fails_for_a_while_costs_nothing(
         assert run.outcome == "success"
         assert talk.texts == ["Hello."]
         assert set(world.effects) == {"one"}
-
-
-async def until(true: Any) -> None:
-    """Wait for something that another task brings about."""
-    async with asyncio.timeout(10):
-        while not true():  # noqa: ASYNC110 - the store's thread tells nobody
-            await asyncio.sleep(0.001)

@@ -11,7 +11,7 @@ import pytest
 from sayso import DidNotHappen, Happened, Sayso, Turn, approval, current_call
 from tests.contract.requirements import requirement
 from tests.contract.wire import Run
-from tests.turns.driver import Conversation, World, ticks
+from tests.turns.driver import Conversation, World, ticks, until
 
 
 async def killed_in_effect(world: World, talk: Conversation, *answers: Any) -> Run:
@@ -345,4 +345,4 @@ async def test_a_thread_past_its_time_is_unsure_at_once(kind: str, tmp_path: Pat
         assert "ran past its time and could not be stopped" in item["message"]
         run = await talk.answer_all(lambda _: {"action": "skip", "result": "paid"})
         assert run.last["result"] == ["executed", "paid", "paid"]
-        assert world.effects == ["charged"]
+        await until(lambda: world.effects == ["charged"])

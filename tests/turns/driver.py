@@ -27,7 +27,7 @@ from tests.contract.server import Client
 from tests.contract.wire import PATIENCE, Run
 from tests.stores.backends import BACKENDS
 
-__all__ = ["LEASE", "Conversation", "Window", "World", "ticks"]
+__all__ = ["LEASE", "Conversation", "Window", "World", "ticks", "until"]
 
 LEASE = 10.0
 """Seconds after which a dead process's thread may be taken over (design 6)."""
@@ -41,6 +41,13 @@ async def ticks(turns: int = 1) -> None:
     """Let other tasks run; no time passes."""
     for _ in range(turns):
         await asyncio.sleep(0)
+
+
+async def until(true: Callable[[], object]) -> None:
+    """Wait for something that another task or thread brings about."""
+    async with asyncio.timeout(PATIENCE):
+        while not true():  # noqa: ASYNC110 - threads tell nobody
+            await asyncio.sleep(0.001)
 
 
 class Window(FaultyStore):

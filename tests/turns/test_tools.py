@@ -1,61 +1,16 @@
 """Tools through the whole engine: one result per call in every ending (cases C, H, J, V)."""
 
 import asyncio
-import datetime
-import enum
-from decimal import Decimal
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from pydantic import BaseModel, Field, ValidationError
 
-from sayso import Sayso, ToolCall, Turn, approval
+from sayso import Sayso, ToolCall, Turn
 from tests.contract.requirements import requirement
 from tests.turns.driver import Conversation, World, ticks
-
-
-class Size(enum.Enum):
-    SMALL = "s"
-
-
-class Address(BaseModel):
-    street_name: str = Field(alias="streetName")
-
-
-def raises(error: BaseException) -> Any:
-    raise error
-
-
-def endings(world: World, app: Sayso) -> Any:
-    """One tool for each way to end."""
-
-    @app.tool()
-    async def free(n: int = 0) -> str:
-        return str(world.effect(f"free {n}"))
-
-    @app.tool(approval=approval.always)
-    async def gated(n: int) -> str:
-        return str(world.effect(f"gated {n}"))
-
-    @app.tool()
-    def fails() -> str:
-        world.effect("fails")
-        raise ValueError("no luck")
-
-    @app.tool()
-    async def unfit() -> Any:
-        world.effect("unfit")
-        return object()
-
-    @app.tool(timeout=0.01)
-    async def slow() -> str:
-        world.effect("slow")
-        await asyncio.Event().wait()
-        return "never"
-
-    return SimpleNamespace(free=free, gated=gated, fails=fails, unfit=unfit, slow=slow)
+from tests.turns.endings import endings
 
 
 def one_result_per_call(history: list[dict[str, Any]]) -> dict[str, str]:
@@ -214,90 +169,6 @@ async def test_whatever_a_tool_raises_is_a_failed_call(
         assert world.effects == ["ran"]
 
 
-def typed(world: World, app: Sayso) -> Any:
-    """A tool whose arguments are anything but JSON."""
-
-    @app.tool(approval=approval.always, editable=True)
-    async def ship(
-        address: Address,
-        when: datetime.datetime,
-        price: Decimal,
-        tags: set[str],
-        size: Size = Size.SMALL,
-        json: bool = False,
-        copy: int = 1,
-    ) -> dict[str, Any]:
-        world.effect((address, when, price, tags, size, json, copy))
-        return {"to": address.street_name}
-
-    return SimpleNamespace(ship=ship)
-
-
-MOMENT = datetime.datetime(2030, 1, 2, 3, 4, tzinfo=datetime.UTC)
-
-
-async def shipping(turn: Turn, world: World) -> Any:
-    """Calls the typed tool with Python values."""
-    call = await turn.call(
-        world.tools.ship,
-        address=Address(streetName="High St"),
-        when=MOMENT,
-        price=Decimal("12.50"),
-        tags={"b", "a", "c"},
-    )
-    return [call.value, call.edited, call.args["tags"]]
-
-
-async def test_a_tool_gets_typed_arguments_after_any_pause(kind: str, tmp_path: Path) -> None:
-    """J3: what was validated, defaulted and approved is what runs; sets stay in one order."""
-    async with World.of(kind, tmp_path, shipping, typed) as world:
-        talk = Conversation(world)
-        run = await talk.say()
-        shown = run.interrupts[0]["metadata"]["sayso"]["arguments"]
-        assert shown["address"] == {"streetName": "High St"}
-        assert shown["tags"] == ["a", "b", "c"]
-        assert shown["size"] == "s"
-        await talk.restart()
-        run = await talk.answer_all(lambda _: {"approved": True})
-        assert run.last["result"] == [{"to": "High St"}, False, ["a", "b", "c"]]
-        ((address, when, price, tags, size, json, copy),) = world.effects
-        assert address == Address(streetName="High St")
-        assert when == MOMENT
-        assert price == Decimal("12.50")
-        assert tags == {"a", "b", "c"}
-        assert size is Size.SMALL
-        assert (json, copy) == (False, 1)
-
-
-@requirement("TB-05", "TB-15")
-async def test_an_edit_is_typed_and_told_too(kind: str, tmp_path: Path) -> None:
-    """J1, J5: the edited arguments run, are recorded, and are in the result's text."""
-    async with World.of(kind, tmp_path, shipping, typed) as world:
-        talk = Conversation(world)
-        await talk.say()
-        edited = {
-            "address": {"streetName": "Low St"},
-            "when": "2031-01-01T00:00:00Z",
-            "price": "1",
-            "tags": ["x"],
-        }
-        for wrong, pointer in [
-            ({**edited, "when": "soon"}, "/editedArgs/when"),
-            ({**edited, "address": {}}, "/editedArgs/address"),
-            ({**edited, "size": "xl"}, "/editedArgs/size"),
-        ]:
-            run = await talk.answer_all(lambda _, w=wrong: {"approved": True, "editedArgs": w})  # type: ignore[misc]
-            assert run.outcome == "invalid_payload"
-            (named,) = run.details["interrupts"]
-            assert all(p["pointer"].startswith(pointer) for p in named["problems"]), named
-        await talk.restart()
-        run = await talk.answer_all(lambda _: {"approved": True, "editedArgs": edited})
-        assert run.last["result"] == [{"to": "Low St"}, True, ["x"]]
-        (text,) = run.results.values()
-        assert text.startswith("A reviewer changed the arguments; the call ran with {")
-        assert world.effects[0][3] == {"x"}
-
-
 @requirement("TB-06")
 async def test_an_edit_where_none_was_offered_is_refused(kind: str, tmp_path: Path) -> None:
     """J2: the question stays open and nothing runs."""
@@ -328,50 +199,6 @@ async def test_only_true_approves(kind: str, tmp_path: Path, payload: Any) -> No
         await talk.say()
         run = await talk.answer_all(lambda _: payload)
         assert run.outcome == "invalid_payload"
-        assert world.effects == []
-
-
-@pytest.mark.parametrize("error", [ZeroDivisionError(), SystemExit(1), KeyboardInterrupt()])
-async def test_a_rule_that_raises_asks(kind: str, tmp_path: Path, error: BaseException) -> None:
-    """Design 3: when in doubt a person decides, and the server lives on."""
-
-    def declare(world: World, app: Sayso) -> Any:
-        @app.tool(approval=approval.when(lambda n: raises(error)))
-        async def gated(n: int) -> str:
-            return str(world.effect("ran"))
-
-        return SimpleNamespace(gated=gated)
-
-    async def agent(turn: Turn, world: World) -> Any:
-        return (await turn.call(world.tools.gated, n=1)).status
-
-    async with World.of(kind, tmp_path, agent, declare) as world:
-        talk = Conversation(world)
-        run = await talk.say()
-        assert run.outcome == "interrupt"
-        assert world.effects == []
-
-
-async def test_arguments_that_do_not_fit_raise_before_anything_is_sent(
-    kind: str, tmp_path: Path
-) -> None:
-    """No call is streamed, and the author can go on."""
-
-    async def agent(turn: Turn, world: World) -> Any:
-        t = world.tools
-        try:
-            await turn.call_all(
-                [ToolCall(tool=t.free, args={}), ToolCall(tool=t.gated, args={"n": "many"})]
-            )
-        except ValidationError as error:
-            await turn.say(f"{error.error_count()} mistake")
-        return None
-
-    async with World.of(kind, tmp_path, agent, endings) as world:
-        talk = Conversation(world)
-        run = await talk.say()
-        assert run.text == "1 mistake"
-        assert "TOOL_CALL_START" not in run.types
         assert world.effects == []
 
 

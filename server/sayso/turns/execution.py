@@ -153,9 +153,7 @@ class Execution:
 
     def pause(self) -> Pause:
         """The signal that unwinds the running branch, whose `finally` records nothing more."""
-        branch = self.branches.current()
-        if branch is not None:
-            branch.unwind()
+        self.branches.unwind()
         return Pause("this turn waits for a person, or has ended")
 
     def identify(self, prefix: str, place: str) -> str:
@@ -263,6 +261,13 @@ class Execution:
             return
         self.break_off(TooManyInterrupts(f"more than {allowed} are open in this turn"))
 
+    def check_state(self, place: str) -> None:
+        """Fail the turn when replay has not built the state that was recorded at a pause."""
+        if self.state.difference is not None:
+            mismatch = ReplayMismatch(place, "another state", self.state.difference)
+            self.break_off(mismatch)
+            raise mismatch
+
     # Endings
 
     def break_off(self, error: TurnError) -> None:
@@ -328,9 +333,9 @@ class Execution:
         branch = self.branches.current()
         if self.asked and branch is not None:
             branch.block()
-            branch.unwind(alone=True)
+            branch.sealed = True
             if branch.parent is not None:
-                branch.parent.unwind(alone=True)
+                branch.parent.sealed = True
         if not self.asked:
             self.break_off(
                 CancelledCall(

@@ -8,7 +8,7 @@ from uuid import uuid4
 from sayso import jsonvalue
 from sayso.agents.codec import to_json
 from sayso.agents.outcomes import Answer, Question
-from sayso.errors import InvalidAnswer, ReplayMismatch
+from sayso.errors import InvalidAnswer
 from sayso.records import Entry, Interrupt
 from sayso.schemas.forms import ResponseType, confirmation, response_type
 from sayso.turns.execution import Execution, Place
@@ -76,12 +76,8 @@ async def answered(execution: Execution, entry: Entry) -> tuple[Interrupt, dict[
     interrupt = execution.interrupts[data["interrupt"]]
     if interrupt.status != "open":
         await execution.timeline.before(execution.pauses[data["pause"]])
-    if data["pause"] == len(execution.resumed_with) - 1:
-        difference = execution.state.resume()
-        if difference is not None:
-            mismatch = ReplayMismatch(entry.place, "another state", difference)
-            execution.break_off(mismatch)
-            raise mismatch
+        execution.state.resume(data["pause"])
+        execution.check_state(entry.place)
     return interrupt, data
 
 

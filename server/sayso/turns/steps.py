@@ -215,6 +215,7 @@ def write_state(execution: Execution, branch: Branch, operations: Sequence[dict[
     """Apply a patch to the shared state and send it, unless replay did so long ago."""
     plain = jsonvalue.decode(to_json(list(operations), "a state patch"))
     changed = execution.state.patch(branch.path, plain)
+    execution.check_state(branch.path or "the agent function")
     if changed:
         execution.live(branch)
         execution.stream.emit({"type": "STATE_DELTA", "delta": changed})

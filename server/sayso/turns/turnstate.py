@@ -1,8 +1,8 @@
 """The shared state of a turn: writes, the patches they are, and what replay makes of them. Pure.
 
-State writes are not recorded. On replay they are executed again without being sent: those that
-belong to the past of the last pause build up what author code read then; at the first sign of life
-after the pause the state becomes the one that the turn was resumed with (design 3, rule 8).
+State writes are not recorded. On replay they are executed again without being sent, and build up
+what author code read then; after each pause the state becomes the one that the turn was resumed
+with, which a person may have changed (design 3, rule 8).
 """
 
 import copy
@@ -22,14 +22,16 @@ LARGEST: Final = 8 * 1024 * 1024
 class TurnState:
     """The state of one turn, through its pauses.
 
-    `pauses` are the recorded ones in order: `{"writes": {branch: count}, "state": …, "resume": …}`.
+    `pauses` are the recorded ones in order: `{"writes": {branch: count}, "state": …, "resume": …}`,
+    where `writes` are all that each branch had made by then.
     """
 
     def __init__(self, start: Any, pauses: Sequence[dict[str, Any]] = ()) -> None:
         self.value = copy.deepcopy(start)
-        self._last = pauses[-1] if pauses else None
-        self._past: dict[str, int] = dict(self._last["writes"]) if self._last else {}
-        self._resumed = self._last is None
+        self.difference: str | None = None
+        """A sentence, once the code's own writes did not lead to a recorded state."""
+        self._pauses = tuple(pauses)
+        self._passed = 0
         self._writes: dict[str, int] = {}
         self._replayed = 0
 
@@ -41,24 +43,22 @@ class TurnState:
     @property
     def shown(self) -> Any:
         """The state that clients see: never the past that a replay walks through."""
-        if self._resumed or self._last is None:
+        if self._passed == len(self._pauses):
             return self.value
-        return self._last["resume"]
+        return self._pauses[-1]["resume"]
 
-    def resume(self) -> str | None:
-        """Go over to the state that the turn was resumed with, once.
-
-        Returns a sentence when the code's own writes did not lead to the recorded state.
-        """
-        if self._resumed or self._last is None:
-            return None
-        self._resumed = True
-        before, recorded = self.value, self._last["state"]
-        self.value = copy.deepcopy(self._last["resume"])
-        complete = self._replayed == sum(self._past.values())
-        if complete and not jsonvalue.equal(before, recorded):
-            return "the state that the code builds is not the one recorded at the pause"
-        return None
+    def resume(self, pause: int) -> None:
+        """Go over to the state that the turn was resumed with after that pause, once."""
+        while self._passed <= pause < len(self._pauses):
+            recorded = self._pauses[self._passed]
+            complete = self._replayed == sum(recorded["writes"].values())
+            if complete and not jsonvalue.equal(self.value, recorded["state"]):
+                self.difference = self.difference or (
+                    "the state that the code builds is not the one recorded at the pause"
+                )
+            self._passed += 1
+            self._replayed = sum(recorded["writes"].values())
+            self.value = copy.deepcopy(recorded["resume"])
 
     def patch(self, branch: str, operations: Sequence[Operation]) -> list[Operation]:
         """Apply a JSON Patch for a branch; returns the operations to send, none on replay.
@@ -66,24 +66,32 @@ class TurnState:
         Raises ValueError or LookupError, and changes nothing, when the patch does not apply.
         """
         count = self._writes.get(branch, 0)
-        old = count < self._past.get(branch, 0)
-        if old and self._resumed:
+        before = self._before(branch, count)
+        if before < self._passed:
+            # The state that the turn was resumed with holds it already.
             self._writes[branch] = count + 1
             return []
-        if not old:
-            self.resume()
+        self.resume(before - 1)
+        live = before == len(self._pauses)
+        if live:
             _bounded(operations, "this patch")
         changed = apply(self.value, operations)
-        if not old:
+        if live:
             _bounded(changed, "the state")
         self._writes[branch] = count + 1
-        if old:
-            self._replayed += 1
-            self.value = changed
-            return []
         same = jsonvalue.equal(changed, self.value)
         self.value = changed
+        if not live:
+            self._replayed += 1
+            return []
         return [] if same else [dict(operation) for operation in operations]
+
+    def _before(self, branch: str, count: int) -> int:
+        """The first pause by which a branch had made its write of that number."""
+        for pause in range(max(self._passed - 1, 0), len(self._pauses)):
+            if count < self._pauses[pause]["writes"].get(branch, 0):
+                return pause
+        return len(self._pauses)
 
 
 def _bounded(value: Any, what: str) -> None:
