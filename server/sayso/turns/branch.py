@@ -7,7 +7,6 @@ equals (design 3, rule 3), so that concurrent code finds its own records again o
 import asyncio
 from contextvars import ContextVar
 from typing import Any
-from weakref import WeakSet
 
 __all__ = ["Branch", "Branches", "Pause"]
 
@@ -23,13 +22,11 @@ class Pause(asyncio.CancelledError):
 class Branch:
     """One task's thread of places. `blocked`: it asks, or a branch below it does.
 
-    A branch that is being unwound must not go on in tasks that its `finally` makes: `bystanders`
-    are the tasks that were there before, and the only ones that may still become its children.
+    `sealed`: no task may become its child any more.
     """
 
     __slots__ = (
         "blocked",
-        "bystanders",
         "children",
         "open_message",
         "parent",
@@ -37,6 +34,8 @@ class Branch:
         "path",
         "phases",
         "position",
+        "root",
+        "sealed",
         "task",
     )
 
@@ -44,11 +43,12 @@ class Branch:
         self.path = path
         self.parent = parent
         self.task = task
+        self.root: Branch = parent.root if parent else self
         self.position = 0
         self.children: dict[str, int] = {}
         self.blocked = False
         self.parked = False
-        self.bystanders: WeakSet[asyncio.Task[Any]] | None = None
+        self.sealed = False
         self.open_message: str | None = None
         self.phases: tuple[Any, ...] = parent.phases if parent else ()
 
@@ -65,35 +65,27 @@ class Branch:
             branch.blocked = True
             branch = branch.parent
 
-    def unwind(self, *, alone: bool = False) -> None:
-        """Take no further children, but for those that are on their way, unless `alone`."""
-        if self.bystanders is None:
-            self.bystanders = WeakSet(() if alone else asyncio.all_tasks())
-        elif alone:
-            self.bystanders.clear()
 
-    def admits(self, task: "asyncio.Task[Any] | None") -> bool:
-        """Whether a task may become a child."""
-        return self.bystanders is None or task in self.bystanders
+_here: ContextVar["Branch | None"] = ContextVar("branch", default=None)
+_unwinding: ContextVar["Branch | None"] = ContextVar("unwinding", default=None)
 
 
 class Branches:
     """The branches of one execution, found by the task that is running."""
 
     def __init__(self) -> None:
-        self._current: ContextVar[Branch | None] = ContextVar("branch", default=None)
         self.root = Branch("", None, None)
         self._all = [self.root]
 
     def begin(self) -> Branch:
         """Make the running task the root branch."""
         self.root.task = asyncio.current_task()
-        self._current.set(self.root)
+        _here.set(self.root)
         return self.root
 
     def here(self, fingerprint: str) -> Branch:
         """The branch of the running task; a new one on the first call that a task makes."""
-        known = self._current.get() or self.root
+        known = self._known()
         task = asyncio.current_task()
         if known.task is task:
             return known
@@ -102,15 +94,29 @@ class Branches:
         # A name with a slash in it must not look like a branch below another.
         label = f"{fingerprint.replace('~', '~0').replace('/', '~1')}#{number}"
         branch = Branch(f"{known.path}/{label}" if known.path else label, known, task)
-        branch.blocked = not known.admits(task)
-        self._current.set(branch)
+        branch.blocked = known.sealed or _unwinding.get() is known
+        _here.set(branch)
         self._all.append(branch)
         return branch
 
+    def unwind(self) -> None:
+        """Let the running branch record nothing more in tasks that its `finally` makes.
+
+        Tasks that were made before carry no such mark in their context, and still become branches.
+        """
+        branch = self.current()
+        if branch is not None:
+            _unwinding.set(branch)
+
     def current(self) -> Branch | None:
         """The branch of the running task, if it has made a call."""
-        known = self._current.get()
-        return known if known is not None and known.task is asyncio.current_task() else None
+        known = self._known()
+        return known if known.task is asyncio.current_task() else None
+
+    def _known(self) -> Branch:
+        """The nearest branch of this execution; another turn may have called this code."""
+        known = _here.get()
+        return known if known is not None and known.root is self.root else self.root
 
     def unfinished(self) -> list[asyncio.Task[Any]]:
         """Tasks of branches that have not ended."""
