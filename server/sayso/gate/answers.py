@@ -89,6 +89,7 @@ def settled(
     return replace(
         item,
         status=entry.status,
+        held=None,
         payload=None if payload is None else jsonvalue.encode(payload),
         answer_metadata=None if entry.metadata is None else jsonvalue.encode(entry.metadata),
         decided_by=principal.subject,
