@@ -94,7 +94,7 @@ class LeaseKeeper:
                 if held is None or held[0].fence != lease.fence:
                     continue
                 if (*key, lease.fence) in gone:
-                    _log.warning("thread %r was taken over by another server", lease.thread_id)
+                    # Released by its run a moment ago, or taken over: its next write will tell.
                     del self._held[key]
                 else:
                     self._held[key] = (lease, deadline)

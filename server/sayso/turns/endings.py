@@ -23,7 +23,6 @@ from sayso.protocol.ending import Ending
 from sayso.protocol.interrupts import interrupt_body
 from sayso.records import Commit, Entry, Interrupt, Run
 from sayso.turns.execution import Execution
-from sayso.turns.messages import assistant_text
 from sayso.turns.results import unanswered
 
 __all__ = ["Conclusion", "conclude"]
@@ -78,6 +77,8 @@ def _error(code: Code, message: str, *, goes_on: bool = False) -> Ending:
 
 def _lost(execution: Execution) -> Ending:
     if isinstance(execution.aborted, LeaseLost):
+        thread_id = execution.given.thread_id
+        _log.warning("thread %r was taken over by another server", thread_id)
         return _error(
             Code.LEASE_LOST,
             "Another server goes on with this thread: connect again to see it.",
@@ -144,9 +145,9 @@ def _finished(execution: Execution, run: Run) -> Conclusion:
 
 def _keep_open_texts(execution: Execution) -> None:
     """A message that nobody closed was read all the same, so the history has it."""
-    for message_id, text in execution.writing.items():
-        message = assistant_text(message_id, text.end())
-        if execution.fits(len(message.body)):
+    for close in execution.writing.values():
+        message = close()
+        if execution.transcript.fits(len(message.body)):
             execution.remember(message)
 
 
