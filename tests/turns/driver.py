@@ -201,6 +201,13 @@ class World:
         assert turn is not None
         return await self.store.journal("default", turn.key)
 
+    async def elapse(self, seconds: int) -> None:
+        """Let time pass, second by second, and what is due in it happen."""
+        for _ in range(seconds):
+            await self.clock.advance(1.0)
+            for _ in range(5):
+                await asyncio.sleep(0.001)  # the store's thread tells nobody
+
     async def at_rest(self, thread: str, *, seconds: float = 3 * LEASE) -> ThreadView:
         """Move time on until nobody holds the thread and nothing of it is due."""
         async with asyncio.timeout(PATIENCE):

@@ -13,7 +13,7 @@ from sayso.agents.tools import Tool
 from sayso.clock import Clock
 from sayso.engine.claims import Claimed, Claims
 from sayso.engine.leases import LeaseKeeper
-from sayso.engine.live import LiveRuns, present, waiting
+from sayso.engine.live import LiveRuns, present
 from sayso.engine.sweeper import Sweeper
 from sayso.errors import Code, Conflict, Problem
 from sayso.gate import ladder as gate
@@ -121,7 +121,10 @@ class Engine:
             return _refused(request, gate.Refuse(Code.WRONG_AGENT, text))
         if view.thread.holder is not None:
             return self._live.attach(view, request.run_id, _peer(request))
-        return _standing(request, view, waiting(view) or Ending(type="success"))
+        # A turn that is suspended with nothing open could not go on: its last run says why.
+        stuck = view.turn is not None and view.turn.status == "suspended"
+        ending = present(view) if stuck else Ending(type="success")
+        return _standing(request, view, ending)
 
     async def delivered(self, reader: Reader, principal: Principal) -> None:
         """Note that a body went out whole: it tells a retry from a regenerate."""

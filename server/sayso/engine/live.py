@@ -20,7 +20,7 @@ from sayso.records import ThreadView
 from sayso.stores.base import Store
 from sayso.streams.stream import Reader, RunStream
 
-__all__ = ["LiveRuns", "present", "waiting"]
+__all__ = ["LiveRuns", "present"]
 
 _log = logging.getLogger("sayso.engine.live")
 
@@ -165,7 +165,7 @@ class LiveRuns:
         self._pool.shutdown(wait=False, cancel_futures=True)
 
 
-def waiting(view: ThreadView) -> Ending | None:
+def _waiting(view: ThreadView) -> Ending | None:
     """The open interrupts of an idle thread, as the ending that asks for them again (RE-12)."""
     if view.turn is None or view.turn.status != "suspended":
         return None
@@ -179,7 +179,7 @@ def waiting(view: ThreadView) -> Ending | None:
 
 def present(view: ThreadView) -> Ending:
     """How an idle thread stands: its open interrupts, or else the outcome of its last run."""
-    standing = waiting(view)
+    standing = _waiting(view)
     if standing is not None:
         return standing
     if view.run is not None and view.run.outcome is not None:

@@ -143,7 +143,8 @@ async def _answer(execution: Execution, response: ResponseType, place: Place) ->
         execution.ask(place.branch, interrupt)
         raise execution.pause()
     metadata = jsonvalue.decode(interrupt.answer_metadata) if interrupt.answer_metadata else {}
-    resumed = execution.resumed_with[data["pause"]]
+    expired = interrupt.status == "expired"
+    resumed = None if expired else execution.resumed_with[data["pause"]]
     if interrupt.status != "resolved":
         return Answer(
             status=interrupt.status, by=interrupt.decided_by, metadata=metadata, request=resumed
