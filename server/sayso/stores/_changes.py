@@ -3,9 +3,9 @@
 from operator import attrgetter
 from typing import Any
 
-from sayso.records import ChangeKind, Run
+from sayso.records import ChangeKind
 
-__all__ = ["FACTS", "Note", "ended", "facts", "kind_of"]
+__all__ = ["FACTS", "Note", "facts", "kind_of"]
 
 FACTS = ("status", "held", "expires_at", "assigned_to", "reminded_at", "lapsed_at")
 """The members of an interrupt whose changes are noted, in the order of their weight."""
@@ -28,8 +28,3 @@ def kind_of(old: tuple[Any, ...] | None, new: tuple[Any, ...]) -> ChangeKind | N
         return "withdrawn" if new[1] is None else "held"
     changed = (kind for kind, a, b in zip(_KINDS, old[2:], new[2:], strict=True) if a != b)
     return next(changed, None)
-
-
-def ended(run: Run | None) -> list[Note]:
-    """The note that a run which is written gives rise to, if any."""
-    return [] if run is None or run.ended_at is None else [("run_ended", None, run.key)]

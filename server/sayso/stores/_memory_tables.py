@@ -19,7 +19,7 @@ from sayso.records import (
     Thread,
     Turn,
 )
-from sayso.stores._changes import Note, ended, facts, kind_of
+from sayso.stores._changes import Note, facts, kind_of
 from sayso.stores._memory_lists import Key, Ordered
 from sayso.stores._memory_thread import Arm, Asked, Held
 from sayso.stores.base import KEPT_CHANGES
@@ -84,7 +84,7 @@ class Tables:
         held.write_messages(claim)
         notes = self._write_interrupts(held, claim.interrupts)
         held.write_entries(claim.turn.key, claim.entries)
-        self._note(held, claim.now, [*notes, *ended(claim.run)])
+        self._note(held, claim.now, notes, claim.run)
         self._activate(held, claim.now)
         self._mark_due(held)
         return Lease(
@@ -125,7 +125,7 @@ class Tables:
             lease_until=None if commit.release else thread.lease_until,
             stopping=stopping and not commit.release,
         )
-        self._note(held, commit.now, [*notes, *ended(commit.run)])
+        self._note(held, commit.now, notes, commit.run)
         if commit.release:
             self._activate(held, commit.now)
             self._mark_due(held)
@@ -260,8 +260,10 @@ class Tables:
             self._due[arm].move(_key(held.due.get(arm), held), _key(due.get(arm), held), held)
         held.due = due
 
-    def _note(self, held: Held, at: int, notes: Iterable[Note]) -> None:
+    def _note(self, held: Held, at: int, notes: list[Note], run: Run | None = None) -> None:
         thread, mine = held.thread, self.scopes[held.thread.scope]
+        if run is not None and run.ended_at is not None:
+            notes = [*notes, ("run_ended", None, run.key)]
         for kind, interrupt_id, run_key in notes:
             mine.mark += 1
             mine.changes.append(

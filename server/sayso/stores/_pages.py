@@ -61,7 +61,6 @@ class InterruptFilter:
         """What an index may be entered with."""
         return {
             "owner": self.owner,
-            "agent": self.agent,
             "assigned_to": self.assigned_to,
             "thread_id": self.thread_id,
         }
@@ -103,8 +102,7 @@ def picked(
 ) -> tuple[list[int], str | None]:
     """The positions of the first rows that fit, and where the next page begins.
 
-    `rows` are (moment, position, fits) in the list's order, `walk` how many there are at most
-    unless they are all that follow.
+    `rows` are (moment, position, fits) in the list's order; at `walk` of them a page ends.
     """
     chosen: list[int] = []
     seen, last = 0, (0, 0)
@@ -114,7 +112,9 @@ def picked(
         if fits:
             chosen.append(position)
         seen, last = seen + 1, (moment, position)
-    return chosen, cursor(of, *last) if seen == walk else None
+        if seen == walk:
+            return chosen, cursor(of, *last)
+    return chosen, None
 
 
 def walk(limit: int) -> int:

@@ -2,54 +2,97 @@
 
 import sqlite3
 from collections.abc import Sequence
+from typing import Any, NamedTuple
 
-from sayso.records import Change, Changes, Interrupt
+from sayso.records import Change, Changes, Interrupt, Run
 from sayso.stores._changes import Note, facts, kind_of
 from sayso.stores._sqlite_rows import SQL, interrupt_row
 from sayso.stores.base import KEPT_CHANGES
 
-__all__ = ["changes", "note", "put_interrupts"]
+__all__ = ["Whose", "changes", "note", "write_noted"]
 
+
+class Whose(NamedTuple):
+    """The thread that something is written to, and what of it is written along."""
+
+    thread: int
+    scope: str
+    thread_id: str
+    owner: str
+    agent: str
+
+
+_AT_ONCE = 16
+"""How many interrupts one `read_many_facts` looks for."""
 _PRUNED = 1_000
 """How many notes are dropped at a time, so that most writes drop none."""
 
 
-def put_interrupts(
-    db: sqlite3.Connection, thread: int, interrupts: Sequence[Interrupt]
+def write_noted(
+    db: sqlite3.Connection, whose: Whose, interrupts: Sequence[Interrupt], run: Run | None, at: int
+) -> None:
+    """Write interrupts, and notes of what that changes; and that a run has ended, if it has."""
+    notes = _put_interrupts(db, whose, interrupts) if interrupts else []
+    if run is not None and run.ended_at is not None:
+        notes.append(("run_ended", None, run.key))
+    if notes:
+        note(db, whose, at, notes)
+
+
+def _put_interrupts(
+    db: sqlite3.Connection, whose: Whose, interrupts: Sequence[Interrupt]
 ) -> list[Note]:
-    """Write interrupts; returns what is to be noted of them."""
-    if not interrupts:
-        return []
-    scope, owner, agent, _ = db.execute(SQL["read_whose"], (thread,)).fetchone()
+    thread = whose.thread
+    belongs = (whose.scope, whose.owner, whose.agent, thread)
+    known = _facts(db, thread, [interrupt.id for interrupt in interrupts])
+    new, moved, changed = [], [], []
     notes: list[Note] = []
     for interrupt in interrupts:
         row = interrupt_row(interrupt)
-        old = db.execute(SQL["read_facts"], (thread, interrupt.id)).fetchone()
+        old, facts_now = known.get(interrupt.id), facts(interrupt)
         if old is None:
-            db.execute(SQL["add_interrupt"], (scope, owner, agent, thread, *row))
+            new.append((*belongs, *row))
         else:
-            if old[1:3] != row[1:3]:
-                db.execute(SQL["move_interrupt"], (*row[1:3], old[0]))
-            db.execute(SQL["put_interrupt"], (*row[3:], old[0]))
-        kind = kind_of(old and old[3:], facts(interrupt))
+            changed.append((*row[3:], thread, interrupt.id))
+            if old[:2] != row[1:3]:
+                moved.append((*row[1:3], thread, interrupt.id))
+        kind = kind_of(old and old[2:], facts_now)
         if kind is not None:
             notes.append((kind, interrupt.id, None))
+        known[interrupt.id] = (*row[1:3], *facts_now)
+    for name, rows in (
+        ("add_interrupt", new),
+        ("move_interrupt", moved),
+        ("put_interrupt", changed),
+    ):
+        if rows:
+            db.executemany(SQL[name], rows)
     return notes
 
 
-def note(db: sqlite3.Connection, thread: int, at: int, notes: Sequence[Note]) -> None:
+def _facts(db: sqlite3.Connection, thread: int, ids: list[str]) -> dict[str, tuple[Any, ...]]:
+    """What is known of the interrupts with these ids."""
+    found: dict[str, tuple[Any, ...]] = {}
+    if len(ids) == 1:
+        row = db.execute(SQL["read_facts"], (thread, ids[0])).fetchone()
+        return {} if row is None else {row[0]: row[1:]}
+    for begin in range(0, len(ids), _AT_ONCE):
+        some: list[str | None] = [*ids[begin : begin + _AT_ONCE]]
+        some += [None] * (_AT_ONCE - len(some))
+        for row in db.execute(SQL["read_many_facts"], (thread, *some)):
+            found[row[0]] = row[1:]
+    return found
+
+
+def note(db: sqlite3.Connection, whose: Whose, at: int, notes: Sequence[Note]) -> None:
     """Write notes about a thread and drop those that are too old."""
-    if not notes:
-        return
-    scope, owner, _, thread_id = db.execute(SQL["read_whose"], (thread,)).fetchone()
-    newest = db.execute(SQL["known_marks"], {"scope": scope}).fetchone()[1] or 0
-    rows = [
-        (scope, owner, thread_id, at, mark, *what) for mark, what in enumerate(notes, newest + 1)
-    ]
+    newest = db.execute(SQL["newest_mark"], (whose.scope,)).fetchone()[0] or 0
+    belongs = (whose.scope, whose.owner, whose.thread_id, at)
+    rows = [(*belongs, mark, *what) for mark, what in enumerate(notes, newest + 1)]
     db.executemany(SQL["note_change"], rows)
     last = newest + len(notes)
     if last // _PRUNED != newest // _PRUNED:
-        db.execute(SQL["prune_changes"], (scope, last - KEPT_CHANGES))
+        db.execute(SQL["prune_changes"], (whose.scope, last - KEPT_CHANGES))
 
 
 def changes(db: sqlite3.Connection, scope: str, since: int | None, limit: int) -> Changes:

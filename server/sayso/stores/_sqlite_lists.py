@@ -4,8 +4,9 @@ A page walks along the index that fits its filters best, tries the other filters
 bounded number of them, and reads whole only what it returns.
 """
 
+import heapq
 import sqlite3
-from contextlib import closing
+from contextlib import ExitStack, closing
 from typing import Any
 
 from sayso.records import ListedInterrupt, Page, Run, ThreadSummary
@@ -44,7 +45,12 @@ def interrupts(
 ) -> Page[ListedInterrupt]:
     """Read a page of interrupts."""
     values = _walk(scope, wanted, place("interrupts", after) or (-1, -1), limit)
-    with closing(db.execute(SQL[_walk_of(wanted)], values)) as rows:
+    with ExitStack() as opened:
+        walks = [
+            opened.enter_context(closing(db.execute(SQL[name], values)))
+            for name in _walks_of(wanted)
+        ]
+        rows = heapq.merge(*walks) if len(walks) > 1 else walks[0]
         fitting = ((row[0], row[1], wanted.fits(row[2:])) for row in rows)
         positions, following = picked("interrupts", fitting, limit, values["walk"])
     return Page(items=tuple(_listed(db, position) for position in positions), next=following)
@@ -77,17 +83,18 @@ def _walk(
     return values | wanted.given
 
 
-def _walk_of(wanted: InterruptFilter) -> str:
-    """The walk that meets the fewest rows in vain."""
+def _walks_of(wanted: InterruptFilter) -> tuple[str, ...]:
+    """The walks that together meet all that fits, and the fewest rows in vain."""
     if wanted.thread_id is not None:
-        return "walk_thread_interrupts"
-    if wanted.status != "open":
-        return "walk_interrupts" if wanted.owner is None else "walk_owned_interrupts"
-    if wanted.assigned_to is not None:
-        return "walk_open_assigned"
-    if wanted.owner is not None:
-        return "walk_open_owned"
-    return "walk_open" if wanted.agent is None else "walk_open_agent"
+        return ("walk_of_thread",)
+    if wanted.status == "open" and wanted.assigned_to is not None:
+        return ("walk_open_assigned",)
+    owned = wanted.owner is not None
+    still_open = "walk_open_owned" if owned else "walk_open"
+    settled = "walk_settled_owned" if owned else "walk_settled"
+    if wanted.status is None:
+        return still_open, settled
+    return (still_open if wanted.status == "open" else settled,)
 
 
 def _listed(db: sqlite3.Connection, position: int) -> ListedInterrupt:

@@ -22,9 +22,8 @@ from sayso.records import (
     ThreadView,
     Turn,
 )
-from sayso.stores._changes import ended
 from sayso.stores._pages import cursor, limited, place
-from sayso.stores._sqlite_changes import note, put_interrupts
+from sayso.stores._sqlite_changes import Whose, note, write_noted
 from sayso.stores._sqlite_rows import (
     SQL,
     entry_row,
@@ -112,9 +111,9 @@ def claim(db: sqlite3.Connection, wanted: Claim, store_now: int) -> Lease:
         if wanted.revision != 0:
             raise _changed(wanted.thread_id)
         thread, fence = _create(db, wanted, until)
-        begins = False
+        owner, begins = wanted.owner, False
     else:
-        thread, revision, fence, _, lease_until, turn, run, _ = row
+        thread, revision, fence, _, lease_until, turn, run, _, owner, _ = row
         if revision != wanted.revision or (lease_until is not None and lease_until > store_now):
             raise _changed(wanted.thread_id)
         fence += 1
@@ -134,11 +133,11 @@ def claim(db: sqlite3.Connection, wanted: Claim, store_now: int) -> Lease:
         db.executemany(SQL["hide_message"], [(thread, message_id) for message_id in wanted.hide])
     if wanted.messages:
         db.executemany(SQL["append_message"], [(thread, *message_row(m)) for m in wanted.messages])
-    notes = put_interrupts(db, thread, wanted.interrupts)
+    whose = Whose(thread, wanted.scope, wanted.thread_id, owner, wanted.agent)
+    write_noted(db, whose, wanted.interrupts, wanted.run, wanted.now)
     _put_entries(db, thread, wanted.turn.key, wanted.entries)
     if wanted.state is not None:
         db.execute(SQL["put_state"], (thread, wanted.state))
-    note(db, thread, wanted.now, [*notes, *ended(wanted.run)])
     return Lease(scope=wanted.scope, thread_id=wanted.thread_id, holder=wanted.holder, fence=fence)
 
 
@@ -156,7 +155,9 @@ def commit(db: sqlite3.Connection, lease: Lease, step: Commit) -> bool:
         db.executemany(SQL["put_message"], [(thread, *message_row(m)) for m in step.messages])
     if step.dequeue:
         db.execute(SQL["dequeue_messages"], (thread,))
-    notes = put_interrupts(db, thread, step.interrupts)
+    if step.interrupts or step.run is not None:
+        whose = Whose(thread, lease.scope, lease.thread_id, *row[8:])
+        write_noted(db, whose, step.interrupts, step.run, step.now)
     if step.state is not None:
         db.execute(SQL["put_state"], (thread, step.state))
     if step.forget is not None:
@@ -166,8 +167,6 @@ def commit(db: sqlite3.Connection, lease: Lease, step: Commit) -> bool:
         db.execute(SQL["mark_due"], (thread,))
     else:
         db.execute(SQL["touch_thread"], (step.now, thread))
-    if notes or step.run is not None:
-        note(db, thread, step.now, [*notes, *ended(step.run)])
     stopping: bool = row[7] == lease.fence
     return stopping
 
@@ -185,10 +184,10 @@ def settle(
     if row is None or row[1] != revision or row[3] is not None:
         raise _changed(thread_id)
     thread: int = row[0]
-    notes = put_interrupts(db, thread, interrupts)
+    whose = Whose(thread, scope, thread_id, *row[8:])
+    write_noted(db, whose, interrupts, None, now)
     db.execute(SQL["release_thread"], (now, now, thread))
     db.execute(SQL["mark_due"], (thread,))
-    note(db, thread, now, notes)
 
 
 def delete(
@@ -199,7 +198,7 @@ def delete(
     if row is None or row[1] != revision or (row[4] is not None and row[4] > store_now):
         raise _changed(thread_id)
     thread: int = row[0]
-    note(db, thread, now, [("deleted", None, None)])
+    note(db, Whose(thread, scope, thread_id, *row[8:]), now, [("deleted", None, None)])
     db.execute(SQL["raise_floor"], (scope, revision, row[2]))
     for deletion in _DELETIONS:
         db.execute(SQL[deletion], (thread,))

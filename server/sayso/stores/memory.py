@@ -6,7 +6,7 @@ Records are frozen and hold only immutable values, so handing them out is as goo
 import asyncio
 import threading
 from collections.abc import Sequence
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import replace
 from itertools import islice
 
 from sayso.clock import Clock, SystemClock
@@ -29,6 +29,7 @@ from sayso.records import (
     TurnStatus,
 )
 from sayso.stores._memory_tables import Scope, Tables
+from sayso.stores._memory_text import check_text
 from sayso.stores._pages import (
     InterruptFilter,
     ThreadFilter,
@@ -181,7 +182,7 @@ class MemoryStore(Store):
 
     async def claim(self, claim: Claim) -> Lease:
         """Take a thread and write; see `Store.claim`."""
-        _check_text(claim)
+        check_text(claim)
         with self._accepted():
             lease = self._tables.claim(claim, self._clock.now())
         await asyncio.sleep(0)
@@ -189,7 +190,7 @@ class MemoryStore(Store):
 
     async def commit(self, lease: Lease, commit: Commit) -> bool:
         """Write one step under a lease; see `Store.commit`."""
-        _check_text(commit)
+        check_text(commit)
         with self._accepted():
             stopping = self._tables.commit(lease, commit)
         await asyncio.sleep(0)
@@ -199,7 +200,7 @@ class MemoryStore(Store):
         self, scope: str, thread_id: str, revision: int, interrupts: Sequence[Interrupt], now: int
     ) -> None:
         """Replace interrupts of an idle thread; see `Store.settle`."""
-        _check_text(tuple(interrupts))
+        check_text(tuple(interrupts))
         with self._accepted():
             self._tables.settle(scope, thread_id, revision, interrupts, now)
         await asyncio.sleep(0)
@@ -249,15 +250,3 @@ class MemoryStore(Store):
     def _scope(self, scope: str) -> Scope:
         """What is known of a scope; asking for one that does not exist makes none."""
         return self._tables.scopes.get(scope) or Scope()
-
-
-def _check_text(value: object) -> None:
-    """Refuse text that no durable backend could keep, before anything is written."""
-    if isinstance(value, str):
-        value.encode()  # UnicodeEncodeError is a ValueError that shows the place
-    elif isinstance(value, tuple):
-        for item in value:
-            _check_text(item)
-    elif is_dataclass(value):
-        for member in fields(value):
-            _check_text(getattr(value, member.name))

@@ -18,20 +18,54 @@ CREATE INDEX thread_listed ON thread (scope, active_at);
 CREATE INDEX thread_owned ON thread (scope, owner, active_at);
 
 CREATE INDEX turn_thread ON turn (thread);
-CREATE INDEX run_thread ON run (thread);
 
--- `scope`, `owner` and `agent` are those of the thread, as they were when the row was written first.
-ALTER TABLE interrupt ADD COLUMN held BLOB;
-ALTER TABLE interrupt ADD COLUMN assigned_to TEXT;
-ALTER TABLE interrupt ADD COLUMN remind_at INTEGER;
-ALTER TABLE interrupt ADD COLUMN reminded_at INTEGER;
-ALTER TABLE interrupt ADD COLUMN lapsed_at INTEGER;
-ALTER TABLE interrupt ADD COLUMN scope TEXT;
-ALTER TABLE interrupt ADD COLUMN owner TEXT;
-ALTER TABLE interrupt ADD COLUMN agent TEXT;
-UPDATE interrupt SET (scope, owner, agent) = (
-    SELECT scope, owner, agent FROM thread WHERE thread.key = interrupt.thread
+-- Anew, to be found by its id alone, and with short columns in front of long ones: lists look at
+-- the former only. `scope`, `owner` and `agent` are those of the thread when it was first written.
+ALTER TABLE interrupt RENAME TO older_interrupt;
+CREATE TABLE interrupt (
+    position INTEGER PRIMARY KEY,
+    scope TEXT,
+    owner TEXT,
+    agent TEXT,
+    thread INTEGER NOT NULL,
+    id TEXT NOT NULL,
+    turn_key TEXT NOT NULL,
+    created_at INTEGER NOT NULL,
+    status TEXT NOT NULL,
+    reason TEXT NOT NULL,
+    assigned_to TEXT,
+    expires_at INTEGER,
+    remind_at INTEGER,
+    reminded_at INTEGER,
+    lapsed_at INTEGER,
+    place TEXT NOT NULL,
+    tool_call_id TEXT,
+    decided_by TEXT,
+    decided_at INTEGER,
+    channel TEXT,
+    run_key TEXT,
+    message TEXT,
+    response_schema BLOB,
+    metadata BLOB,
+    policy BLOB,
+    payload BLOB,
+    answer_metadata BLOB,
+    held BLOB,
+    UNIQUE (id, thread)
 );
+INSERT INTO interrupt (
+    position, scope, owner, agent, thread, id, turn_key, created_at, status, reason, expires_at,
+    place, tool_call_id, decided_by, decided_at, channel, run_key, message, response_schema,
+    metadata, policy, payload, answer_metadata
+)
+SELECT
+    position, scope, owner, agent, old.thread, old.id, turn_key, old.created_at, status, reason,
+    old.expires_at, place, tool_call_id, decided_by, decided_at, channel, old.run_key, message,
+    response_schema, metadata, policy, payload, answer_metadata
+FROM older_interrupt AS old JOIN thread ON thread.key = old.thread
+ORDER BY position;
+DROP TABLE older_interrupt;
+CREATE INDEX interrupt_turn ON interrupt (thread, turn_key);
 CREATE TRIGGER interrupt_by_older_code AFTER INSERT ON interrupt WHEN new.scope IS NULL
 BEGIN
     UPDATE interrupt SET (scope, owner, agent) = (
@@ -39,14 +73,14 @@ BEGIN
     ) WHERE position = new.position;
 END;
 
-CREATE INDEX interrupt_named ON interrupt (id);
-CREATE INDEX interrupt_listed ON interrupt (scope, created_at);
-CREATE INDEX interrupt_owned ON interrupt (scope, owner, created_at);
+-- Open and settled ones apart: a question enters two of these, and its answer moves it to the others.
 CREATE INDEX interrupt_open ON interrupt (scope, created_at) WHERE status = 'open';
 CREATE INDEX interrupt_open_owned ON interrupt (scope, owner, created_at) WHERE status = 'open';
-CREATE INDEX interrupt_open_agent ON interrupt (scope, agent, created_at) WHERE status = 'open';
 CREATE INDEX interrupt_open_assigned ON interrupt (scope, assigned_to, created_at)
     WHERE status = 'open' AND assigned_to IS NOT NULL;
+CREATE INDEX interrupt_settled ON interrupt (scope, created_at) WHERE status <> 'open';
+CREATE INDEX interrupt_settled_owned ON interrupt (scope, owner, created_at)
+    WHERE status <> 'open';
 
 -- What happened, numbered within a scope; only the newest are kept.
 CREATE TABLE change (

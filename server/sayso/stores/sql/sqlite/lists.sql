@@ -32,33 +32,12 @@ JOIN turn ON turn.key = thread.turn AND turn.thread = thread.key
 JOIN run ON run.key = thread.run AND run.thread = thread.key
 WHERE thread.key = ?;
 
--- name: walk_interrupts
--- Interrupts of a scope, oldest first.
-SELECT created_at, position, owner, status, agent, reason, assigned_to
-FROM interrupt INDEXED BY interrupt_listed
-WHERE scope = :scope AND (created_at, position) > (:moment, :position)
-ORDER BY created_at, position LIMIT :walk;
-
--- name: walk_owned_interrupts
--- The same of one owner.
-SELECT created_at, position, owner, status, agent, reason, assigned_to
-FROM interrupt INDEXED BY interrupt_owned
-WHERE scope = :scope AND owner = :owner AND (created_at, position) > (:moment, :position)
-ORDER BY created_at, position LIMIT :walk;
-
--- name: walk_thread_interrupts
--- The same of one thread; they are sorted, since a thread does not have many.
-SELECT created_at, position, owner, status, agent, reason, assigned_to
-FROM interrupt INDEXED BY interrupt_turn
-WHERE thread = (SELECT key FROM thread WHERE scope = :scope AND id = :thread_id)
-    AND (created_at, position) > (:moment, :position)
-ORDER BY created_at, position LIMIT :walk;
-
 -- name: walk_open
 -- Open interrupts of a scope, oldest first.
 SELECT created_at, position, owner, status, agent, reason, assigned_to
 FROM interrupt INDEXED BY interrupt_open
-WHERE scope = :scope AND status = 'open' AND (created_at, position) > (:moment, :position)
+WHERE scope = :scope AND status = 'open'
+    AND (created_at, position) > (:moment, :position)
 ORDER BY created_at, position LIMIT :walk;
 
 -- name: walk_open_owned
@@ -66,14 +45,6 @@ ORDER BY created_at, position LIMIT :walk;
 SELECT created_at, position, owner, status, agent, reason, assigned_to
 FROM interrupt INDEXED BY interrupt_open_owned
 WHERE scope = :scope AND status = 'open' AND owner = :owner
-    AND (created_at, position) > (:moment, :position)
-ORDER BY created_at, position LIMIT :walk;
-
--- name: walk_open_agent
--- The same of one agent.
-SELECT created_at, position, owner, status, agent, reason, assigned_to
-FROM interrupt INDEXED BY interrupt_open_agent
-WHERE scope = :scope AND status = 'open' AND agent = :agent
     AND (created_at, position) > (:moment, :position)
 ORDER BY created_at, position LIMIT :walk;
 
@@ -85,26 +56,57 @@ WHERE scope = :scope AND status = 'open' AND assigned_to = :assigned_to
     AND (created_at, position) > (:moment, :position)
 ORDER BY created_at, position LIMIT :walk;
 
+-- name: walk_settled
+-- Interrupts of a scope that are not open, oldest first.
+SELECT created_at, position, owner, status, agent, reason, assigned_to
+FROM interrupt INDEXED BY interrupt_settled
+WHERE scope = :scope AND status <> 'open'
+    AND (created_at, position) > (:moment, :position)
+ORDER BY created_at, position LIMIT :walk;
+
+-- name: walk_settled_owned
+-- The same of one owner.
+SELECT created_at, position, owner, status, agent, reason, assigned_to
+FROM interrupt INDEXED BY interrupt_settled_owned
+WHERE scope = :scope AND status <> 'open' AND owner = :owner
+    AND (created_at, position) > (:moment, :position)
+ORDER BY created_at, position LIMIT :walk;
+
+-- name: walk_of_thread
+-- All interrupts of a thread, oldest first; sorted, since a thread does not have many.
+SELECT created_at, position, owner, status, agent, reason, assigned_to
+FROM interrupt INDEXED BY interrupt_turn
+WHERE thread = (SELECT key FROM thread WHERE scope = :scope AND id = :thread_id)
+    AND (created_at, position) > (:moment, :position)
+ORDER BY created_at, position LIMIT :walk;
+
 -- name: read_listed_interrupt
 -- An interrupt with where it belongs.
 SELECT
     (SELECT thread.id FROM thread WHERE thread.key = interrupt.thread), owner, agent,
-    id, turn_key, created_at, place, reason, message, tool_call_id, response_schema, metadata,
-    policy, expires_at, status, payload, answer_metadata, decided_by, decided_at, channel, run_key,
-    held, assigned_to, remind_at, reminded_at, lapsed_at
+    id, turn_key, created_at, status, reason, assigned_to, expires_at, remind_at, reminded_at,
+    lapsed_at, place, tool_call_id, decided_by, decided_at, channel, run_key, message,
+    response_schema, metadata, policy, payload, answer_metadata, held
 FROM interrupt WHERE position = ?;
 
 -- name: find_interrupt
 -- Where the first interrupt with an id is.
-SELECT position FROM interrupt INDEXED BY interrupt_named
+SELECT position FROM interrupt
 WHERE id = ? AND scope = ? ORDER BY position LIMIT 1;
 
 -- name: walk_runs
--- Runs of a thread, oldest first.
+-- Runs of a thread, oldest first; which, is found out in an index.
 SELECT position, key, run_id, turn_key, started_at, ended_at, outcome, delivered
-FROM run INDEXED BY run_thread
-WHERE thread = (SELECT thread.key FROM thread WHERE scope = ? AND id = ?) AND position > ?
-ORDER BY position LIMIT ?;
+FROM run WHERE position IN (
+    SELECT position FROM run INDEXED BY run_named
+    WHERE thread = (SELECT thread.key FROM thread WHERE scope = ? AND id = ?) AND position > ?
+    ORDER BY position LIMIT ?
+)
+ORDER BY position;
+
+-- name: newest_mark
+-- The newest mark of a scope.
+SELECT max(mark) FROM change WHERE scope = ?;
 
 -- name: known_marks
 -- The oldest and the newest mark of a scope.

@@ -2,7 +2,7 @@
 
 -- name: find_thread
 -- What a claim or a commit compares itself with.
-SELECT key, revision, fence, holder, lease_until, turn, run, stop_fence
+SELECT key, revision, fence, holder, lease_until, turn, run, stop_fence, owner, agent
 FROM thread WHERE scope = ? AND id = ?;
 
 -- name: add_thread
@@ -197,52 +197,54 @@ WHERE thread = ? AND visibility = 'waiting' ORDER BY position;
 SELECT id, role, body, visibility FROM message
 WHERE thread = ? ORDER BY visibility = 'waiting', position;
 
--- name: read_whose
--- To whom what is written to a thread belongs.
-SELECT scope, owner, agent, id FROM thread WHERE key = ?;
-
 -- name: read_facts
--- Where an interrupt is, when and by which turn it was asked, and what its notes are about.
-SELECT
-    position, turn_key, created_at, status, held, expires_at, assigned_to, reminded_at, lapsed_at
+-- When and by which turn an interrupt was asked, and what its notes are about.
+SELECT id, turn_key, created_at, status, held, expires_at, assigned_to, reminded_at, lapsed_at
 FROM interrupt WHERE thread = ? AND id = ?;
+
+-- name: read_many_facts
+-- The same of sixteen at a time.
+SELECT id, turn_key, created_at, status, held, expires_at, assigned_to, reminded_at, lapsed_at
+FROM interrupt
+WHERE thread = ? AND id IN (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 
 -- name: add_interrupt
 -- Write a new question; to whom it belongs is settled now.
 INSERT INTO interrupt (
-    scope, owner, agent, thread, id, turn_key, created_at, place, reason, message, tool_call_id,
-    response_schema, metadata, policy, expires_at, status, payload, answer_metadata, decided_by,
-    decided_at, channel, run_key, held, assigned_to, remind_at, reminded_at, lapsed_at
+    scope, owner, agent, thread,
+    id, turn_key, created_at, status, reason, assigned_to, expires_at, remind_at, reminded_at,
+    lapsed_at, place, tool_call_id, decided_by, decided_at, channel, run_key, message,
+    response_schema, metadata, policy, payload, answer_metadata, held
 ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 
 -- name: move_interrupt
 -- Write another turn or time of asking; apart, since most lists are in that order.
-UPDATE interrupt SET turn_key = ?, created_at = ? WHERE position = ?;
+UPDATE interrupt SET turn_key = ?, created_at = ? WHERE thread = ? AND id = ?;
 
 -- name: put_interrupt
 -- Write everything else of a question that is stored: its answer, mostly.
 UPDATE interrupt SET
-    place = ?, reason = ?, message = ?, tool_call_id = ?, response_schema = ?, metadata = ?,
-    policy = ?, expires_at = ?, status = ?, payload = ?, answer_metadata = ?, decided_by = ?,
-    decided_at = ?, channel = ?, run_key = ?, held = ?, assigned_to = ?, remind_at = ?,
-    reminded_at = ?, lapsed_at = ?
-WHERE position = ?;
+    status = ?, reason = ?, assigned_to = ?, expires_at = ?, remind_at = ?, reminded_at = ?,
+    lapsed_at = ?, place = ?, tool_call_id = ?, decided_by = ?, decided_at = ?, channel = ?,
+    run_key = ?, message = ?, response_schema = ?, metadata = ?, policy = ?, payload = ?,
+    answer_metadata = ?, held = ?
+WHERE thread = ? AND id = ?;
 
 -- name: read_interrupts
 -- All questions of a turn in the order of asking.
 SELECT
-    id, turn_key, created_at, place, reason, message, tool_call_id, response_schema, metadata,
-    policy, expires_at, status, payload, answer_metadata, decided_by, decided_at, channel, run_key,
-    held, assigned_to, remind_at, reminded_at, lapsed_at
+    id, turn_key, created_at, status, reason, assigned_to, expires_at, remind_at, reminded_at,
+    lapsed_at, place, tool_call_id, decided_by, decided_at, channel, run_key, message,
+    response_schema, metadata, policy, payload, answer_metadata, held
 FROM interrupt INDEXED BY interrupt_turn WHERE thread = ? AND turn_key = ? ORDER BY position;
 
 -- name: read_earlier_interrupt
 -- A question of a thread by its id, behind its position.
 SELECT
     position,
-    id, turn_key, created_at, place, reason, message, tool_call_id, response_schema, metadata,
-    policy, expires_at, status, payload, answer_metadata, decided_by, decided_at, channel, run_key,
-    held, assigned_to, remind_at, reminded_at, lapsed_at
+    id, turn_key, created_at, status, reason, assigned_to, expires_at, remind_at, reminded_at,
+    lapsed_at, place, tool_call_id, decided_by, decided_at, channel, run_key, message,
+    response_schema, metadata, policy, payload, answer_metadata, held
 FROM interrupt WHERE thread = ? AND id = ?;
 
 -- name: put_entry
