@@ -31,7 +31,7 @@ __all__ = [
     "TurnStatus",
 ]
 
-T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
 
 InterruptStatus = Literal["open", "resolved", "cancelled", "expired"]
 TurnStatus = Literal["running", "suspended", "finished", "failed", "cancelled"]
@@ -273,14 +273,14 @@ class Due:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Page(Generic[T]):
+class Page(Generic[T_co]):
     """Part of a list; `next` is what to pass as `after` for the part that follows, None at the end.
 
     A page may hold fewer items than asked for, even none, although more follow: a rare filter is
     tried on a bounded number of rows at a time.
     """
 
-    items: tuple[T, ...]
+    items: tuple[T_co, ...]
     next: str | None = None
 
 

@@ -10,7 +10,18 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 
-from sayso.records import Claim, Commit, Entry, Interrupt, Lease, Message, Principal, Run, Turn
+from sayso.records import (
+    Claim,
+    Commit,
+    Entry,
+    Interrupt,
+    Lease,
+    Message,
+    Page,
+    Principal,
+    Run,
+    Turn,
+)
 from sayso.stores.base import Store
 from sayso.stores.memory import MemoryStore
 from sayso.stores.sqlite import SqliteStore
@@ -22,7 +33,7 @@ NAMES = ("1", "2", "3", "4")
 
 names = st.sampled_from(NAMES)
 threads = st.tuples(st.sampled_from(SCOPES), st.sampled_from(THREADS))
-blobs = st.sampled_from((b"{}", b"null", b"[1]", b'"\\u0000"'))
+blobs = st.sampled_from((b"{}", b"null", b"[1]", b'"\\u0000"', b'{"type":"success"}'))
 times = st.integers(0, 40)
 maybe_times = st.none() | times
 
@@ -74,6 +85,7 @@ def runs(draw: st.DrawFn, thread: tuple[str, str]) -> Run:
         run_id=draw(names),
         turn_key=draw(names),
         started_at=draw(times),
+        ended_at=draw(maybe_times),
         outcome=draw(st.none() | blobs),
         delivered=draw(st.booleans()),
     )
@@ -92,6 +104,11 @@ def interrupts(thread: tuple[str, str]) -> st.SearchStrategy[tuple[Interrupt, ..
             payload=st.none() | blobs,
             expires_at=maybe_times,
             status=st.sampled_from(("open", "open", "resolved", "expired")),
+            held=st.none() | st.none() | blobs,
+            assigned_to=st.none() | names,
+            remind_at=maybe_times,
+            reminded_at=st.none() | maybe_times,
+            lapsed_at=st.none() | maybe_times,
         )
     )
 
@@ -179,6 +196,35 @@ class TwoStores(RuleBasedStateMachine):
         settled = data.draw(interrupts(thread))
         self.both(lambda store: store.settle(*thread, known, settled, now))
 
+    @rule(thread=threads, off=st.sampled_from((0, 0, 0, 1)), now=times)
+    def delete(self, thread: tuple[str, str], off: int, now: int) -> None:
+        known = self.known_revision(thread) + off
+        self.both(lambda store: store.delete(*thread, known, now))
+
+    @rule(latest=st.booleans(), off=st.sampled_from((0, 0, 1)))
+    def stop(self, latest: bool, off: int) -> None:
+        if self.leases:
+            lease = self.leases[-1 if latest else 0]
+            where = (lease.scope, lease.thread_id, lease.fence + off)
+            self.both(lambda store: store.request_stop(*where))
+
+    @rule(data=st.data(), scope=st.sampled_from(SCOPES), limit=st.integers(1, 4))
+    def page(self, data: st.DataObject, scope: str, limit: int) -> None:
+        whose = {"owner": data.draw(st.none() | names), "agent": data.draw(st.none() | names)}
+        status = data.draw(st.none() | st.sampled_from(("running", "suspended", "finished")))
+        self.both(lambda s: _pages(s.threads, scope, limit=limit, status=status, **whose))
+        given = whose | {
+            "status": data.draw(st.none() | st.sampled_from(("open", "resolved", "expired"))),
+            "reason": data.draw(st.none() | names),
+            "assigned_to": data.draw(st.none() | names),
+            "thread_id": data.draw(st.none() | st.sampled_from(THREADS)),
+        }
+        self.both(lambda s: _pages(s.interrupts, scope, limit=limit, **given))
+
+    @rule(scope=st.sampled_from(SCOPES), since=st.none() | times, limit=st.integers(0, 9))
+    def watch(self, scope: str, since: int | None, limit: int) -> None:
+        self.both(lambda store: store.changes(scope, since, limit))
+
     @rule(thread=threads, name=names)
     def deliver(self, thread: tuple[str, str], name: str) -> None:
         self.both(lambda store: store.delivered(thread[0], f"run_{'_'.join(thread)}_{name}"))
@@ -197,9 +243,9 @@ class TwoStores(RuleBasedStateMachine):
         self.both(lambda store: store.close())
         self.both(lambda store: store.open())
 
-    @rule(now=times, limit=st.integers(0, 5))
+    @rule(now=times, limit=st.integers(0, 3))
     def look(self, now: int, limit: int) -> None:
-        self.both(lambda store: store.due(now, limit))
+        self.both(lambda store: _pages(store.due, now, limit=limit))
 
     @invariant()
     def both_hold_the_same(self) -> None:
@@ -210,10 +256,26 @@ async def _everything(store: Store) -> list[Any]:
     """All that can be read of a store."""
     read: list[Any] = []
     for scope in SCOPES:
+        read += await _pages(store.threads, scope)
+        read += await _pages(store.interrupts, scope)
+        read += [await store.interrupt(scope, name) for name in NAMES]
+        read.append(await store.changes(scope, 0))
         for thread in THREADS:
+            read += await _pages(store.runs, scope, thread, limit=2)
             read.append(await store.load(scope, thread, run_id="1", interrupt_ids=NAMES))
             read += [await store.journal(scope, f"turn_{scope}_{thread}_{name}") for name in NAMES]
     return read
+
+
+async def _pages(call: Callable[..., Awaitable[Page[Any]]], *where: Any, **what: Any) -> list[Any]:
+    """What a list holds, page by page; cursors are each store's own."""
+    pages: list[Any] = []
+    after = None
+    while not pages or after is not None:
+        page = await call(*where, after=after, **what)
+        pages.append(page.items)
+        after = page.next
+    return pages
 
 
 async def _outcome(call: Awaitable[Any]) -> Any:
@@ -224,7 +286,7 @@ async def _outcome(call: Awaitable[Any]) -> Any:
 
 
 def test_sqlite_and_memory_answer_alike() -> None:
-    """Whatever the order of claims, commits, settlements, renewals and restarts (design 6)."""
+    """Whatever the order of claims, commits, settlements, deletions and restarts (design 6)."""
     run_state_machine_as_test(
         TwoStores,
         settings=settings(

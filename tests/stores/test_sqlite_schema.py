@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from sayso.errors import StoreUnavailable
+from sayso.records import Commit, Interrupt
 from sayso.stores import _sqlite_file
 from sayso.stores._queries import Migration, queries
 from sayso.stores._sqlite_file import MIGRATIONS, connect
@@ -128,8 +129,8 @@ def test_every_statement_is_used_and_every_used_one_exists() -> None:
     sources = [f for f in files("sayso.stores").iterdir() if f.name.startswith("_sqlite")]
     source = "".join(f.read_text("utf-8") for f in sources)
     named = set(re.findall(r'SQL\["(\w+)"\]', source))
-    named |= set(re.findall(r'"((?:known|walk|forget|delete)_\w+)"', source))
-    assert named == set(queries("sqlite"))
+    quoted = set(re.findall(r'"(\w+)"', source))
+    assert named <= set(queries("sqlite")) <= named | quoted
 
 
 ALLOWED: dict[str, tuple[str, ...]] = {"known_marks": ("SCAN CONSTANT ROW",)}
@@ -157,3 +158,119 @@ def test_no_statement_walks_through_a_whole_table(name: str, sql: str, tmp_path:
     # Partial indexes are walked from the oldest, one row of parameters is no table.
     bad = [s for s in scans if not any(word in s for word in ALLOWED.get(name, ()))]
     assert not bad, plan
+
+
+def test_no_walk_sorts_what_it_meets(tmp_path: Path) -> None:
+    """A page comes out of its index in order; only what one thread has is sorted (design 6)."""
+    db = connect(tmp_path / "sayso.db")
+    ordered = {n: q for n, q in queries("sqlite").items() if n.startswith("walk_")}
+    ordered["due_threads"] = queries("sqlite")["due_threads"]
+    sorting = {
+        name for name, sql in ordered.items() if any("B-TREE" in s for s in plan_of(db, sql))
+    }
+    db.close()
+    assert sorting == {"walk_of_thread", "walk_runs"}
+
+
+def test_who_is_due_is_found_between_two_moments(tmp_path: Path) -> None:
+    """Each reason has its own index, entered behind the page before and left at now."""
+    db = connect(tmp_path / "sayso.db")
+    searches = [s for s in plan_of(db, queries("sqlite")["due_threads"]) if s.startswith("SEARCH")]
+    db.close()
+    assert searches == [
+        "SEARCH thread USING INDEX thread_held (lease_until>? AND lease_until<?)",
+        "SEARCH thread USING INDEX thread_waking (<expr>>? AND <expr><?)",
+        "SEARCH thread USING INDEX thread_ready (ready_at>?)",
+    ]
+
+
+OLD_QUESTION = """
+INSERT INTO interrupt (
+    thread, id, turn_key, place, reason, created_at, message, tool_call_id, response_schema,
+    metadata, policy, expires_at, status, payload, answer_metadata, decided_by, decided_at,
+    channel, run_key
+) VALUES (?, ?, 'turn_t_0', '0', 'tool_call', ?, 'Sure?', 'call_1', x'31', x'32', x'33', ?, ?,
+    x'34', x'35', 'bob', 8, 'inbox', 'run_2')
+ON CONFLICT (thread, id) DO UPDATE SET status = excluded.status
+"""
+
+
+def _asked(name: str, created_at: int, expires_at: int | None, status: str) -> Interrupt:
+    return Interrupt(
+        id=name,
+        turn_key="turn_t_0",
+        place="0",
+        reason="tool_call",
+        created_at=created_at,
+        message="Sure?",
+        tool_call_id="call_1",
+        response_schema=b"1",
+        metadata=b"2",
+        policy=b"3",
+        expires_at=expires_at,
+        status=status,  # type: ignore[arg-type]
+        payload=b"4",
+        answer_metadata=b"5",
+        decided_by="bob",
+        decided_at=8,
+        channel="inbox",
+        run_key="run_2",
+    )
+
+
+async def test_what_schema_1_held_is_listed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The second migration brings owner, agent, order and all members along."""
+    path = tmp_path / "sayso.db"
+    with monkeypatch.context() as older:
+        older.setattr(_sqlite_file, "MIGRATIONS", MIGRATIONS[:1])
+        db = connect(path)
+    db.execute("BEGIN")
+    db.execute(
+        "INSERT INTO thread (key, scope, id, owner, agent, revision, fence, created_at,"
+        " updated_at, turn, run, expires_at) VALUES (1, ?, 't', 'ann', 'support', 2, 1, 60, 70,"
+        " 'turn_t_0', 'run_1', 90)",
+        (SCOPE,),
+    )
+    db.execute(
+        "INSERT INTO turn VALUES (5, 1, 'turn_t_0', 'a', '1', 'suspended', 's', 's', '[]', 1, 2)"
+    )
+    db.execute("INSERT INTO request VALUES (5, 1, 'turn_t_0', x'7b7d')")
+    db.execute("INSERT INTO run VALUES (5, 1, 'run_1', 'r', 'turn_t_0', 1, 2, x'7b7d', 1)")
+    db.execute(OLD_QUESTION, (1, "int_b", 65, 90, "open"))
+    db.execute(OLD_QUESTION, (1, "int_a", 64, None, "resolved"))
+    db.execute("COMMIT")
+    db.close()
+    async with opened(SqliteStore(path)) as store:
+        page = await store.interrupts(SCOPE)
+        assert [listed.interrupt for listed in page.items] == [
+            _asked("int_a", 64, None, "resolved"),
+            _asked("int_b", 65, 90, "open"),
+        ]
+        assert {(i.thread_id, i.owner, i.agent) for i in page.items} == {("t", "ann", "support")}
+        view = await store.load(SCOPE, "t")
+        assert view is not None
+        assert [i.id for i in view.interrupts] == ["int_b", "int_a"]
+        assert [due.thread_id for due in (await store.due(100, 10)).items] == ["t"]
+        assert [t.active_at for t in (await store.threads(SCOPE)).items] == [70]
+
+
+async def test_what_older_code_writes_is_listed(tmp_path: Path) -> None:
+    """Its statements run on the new schema, beside newer processes (design 6)."""
+    path = tmp_path / "sayso.db"
+    async with opened(SqliteStore(path)) as store:
+        lease = await store.claim(a_claim("t", "me"))
+        older = sqlite3.connect(path, isolation_level=None)
+        older.execute(OLD_QUESTION, (1, "int_1", 64, None, "open"))
+        older.execute(OLD_QUESTION, (1, "int_2", 65, None, "open"))
+        older.execute(OLD_QUESTION, (1, "int_2", 65, None, "resolved"))
+        older.close()
+        page = await store.interrupts(SCOPE, status="open", owner="ann")
+        assert [listed.interrupt.id for listed in page.items] == ["int_1"]
+        page = await store.interrupts(SCOPE)
+        assert [(listed.interrupt.id, listed.agent) for listed in page.items] == [
+            ("int_1", "support"),
+            ("int_2", "support"),
+        ]
+        assert await store.commit(lease, Commit(now=1, release=True)) is False

@@ -1,0 +1,120 @@
+"""What a page costs, in steps of SQLite's own machine: the same however much is stored."""
+
+import sqlite3
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from sayso.records import Commit, Interrupt, Page
+from sayso.stores import _sqlite_lists as lists
+from sayso.stores import _sqlite_ops as ops
+from sayso.stores._pages import InterruptFilter, ThreadFilter
+from sayso.stores._sqlite_file import connect
+from tests.stores.processes import SCOPE, a_claim
+
+FEW, MANY = 300, 3_000
+HOUR = 1_000_000
+
+Filled = dict[int, sqlite3.Connection]
+
+
+def fill(db: sqlite3.Connection, threads: int) -> None:
+    """As many waiting threads, each with an open question that expires and is reminded."""
+    db.execute("BEGIN")
+    for n in range(threads):
+        claim = a_claim(f"t-{n}", "me")
+        lease = ops.claim(db, claim, 0)
+        question = Interrupt(
+            id=f"int_{n}",
+            turn_key=claim.turn.key,
+            place="0",
+            reason="tool_call",
+            created_at=n,
+            expires_at=2 * HOUR + n,
+            remind_at=HOUR + n,
+            assigned_to=f"clerk-{n % 2}",
+        )
+        suspended = replace(claim.turn, status="suspended")
+        ops.commit(db, lease, Commit(now=n, interrupts=(question,), turn=suspended, release=True))
+    db.execute("COMMIT")
+
+
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Filled]:
+    """The same store with few and with many threads."""
+    stores = {n: connect(tmp_path_factory.mktemp("lists") / f"{n}.db") for n in (FEW, MANY)}
+    for threads, db in stores.items():
+        fill(db, threads)
+    yield stores
+    for db in stores.values():
+        db.close()
+
+
+def steps(db: sqlite3.Connection, work: Callable[[sqlite3.Connection], object]) -> int:
+    """How many instructions SQLite executes for some work."""
+    count = 0
+
+    def step() -> None:
+        nonlocal count
+        count += 1
+
+    db.set_progress_handler(step, 1)
+    try:
+        work(db)
+    finally:
+        db.set_progress_handler(None, 1)
+    return count
+
+
+PAGES: dict[str, Callable[[sqlite3.Connection], Page[object]]] = {
+    "open": lambda db: interrupts(db, status="open"),
+    "open, later": lambda db: interrupts(db, "i200.200", status="open"),
+    "open of an owner": lambda db: interrupts(db, status="open", owner="ann"),
+    "open of nobody": lambda db: interrupts(db, status="open", owner="eve"),
+    "assigned": lambda db: interrupts(db, status="open", assigned_to="clerk-1"),
+    "any": lambda db: interrupts(db),
+    "settled": lambda db: interrupts(db, status="resolved"),
+    "of a thread": lambda db: interrupts(db, thread_id="t-7"),
+    "threads": lambda db: lists.threads(db, SCOPE, ThreadFilter(), None, 20),
+    "threads of an owner": lambda db: lists.threads(db, SCOPE, ThreadFilter(owner="ann"), None, 20),
+    "runs": lambda db: lists.runs(db, SCOPE, "t-7", None, 20),
+    "nobody due": lambda db: ops.due(db, HOUR - 1, 0, 20, None),
+    "reminders": lambda db: ops.due(db, 2 * HOUR - 1, 0, 20, None),
+    "expired and reminders": lambda db: ops.due(db, 3 * HOUR, 0, 20, None),
+    "due, later": lambda db: ops.due(db, 3 * HOUR, 0, 20, f"d{HOUR + 200}.200"),
+}
+
+
+def interrupts(db: sqlite3.Connection, after: str | None = None, **what: str) -> Page[object]:
+    return lists.interrupts(db, SCOPE, InterruptFilter(**what), after, 20)
+
+
+@pytest.mark.parametrize("page", PAGES.values(), ids=PAGES)
+def test_a_page_costs_what_it_shows(
+    page: Callable[[sqlite3.Connection], Page[object]], filled: Filled
+) -> None:
+    """Ten times as many threads and open interrupts: as many steps, whichever page (design 6)."""
+    few, many = (steps(filled[n], page) for n in (FEW, MANY))
+    assert len(page(filled[FEW]).items) == len(page(filled[MANY]).items)
+    assert many == few
+
+
+def test_a_rare_filter_looks_at_a_bounded_number(filled: Filled) -> None:
+    """Nothing fits: the page is empty and says where to go on, long before the end."""
+    page = interrupts(filled[MANY], status="open", reason="other")
+    assert (page.items, page.next) == ((), "i1019.1020")
+    threads = lists.threads(filled[MANY], SCOPE, ThreadFilter(agent="other"), None, 20)
+    assert (threads.items, threads.next) == ((), f"t{MANY - 1020}.{MANY - 1019}")
+
+
+def test_long_answers_are_not_read_by_a_filter(tmp_path: Path) -> None:
+    """What lists look at stands in front of what may be long, so that its pages stay unread."""
+    db = connect(tmp_path / "sayso.db")
+    columns = [row[1] for row in db.execute("PRAGMA table_info(interrupt)")]
+    kinds = {row[1]: row[2] for row in db.execute("PRAGMA table_info(interrupt)")}
+    db.close()
+    looked_at = ("owner", "status", "agent", "reason", "assigned_to")
+    first_long = min(columns.index(c) for c in columns if kinds[c] == "BLOB" or c == "message")
+    assert all(columns.index(column) < first_long for column in looked_at)
