@@ -4,6 +4,7 @@ from typing import Any
 
 from sayso.gate.ladder import Decision, Judge, Refuse, Resume, check
 from sayso.limits import Limits
+from sayso.options import Options
 from sayso.protocol.runinput import RunInput
 from sayso.records import Principal, ThreadView
 from tests.threads import NOW
@@ -26,6 +27,7 @@ def decide(
     now: int = NOW,
     limits: Limits | None = None,
     judge: Judge | None = None,
+    options: Options | None = None,
 ) -> Decision:
     return check(
         given,
@@ -36,6 +38,7 @@ def decide(
         now=now,
         limits=limits or Limits(),
         judge=judge,
+        options=options or Options(),
     )
 
 

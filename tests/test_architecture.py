@@ -65,7 +65,9 @@ LAYERS = (
             "agents.tools streams.textstream",
             "protocol.ending protocol.guard schemas.forms",
             "gate.ladder agents.turninput",
-            "gate.answers gate.held gate.history gate.refusals schemas.typed",
+            "gate.decisions gate.steering",
+            "gate.situation",
+            "gate.answers gate.expiry gate.held gate.history gate.refusals schemas.typed",
             "protocol.runinput schemas.schema",
             "protocol.messages schemas.misfits",
             "protocol.forward_compat schemas.subschemas",
@@ -76,7 +78,11 @@ LAYERS = (
     ),
     Layer(
         "base",
-        ("clock errors jsonvalue limits records", "agents engine gate protocol schemas streams"),
+        (
+            "options",
+            "clock errors jsonvalue limits records",
+            "agents engine gate protocol schemas streams",
+        ),
         pure=True,
     ),
 )

@@ -77,7 +77,7 @@ def settled(
     **members: Any,
 ) -> Interrupt:
     """A settled interrupt; alice decided unless it expired."""
-    if status != "expired":
+    if status != "expired" and "decided_by" not in members:
         members.setdefault("decided_by", "alice")
         members.setdefault("decided_at", NOW - 500)
     return asked(

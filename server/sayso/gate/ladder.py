@@ -2,7 +2,8 @@
 
 The whole request is judged before anything changes; a refusal changes nothing that is stored. A
 thread is *running* while somebody holds it, *waiting* while its newest turn is suspended with open
-interrupts, *ready* while that turn is suspended and all its interrupts are settled, else *idle*.
+interrupts, *ready* while that turn is suspended and all its interrupts have an answer, settled or
+held, else *idle*. `Options` change what the rungs in brackets say.
 
 The ladder; the first rung that applies decides:
 
@@ -15,15 +16,18 @@ The ladder; the first rung that applies decides:
  4. Another agent's path while something is open or running: `wrong_agent`.
  5. Running: Attach if the request brings nothing new, else `thread_busy` (ID-08).
  6. An id that this thread never asked: `unknown_interrupt` (D1, CR-1), unless the thread is idle
-    and a new message came: Start, with a warning (RE-10).
+    and a new message came: Start, with a warning (RE-10). [`unknown_entries="ignore"`: beside an
+    answer to something that was asked it is dropped, with a warning, before the second rung.]
  7. An answer that differs from the settled one: `already_resolved`, by whom and when (ID-06, Q1);
     `resolved` for one that expired: `interrupt_expired` (D6).
+    [`on_message`: a message alone is, from here on, the answers that it stands for.]
  8. An open interrupt without an answer: `interrupts_pending` if there are no answers at all (CR-4,
-    E1), else `partial_resume` (CR-3, E6). No answer is ever read out of silence (EX-06).
+    E1), else `partial_resume` (CR-3, E6). No answer is ever read out of silence (EX-06). One that
+    is held counts. [`partial="accumulate"`: answers without a message go on to the next rungs.]
  9. `resolved` at or after `expiresAt`: `interrupt_expired`; `cancelled` counts (EX-04, EX-05).
 10. A payload over the limit, or one that its schema or its tool refuses: `invalid_payload` (CR-6).
 11. Every open interrupt answered: Resume; new messages wait until the turn ends (E5, RE-09). A
-    ready turn goes on the same way with nothing to settle.
+    ready turn goes on the same way. Some of them answered: Hold, or Replay if nothing is new.
 12. Idle: an answer in `forwardedProps.command` is `unknown_interrupt`, never plain input (D2).
     Start with a new message, on a new thread, or if the last run's body was delivered whole
     (regenerate); else Replay.
@@ -31,101 +35,24 @@ The ladder; the first rung that applies decides:
 A Start or a queued message that would make the history too large is `thread_too_large`.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-from sayso.gate import refusals
-from sayso.gate.answers import Judge, alike, problems, repeats, settled
-from sayso.gate.history import merge, new_user_messages, too_large
+from sayso.gate import held, refusals
+from sayso.gate.answers import Judge, alike, problems, settled
+from sayso.gate.decisions import Attach, Decision, Hold, Replay, Resume, Start
+from sayso.gate.expiry import by_expiry
+from sayso.gate.history import merge, too_large
 from sayso.gate.refusals import Refuse
+from sayso.gate.situation import Situation, distinct, situation
+from sayso.gate.steering import BY_MESSAGE, steered
 from sayso.limits import Limits
-from sayso.protocol.runinput import ResumeEntry, RunInput
-from sayso.records import Interrupt, Message, Principal, ThreadView, Turn
+from sayso.options import Options
+from sayso.protocol.runinput import RunInput
+from sayso.records import Interrupt, Principal, ThreadView
 
-__all__ = ["Attach", "Decision", "Judge", "Refuse", "Replay", "Resume", "Start", "check"]
+__all__ = ["Attach", "Decision", "Hold", "Judge", "Refuse", "Replay", "Resume", "Start", "check"]
 
-
-@dataclass(frozen=True, slots=True)
-class Start:
-    """Begin a turn: `append` to the history, `hide` what the request left out."""
-
-    append: tuple[Message, ...]
-    hide: tuple[str, ...]
-    warnings: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Resume:
-    """Let the newest turn go on.
-
-    `settle`: its open interrupts with their answers, in the order of asking; the run key is the
-    engine's to fill in. It is empty for a ready turn, and for a failed one (`retry`) that goes on
-    from its journal with the answers that it already took. `queue`: new user messages, waiting.
-    """
-
-    settle: tuple[Interrupt, ...]
-    queue: tuple[Message, ...] = ()
-    retry: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Replay:
-    """Show the thread as it stands, ending in its open interrupts or its last outcome."""
-
-
-@dataclass(frozen=True, slots=True)
-class Attach:
-    """Follow the run that is going on."""
-
-
-Decision = Start | Resume | Replay | Attach | Refuse
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Case:
-    """A request beside its thread: `fresh` are new user messages, `open` waits for an answer."""
-
-    request: RunInput
-    view: ThreadView | None
-    agent: str
-    entries: dict[str, ResumeEntry]
-    fresh: tuple[Message, ...]
-    decided: dict[str, Interrupt]
-    open: dict[str, Interrupt]
-
-    @property
-    def turn(self) -> Turn | None:
-        return self.view.turn if self.view else None
-
-    @property
-    def running(self) -> bool:
-        return self.view is not None and self.view.thread.holder is not None
-
-    @property
-    def suspended(self) -> bool:
-        """Waiting or ready."""
-        return not self.running and self.turn is not None and self.turn.status == "suspended"
-
-    @property
-    def ready(self) -> bool:
-        return self.suspended and not self.open
-
-    @property
-    def foreign(self) -> bool:
-        """Whether the newest turn is another agent's."""
-        return self.turn is not None and self.turn.agent != self.agent
-
-    @property
-    def unknown(self) -> list[str]:
-        return [key for key in self.entries if key not in self.decided and key not in self.open]
-
-    @property
-    def differing(self) -> list[Interrupt]:
-        """What is settled otherwise than this request says."""
-        return [
-            self.decided[key]
-            for key, entry in self.entries.items()
-            if key in self.decided and not repeats(entry, self.decided[key])
-        ]
+_STRICT = Options()
 
 
 def check(
@@ -138,61 +65,54 @@ def check(
     now: int,
     limits: Limits,
     judge: Judge | None = None,
+    options: Options = _STRICT,
 ) -> Decision:
     """Decide what `request`, on the path of `agent`, may do to the thread in `view`.
 
     `view` is None for a thread that does not exist; otherwise it was loaded with the request's run
-    id and interrupt ids. `now` is milliseconds since the epoch, `channel` is how the answers came.
+    id and interrupt ids. `now` is milliseconds since the epoch, `channel` is how the answers came,
+    `options` are those of `agent`.
     """
-    entries, twice = _distinct(request.resume)
+    entries, twice = distinct(request.resume)
     if twice:
         return refusals.duplicate(twice)
-    case = _case(request, view, agent, entries)
+    case = _without_unknown(situation(request, view, agent, entries), options)
     decision = _already_done(case) or _unfinished_elsewhere(case) or _wrong_ids(case)
     if decision is not None:
         return decision
     if not case.suspended:
         return _start(case, limits)
+    meant = steered(case, options, limits, judge)
+    if isinstance(meant, Refuse):
+        return meant
+    if meant is not None:
+        case, channel = meant, BY_MESSAGE
     return (
-        _uncovered(case)
+        _uncovered(case, options)
         or _expired(case, now)
         or _misfits(case, limits, judge)
+        or _hold(case, principal, channel, now)
         or _resume(case, principal, channel, now, limits)
     )
 
 
-def _case(
-    request: RunInput, view: ThreadView | None, agent: str, entries: dict[str, ResumeEntry]
-) -> _Case:
-    interrupts = view.interrupts if view else ()
-    turn = view.turn if view and view.thread.holder is None else None
-    waiting = turn.key if turn and turn.status == "suspended" else None
-    return _Case(
-        request=request,
-        view=view,
-        agent=agent,
-        entries=entries,
-        fresh=new_user_messages(request.messages, view.messages if view else ()),
-        decided={item.id: item for item in interrupts if item.status != "open"},
-        open={
-            item.id: item
-            for item in interrupts
-            if item.status == "open" and item.turn_key == waiting
-        },
+def _without_unknown(case: Situation, options: Options) -> Situation:
+    """TR-01: what was never asked is dropped, but only beside an answer to what was."""
+    unknown = case.unknown
+    if options.unknown_entries == "refuse" or not unknown or len(unknown) == len(case.entries):
+        return case
+    return replace(
+        case,
+        entries={key: entry for key, entry in case.entries.items() if key not in unknown},
+        warnings=(_ignored(unknown),),
     )
 
 
-def _distinct(resume: tuple[ResumeEntry, ...]) -> tuple[dict[str, ResumeEntry], list[str]]:
-    """One entry per id, and the ids that have two different ones."""
-    entries: dict[str, ResumeEntry] = {}
-    twice: dict[str, None] = {}
-    for entry in resume:
-        if not alike(entries.setdefault(entry.interrupt_id, entry), entry):
-            twice[entry.interrupt_id] = None
-    return entries, list(twice)
+def _ignored(ids: list[str]) -> str:
+    return f"this thread never asked {refusals.named(ids)}; that answer was ignored"
 
 
-def _already_done(case: _Case) -> Decision | None:
+def _already_done(case: Situation) -> Decision | None:
     if case.fresh:
         return None
     if case.entries:
@@ -204,10 +124,10 @@ def _already_done(case: _Case) -> Decision | None:
     return Attach() if case.running else Replay()
 
 
-def _repeated(case: _Case) -> Decision:
+def _repeated(case: Situation) -> Decision:
     """Nothing but answers that are settled already."""
     if case.running:
-        return Attach()
+        return Attach(case.warnings)
     turn = case.turn
     failed_with_them = (
         turn is not None
@@ -215,13 +135,17 @@ def _repeated(case: _Case) -> Decision:
         and any(case.decided[key].turn_key == turn.key for key in case.entries)
     )
     if turn is None or not (case.ready or failed_with_them):
-        return Replay()
+        return Replay(case.warnings)
     if case.foreign:
         return refusals.wrong_agent(turn.agent)
-    return Resume(settle=(), retry=failed_with_them)
+    return Resume(settle=_held(case), retry=failed_with_them, warnings=case.warnings)
 
 
-def _unfinished_elsewhere(case: _Case) -> Decision | None:
+def _held(case: Situation) -> tuple[Interrupt, ...]:
+    return tuple(held.settle(item) for item in case.open.values())
+
+
+def _unfinished_elsewhere(case: Situation) -> Decision | None:
     if case.turn is not None and case.foreign and (case.running or case.suspended):
         return refusals.wrong_agent(case.turn.agent)
     if not case.running:
@@ -229,69 +153,98 @@ def _unfinished_elsewhere(case: _Case) -> Decision | None:
     return refusals.busy() if case.entries or case.fresh else Attach()
 
 
-def _wrong_ids(case: _Case) -> Refuse | None:
+def _wrong_ids(case: Situation) -> Refuse | None:
     if case.unknown and (case.suspended or not case.fresh):
         return refusals.unknown(case.unknown)
     differing = case.differing
-    decided = [item for item in differing if item.status != "expired"]
+    decided = [item for item in differing if not by_expiry(item)]
     if decided:
         return refusals.already_resolved(decided)
     return refusals.expired(differing) if differing else None
 
 
-def _uncovered(case: _Case) -> Refuse | None:
-    missing = [key for key in case.open if key not in case.entries]
+def _uncovered(case: Situation, options: Options) -> Refuse | None:
+    missing = case.missing
     if not missing:
         return None
-    return refusals.partial(missing) if case.entries else refusals.pending(missing)
+    if not case.entries:
+        return refusals.pending(missing)
+    # A message cannot be kept beside answers that are: it would wait for nothing (E6).
+    if options.partial == "accumulate" and case.given and not case.fresh:
+        return None
+    return refusals.partial(missing)
 
 
-def _expired(case: _Case, now: int) -> Refuse | None:
+def _expired(case: Situation, now: int) -> Refuse | None:
     late = [
         item
-        for key, item in case.open.items()
-        if item.expires_at is not None
+        for key, entry in case.given.items()
+        if entry.status == "resolved"
+        and (item := case.open[key]).expires_at is not None
         and now >= item.expires_at
-        and case.entries[key].status == "resolved"
     ]
     return refusals.expired(late) if late else None
 
 
-def _misfits(case: _Case, limits: Limits, judge: Judge | None) -> Refuse | None:
+def _misfits(case: Situation, limits: Limits, judge: Judge | None) -> Refuse | None:
     found = {
-        key: wrong
-        for key, item in case.open.items()
-        if case.entries[key].status == "resolved"
-        and (wrong := problems(item, case.entries[key].payload, limits, judge))
+        item.id: wrong
+        for item in case.open.values()
+        if (entry := case.entries.get(item.id)) is not None
+        and entry.status == "resolved"
+        and (wrong := problems(item, entry.payload, limits, judge))
     }
     return refusals.invalid(found) if found else None
 
 
-def _resume(case: _Case, principal: Principal, channel: str, now: int, limits: Limits) -> Decision:
+def _hold(case: Situation, principal: Principal, channel: str, now: int) -> Decision | None:
+    """Answers to some of what is open: kept, unless the same are kept already."""
+    if not case.missing:
+        return None
+    new = [
+        item
+        for item in case.open.values()
+        if (entry := case.entries.get(item.id)) is not None
+        and ((kept := held.read(item)) is None or not alike(kept.entry, entry))
+    ]
+    if not new:
+        return Replay(case.warnings)
+    return Hold(
+        held=tuple(held.hold(item, case.entries[item.id], principal, channel, now) for item in new),
+        warnings=case.warnings,
+    )
+
+
+def _resume(
+    case: Situation, principal: Principal, channel: str, now: int, limits: Limits
+) -> Decision:
     stored = case.view.messages if case.view else ()
-    if case.fresh and too_large(stored, case.fresh, limits.history):
+    new = (*case.said, *case.fresh)
+    if new and too_large(stored, new, limits.history):
         return refusals.too_large(limits.history)
     return Resume(
         settle=tuple(
             settled(item, case.entries[key], principal, channel, now)
+            if key in case.entries
+            else held.settle(item)
             for key, item in case.open.items()
         ),
-        queue=tuple(replace(message, visibility="waiting") for message in case.fresh),
+        queue=(*case.said, *(replace(message, visibility="waiting") for message in case.fresh)),
+        warnings=case.warnings,
     )
 
 
-def _start(case: _Case, limits: Limits) -> Decision:
+def _start(case: Situation, limits: Limits) -> Decision:
     view = case.view
     if case.request.answers_by_command:
         return refusals.nothing_open()
     if view is not None and view.run is not None and not (case.fresh or view.run.delivered):
-        return Replay()
+        return Replay(case.warnings)
     stored = view.messages if view else ()
     merged = merge(case.request.messages, stored)
     if too_large(stored, merged.append, limits.history):
         return refusals.too_large(limits.history)
-    warnings = merged.warnings
+    warnings = merged.warnings + case.warnings
     if case.unknown:
-        ids = refusals.named(case.unknown)
-        warnings += (f"this thread never asked {ids}; that answer was ignored",)
+        warnings += (_ignored(case.unknown),)
     return Start(append=merged.append, hide=merged.hide, warnings=warnings)

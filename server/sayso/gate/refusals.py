@@ -99,11 +99,21 @@ def already_resolved(items: Sequence[Interrupt]) -> Refuse:
 
 
 def expired(items: Sequence[Interrupt]) -> Refuse:
-    """`resolved` for what has expired (EX-04, D5, D6)."""
+    """An answer to what has expired (EX-04, D5, D6)."""
+    ids = named([item.id for item in items])
+    if any(item.status in ("resolved", "cancelled") for item in items):
+        text = (
+            f"{ids} expired before this answer came, and was settled by the rule that was declared "
+            "for that; read the thread to see what came of it"
+        )
+    else:
+        text = (
+            f"{ids} expired before this answer came, so nothing was carried out; cancel what is "
+            "still open, or ask the agent again"
+        )
     return _refuse(
         Code.INTERRUPT_EXPIRED,
-        f"{named([item.id for item in items])} expired before this answer came, so nothing was "
-        "carried out; cancel what is still open, or ask the agent again",
+        text,
         [
             {"interruptId": item.id}
             | ({} if item.expires_at is None else {"at": iso(item.expires_at)})
