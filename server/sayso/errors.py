@@ -18,7 +18,9 @@ Exception
 │       └── StoreUnavailable the store cannot be reached or cannot write
 """
 
+from collections.abc import Mapping
 from enum import StrEnum
+from typing import Any
 
 __all__ = [
     "CancelledCall",
@@ -99,8 +101,15 @@ STATUS: dict[Code, int] = {
     Code.FORBIDDEN_ORIGIN: 403,
     Code.STORE_UNAVAILABLE: 503,
     Code.INTERNAL_ERROR: 500,
+    Code.UNKNOWN_INTERRUPT: 404,
+    Code.DUPLICATE_ENTRY: 422,
+    Code.INVALID_PAYLOAD: 422,
+    Code.INTERRUPT_EXPIRED: 410,
+    Code.ALREADY_RESOLVED: 409,
+    Code.THREAD_BUSY: 409,
+    Code.AGENT_VERSION_MISSING: 409,
 }
-"""HTTP status of each code that is answered before a stream."""
+"""HTTP status of each code that is answered without a stream."""
 
 
 class SaysoError(Exception):
@@ -111,14 +120,23 @@ class Problem(SaysoError):
     """A request that is answered with an HTTP error and no stream (ER-01).
 
     `code` picks the status; `detail` says what went wrong, where, and what to do, without
-    echoing the request; `errors` are `{"pointer", "message"}` objects for its members.
+    echoing the request; `errors` are `{"pointer", "message"}` objects for its members; `more` are
+    further members of the problem, such as who decided before.
     """
 
-    def __init__(self, code: Code, detail: str, *, errors: tuple[dict[str, str], ...] = ()) -> None:
+    def __init__(
+        self,
+        code: Code,
+        detail: str,
+        *,
+        errors: tuple[dict[str, str], ...] = (),
+        more: Mapping[str, Any] | None = None,
+    ) -> None:
         super().__init__(detail)
         self.code = code
         self.detail = detail
         self.errors = errors
+        self.more = dict(more or {})
 
     @property
     def status(self) -> int:

@@ -1,6 +1,7 @@
 """Taking threads: the one atomic step that begins a turn, lets it go on, or takes it over."""
 
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 from uuid import uuid4
@@ -10,10 +11,12 @@ from sayso.agents.registry import Agent
 from sayso.agents.turninput import begun_with, request_of, text_of
 from sayso.clock import Clock
 from sayso.engine.leases import LeaseKeeper
+from sayso.errors import LeaseLost
 from sayso.gate import ladder as gate
 from sayso.protocol.runinput import RunInput
 from sayso.records import (
     Claim,
+    Commit,
     Entry,
     Interrupt,
     Lease,
@@ -143,6 +146,42 @@ class Claims:
         entries = await self._store.journal(view.thread.scope, turn.key)
         state = jsonvalue.decode(view.thread.state)
         return await self._again(view, turn, agent, run, state, entries=entries)
+
+    async def close(
+        self,
+        view: ThreadView,
+        turn: Turn,
+        run: Run,
+        *,
+        interrupts: tuple[Interrupt, ...] = (),
+        entries: tuple[Entry, ...] = (),
+        messages: tuple[Message, ...] = (),
+    ) -> None:
+        """Write how a turn ended that nobody runs; the thread is idle afterwards.
+
+        All of it is in the claim, so that whoever finds the thread if this server dies in between
+        has nothing to do but to let it go.
+        """
+        now = self._clock.now()
+        lease = await self._store.claim(
+            Claim(
+                scope=view.thread.scope,
+                thread_id=view.thread.id,
+                owner=view.thread.owner,
+                agent=turn.agent,
+                revision=view.thread.revision,
+                holder=self._holder,
+                lease_ms=self._keeper.lease_ms,
+                now=now,
+                turn=turn,
+                run=run,
+                messages=messages,
+                interrupts=interrupts,
+                entries=entries,
+            )
+        )
+        with suppress(LeaseLost):
+            await self._store.commit(lease, Commit(now=now, dequeue=True, release=True))
 
     async def _again(
         self,

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from sayso.clock import iso
 from sayso.errors import Code
-from sayso.records import Interrupt
+from sayso.records import Interrupt, Turn
 
 __all__ = [
     "Refuse",
@@ -15,6 +15,7 @@ __all__ = [
     "duplicate",
     "expired",
     "invalid",
+    "missing_version",
     "named",
     "nothing_open",
     "partial",
@@ -155,6 +156,16 @@ def invalid(problems: Mapping[str, Sequence[tuple[str, str]]]) -> Refuse:
             }
             for key, found in problems.items()
         ],
+    )
+
+
+def missing_version(turn: Turn) -> Refuse:
+    """A turn whose agent version is not registered any more (design 3, rule 9)."""
+    return Refuse(
+        Code.AGENT_VERSION_MISSING,
+        f"This turn began with version {turn.version!r} of agent {turn.agent!r}, which this server "
+        "does not have: register it beside the new one.",
+        {"code": Code.AGENT_VERSION_MISSING.value, "version": turn.version},
     )
 
 

@@ -14,7 +14,7 @@ from starlette.exceptions import HTTPException
 from sayso.errors import Code, Problem, StoreUnavailable
 from sayso.http.asgi import App, ClientGone, Receive, Scope, Send
 
-__all__ = ["ProblemBoundary", "method_not_allowed", "not_found", "send_problem"]
+__all__ = ["ProblemBoundary", "method_not_allowed", "not_found", "problem_body", "send_problem"]
 
 _log = logging.getLogger("sayso.http")
 
@@ -24,6 +24,8 @@ _TITLES: Final = {
     403: "Forbidden",
     404: "Not found",
     405: "Method not allowed",
+    409: "Conflict",
+    410: "Gone",
     413: "Request too large",
     415: "Unsupported media type",
     421: "Misdirected request",
@@ -53,19 +55,24 @@ def not_found() -> Problem:
     return Problem(Code.NOT_FOUND, "Nothing is served at this path. GET /agents lists the agents.")
 
 
-async def send_problem(problem: Problem, send: Send) -> None:
-    """Answer with a problem as `application/problem+json`."""
-    status = problem.status
+def problem_body(problem: Problem) -> dict[str, object]:
+    """The members of a problem, as they go out."""
     body: dict[str, object] = {
         "type": "about:blank",
-        "title": _TITLES.get(status, "Error"),
-        "status": status,
+        "title": _TITLES.get(problem.status, "Error"),
+        "status": problem.status,
         "detail": problem.detail,
         "code": problem.code.value,
     }
     if problem.errors:
         body["errors"] = problem.errors
-    data = orjson.dumps(body)
+    return {**problem.more, **body}
+
+
+async def send_problem(problem: Problem, send: Send) -> None:
+    """Answer with a problem as `application/problem+json`."""
+    status = problem.status
+    data = orjson.dumps(problem_body(problem))
     fields: list[tuple[bytes, bytes]] = [
         (b"content-type", b"application/problem+json"),
         (b"content-length", str(len(data)).encode()),

@@ -4,6 +4,8 @@ A place is the path of a branch and a position in it. Entries match by place; th
 what was asked for there: kind, name and arguments, never message text or schema (design 3).
 """
 
+import hashlib
+from base64 import urlsafe_b64encode
 from collections.abc import Iterable
 from typing import Any
 
@@ -11,7 +13,7 @@ from sayso import jsonvalue
 from sayso.errors import ReplayMismatch
 from sayso.records import Entry
 
-__all__ = ["Journal", "ended", "fingerprint", "numbered", "without_last_failures"]
+__all__ = ["Journal", "ended", "fingerprint", "identify", "numbered", "without_last_failures"]
 
 _END = b'{"end":'
 
@@ -33,6 +35,13 @@ def ended(entry: Entry) -> int | None:
     if entry.status != "done" or not entry.data.startswith(_END):
         return None
     return int(entry.data[len(_END) : entry.data.index(b",")])
+
+
+def identify(turn_key: str, prefix: str, place: str) -> str:
+    """An id that a place has in every execution of its turn."""
+    text = f"{turn_key}\n{place}".encode()
+    short = urlsafe_b64encode(hashlib.blake2b(text, digest_size=9).digest())
+    return f"{prefix}_{short.decode()}"
 
 
 class Journal:

@@ -18,10 +18,13 @@ class Leased:
     lease: Lease
     alive: Callable[[], bool]
 
-    async def commit(self, commit: Commit) -> None:
-        """Write under the lease; `LeaseLost` at once when its local deadline has passed."""
+    async def commit(self, commit: Commit) -> bool:
+        """Write under the lease; returns whether the holder was asked to stop.
+
+        Raises `LeaseLost` at once when its local deadline has passed.
+        """
         self.check()
-        await self.store.commit(self.lease, commit)
+        return await self.store.commit(self.lease, commit)
 
     def check(self) -> None:
         """Raise `LeaseLost` when another holder may have the thread by now; from any thread."""

@@ -1,5 +1,6 @@
 """Recorded steps and values: what a turn does once, and finds again on every replay."""
 
+import asyncio
 import logging
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
@@ -108,6 +109,7 @@ class _Step:
         self.seconds = seconds
         self.idempotent = idempotent
         self.key = execution.identify("key", place.key)
+        self.task: asyncio.Task[Any] | None = None
 
     def write(self, status: str, data: bytes) -> Entry:
         return self.execution.record(self.place, "step", self.label, status, data)
@@ -154,6 +156,9 @@ class _Step:
     async def _effect(self) -> Entry:
         execution = self.execution
         await execution.timeline.live()
+        if execution.stopped:
+            raise execution.pause()
+        self.task = asyncio.current_task()
         scope = EffectScope(
             execution=execution,
             info=CallInfo(
@@ -166,6 +171,7 @@ class _Step:
             on_emit=self._emits,
         )
         if self.idempotent:
+            execution.effects.repeatable(self.task)
             await execution.before_repeatable()
         else:
             started = self.write("started", b"{}")
@@ -188,6 +194,9 @@ class _Step:
             data = failure(end(), "NotRecordable", str(error))
         except BaseException as error:
             if cut(error):
+                # Readers have read what it said, and no second attempt will say it.
+                for message in scope.messages if execution.stopped else ():
+                    execution.remember(message)
                 raise
             _log.warning(
                 "step %r of turn %s failed", self.label, execution.turn.key, exc_info=error
@@ -207,6 +216,7 @@ class _Step:
         """Text sent from inside makes the step one that may run again after a crash (rule 6)."""
         if not self.idempotent:
             self.idempotent = True
+            self.execution.effects.repeatable(self.task)
             self.write("started", b'{"emits":true}')
             self.execution.effects.keep(self.execution.commit())
 

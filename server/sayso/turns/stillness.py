@@ -43,7 +43,7 @@ async def until_still(execution: Resting, main: asyncio.Task[Any]) -> None:
         if not over or execution.effects.in_flight:
             await _activity(execution, main, None)
             settled = 0
-        elif not execution.asked:
+        elif not execution.asked or execution.stopped:
             return
         elif settled < SETTLING:
             settled += 1

@@ -1,0 +1,219 @@
+"""The inbox: interrupts of one caller's threads, listed, and followed while they change.
+
+Changes come from the store, so that those of other processes are seen too; one reader per scope
+looks for all who listen, at once when this process has changed something, else once a second.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from sayso.clock import Clock
+from sayso.errors import Code, Problem, StoreError
+from sayso.records import (
+    Change,
+    ChangeKind,
+    InterruptStatus,
+    ListedInterrupt,
+    Page,
+    Principal,
+)
+from sayso.stores.base import Store
+
+__all__ = ["Inbox", "Listener", "Notice"]
+
+_log = logging.getLogger("sayso.engine.inbox")
+
+POLL: Final = 1.0
+"""Seconds between looks for what other processes have changed."""
+UNREAD: Final = 1_000
+"""Notices that a listener may leave unread; then it is told to read its lists anew."""
+AT_ONCE: Final = 1_000
+"""Changes that are read in one go."""
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """Something that happened in the inbox.
+
+    `gap`: notices are missing, so that lists must be read anew. `deleted` has no interrupt: all of
+    its thread are gone. Otherwise `interrupt` is as it stands now, which may be later.
+    """
+
+    kind: ChangeKind | Literal["gap"]
+    thread_id: str = ""
+    at: int | None = None
+    interrupt: ListedInterrupt | None = None
+
+
+class Listener:
+    """One who follows an inbox; `wake` is called when there is something to take, or the end."""
+
+    def __init__(self, principal: Principal, wake: Callable[[], None]) -> None:
+        self.principal = principal
+        self.ended = False
+        self._wake = wake
+        self._unread: list[Notice] = []
+
+    def take(self) -> list[Notice]:
+        """All that has come since the last time."""
+        taken, self._unread = self._unread, []
+        return taken
+
+    def add(self, notice: Notice) -> None:
+        """Keep a notice until it is taken."""
+        if len(self._unread) >= UNREAD:
+            self._unread = [Notice("gap")]
+        elif notice.kind != "gap" or notice not in self._unread:
+            self._unread.append(notice)
+        self._wake()
+
+    def end(self) -> None:
+        """There will be no more notices."""
+        self.ended = True
+        self._wake()
+
+
+@dataclass(slots=True)
+class _Hub:
+    """Those who listen in one scope, and how far its changes have been read."""
+
+    mark: int
+    listeners: list[Listener]
+    rung: asyncio.Event
+
+
+class Inbox:
+    """Interrupts across threads. Of others' threads nothing is listed or told."""
+
+    def __init__(self, store: Store, clock: Clock) -> None:
+        self._store = store
+        self._clock = clock
+        self._hubs: dict[str, _Hub] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    async def interrupts(
+        self,
+        principal: Principal,
+        *,
+        status: InterruptStatus | None,
+        agent: str | None = None,
+        reason: str | None = None,
+        thread_id: str | None = None,
+        assigned_to: str | None = None,
+        after: str | None = None,
+        limit: int = 100,
+    ) -> Page[ListedInterrupt]:
+        """A page of the caller's interrupts, oldest first; ValueError for a cursor of no list."""
+        return await self._store.interrupts(
+            principal.scope,
+            owner=principal.subject,
+            status=status,
+            agent=agent,
+            reason=reason,
+            thread_id=thread_id,
+            assigned_to=assigned_to,
+            after=after,
+            limit=limit,
+        )
+
+    async def interrupt(self, principal: Principal, interrupt_id: str) -> ListedInterrupt:
+        """One of the caller's interrupts; Problem `unknown_interrupt`, also for a foreign one."""
+        found = await self._store.interrupt(principal.scope, interrupt_id)
+        if found is None or found.owner != principal.subject:
+            raise Problem(
+                Code.UNKNOWN_INTERRUPT,
+                "There is no such interrupt: GET /interrupts lists those that are open.",
+            )
+        return found
+
+    async def listen(self, principal: Principal, wake: Callable[[], None]) -> Listener:
+        """Follow the caller's inbox from now on, until `leave`."""
+        listener = Listener(principal, wake)
+        hub = self._hubs.get(principal.scope)
+        if hub is None:
+            mark = (await self._store.changes(principal.scope, None)).mark
+            hub = self._hubs.get(principal.scope)
+        if hub is None:
+            hub = self._hubs[principal.scope] = _Hub(mark, [], asyncio.Event())
+            task = asyncio.create_task(self._follow(principal.scope, hub), name="inbox")
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+        hub.listeners.append(listener)
+        return listener
+
+    def leave(self, listener: Listener) -> None:
+        """Follow no more; idempotent."""
+        hub = self._hubs.get(listener.principal.scope)
+        if hub is not None and listener in hub.listeners:
+            hub.listeners.remove(listener)
+            if not hub.listeners:
+                del self._hubs[listener.principal.scope]
+                hub.rung.set()
+
+    def ring(self, scope: str) -> None:
+        """This process has changed something in a scope: look at once."""
+        hub = self._hubs.get(scope)
+        if hub is not None:
+            hub.rung.set()
+
+    async def close(self) -> None:
+        """End all listeners."""
+        for hub in self._hubs.values():
+            for listener in hub.listeners:
+                listener.end()
+        self._hubs.clear()
+        tasks = list(self._tasks)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _follow(self, scope: str, hub: _Hub) -> None:
+        while self._hubs.get(scope) is hub:
+            await self._rest(hub)
+            hub.rung.clear()
+            try:
+                await self._look(scope, hub)
+            except StoreError as error:
+                _log.warning("the inbox of scope %r could not be read: %s", scope, error)
+            except Exception:
+                _log.exception("the inbox of scope %r failed; looking again", scope)
+
+    async def _rest(self, hub: _Hub) -> None:
+        waits = {
+            asyncio.ensure_future(self._clock.sleep(POLL)),
+            asyncio.ensure_future(hub.rung.wait()),
+        }
+        try:
+            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for wait in waits:
+                wait.cancel()
+
+    async def _look(self, scope: str, hub: _Hub) -> None:
+        more = True
+        while more and self._hubs.get(scope) is hub:
+            found = await self._store.changes(scope, hub.mark, AT_ONCE)
+            hub.mark = found.mark
+            more = len(found.items) == AT_ONCE
+            if found.gap:
+                for listener in list(hub.listeners):
+                    listener.add(Notice("gap"))
+            for change in found.items:
+                await self._tell(scope, hub, change)
+
+    async def _tell(self, scope: str, hub: _Hub, change: Change) -> None:
+        def concerned() -> list[Listener]:
+            return [one for one in hub.listeners if one.principal.subject == change.owner]
+
+        if not concerned() or change.kind == "run_ended":
+            return
+        item = None
+        if change.interrupt_id is not None:
+            item = await self._store.interrupt(scope, change.interrupt_id)
+            if item is None or item.thread_id != change.thread_id:
+                return  # deleted meanwhile, which is told in its turn
+        for listener in concerned():
+            listener.add(Notice(change.kind, change.thread_id, change.at, item))

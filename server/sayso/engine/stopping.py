@@ -1,0 +1,152 @@
+"""Stop: the explicit end of a turn, whatever it is doing (design 4; OU-07, E8, I3, I6).
+
+A turn that waits ends here and now, in one claim, and its code is not entered again. A running one
+is asked to end at its next record, wherever it runs.
+"""
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, Final
+from uuid import uuid4
+
+from sayso.clock import Clock
+from sayso.engine.claims import Claims
+from sayso.errors import Code, Conflict, Problem
+from sayso.protocol.ending import Ending
+from sayso.records import Interrupt, Principal, Run, ThreadView, Turn
+from sayso.stores.base import Store
+from sayso.turns.journal import Journal
+from sayso.turns.leftovers import leftovers
+from sayso.turns.timeline import Timeline
+
+__all__ = ["CANCELLED", "STOPPED", "Stopper", "Stopping"]
+
+_log = logging.getLogger("sayso.engine.stopping")
+
+CANCELLED: Final = Ending(type="cancelled")
+STOPPED: Final = "stop"
+"""The channel of what was cancelled because its turn was stopped."""
+ATTEMPTS = 8
+"""Times that a stop is tried anew because the thread changed under it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stopper:
+    """Who stopped a turn; None when another process was told, and not by whom."""
+
+    by: str | None
+
+
+class Stopping:
+    """Ends turns that no process runs."""
+
+    def __init__(self, store: Store, clock: Clock, claims: Claims) -> None:
+        self._store = store
+        self._clock = clock
+        self._claims = claims
+
+    async def stop(
+        self,
+        principal: Principal,
+        thread_id: str,
+        run_id: str | None,
+        *,
+        running_here: Callable[[Stopper], bool],
+    ) -> bool:
+        """Stop what a thread is doing; False if that is nothing, or another run than `run_id`.
+
+        `running_here` stops a run of this process, and says whether there is one. Raises `Problem`.
+        """
+        stopper = Stopper(principal.subject)
+        for _ in range(ATTEMPTS):
+            view = await self._store.load(principal.scope, thread_id)
+            if view is None or view.thread.owner != principal.subject:
+                raise Problem(Code.UNKNOWN_THREAD, "There is no such thread.")
+            if run_id is not None and (view.run is None or view.run.run_id != run_id):
+                return False
+            try:
+                if view.thread.holder is None:
+                    return await self._stop_waiting(view, stopper)
+                if not running_here(stopper):
+                    await self._store.request_stop(principal.scope, thread_id, view.thread.fence)
+                return True
+            except Conflict:
+                continue
+        raise Problem(Code.THREAD_BUSY, "This thread changes too fast: send this again.")
+
+    async def paused(self, scope: str, thread_id: str, stopper: Stopper) -> tuple[Any, ...] | None:
+        """End a turn that began to wait when it was stopped; the events that tell of its calls.
+
+        None when somebody else was faster: it waits no more.
+        """
+        for _ in range(ATTEMPTS):
+            view = await self._store.load(scope, thread_id)
+            if view is None or view.turn is None or view.thread.holder is not None:
+                return None
+            if view.turn.status != "suspended":
+                return None
+            try:
+                return await self.end(view, view.turn, stopper)
+            except Conflict:
+                continue
+        return None
+
+    async def _stop_waiting(self, view: ThreadView, stopper: Stopper) -> bool:
+        if view.turn is None or view.turn.status != "suspended":
+            return False
+        await self.end(view, view.turn, stopper)
+        return True
+
+    async def end(
+        self, view: ThreadView, turn: Turn, stopper: Stopper, *, run: Run | None = None
+    ) -> tuple[Any, ...]:
+        """End a turn that nobody runs, without entering it; the events that tell of its calls.
+
+        `run` is the one that a dead server left unfinished; a turn that waited gets one of its own.
+        Raises `Conflict` when the thread has changed.
+        """
+        now = self._clock.now()
+        journal = Journal(await self._store.journal(view.thread.scope, turn.key))
+        left = leftovers(
+            turn,
+            journal.entries(),
+            [message for message in view.messages if message.visibility != "waiting"],
+            Timeline(turn.key, journal.ends()).end,
+            stopped=True,
+        )
+        # Nobody waits for this run's body: who stopped the thread knows how it ended.
+        last = run or Run(
+            key=f"run_{uuid4().hex}",
+            run_id=f"run_{uuid4().hex}",
+            turn_key=turn.key,
+            started_at=now,
+            delivered=True,
+        )
+        last = replace(last, ended_at=now, outcome=CANCELLED.to_json())
+        await self._claims.close(
+            view,
+            replace(turn, status="cancelled", ended_at=now),
+            last,
+            interrupts=tuple(
+                _cancelled(item, stopper, now, last)
+                for item in view.interrupts
+                if item.status == "open" and item.turn_key == turn.key
+            ),
+            entries=left.entries,
+            messages=left.messages,
+        )
+        _log.info("thread %r was stopped", view.thread.id)
+        return left.events
+
+
+def _cancelled(item: Interrupt, stopper: Stopper, now: int, run: Run) -> Interrupt:
+    return replace(
+        item,
+        status="cancelled",
+        held=None,
+        decided_by=stopper.by,
+        decided_at=now,
+        channel=STOPPED,
+        run_key=run.key,
+    )
