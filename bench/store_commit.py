@@ -3,23 +3,26 @@
 Run it as `python bench/store_commit.py [--seconds 2]`. Each line is one measurement: `store` is
 `SqliteStore` under an event loop with that many concurrent writers, `floor` is plain `sqlite3` in
 one thread with the same statements and the same number of commits per transaction. CPU is that of
-the whole process, waiting for the disk is not in it. A recorded step is two commits.
+the whole process, waiting for the disk is not in it. A recorded step is two commits. The last
+lines are whole turns of 32 writers: claim, questions and end of the run, claim with the answers,
+end.
 """
 
 import argparse
 import asyncio
+import random
 import sqlite3
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Coroutine
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import uvloop
 
-from sayso.records import Claim, Commit, Entry, Lease, Principal, Run, Turn
-from sayso.stores import _sqlite_ops
+from sayso.records import Claim, Commit, Entry, Interrupt, Lease, Principal, Run, Turn
+from sayso.stores import _sqlite_ops, _sqlite_rows
 from sayso.stores._sqlite_file import connect
 from sayso.stores.sqlite import SqliteStore
 
@@ -132,7 +135,7 @@ def floor_run(path: Path, writers: int, commits: int, batch: int) -> Measured:
         _sqlite_ops.claim(db, claim(n), 0)
     db.execute("COMMIT")
     keys = {n: key for n, (key,) in enumerate(db.execute("SELECT key FROM thread ORDER BY key"))}
-    sql = _sqlite_ops.SQL
+    sql = _sqlite_rows.SQL
     steps = [half_a_step(n // writers) for n in range(commits)]
     rows = [(s.now, s.entries[0]) for s in steps]
     values = [(e.place, e.kind, e.name, e.fingerprint, e.status, e.data) for _, e in rows]
@@ -153,6 +156,56 @@ def floor_run(path: Path, writers: int, commits: int, batch: int) -> Measured:
     cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
     db.close()
     return Measured(commits, transactions, cpu, wall)
+
+
+async def turns_run(path: Path, questions: int, turns: int) -> float:
+    """CPU milliseconds of a turn that asks so many questions, with 32 threads at once."""
+    store = SqliteStore(path)
+    await store.open()
+
+    async def live(n: int) -> None:
+        for turn in range(turns):
+            await _ask_and_answer(store, n, turn, questions)
+
+    cpu = time.process_time()
+    await asyncio.gather(*(live(n) for n in range(32)))
+    cpu = time.process_time() - cpu
+    await store.close()
+    return 1_000 * cpu / (32 * turns)
+
+
+async def _ask_and_answer(store: SqliteStore, n: int, number: int, questions: int) -> None:
+    first = claim(n)
+    turn = replace(first.turn, key=f"turn_{n}_{number}")
+    begun = replace(first, revision=4 * number, turn=turn, run=_run(turn, "a"))
+    asked = tuple(
+        Interrupt(
+            id=f"int_{random.getrandbits(64):x}",
+            turn_key=turn.key,
+            place=f"0/{q}",
+            reason="tool_call",
+            created_at=1_700_000_000_000 + number,
+            expires_at=1_800_000_000_000,
+            metadata=b'{"sayso":"' + b"x" * 300 + b'"}',
+        )
+        for q in range(questions)
+    )
+    lease = await store.claim(begun)
+    suspended = replace(turn, status="suspended")
+    over = replace(begun.run, ended_at=2, outcome=b'{"type":"interrupt"}')
+    await store.commit(
+        lease, Commit(now=2, interrupts=asked, turn=suspended, run=over, release=True)
+    )
+    answers = tuple(replace(i, status="resolved", payload=b'{"approved":true}') for i in asked)
+    again = replace(begun, revision=4 * number + 2, run=_run(turn, "b"), interrupts=answers)
+    lease = await store.claim(again)
+    finished = replace(turn, status="finished")
+    done = replace(again.run, ended_at=3, outcome=b'{"type":"success"}')
+    await store.commit(lease, Commit(now=3, turn=finished, run=done, release=True))
+
+
+def _run(turn: Turn, name: str) -> Run:
+    return Run(key=f"run_{turn.key}_{name}", run_id=name, turn_key=turn.key, started_at=1)
 
 
 def say(line: str) -> None:
@@ -181,6 +234,13 @@ def main() -> None:
             floor = floor_run(Path(folder) / "b.db", writers, measured.commits, batch)
         say(measured.line("store", writers))
         say(floor.line("floor", writers))
+    for questions, turns in ((0, 100), (1, 100), (100, 10)):
+        with (
+            tempfile.TemporaryDirectory() as folder,
+            asyncio.Runner(loop_factory=factory) as runner,
+        ):
+            cost = runner.run(turns_run(Path(folder) / "a.db", questions, turns))
+        say(f"a turn that asks {questions:>3} questions: {cost:8.3f} ms of CPU")
 
 
 if __name__ == "__main__":

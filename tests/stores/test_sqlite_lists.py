@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sayso.records import Commit, Interrupt, Page
+from sayso.records import Commit, Entry, Interrupt, Message, Page
 from sayso.stores import _sqlite_lists as lists
 from sayso.stores import _sqlite_ops as ops
 from sayso.stores._pages import InterruptFilter, ThreadFilter
@@ -118,3 +118,32 @@ def test_long_answers_are_not_read_by_a_filter(tmp_path: Path) -> None:
     looked_at = ("owner", "status", "agent", "reason", "assigned_to")
     first_long = min(columns.index(c) for c in columns if kinds[c] == "BLOB" or c == "message")
     assert all(columns.index(column) < first_long for column in looked_at)
+
+
+def test_a_deleted_thread_leaves_no_row(tmp_path: Path) -> None:
+    """Not in any table but the notes, which hold ids, and the floor of new threads (design 6)."""
+    db = connect(tmp_path / "sayso.db")
+    fill(db, 3)
+    everything = Commit(
+        now=1,
+        entries=(Entry(place="0", kind="k", name="n", fingerprint="f", status="done", data=b"1"),),
+        messages=(Message(id="m", role="user", body=b"{}"),),
+        state=b"1",
+        release=True,
+    )
+    for n in range(3):
+        lease = ops.claim(db, replace(a_claim(f"t-{n}", "me"), revision=2), 0)
+        ops.commit(db, lease, everything)
+    tables = [row[0] for row in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+    counted = {t for t in tables if t not in ("change", "floor", "sayso_schema")}
+    before = {table: count(db, table) for table in counted}
+    assert set(before.values()) == {3}
+    ops.delete(db, SCOPE, "t-1", 4, 9, 0)
+    assert {table: count(db, table) for table in counted} == dict.fromkeys(counted, 2)
+    db.close()
+
+
+def count(db: sqlite3.Connection, table: str) -> int:
+    # The name comes out of the schema itself.
+    rows: int = db.execute(f"SELECT count(*) FROM {table}").fetchone()[0]  # noqa: S608
+    return rows

@@ -122,3 +122,23 @@ async def a_successor_is_not_taken_for_it(store: Store, clock: FakeClock) -> Non
         await raises(Conflict, store.delete(SCOPE, THREAD, known, 9_003))
     view = await store.load(SCOPE, THREAD)
     same(view and view.thread.state, b"{}")
+
+
+async def a_new_thread_begins_above_all_that_were_deleted(store: Store, clock: FakeClock) -> None:
+    """The highest revision and the highest fence count, whichever thread had them, and when."""
+    busy = await store.claim(claim(thread_id="busy"))
+    for _ in range(5):
+        await store.commit(busy, Commit(now=3_000))
+    await store.commit(busy, Commit(now=3_000, release=True))
+    for known in (0, 2, 4):
+        often = await store.claim(claim(known, thread_id="often"))
+        await store.commit(often, Commit(now=3_000, release=True))
+    await store.claim(claim(thread_id="young", lease_ms=1))
+    await clock.advance(1)
+    for thread_id, known in (("busy", 7), ("often", 6), ("young", 1)):
+        await store.delete(SCOPE, thread_id, known, 9_000)
+    lease = await store.claim(claim())
+    view = await store.load(SCOPE, THREAD)
+    same((lease.fence, view and view.thread.revision), (4, 8))
+    elsewhere = await store.claim(claim(scope="other"))
+    same(elsewhere.fence, 1)

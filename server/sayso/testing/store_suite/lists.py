@@ -319,6 +319,7 @@ async def a_page_is_asked_for_in_its_own_terms(store: Store, clock: FakeClock) -
         "i1.2.3",
         "t-1.2",
         "t1.\u0662",
+        "t\u0661.2",
         "t" + "9" * 50 + ".1",
         "i 1.2",
     ):
