@@ -1,15 +1,18 @@
 """Several processes on one SQLite file, and one that is killed."""
 
+import asyncio
 import multiprocessing
 import os
 import signal
 import sys
+from dataclasses import replace
 from pathlib import Path
 
+from sayso.records import Commit, Renewed
 from sayso.stores.sqlite import SqliteStore
 from tests.stores import processes
 from tests.stores.backends import opened
-from tests.stores.processes import SCOPE, WRITERS
+from tests.stores.processes import SCOPE, WRITERS, a_claim
 
 SPAWN = multiprocessing.get_context("spawn")
 ROUNDS = 50
@@ -89,6 +92,20 @@ async def test_a_kill_inside_a_transaction_leaves_none_of_it(tmp_path: Path) -> 
         assert view.thread.state == b"2"
         assert view.thread.holder == "doomed"
         assert [e.place for e in await store.journal(SCOPE, "turn_t_0")] == ["0", "1", "2"]
+
+
+async def test_a_wish_to_stop_and_a_change_reach_the_others(tmp_path: Path) -> None:
+    """Each store has its own connection, as in another process (design 4, 6)."""
+    path = tmp_path / "sayso.db"
+    async with opened(SqliteStore(path)) as mine, opened(SqliteStore(path)) as other:
+        lease = await mine.claim(a_claim("t", "me"))
+        await other.request_stop(SCOPE, "t", lease.fence)
+        assert await asyncio.to_thread(mine.renew, [lease], 1_000) == Renewed(stopping=(lease,))
+        ended = replace(a_claim("t", "me").run, ended_at=2)
+        assert await mine.commit(lease, Commit(now=2, run=ended, release=True)) is True
+        assert [c.run_key for c in (await other.changes(SCOPE, 0)).items] == [ended.key]
+        await other.delete(SCOPE, "t", 2, 3)
+        assert [c.kind for c in (await mine.changes(SCOPE, 1)).items] == ["deleted"]
 
 
 _PROGRAM = """
