@@ -2,7 +2,7 @@
 import { at, venvBin, workspaces } from "./checkout.mjs";
 import { filesBelow } from "./stamp.mjs";
 
-const HOUSE = ["scripts", "tests/house", "tests/clients", "eslint.config.mjs"];
+const HOUSE = ["scripts", "tests/house", "tests/clients", "tests/spec", "eslint.config.mjs"];
 const PRETTIER = ["--config", "web/.prettierrc.json", "--check", ...HOUSE];
 
 const tool = (name, args) => ({ command: at("node_modules", ".bin", name), args });

@@ -175,8 +175,8 @@ class _Checker:
             yield "TC-01: a result before the end of its call"
         if event["toolCallId"] in self.results:
             yield "TC-09: a second result"
-        if not isinstance(event["content"], str):
-            yield "TC-07: the content is no string"
+        if not isinstance(event["content"], str | list):
+            yield "TC-06: the content is neither a string nor a list of parts"
         self.results.add(event["toolCallId"])
         yield from self.claim(event["messageId"], "result")
 

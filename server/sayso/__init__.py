@@ -2,7 +2,7 @@
 
 from importlib.metadata import version as _version
 
-from sayso.agents import approval
+from sayso.agents import approval, parts
 from sayso.agents.outcomes import Answer, Call, Question, ToolCall
 from sayso.agents.tools import DidNotHappen, Happened, Tool
 from sayso.agents.turninput import TurnInput
@@ -23,12 +23,16 @@ from sayso.errors import (
 )
 from sayso.limits import Limits
 from sayso.records import Principal
+from sayso.turns.activities import Activity
 from sayso.turns.effects import CallInfo, current_call
+from sayso.turns.messages import TextMessage
+from sayso.turns.reasoning import Reasoning
 from sayso.turns.turn import Turn
 
 __version__ = _version("sayso")
 
 __all__ = [
+    "Activity",
     "Answer",
     "Call",
     "CallInfo",
@@ -45,10 +49,12 @@ __all__ = [
     "OpenMessage",
     "Principal",
     "Question",
+    "Reasoning",
     "ReplayMismatch",
     "Sayso",
     "SaysoError",
     "StepFailed",
+    "TextMessage",
     "Tool",
     "ToolCall",
     "Turn",
@@ -56,4 +62,5 @@ __all__ = [
     "TurnInput",
     "approval",
     "current_call",
+    "parts",
 ]

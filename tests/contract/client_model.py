@@ -32,12 +32,34 @@ class ClientModel:
 
     def _text_message_start(self, event: Json) -> None:
         if self._find(event["messageId"]) is None:
-            self.messages.append({"id": event["messageId"], "role": event["role"], "content": ""})
+            message = {"id": event["messageId"], "role": event["role"], "content": ""}
+            if "metadata" in event:
+                message["metadata"] = copy.deepcopy(event["metadata"])
+            self.messages.append(message)
 
     def _text_message_content(self, event: Json) -> None:
+        self._known(event["messageId"])["content"] += event["delta"]
+
+    _reasoning_message_start = _text_message_start
+    _reasoning_message_content = _text_message_content
+
+    def _reasoning_encrypted_value(self, event: Json) -> None:
+        self._known(event["entityId"])["encryptedValue"] = event["encryptedValue"]
+
+    def _activity_snapshot(self, event: Json) -> None:
+        content = copy.deepcopy(event["content"])
         message = self._find(event["messageId"])
-        assert message is not None
-        message["content"] += event["delta"]
+        if message is None:
+            named = {"id": event["messageId"], "activityType": event["activityType"]}
+            self.messages.append({**named, "role": "activity", "content": content})
+        else:
+            message["content"] = content
+
+    def _activity_delta(self, event: Json) -> None:
+        message = self._known(event["messageId"])
+        applied = apply_patch(copy.deepcopy(message["content"]), event["patch"])
+        assert isinstance(applied, PatchOk), f"a patch that does not apply: {event['patch']}"
+        message["content"] = applied.result
 
     def _tool_call_start(self, event: Json) -> None:
         parent = self._find(event["parentMessageId"])
@@ -60,7 +82,11 @@ class ClientModel:
 
     def _messages_snapshot(self, event: Json) -> None:
         shown = {message["id"]: message for message in event["messages"]}
-        kept = [shown.pop(m["id"]) for m in self.messages if m["id"] in shown]
+        roles = {message["role"] for message in event["messages"]}
+        stay = {"activity", "reasoning"} - roles
+        kept = [
+            shown.pop(m["id"], m) for m in self.messages if m["id"] in shown or m["role"] in stay
+        ]
         self.messages = copy.deepcopy([*kept, *shown.values()])
 
     def _state_snapshot(self, event: Json) -> None:
@@ -73,6 +99,11 @@ class ClientModel:
 
     def _run_finished(self, event: Json) -> None:
         self.pending = list(event["outcome"].get("interrupts", ()))
+
+    def _known(self, message_id: str) -> Json:
+        message = self._find(message_id)
+        assert message is not None, f"no message {message_id}"
+        return message
 
     def _find(self, message_id: str) -> Json | None:
         return next((m for m in self.messages if m["id"] == message_id), None)

@@ -34,6 +34,7 @@ class _Checker:
         self.faults: list[str] = []
         self.ids = {"threadId": thread_id, "runId": run_id}
         self.texts: dict[str, str] = {}
+        self.sealed: dict[str, str] = {}
         self.calls: dict[str, str] = {}
         self.known_calls: set[str] = set()
         self.known_messages: set[str] = set()
@@ -56,6 +57,12 @@ class _Checker:
         if not event["delta"]:
             self.fault("TR-36: an empty delta")
         self.texts[event["messageId"]] += event["delta"]
+
+    _reasoning_message_start = _text_message_start
+    _reasoning_message_content = _text_message_content
+
+    def _reasoning_encrypted_value(self, event: Event) -> None:
+        self.sealed[event["entityId"]] = event["encryptedValue"]
 
     def _tool_call_start(self, event: Event) -> None:
         if event["toolCallId"] in self.known_calls:
@@ -89,6 +96,9 @@ class _Checker:
         for message_id, text in self.texts.items():
             if shown.get(message_id, {}).get("content") != text:
                 self.fault(f"MS-03: {message_id} is not restated as it was streamed")
+        for message_id, value in self.sealed.items():
+            if shown.get(message_id, {}).get("encryptedValue") != value:
+                self.fault(f"RS-04: the encrypted value of {message_id} is withdrawn")
         calls = [call for m in event["messages"] for call in m.get("toolCalls", ())]
         self.known_calls |= {call["id"] for call in calls}
         for call in calls:

@@ -8,6 +8,7 @@ from typing import Any
 
 from tests.contract.thread_checker import thread_faults
 from tests.judge import model_faults, validator_faults
+from tests.spec.judge import schema_faults
 from tests.stream_checker import check, events_of
 
 __all__ = ["PATIENCE", "Exchange", "Run"]
@@ -82,6 +83,13 @@ class Run:
         return {e["toolCallId"]: e["content"] for e in self.of("TOOL_CALL_RESULT")}
 
     @property
+    def lists(self) -> list[Any]:
+        """Tool results that came as lists of parts, in events and in snapshots."""
+        shown = [m for event in self.of("MESSAGES_SNAPSHOT") for m in event["messages"]]
+        results = [*self.of("TOOL_CALL_RESULT"), *(m for m in shown if m["role"] == "tool")]
+        return [r["content"] for r in results if isinstance(r["content"], list)]
+
+    @property
     def snapshot(self) -> list[Event]:
         """The messages of the last snapshot."""
         found: list[Event] = self.of("MESSAGES_SNAPSHOT")[-1]["messages"]
@@ -96,9 +104,10 @@ class Run:
         return "\n".join(texts.values())
 
     def judged(self, thread_id: str, run_id: str) -> "Run":
-        """This run, after the schema, the order rules and the third-party validator passed it."""
+        """This run, after the schemas, the order rules and the third-party validator passed it."""
         events = self.events
         faults = [*check(events), *model_faults(events), *validator_faults(events)]
+        faults += schema_faults(events)
         faults += thread_faults(events, thread_id=thread_id, run_id=run_id)
         listed = "\n".join([*faults, *(json.dumps(event)[:200] for event in events)])
         assert not faults, f"a stream against the rules:\n{listed}"

@@ -6,6 +6,7 @@ import pytest
 
 from sayso.protocol.guard import StreamGuard, StreamOrderError
 from tests.contract.requirements import requirement
+from tests.spec.judge import schema_faults
 
 Event = dict[str, Any]
 
@@ -55,6 +56,18 @@ def after(*events: Event) -> StreamGuard:
     return guard
 
 
+NO_PARTS: tuple[Any, ...] = (
+    "text",
+    {"type": "text"},
+    {"type": "text", "text": "x", "source": {"type": "url", "value": "u"}},
+    {"type": "binary", "text": "x"},
+    {"type": "image"},
+    {"type": "image", "source": {"type": "data", "value": "eA=="}},
+    {"type": "image", "source": {"type": "url", "value": 1}},
+    {"type": "image", "source": {"type": "url", "value": "u", "provider": "p"}},
+    {"type": "image", "source": {"type": "path", "value": "u"}},
+)
+
 REFUSED = [
     ("text start while open", [text("START")], text("START"), "send TEXT_MESSAGE_END first"),
     ("text reopened", [text("START"), text("END")], text("START"), "use a new messageId"),
@@ -71,7 +84,11 @@ REFUSED = [
     ("result of open call", [call("START")], result(), "send TOOL_CALL_END first"),
     ("two results", [result()], result("r2"), "clients would keep both"),
     ("result under a used id", [text("START")], result("m"), "use a new id"),
-    ("result content list", [], result(content=[]), "'content' of TOOL_CALL_RESULT"),
+    ("result content object", [], result(content={}), "'content' of TOOL_CALL_RESULT"),
+    *(
+        (f"result part {at}", [], result(content=[part]), "'content' of TOOL_CALL_RESULT")
+        for at, part in enumerate(NO_PARTS)
+    ),
     ("parent is a result", [result()], call("START", "d", parentMessageId="r"), "assistant"),
     ("parent number", [], call("START", parentMessageId=5), "must be a string"),
     ("thought without start", [], thought("CONTENT"), "send REASONING_MESSAGE_START first"),
@@ -250,6 +267,27 @@ def test_what_is_right_is_sent() -> None:
     guard = StreamGuard()
     assert [event for event in events if not guard.check(event)] == []
     assert guard.closers() == []
+    assert schema_faults([event for event in events if event.get("result", 0) is not None]) == []
+
+
+@requirement("AC-01")
+def test_a_new_reader_is_shown_each_activity_as_it_is_now() -> None:
+    """AC-01: so that the deltas to come apply; what does not apply changes nothing."""
+    named = {"messageId": "a", "activityType": "p"}
+    shown: Event = {"type": "ACTIVITY_SNAPSHOT", **named, "content": {"n": 1}}
+    delta: Event = {"type": "ACTIVITY_DELTA", **named}
+    guard = after(shown, delta | {"patch": [{"op": "add", "path": "/m", "value": 2}]})
+    for patch, words in (
+        ([{"op": "remove", "path": "/nowhere"}], "operation 0"),
+        ([{"op": "replace", "path": "", "value": []}], "stays one"),
+    ):
+        with pytest.raises(StreamOrderError, match=words):
+            guard.check(delta | {"patch": patch})
+    assert list(guard.restated()) == [shown | {"content": {"n": 1, "m": 2}}]
+    guard.check(shown | {"content": {}, "replace": False})
+    assert list(guard.restated()) == [shown | {"content": {"n": 1, "m": 2}}]
+    guard.check(shown | {"content": {"k": 3}})
+    assert list(guard.restated()) == [shown | {"content": {"k": 3}}]
 
 
 @requirement("ST-01")

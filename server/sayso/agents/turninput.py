@@ -16,8 +16,9 @@ __all__ = ["TurnInput", "begun_with", "request_of", "text_of", "turn_input"]
 class TurnInput:
     """A run input in Python's words, the same for the whole turn (design 3).
 
-    `messages` is the visible history as JSON objects, oldest first; `text` the newest user
-    message's text. `state`, `tools`, `context` and `forwarded_props` are as the client sent them.
+    `messages` is the visible history as JSON objects, oldest first, without activities, which are
+    shown and not said (MS-08); `text` the newest user message's text. `state`, `tools`, `context`
+    and `forwarded_props` are as the client sent them.
     """
 
     thread_id: str
@@ -68,7 +69,7 @@ def turn_input(thread_id: str, stored: bytes, messages: Sequence[Message]) -> Tu
         messages=tuple(
             jsonvalue.decode(message.body)
             for message in paired(messages[: request["history"]])
-            if message.visibility != "hidden"
+            if message.visibility != "hidden" and message.role != "activity"
         ),
         state=request["state"],
         tools=tuple(request["tools"]),

@@ -26,6 +26,7 @@ from sayso.turns.endings import Conclusion, conclude
 from sayso.turns.execution import Execution
 from sayso.turns.journal import Journal, without_last_failures
 from sayso.turns.leased import Leased
+from sayso.turns.spending import spent
 from sayso.turns.turn import Turn as AuthorTurn
 from sayso.turns.turnstate import TurnState
 
@@ -63,6 +64,7 @@ class Runner:
         self._history = [m for m in claimed.messages if m.visibility != "waiting"]
         self._waiting = [m for m in claimed.messages if m.visibility == "waiting"]
         entries = claimed.entries
+        self._usage = spent(claimed.run.key, entries)
         self._executed: list[Execution] = []
         self._execution = self._prepare(
             claimed.turn, without_last_failures(entries) if claimed.retry else entries
@@ -73,8 +75,8 @@ class Runner:
         execution = self._execution
         bodies = [
             message.body
-            for message in (*paired(execution.history), *self._waiting)
-            if message.visibility != "hidden" and message.id not in execution.unsettled
+            for message in (*paired(execution.transcript.messages), *self._waiting)
+            if message.visibility != "hidden" and message.id not in execution.transcript.unsettled
         ]
         return bodies, jsonvalue.encode(execution.state.shown)
 
@@ -89,6 +91,8 @@ class Runner:
         )
         try:
             ending = self.ending = await self._to_the_end()
+            if not ending.goes_on:
+                ending = replace(ending, usage=self._usage.entries())
         finally:
             self.stream.finish(ending)
             self._execution.closed = True
@@ -133,7 +137,7 @@ class Runner:
         if not self._waiting or concluded.ending.type != "success":
             return None
         before = execution.turn
-        history = [*execution.history, *self._waiting]
+        history = [*execution.transcript.messages, *self._waiting]
         given = replace(execution.given, text=text_of(self._waiting), state=execution.state.shown)
         return Turn(
             key=f"turn_{uuid4().hex}",
@@ -168,7 +172,7 @@ class Runner:
     def _announce(self, execution: Execution, concluded: Conclusion) -> None:
         """Say what is durable now: results, then the boundary of an interrupt."""
         self.stream.close_open()
-        execution.unsettled.clear()
+        execution.transcript.unsettled.clear()
         for event in concluded.events:
             self.stream.emit(event)
         if concluded.ending.type == "interrupt":
@@ -196,6 +200,7 @@ class Runner:
             given=given,
             resumed_with=resumed,
             pauses=[pause["ended"] for pause in pauses],
+            usage=self._usage,
             clock=self._clock,
             pool=self._pool,
             limits=self._limits,

@@ -27,9 +27,10 @@ class Peer:
 class Ending:
     """How a run ends. `interrupts` and `result` are JSON values as they go out.
 
-    `code`, `message` and `details` (shown as `metadata.sayso`) are those of an error. `goes_on`:
-    only this body ends, the run does so later or elsewhere; it is not kept. ValueError for an
-    ending that the protocol has no words for (OU-04, OU-06).
+    `code`, `message` and `details` (shown as `metadata.sayso`) are those of an error. `usage` is
+    what the models of this run cost; it is told once and not kept, as a replay costs nothing
+    (US-05). `goes_on`: only this body ends, the run does so later or elsewhere; it is not kept.
+    ValueError for an ending that the protocol has no words for (OU-04, OU-06).
     """
 
     type: EndingType
@@ -38,6 +39,7 @@ class Ending:
     code: str | None = None
     message: str | None = None
     details: dict[str, Any] | None = None
+    usage: tuple[dict[str, Any], ...] = ()
     goes_on: bool = False
 
     def __post_init__(self) -> None:
@@ -91,10 +93,10 @@ class Ending:
 
     def _frame(self, thread_id: str, run_id: str, peer: Peer) -> bytes:
         if self.type == "error":
-            return frames.run_error(self.code, self.message or "", self.details)
+            return frames.run_error(self.code, self.message or "", self.details, self.usage)
         if self.type == "cancelled" and not peer.versioned:
-            return frames.run_error(Code.ABORT.value, "The run was stopped.", None)
+            return frames.run_error(Code.ABORT.value, "The run was stopped.", None, self.usage)
         outcome = b'{"type":"%b"}' % self.type.encode()
         if self.interrupts:
             outcome = b'{"type":"interrupt","interrupts":[%b]}' % b",".join(self.interrupts)
-        return frames.run_finished(thread_id, run_id, outcome, self.result)
+        return frames.run_finished(thread_id, run_id, outcome, self.result, self.usage)

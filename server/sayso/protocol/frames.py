@@ -4,7 +4,7 @@ Pure: no I/O and no order. What a frame may say and when is the stream guard's b
 `bytes` arguments hold one JSON value each and go out as they are kept.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 import orjson
@@ -80,11 +80,12 @@ def frame(event: Mapping[str, Any]) -> bytes:
     return _checked(b"data: " + data + b"\n\n", kind)
 
 
-def text_prefix(message_id: str) -> bytes:
-    """The front of a TEXT_MESSAGE_CONTENT frame; the encoded delta and `TEXT_TAIL` complete it."""
-    return (
-        b'data: {"type":"TEXT_MESSAGE_CONTENT","messageId":' + orjson.dumps(message_id)
-    ) + b',"delta":'
+def text_prefix(message_id: str, kind: str = "TEXT_MESSAGE_CONTENT") -> bytes:
+    """The front of the frame of one delta; the encoded delta and `TEXT_TAIL` complete it."""
+    return b'data: {"type":"%b","messageId":%b,"delta":' % (
+        kind.encode(),
+        orjson.dumps(message_id),
+    )
 
 
 def run_started(thread_id: str, run_id: str) -> bytes:
@@ -115,18 +116,33 @@ def state_snapshot(state: bytes) -> bytes:
     )
 
 
-def run_finished(thread_id: str, run_id: str, outcome: bytes, result: bytes | None) -> bytes:
+def run_finished(
+    thread_id: str,
+    run_id: str,
+    outcome: bytes,
+    result: bytes | None,
+    usage: Sequence[Mapping[str, Any]] = (),
+) -> bytes:
     """The good ending; a result of null is left out (OU-11). ValueError if it is too long."""
     ids = orjson.dumps({"threadId": thread_id, "runId": run_id})[1:-1]
     data = b'data: {"type":"RUN_FINISHED",' + ids + b',"outcome":' + _one_line(outcome)
     if result is not None and result.strip() != b"null":
         data += b',"result":' + _one_line(result)
+    if usage:
+        data += b',"usage":' + orjson.dumps(list(usage))
     return _checked(data + b"}\n\n", "RUN_FINISHED")
 
 
-def run_error(code: str | None, message: str, details: Mapping[str, Any] | None = None) -> bytes:
+def run_error(
+    code: str | None,
+    message: str,
+    details: Mapping[str, Any] | None = None,
+    usage: Sequence[Mapping[str, Any]] = (),
+) -> bytes:
     """The bad ending; `details` go into `metadata.sayso`, an empty code is left out (ER-05)."""
     event: dict[str, Any] = {"type": "RUN_ERROR", "message": message, "code": code or None}
     if details:
         event["metadata"] = {"sayso": dict(details)}
+    if usage:
+        event["usage"] = list(usage)
     return frame(event)

@@ -1,15 +1,15 @@
 """The stream guard: nothing is emitted that would break order or balance (LC, TX, TC, RS, ST).
 
 Pure. One guard watches one run. It follows what is open, refuses what clients would reject the
-run for, and says in a sentence what to send first. Stricter than the protocol in three places
-where real readers are: chunks are not used (TX-06), an id is not reopened (TX-05, TC-10), and the
-content of a tool result is a string (TC-07).
+run for, and says in a sentence what to send first. Stricter than the protocol in two places where
+real readers are: chunks are not used (TX-06), and an id is not reopened (TX-05, TC-10).
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from sayso import jsonpatch
 from sayso.errors import TurnError
 from sayso.protocol import shapes
 
@@ -84,6 +84,7 @@ class StreamGuard:
         self._steps: dict[tuple[Any, str], int] = {}
         self._shut_steps: dict[tuple[Any, str], int] = {}
         self._messages: dict[str, str] = {}
+        self._activities: dict[str, dict[str, Any]] = {}
         self._attributed: set[str] = set()
         self._results: set[str] = set()
 
@@ -135,8 +136,8 @@ class StreamGuard:
         return True
 
     def item(self, message_id: str) -> Item:
-        """The open text message with that id."""
-        return self._open[_TEXT][message_id]
+        """The open text or reasoning message with that id."""
+        return self._open[_TEXT].get(message_id) or self._open[_THOUGHT][message_id]
 
     def closers(self) -> list[dict[str, Any]]:
         """Events that close everything that is open, in boundary order; all counts as closed.
@@ -152,7 +153,11 @@ class StreamGuard:
         return events + self._step_closers(subagents=False)
 
     def restated(self) -> Iterator[dict[str, Any]]:
-        """Events that show a new reader what is open: each start, and its content so far."""
+        """Events that show a new reader what is open: each start, and its content so far.
+
+        Activities of this run come first, as they are now: deltas may follow (AC-01).
+        """
+        yield from self._activities.values()
         for item in self._open[_SUBAGENT].values():
             yield item.opener
         for owner, name in self._steps:
@@ -285,15 +290,29 @@ class StreamGuard:
 
     def _activity(self, event: dict[str, Any]) -> bool:
         name = event["messageId"]
-        known = self._messages.get(name) == "activity"
-        if event["type"] == "ACTIVITY_DELTA" and not known:
+        shown = self._activities.get(name)
+        if event["type"] == "ACTIVITY_SNAPSHOT":
+            self._check_owner(event)
+            if shown is None:
+                self._take_message_id(name, "activity")
+            if shown is None or event.get("replace") is not False:
+                self._activities[name] = dict(event)
+            return True
+        if shown is None:
             raise StreamOrderError(
                 f"ACTIVITY_DELTA for activity {name!r}, which this run has not shown: "
                 "send ACTIVITY_SNAPSHOT first"
             )
         self._check_owner(event)
-        if not known:
-            self._take_message_id(name, "activity")
+        try:
+            content = jsonpatch.apply(shown["content"], event["patch"])
+        except ValueError as error:
+            raise StreamOrderError(f"ACTIVITY_DELTA for activity {name!r}: {error}") from None
+        if not isinstance(content, dict):
+            raise StreamOrderError(
+                f"ACTIVITY_DELTA for activity {name!r} leaves no object: its content stays one"
+            )
+        self._activities[name] = shown | {"content": content}
         return True
 
     def _take_message_id(self, name: str, noun: str) -> None:

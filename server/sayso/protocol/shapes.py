@@ -13,6 +13,13 @@ __all__ = ["fault"]
 
 _Kind = tuple[str, Callable[[Any], bool]]
 _SAFE: Final = 2**53 - 1
+_MEDIA: Final = ("image", "audio", "video", "document")
+_PART: Final = frozenset({"type", "id", "metadata"})
+_SOURCES: Final[dict[str, tuple[frozenset[str], frozenset[str]]]] = {
+    "data": (frozenset({"value", "mimeType"}), frozenset()),
+    "url": (frozenset({"value"}), frozenset({"mimeType"})),
+    "file": (frozenset({"value"}), frozenset({"mimeType", "provider"})),
+}
 _TEXT_ROLES: Final = ("developer", "system", "assistant", "user")
 
 
@@ -51,6 +58,29 @@ def _is_patch(value: Any) -> bool:
     return isinstance(value, list) and all(_is_operation(item) for item in value)
 
 
+def _is_content(value: Any) -> bool:
+    if isinstance(value, str):
+        return True
+    return isinstance(value, list) and all(map(_is_part, value))
+
+
+def _is_part(value: Any) -> bool:
+    if not isinstance(value, dict):
+        return False
+    if value.get("type") == "text":
+        return isinstance(value.get("text"), str) and set(value) <= _PART | {"text"}
+    source = value.get("source")
+    if value.get("type") not in _MEDIA or not set(value) <= _PART | {"source"}:
+        return False
+    if not isinstance(source, dict) or source.get("type") not in _SOURCES:
+        return False
+    required, optional = _SOURCES[source["type"]]
+    names = set(source) - {"type"}
+    return required <= names <= required | optional and all(
+        isinstance(source[name], str) for name in names
+    )
+
+
 def _is_suspension(value: Any) -> bool:
     if not isinstance(value, dict) or value.get("type") not in ("success", "suspended"):
         return False
@@ -62,6 +92,7 @@ def _is_suspension(value: Any) -> bool:
 
 _ID: Final[_Kind] = ("a string that is not empty", lambda v: isinstance(v, str) and v != "")
 _TEXT: Final[_Kind] = ("a string", lambda v: isinstance(v, str))
+_CONTENT: Final[_Kind] = ("a string or a list of content parts", _is_content)
 _ANY: Final[_Kind] = ("any JSON value", lambda _: True)
 _OBJECT: Final[_Kind] = ("an object", lambda v: isinstance(v, dict))
 _LIST: Final[_Kind] = ("a list", lambda v: isinstance(v, list))
@@ -90,7 +121,10 @@ _SHAPES: Final[dict[str, _Shape]] = {
     "TOOL_CALL_START": ({"toolCallId": _ID, "toolCallName": _ID}, {"parentMessageId": _ID}),
     "TOOL_CALL_ARGS": ({"toolCallId": _ID, "delta": _TEXT}, {}),
     "TOOL_CALL_END": ({"toolCallId": _ID}, {}),
-    "TOOL_CALL_RESULT": ({"messageId": _ID, "toolCallId": _ID, "content": _TEXT}, {"role": _TOOL}),
+    "TOOL_CALL_RESULT": (
+        {"messageId": _ID, "toolCallId": _ID, "content": _CONTENT},
+        {"role": _TOOL},
+    ),
     "REASONING_START": ({"messageId": _ID}, {}),
     "REASONING_END": ({"messageId": _ID}, {}),
     "REASONING_MESSAGE_START": ({"messageId": _ID, "role": _THINKER}, {}),

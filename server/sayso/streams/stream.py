@@ -12,6 +12,7 @@ from typing import Any, Final, Self
 from sayso.errors import Code
 from sayso.protocol import frames
 from sayso.protocol.ending import Ending, Peer
+from sayso.protocol.generations import older_event, shown_to
 from sayso.protocol.guard import StreamGuard, StreamOrderError
 from sayso.streams.textstream import TextStream
 
@@ -232,14 +233,14 @@ class RunStream:
         reader._patience = self._patience
         opening = [frames.run_started(self.thread_id, run_id)]
         if messages is not None:
-            opening.append(frames.messages_snapshot(messages))
+            opening.append(frames.messages_snapshot(shown_to(peer.versioned, messages)))
         if state is not None:
             opening.append(frames.state_snapshot(state))
         opening += [frames.frame(event) for event in self._guard.restated()]
         reader._pending.append(b"".join(opening))
         if self._ending is not None:
-            last = self._ending.frame(self.thread_id, run_id, peer)
-            reader._end(last, whole=not self._ending.goes_on)
+            ending = self._ending
+            reader._end(ending.frame(self.thread_id, run_id, peer), whole=not ending.goes_on)
             return reader
         self._seal()
         reader._stream = self
@@ -255,12 +256,17 @@ class RunStream:
         self._refuse_after_end()
         data = frames.frame(event)
         if self._guard.check(event):
-            self._append(data)
+            older = older_event(event) if self._older() else None
+            self._append(data) if older is None else self._tell(data, frames.frame(older))
 
     def text(self, message_id: str, role: str = "assistant", **members: Any) -> TextStream:
-        """Open a text message; `members` are further members of its TEXT_MESSAGE_START."""
-        self.emit({"type": "TEXT_MESSAGE_START", "messageId": message_id, "role": role} | members)
-        return TextStream(message_id, self._guard.item(message_id), self._append, self.emit)
+        """Open a message of text; `members` are further ones of its start.
+
+        The role `reasoning` opens a reasoning message; its span is the caller's (RS-01).
+        """
+        kind = "REASONING_MESSAGE" if role == "reasoning" else "TEXT_MESSAGE"
+        self.emit({"type": f"{kind}_START", "messageId": message_id, "role": role} | members)
+        return TextStream(message_id, self._guard.item(message_id), self._append, self.emit, kind)
 
     def close_open(self) -> None:
         """Close everything that is open, in boundary order (LC-06); a no-op after the end."""
@@ -276,10 +282,12 @@ class RunStream:
         """
         self._refuse_after_end()
         self._guard.check_settled()
-        data = frames.messages_snapshot(messages)
-        if state is not None:
-            data = frames.state_snapshot(state) + data
-        self._append(data)
+        bodies = list(messages)
+        head = b"" if state is None else frames.state_snapshot(state)
+        current = older = head + frames.messages_snapshot(bodies)
+        if self._older() and (flattened := shown_to(False, bodies)) != bodies:
+            older = head + frames.messages_snapshot(flattened)
+        self._tell(current, older)
 
     def finish(self, ending: Ending) -> None:
         """End the run: close what is open, then give each reader its own terminal event.
@@ -292,9 +300,9 @@ class RunStream:
         self._seal()
         self._ending = ending
         readers, self._readers = self._readers, []
-        for reader in readers:
-            last = ending.frame(self.thread_id, reader.run_id, reader.peer)
-            reader._end(last, whole=not ending.goes_on)
+        for each in readers:
+            last = ending.frame(self.thread_id, each.run_id, each.peer)
+            each._end(last, whole=not ending.goes_on)
         self._sleepers.clear()
         self._taken()
 
@@ -350,22 +358,34 @@ class RunStream:
         elif self._tail_size > _SEAL:
             self._seal()
 
-    def _drain(self) -> bytes:
-        tail = self._tail
-        chunk = tail[0] if len(tail) == 1 else b"".join(tail)
-        tail.clear()
-        self._tail_size = 0
-        return chunk
+    def _tell(self, current: bytes, older: bytes) -> None:
+        """Append what readers of the two generations are told in different words."""
+        self._seal()
+        self._hand_out(current, older)
+        for reader in self._readers:
+            reader._wake()
+        self._sleepers.clear()
 
     def _seal(self) -> None:
         """Turn the tail into one chunk for every reader, and cut those who left too much."""
         if not self._tail:
             return
-        chunk = self._drain()
-        for reader in [reader for reader in self._readers if not reader._add(chunk)]:
+        tail = self._tail
+        chunk = tail[0] if len(tail) == 1 else b"".join(tail)
+        tail.clear()
+        self._tail_size = 0
+        self._hand_out(chunk, chunk)
+
+    def _hand_out(self, current: bytes, older: bytes) -> None:
+        for reader in [
+            r for r in self._readers if not r._add(current if r.peer.versioned else older)
+        ]:
             self._forget(reader)
             reader._cut()
         self.full = bool(self._crowded())
+
+    def _older(self) -> bool:
+        return not all(reader.peer.versioned for reader in self._readers)
 
     def _forget(self, reader: Reader) -> None:
         if reader in self._readers:

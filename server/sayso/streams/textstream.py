@@ -1,4 +1,4 @@
-"""A text message while it is written: the one path where every microsecond counts.
+"""A message of text, said or thought, while it is written: where every microsecond counts.
 
 Pure. A piece becomes a frame by joining three byte strings: no event object, no model, no guard
 beyond the flag that the message is open.
@@ -21,9 +21,12 @@ _dumps: Final = orjson.dumps
 
 
 class TextStream:
-    """A text message that is being written; made by `RunStream.text`."""
+    """A message that is being written; made by `RunStream.text`.
 
-    __slots__ = ("_append", "_emit", "_item", "_parts", "_prefix", "_text", "message_id")
+    `kind` is what its events begin with.
+    """
+
+    __slots__ = ("_append", "_emit", "_item", "_kind", "_parts", "_prefix", "_text", "message_id")
 
     def __init__(
         self,
@@ -31,13 +34,15 @@ class TextStream:
         item: Item,
         append: Callable[[bytes], None],
         emit: Callable[[dict[str, Any]], None],
+        kind: str = "TEXT_MESSAGE",
     ) -> None:
         self.message_id = message_id
         self._append = append
         self._emit = emit
         self._item = item
         self._parts = item.parts
-        self._prefix = frames.text_prefix(message_id)
+        self._kind = kind
+        self._prefix = frames.text_prefix(message_id, f"{kind}_CONTENT")
         self._text: str | None = None
 
     def write(self, delta: str) -> None:
@@ -70,5 +75,5 @@ class TextStream:
         if self._text is None:
             self._text = "".join(self._parts)
             if self._item.open:
-                self._emit({"type": "TEXT_MESSAGE_END", "messageId": self.message_id})
+                self._emit({"type": f"{self._kind}_END", "messageId": self.message_id})
         return self._text

@@ -10,6 +10,7 @@ from typing import Any, NoReturn
 
 from sayso import jsonvalue
 from sayso.agents.outcomes import Call, ToolCall
+from sayso.agents.parts import are_parts
 from sayso.agents.tools import Happened, Tool
 from sayso.errors import NotRecordable
 from sayso.records import Entry, EntryStatus
@@ -17,7 +18,14 @@ from sayso.schemas.forms import approval_schema
 from sayso.turns.effects import CallInfo, EffectScope, OverTime, Unheld, cut
 from sayso.turns.execution import Execution, Place
 from sayso.turns.questions import answered, put
-from sayso.turns.results import call_events, call_message, result_event, result_text, tool_message
+from sayso.turns.results import (
+    call_events,
+    call_message,
+    result_content,
+    result_event,
+    result_text,
+    tool_message,
+)
 from sayso.turns.unsure import ask_unsure, display, is_unsure, verdict, verified
 
 __all__ = ["call_all"]
@@ -56,7 +64,11 @@ def _propose(execution: Execution, calls: Sequence["_ToolCall"]) -> None:
 
     Not those that are in the history: a server may have died after it proposed them.
     """
-    new = [call for call in calls if call.place.entry is None and call.id not in execution.proposed]
+    new = [
+        call
+        for call in calls
+        if call.place.entry is None and call.id not in execution.transcript.proposed
+    ]
     if not new:
         return
     execution.live(new[0].place.branch)
@@ -184,7 +196,7 @@ class _ToolCall:
 
     async def _executed(self, value: Any) -> None:
         """Take a result that the tool did not just return: a hook's or a person's word."""
-        await self._close("executed", value=jsonvalue.decode(self._encoded(value)))
+        await self._close("executed", **self._returned(value, self._encoded(value)))
 
     async def _run(self) -> None:
         self.execution.live(self.place.branch)
@@ -230,7 +242,16 @@ class _ToolCall:
                 raise
             _log.warning("tool %r of turn %s failed", tool.name, execution.turn.key, exc_info=error)
             return await self._close("failed", scope, reason=f"{type(error).__name__}: {error}")
-        return await self._close("executed", scope, value=jsonvalue.decode(encoded))
+        return await self._close("executed", scope, **self._returned(value, encoded))
+
+    def _returned(self, value: Any, encoded: bytes) -> dict[str, Any]:
+        """What to record of a result; content parts are told apart from a value like them."""
+        # What a person gave as the result has its type only once it has been decoded.
+        parts = are_parts(value) or are_parts(self._decoded(encoded))
+        return {"value": jsonvalue.decode(encoded), "parts": parts or None}
+
+    def _decoded(self, encoded: bytes) -> Any:
+        return self.tool.result.decode(encoded, f"the result of tool {self.tool.name!r}")
 
     def _encoded(self, value: Any) -> bytes:
         return self.tool.result.encode(value, f"the result of tool {self.tool.name!r}")
@@ -252,24 +273,25 @@ class _ToolCall:
         given = {key: value for key, value in changes.items() if value is not None}
         message_id = self.execution.identify("msg", f"{self.place.key}=")
         entry = self.write("done", status=status, **given)
-        text = result_text(self.data, self.effective())
-        if not self.execution.fits(len(text.encode())):
-            text = f"{status}, but what came of it does not fit into this thread any more."
-        self.execution.remember(tool_message(message_id, self.id, text), settled=False)
+        content = result_content(self.data, self.effective())
+        result = tool_message(message_id, self.id, content)
+        if not self.execution.transcript.fits(len(result.body)):
+            content = f"{status}, but what came of it does not fit into this thread any more."
+            result = tool_message(message_id, self.id, content)
+        self.execution.remember(result, settled=False)
         for message in scope.messages if scope is not None else ():
             self.execution.remember(message)
         await self.execution.commit()
-        self.execution.unsettled.discard(message_id)
+        self.execution.transcript.unsettled.discard(message_id)
         self.execution.live(self.place.branch)
-        self.execution.stream.emit(result_event(message_id, self.id, text))
+        self.execution.stream.emit(result_event(message_id, self.id, content))
         return entry
 
     def outcome(self) -> Call[Any]:
         """What the author gets: the same live and on replay."""
         data, value = self.data, None
         if data["status"] == "executed":
-            encoded = jsonvalue.encode(data.get("value"))
-            value = self.tool.result.decode(encoded, f"the result of tool {self.tool.name!r}")
+            value = self._decoded(jsonvalue.encode(data.get("value")))
         return Call(
             status=data["status"],
             args=self.effective(),

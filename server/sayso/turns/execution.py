@@ -24,17 +24,18 @@ from sayso.errors import (
     TooManyInterrupts,
     TurnError,
 )
-from sayso.gate.history import call_ids
 from sayso.limits import Limits
 from sayso.protocol.interrupts import interrupt_body
+from sayso.protocol.usage import Usage
 from sayso.records import Commit, Entry, Interrupt, Message, Principal, Turn
-from sayso.streams.stream import RunStream, TextStream
+from sayso.streams.stream import RunStream
 from sayso.turns.branch import Branch, Branches, Pause
 from sayso.turns.effects import Effects, contained, current_effect
 from sayso.turns.journal import Journal, fingerprint
 from sayso.turns.leased import Leased
 from sayso.turns.stillness import until_still, unwound
 from sayso.turns.timeline import Timeline
+from sayso.turns.transcript import Transcript
 from sayso.turns.turnstate import TurnState
 
 __all__ = ["Execution", "Place"]
@@ -69,6 +70,7 @@ class Execution:
         given: TurnInput,
         resumed_with: Sequence[TurnInput | None],
         pauses: Sequence[int],
+        usage: Usage,
         clock: Clock,
         pool: ThreadPoolExecutor,
         limits: Limits,
@@ -80,10 +82,11 @@ class Execution:
         self.journal = journal
         self.interrupts = {interrupt.id: interrupt for interrupt in interrupts}
         self.state = state
-        self.history = history
+        self.transcript = Transcript(history, limits.history)
         self.given = given
         self.resumed_with = resumed_with
         self.pauses = pauses
+        self.usage = usage
         self.clock = clock
         self.limits = limits
         self.expires_in = expires_in
@@ -97,23 +100,23 @@ class Execution:
         self.closed = False
         self.result: Any = None
         self.error: BaseException | None = None
-        self.unsettled: set[str] = set()
-        self.writing: dict[str, TextStream] = {}
-        self._size = sum(len(message.body) for message in history)
+        self.writing: dict[str, Callable[[], Message]] = {}
+        """For each message that is open, what closes it and gives its stored form."""
         self._asked_bytes = 0
-        self._riding: list[Message] = []
         self.calls = 0
         self.poke = asyncio.Event()
         self._refused = 0
-        spoken = [message for message in history if message.role == "assistant"]
-        self._said = {message.id for message in spoken}
-        self.proposed = {call for message in spoken for call in call_ids(message)}
         self._main: asyncio.Task[Any] | None = None
 
     # Places
 
-    async def enter(self, kind: str, name: str, arguments: Any = None) -> Place:
-        """Take the next place of the running branch; refuses when the turn cannot go on there."""
+    async def enter(
+        self, kind: str, name: str, arguments: Any = None, *, beside_text: bool = False
+    ) -> Place:
+        """Take the next place of the running branch; refuses when the turn cannot go on there.
+
+        `beside_text`: what is recorded there never pauses, so a message may be open meanwhile.
+        """
         self.calls += 1
         wanted = fingerprint(kind, name, arguments)
         if self.inside_effect():
@@ -124,7 +127,7 @@ class Execution:
         branch = self.branches.here(wanted)
         if self.halted(branch):
             await self.refuse(branch)
-        if branch.open_message is not None:
+        if branch.open_message is not None and not beside_text:
             raise OpenMessage(
                 f"{wanted!r} while a text message is open: leave the `async with turn.message()` "
                 "block first"
@@ -164,7 +167,7 @@ class Execution:
     def message_id(self, place: str) -> str:
         """The id of the text sent at a place; another one where a retry sends it anew."""
         attempt = 0
-        while (message_id := self.identify("msg", f"{place}+{attempt}")) in self._said:
+        while (message_id := self.identify("msg", f"{place}+{attempt}")) in self.transcript.said:
             attempt += 1
         return message_id
 
@@ -194,31 +197,25 @@ class Execution:
         One that is not `settled` claims a durable fact: readers are not shown it before its commit.
         Raises `ThreadTooLarge`, and ends the turn, for one that does not fit; a result always does.
         """
-        if settled and not self.fits(len(message.body)):
+        if settled:
+            self.make_room(len(message.body))
+        else:
+            self.transcript.unsettled.add(message.id)
+        self.transcript.add(message)
+
+    def make_room(self, size: int) -> None:
+        """Raise `ThreadTooLarge`, and end the turn, if the thread has no room for so many bytes."""
+        if not self.transcript.fits(size):
             error = ThreadTooLarge(
                 f"the thread would hold more than {self.limits.history} bytes of messages: "
                 "say less, or begin a new thread"
             )
             self.break_off(error)
             raise error
-        self._size += len(message.body)
-        if not settled:
-            self.unsettled.add(message.id)
-        if message.role == "assistant":
-            self._said.add(message.id)
-            self.proposed.update(call_ids(message))
-        self.history.append(message)
-        self._riding.append(message)
-
-    def fits(self, size: int) -> bool:
-        """Whether the thread has room for a message of so many bytes."""
-        return self._size + size <= self.limits.history
 
     def riding(self, *, asked: bool = False) -> tuple[tuple[Entry, ...], tuple[Message, ...]]:
         """What the commit that is being made now must carry; questions only if it suspends."""
-        messages = tuple(self._riding)
-        self._riding.clear()
-        return self.journal.take(asked=asked), messages
+        return self.journal.take(asked=asked), self.transcript.take()
 
     async def commit(self) -> None:
         """Make all that is recorded so far durable; a store that fails ends the execution."""

@@ -1,27 +1,44 @@
 """Text of a turn: messages that are streamed once and recorded with the next commit."""
 
+import asyncio
 import logging
-from collections.abc import AsyncIterable
+from collections.abc import AsyncIterable, Mapping
 from types import TracebackType
-from typing import Any
+from typing import Any, Self
 
 from sayso import jsonvalue
+from sayso.agents.codec import to_json
 from sayso.errors import OpenMessage, StepFailed
 from sayso.records import Entry, Message
+from sayso.streams.textstream import TextStream
 from sayso.turns.branch import Branch
 from sayso.turns.effects import CallInfo, EffectScope, current_effect, cut, inside
 from sayso.turns.execution import Execution, Place
 from sayso.turns.journal import ended, numbered
 
-__all__ = ["Phase", "TextMessage", "open_message", "stream_text"]
+__all__ = ["Phase", "TextMessage", "spoken", "stream_text"]
 
 _log = logging.getLogger("sayso.turn")
 
 
-def assistant_text(message_id: str, text: str) -> Message:
-    """The stored form of a text message."""
-    body = {"id": message_id, "role": "assistant", "content": text}
-    return Message(id=message_id, role="assistant", body=jsonvalue.encode(body))
+def spoken(message_id: str, role: str, text: str, **members: Any) -> Message:
+    """The stored form of a message of text; members that are None are left out (LC-22)."""
+    body = {"id": message_id, "role": role, "content": text}
+    body |= {name: value for name, value in members.items() if value is not None}
+    return Message(id=message_id, role=role, body=jsonvalue.encode(body))
+
+
+def checked_metadata(metadata: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    """Metadata of a message as JSON; ValueError for what the protocol keeps for itself (MD-01)."""
+    if metadata is None:
+        return None
+    plain = jsonvalue.decode(to_json(metadata, "the metadata of a message"))
+    if not isinstance(plain, dict) or "ag-ui" in plain:
+        raise ValueError(
+            "metadata is an object, and its key 'ag-ui' belongs to the protocol: use a key of "
+            "your own (MD-01)"
+        )
+    return plain
 
 
 class TextMessage:
@@ -30,15 +47,18 @@ class TextMessage:
     On replay it takes the same words without sending them again.
     """
 
-    def __init__(self, execution: Execution) -> None:
+    _kind = "message"
+
+    def __init__(self, execution: Execution, metadata: Mapping[str, Any] | None = None) -> None:
         self._execution = execution
+        self._metadata = checked_metadata(metadata)
         self._place: Place | None = None
         self._scope: EffectScope | None = None
-        self._text: Any = None
+        self._text: TextStream | None = None
         self._id = ""
         self._open = False
 
-    async def __aenter__(self) -> "TextMessage":
+    async def __aenter__(self) -> Self:
         """Open the message."""
         execution = self._execution
         if execution.inside_effect():
@@ -49,18 +69,27 @@ class TextMessage:
             self._scope = scope
             self._id = execution.message_id(f"{scope.place}.{scope.emitted}")
             scope.emitted += 1
-            self._text = execution.stream.text(self._id)
+            self._text = self._begin()
         else:
-            self._place = await execution.enter("message", "")
+            self._place = await execution.enter(self._kind, "")
             self._id = execution.message_id(self._place.key)
             if self._place.entry is None:
                 execution.live(self._place.branch)
-                self._text = execution.stream.text(self._id)
+                self._text = self._begin()
             self._place.branch.open_message = self._id
         self._open = True
         if self._text is not None:
-            execution.writing[self._id] = self._text
+            execution.writing[self._id] = self._close
         return self
+
+    def _begin(self) -> TextStream:
+        """Tell readers that it begins."""
+        return self._execution.stream.text(self._id, metadata=self._metadata)
+
+    def _close(self) -> Message:
+        """Tell readers that it has ended; returns what is stored of it."""
+        assert self._text is not None  # noqa: S101 - only what was begun is closed
+        return spoken(self._id, "assistant", self._text.end(), metadata=self._metadata)
 
     async def write(self, text: str) -> None:
         """Add text; it leaves as soon as the event loop turns."""
@@ -89,17 +118,12 @@ class TextMessage:
         if self._text is None or execution.closed:
             return
         del execution.writing[self._id]
-        message = assistant_text(self._id, self._text.end())
+        message = self._close()
         if self._scope is not None:
             self._scope.messages.append(message)
         elif place is not None:
-            execution.record(place, "message", "", "done")
+            execution.record(place, self._kind, "", "done")
             execution.remember(message)
-
-
-def open_message(execution: Execution) -> TextMessage:
-    """A new message of the running branch, or of the running effect."""
-    return TextMessage(execution)
 
 
 async def stream_text(execution: Execution, chunks: AsyncIterable[str]) -> str:
@@ -109,7 +133,7 @@ async def stream_text(execution: Execution, chunks: AsyncIterable[str]) -> str:
     iterable that raises keeps what it sent; the caller gets `StepFailed`, live and on replay.
     """
     if execution.inside_effect():
-        return await _consume(open_message(execution), chunks)
+        return await _consume(TextMessage(execution), chunks)
     place = await execution.enter("stream", "")
     entry = place.entry
     if entry is None:
@@ -125,6 +149,8 @@ async def stream_text(execution: Execution, chunks: AsyncIterable[str]) -> str:
 
 async def _stream(execution: Execution, place: Place, chunks: AsyncIterable[str]) -> Entry:
     await execution.timeline.live()
+    if execution.stopped:
+        raise execution.pause()
     await execution.before_repeatable()
     message_id = execution.message_id(place.key)
     scope = EffectScope(
@@ -137,20 +163,24 @@ async def _stream(execution: Execution, place: Place, chunks: AsyncIterable[str]
         ),
         place=place.key,
     )
-    text = execution.stream.text(message_id)
+    stream = execution.stream
+    text = stream.text(message_id)
+    execution.writing[message_id] = lambda: spoken(message_id, "assistant", text.end())
     failed: BaseException | None = None
     try:
         with inside(scope):
             async for chunk in chunks:
                 text.write(chunk)
-                await execution.stream.room()
+                if stream.full:
+                    await stream.room()
     except BaseException as error:
         if cut(error):
             raise
         _log.warning("turn.stream of turn %s failed", execution.turn.key, exc_info=error)
         failed = error
     whole = text.end()
-    execution.remember(assistant_text(message_id, whole))
+    del execution.writing[message_id]
+    execution.remember(spoken(message_id, "assistant", whole))
     for message in scope.messages:
         execution.remember(message)
     members = b'"text":' + jsonvalue.encode(whole)

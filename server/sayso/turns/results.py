@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from sayso import jsonvalue
+from sayso.protocol.generations import flat
 from sayso.records import Entry, Message
 from sayso.turns.execution import Execution
 from sayso.turns.unsure import is_unsure
@@ -12,11 +13,15 @@ from sayso.turns.unsure import is_unsure
 __all__ = [
     "call_events",
     "call_message",
+    "result_content",
     "result_event",
     "result_text",
     "tool_message",
     "unanswered",
 ]
+
+Content = str | list[dict[str, Any]]
+"""A text, or content parts (TC-06)."""
 
 _NOT_RUN = {
     "denied": "Not executed: a reviewer denied this call.",
@@ -59,21 +64,41 @@ def call_message(message_id: str, calls: Sequence[tuple[str, str, str]]) -> Mess
     return Message(id=message_id, role="assistant", body=jsonvalue.encode(body))
 
 
-def tool_message(message_id: str, call_id: str, text: str) -> Message:
+def tool_message(message_id: str, call_id: str, content: Content) -> Message:
     """The stored form of a call's result."""
-    body = {"id": message_id, "role": "tool", "toolCallId": call_id, "content": text}
+    body = {"id": message_id, "role": "tool", "toolCallId": call_id, "content": content}
     return Message(id=message_id, role="tool", body=jsonvalue.encode(body))
 
 
-def result_event(message_id: str, call_id: str, text: str) -> dict[str, Any]:
+def result_event(message_id: str, call_id: str, content: Content) -> dict[str, Any]:
     """The event that carries a call's result."""
     return {
         "type": "TOOL_CALL_RESULT",
         "messageId": message_id,
         "toolCallId": call_id,
-        "content": text,
+        "content": content,
         "role": "tool",
     }
+
+
+def result_content(data: dict[str, Any], effective: dict[str, Any]) -> Content:
+    """The result as clients get it: a text, or the parts that the tool returned (TC-06)."""
+    if not data.get("parts"):
+        return result_text(data, effective)
+    parts: list[dict[str, Any]] = list(_parts(data))
+    if "edited" in data:
+        parts.insert(0, {"type": "text", "text": _ran_with(effective).rstrip()})
+    return parts
+
+
+def _parts(data: dict[str, Any]) -> list[dict[str, Any]]:
+    value = data["value"]
+    return value if isinstance(value, list) else [value]
+
+
+def _ran_with(effective: dict[str, Any]) -> str:
+    ran = jsonvalue.encode(effective).decode()
+    return f"A reviewer changed the arguments; the call ran with {ran}. Result: "
 
 
 def result_text(data: dict[str, Any], effective: dict[str, Any]) -> str:
@@ -85,13 +110,14 @@ def result_text(data: dict[str, Any], effective: dict[str, Any]) -> str:
         return _NOT_RUN[status] + (f" Reason: {reason}" if reason else "")
     if status == "failed":
         text = f"Failed: {reason}"
+    elif data.get("parts"):
+        text = flat(_parts(data))
     else:
         value = data.get("value")
         # A result is never without text: a model would not know that the call is answered.
         text = (value if isinstance(value, str) else jsonvalue.encode(value).decode()) or '""'
     if "edited" in data:
-        ran = jsonvalue.encode(effective).decode()
-        text = f"A reviewer changed the arguments; the call ran with {ran}. Result: {text}"
+        text = _ran_with(effective) + text
     return text
 
 

@@ -2,7 +2,7 @@
 
 import asyncio
 import random as _random
-from collections.abc import AsyncIterable, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterable, Awaitable, Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 from uuid import UUID, uuid4
@@ -13,8 +13,12 @@ from sayso.agents.turninput import TurnInput
 from sayso.errors import NestedCall
 from sayso.records import Principal
 from sayso.turns import calls, messages, questions, steps
+from sayso.turns.activities import Activity, show_activity
+from sayso.turns.customs import send_custom
 from sayso.turns.effects import contained
 from sayso.turns.execution import Execution
+from sayso.turns.reasoning import Reasoning
+from sayso.turns.spending import report_usage
 from sayso.turns.turnstate import view
 
 __all__ = ["Turn"]
@@ -49,14 +53,24 @@ class Turn:
 
     # Text
 
-    async def say(self, text: str) -> None:
-        """Send a whole text message."""
-        async with self.message() as message:
+    async def say(self, text: str, *, metadata: Mapping[str, Any] | None = None) -> None:
+        """Send a whole text message; `metadata` is for clients, kept with it as it is (MD-02)."""
+        async with self.message(metadata=metadata) as message:
             await message.write(text)
 
-    def message(self) -> messages.TextMessage:
+    def message(self, *, metadata: Mapping[str, Any] | None = None) -> messages.TextMessage:
         """A text message to write piece by piece: `async with turn.message() as message`."""
-        return messages.open_message(self._execution)
+        return messages.TextMessage(self._execution, metadata)
+
+    def reasoning(
+        self, *, encrypted: str | None = None, metadata: Mapping[str, Any] | None = None
+    ) -> Reasoning:
+        """What a model thinks, piece by piece: `async with turn.reasoning() as thought`.
+
+        `encrypted` is the model's sealed form of it, which may also be set on `thought`; it comes
+        back in `input.messages` of later turns, unchanged (RS-03).
+        """
+        return Reasoning(self._execution, encrypted, metadata)
 
     async def stream(self, chunks: AsyncIterable[str]) -> str:
         """Send an asynchronous iterable of text as one message; returns the whole text.
@@ -69,6 +83,44 @@ class Turn:
     def phase(self, name: str) -> messages.Phase:
         """A named part of the work, shown as an AG-UI step: `async with turn.phase("review")`."""
         return messages.Phase(self._execution, name)
+
+    # Beside the conversation
+
+    async def activity(self, kind: str, content: Mapping[str, Any]) -> Activity:
+        """Show structured progress of some type, such as `PLAN`: an object that may change.
+
+        Change it with `set` and `patch` of what this returns. Clients show it; no model gets it.
+        """
+        return await show_activity(self._execution, kind, content)
+
+    async def custom(self, name: str, value: Any) -> None:
+        """Send an event of your own, once; `name` has its vendor in front: `shop:stock`."""
+        await send_custom(self._execution, name, value)
+
+    async def usage(
+        self,
+        provider: str | None = None,
+        model: str | None = None,
+        *,
+        input_tokens: int | None = None,
+        output_tokens: int | None = None,
+        reasoning_tokens: int | None = None,
+        cached_input_tokens: int | None = None,
+        cache_write_input_tokens: int | None = None,
+    ) -> None:
+        """Count the tokens of one model call; the sums go out with the end of the run.
+
+        Input and output are totals, the others are parts of them; None is what was not reported.
+        What is no count is left out with a warning (US-02).
+        """
+        counts = {
+            "input_tokens": input_tokens,
+            "output_tokens": output_tokens,
+            "reasoning_tokens": reasoning_tokens,
+            "cached_input_tokens": cached_input_tokens,
+            "cache_write_input_tokens": cache_write_input_tokens,
+        }
+        await report_usage(self._execution, provider, model, counts)
 
     # State
 

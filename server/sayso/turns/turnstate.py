@@ -10,10 +10,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from sayso import jsonvalue
+from sayso.jsonpatch import Operation, apply
 
-__all__ = ["StateView", "TurnState", "apply", "view"]
-
-Operation = dict[str, Any]
+__all__ = ["StateView", "TurnState", "view"]
 
 LARGEST: Final = 8 * 1024 * 1024
 """Bytes of a state, and of a patch, as JSON: one frame has to hold either (EN-09)."""
@@ -101,90 +100,6 @@ def _bounded(value: Any, what: str) -> None:
             f"{what} would have {size} bytes as JSON and clients take {LARGEST}: keep large values "
             "in a store of your own and put a reference here"
         )
-
-
-def apply(value: Any, operations: Sequence[Operation]) -> Any:
-    """The value after an RFC 6902 patch, all of it or nothing (SS-02, SS-03, SS-04)."""
-    root = {"": copy.deepcopy(value)}
-    for number, operation in enumerate(operations):
-        try:
-            _apply_one(root, operation)
-        except (ValueError, LookupError, TypeError, KeyError) as error:
-            raise ValueError(f"operation {number} of the patch: {error}") from None
-    return root[""]
-
-
-def _apply_one(root: dict[str, Any], operation: Operation) -> None:
-    kind, path = operation["op"], operation["path"]
-    if kind in ("add", "replace"):
-        _put(root, path, copy.deepcopy(operation["value"]), insert=kind == "add")
-    elif kind == "remove":
-        _remove(root, path)
-    elif kind == "test":
-        if not jsonvalue.equal(jsonvalue.resolve(root[""], path), operation["value"]):
-            raise ValueError(f"the value at {path!r} is another one")
-    elif kind in ("move", "copy"):
-        source = operation["from"]
-        if kind == "move" and path.startswith(source + "/"):
-            raise ValueError(f"{source!r} cannot move into itself")
-        moved = copy.deepcopy(jsonvalue.resolve(root[""], source))
-        if kind == "move":
-            _remove(root, source)
-        _put(root, path, moved, insert=True)
-    else:
-        raise ValueError(f"{kind!r} is no operation of JSON Patch")
-
-
-def _parent(root: dict[str, Any], path: str) -> tuple[Any, str]:
-    parts: list[str | int] = ["", *jsonvalue.tokens(path)]
-    holder: Any = root
-    for depth, part in enumerate(parts[:-1]):
-        if isinstance(holder, dict) and part in holder:
-            holder = holder[part]
-        elif isinstance(holder, list):
-            holder = holder[_position(str(part), len(holder), insert=False)]
-        else:
-            raise LookupError(f"nothing at {jsonvalue.pointer(parts[1 : depth + 1])!r}")
-    return holder, str(parts[-1])
-
-
-def _put(root: dict[str, Any], path: str, value: Any, *, insert: bool) -> None:
-    holder, key = _parent(root, path)
-    if isinstance(holder, dict):
-        if not insert and key not in holder:
-            raise LookupError(f"nothing at {path!r} to replace")
-        holder[key] = value
-    elif isinstance(holder, list):
-        position = len(holder) if key == "-" else _position(key, len(holder), insert=insert)
-        if insert:
-            holder.insert(position, value)
-        else:
-            holder[_position(key, len(holder), insert=False)] = value
-    else:
-        raise LookupError(f"{path!r} leads into a value that has no members")
-
-
-def _remove(root: dict[str, Any], path: str) -> None:
-    holder, key = _parent(root, path)
-    if isinstance(holder, dict):
-        if key not in holder:
-            raise LookupError(f"nothing at {path!r} to remove")
-        if holder is root:
-            raise ValueError("the whole state cannot be removed; replace it")
-        del holder[key]
-    elif isinstance(holder, list):
-        del holder[_position(key, len(holder), insert=False)]
-    else:
-        raise LookupError(f"{path!r} leads into a value that has no members")
-
-
-def _position(key: str, length: int, *, insert: bool) -> int:
-    if not key.isdigit() or (len(key) > 1 and key[0] == "0"):
-        raise ValueError(f"{key!r} is no position in a list")
-    position = int(key)
-    if position > length or (position == length and not insert):
-        raise LookupError(f"position {key} is past the end of a list of {length}")
-    return position
 
 
 class StateView(Mapping[str, Any]):

@@ -1,0 +1,111 @@
+"""What models cost in one run: counts of tokens by provider and model (US-01 to US-06).
+
+Pure apart from log lines. A count that the protocol has no room for is left out with a warning: it
+must never cost a run its ending, which every client would lose with it (TR-34).
+"""
+
+import logging
+from collections.abc import Mapping
+from typing import Any, Final
+
+from sayso import jsonvalue
+
+__all__ = ["Usage"]
+
+_log = logging.getLogger("sayso.protocol")
+
+_MOST: Final = 2**53 - 1
+_LONGEST: Final = 200
+"""Characters of a provider's or a model's name; a longer one is something else (US-06)."""
+_COUNTS: Final = {
+    "inputTokens": "input_tokens",
+    "outputTokens": "output_tokens",
+    "reasoningTokens": "reasoning_tokens",
+    "cachedInputTokens": "cached_input_tokens",
+    "cacheWriteInputTokens": "cache_write_input_tokens",
+}
+_PART_OF: Final = {
+    "reasoningTokens": "outputTokens",
+    "cachedInputTokens": "inputTokens",
+    "cacheWriteInputTokens": "inputTokens",
+}
+
+_Key = tuple[str | None, str | None]
+
+
+class Usage:
+    """The sums of the run with that key, in the order in which its models were first used."""
+
+    def __init__(self, run_key: str, stored: bytes | None = None) -> None:
+        self.run_key = run_key
+        self._sums: dict[_Key, dict[str, int]] = {}
+        for entry in jsonvalue.decode(stored) if stored is not None else ():
+            key = (entry.pop("provider", None), entry.pop("model", None))
+            self._sums[key] = entry
+
+    def add(self, provider: Any, model: Any, counts: Mapping[str, Any]) -> None:
+        """Count one call of a model; `counts` by their names in Python, None if not reported."""
+        key = (_named(provider, "provider"), _named(model, "model"))
+        found = {
+            wire: count
+            for wire, name in _COUNTS.items()
+            if (count := _counted(counts.get(name), name)) is not None
+        }
+        for part in _excess(found):
+            _log.warning(
+                "usage: %s is more than the %s it is part of, and was left out (US-04)",
+                _COUNTS[part],
+                _COUNTS[_PART_OF[part]],
+            )
+            del found[part]
+        if not found:
+            return
+        sums = self._sums.setdefault(key, {})
+        for wire, count in found.items():
+            sums[wire] = min(sums.get(wire, 0) + count, _MOST)
+
+    def entries(self) -> tuple[dict[str, Any], ...]:
+        """The sums as they go out; the total is that of input and output, if both are known."""
+        return tuple(_entry(key, sums) for key, sums in self._sums.items())
+
+    def to_json(self) -> bytes:
+        """The sums, to go on from."""
+        return jsonvalue.encode([_names(key) | sums for key, sums in self._sums.items()])
+
+
+def _excess(sums: Mapping[str, int]) -> list[str]:
+    """Parts that are more than what they are part of, which is known."""
+    return [part for part, whole in _PART_OF.items() if sums.get(part, 0) > sums.get(whole, _MOST)]
+
+
+def _names(key: _Key) -> dict[str, Any]:
+    names = {"provider": key[0], "model": key[1]}
+    return {name: value for name, value in names.items() if value is not None}
+
+
+def _entry(key: _Key, sums: dict[str, int]) -> dict[str, Any]:
+    excess = _excess(sums)
+    entry = _names(key) | {name: count for name, count in sums.items() if name not in excess}
+    if "inputTokens" in sums and "outputTokens" in sums:
+        entry["totalTokens"] = min(sums["inputTokens"] + sums["outputTokens"], _MOST)
+    return entry
+
+
+def _named(value: Any, what: str) -> str | None:
+    if value is None:
+        return None
+    if isinstance(value, str) and 0 < len(value) <= _LONGEST and value.isprintable():
+        return value
+    _log.warning("usage: a %s that is no short name was left out (US-06)", what)
+    return None
+
+
+def _counted(value: Any, name: str) -> int | None:
+    if value is None:
+        return None
+    if type(value) is int and 0 <= value <= _MOST:
+        return value
+    if type(value) is float and value.is_integer() and 0 <= value <= _MOST:
+        return int(value)
+    _log.warning("usage: %s is no count of tokens and was left out (US-02)", name)
+    return None
