@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from sayso import StepFailed, Turn
+from sayso import Limits, StepFailed, Turn
 from tests.contract.requirements import requirement
 from tests.stream_checker import check
 from tests.turns.driver import Conversation, World, ticks
@@ -51,6 +51,23 @@ async def test_an_agent_that_raises_fails_its_turn_alone(
         assert world.effects == ["one"]
         if where == "open message":
             assert "I am " in talk.texts
+
+
+@pytest.mark.parametrize("way", ["say", "stream"])
+async def test_more_text_than_a_thread_holds_ends_the_turn_and_leaves_no_error_behind(
+    kind: str, tmp_path: Path, way: str
+) -> None:
+    """`thread_too_large`, and the loop hears of no error that nobody retrieved (design 4)."""
+
+    async def pieces() -> AsyncIterator[str]:
+        yield "x" * 3_000
+
+    async def agent(turn: Turn, world: World) -> Any:
+        await (turn.say("x" * 3_000) if way == "say" else turn.stream(pieces()))
+
+    async with World.of(kind, tmp_path, agent, limits=Limits(history=2_000)) as world:
+        run = await Conversation(world).say()
+        assert run.outcome == "thread_too_large"
 
 
 @pytest.mark.parametrize("error", [ValueError("v"), StopIteration("s"), *EXITS], ids=repr)

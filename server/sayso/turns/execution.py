@@ -353,6 +353,7 @@ class Execution:
             return await contained(function())
 
         self._main = asyncio.create_task(main())
+        self._main.add_done_callback(lambda main: main.cancelled() or main.exception())  # is seen
         try:
             await until_still(self, self._main)
         finally:
