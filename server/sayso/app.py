@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from inspect import getdoc, iscoroutinefunction, signature
-from typing import Any
+from typing import Any, Unpack
 
 from starlette.routing import BaseRoute
 
@@ -14,10 +14,19 @@ from sayso.clock import Clock, SystemClock
 from sayso.engine.engine import Engine
 from sayso.errors import DeclarationError
 from sayso.http.agents import AgentRecord, ToolRecord
-from sayso.http.app import Edge, Options
+from sayso.http.app import Edge
+from sayso.http.app import Options as EdgeOptions
 from sayso.http.console import built_console
 from sayso.http.security import Authenticate
 from sayso.limits import Limits
+from sayso.options import (
+    DEFAULT,
+    Default,
+    OnExpire,
+    Options,
+    OptionValues,
+    overridden,
+)
 from sayso.stores import open_store
 from sayso.stores.base import Store
 from sayso.turns.turn import Turn
@@ -30,29 +39,45 @@ AgentFunction = Callable[[Turn], Awaitable[Any]]
 class Sayso:
     """An ASGI app that serves agents; it can be mounted under a prefix in another one.
 
-    | option         | values                               | default          |
-    |----------------|--------------------------------------|------------------|
-    | `store`        | `memory:`, `sqlite:///file.db`, or a `Store` | `sqlite:///sayso.db` |
-    | `expires_in`   | seconds that a question stays open, None: for ever | None |
-    | `keep_alive`   | seconds of silence before a comment, None: never | 15 |
-    | `authenticate` | async hook: ASGI scope to `Principal` or None | everybody is `local` |
-    | `hosts`        | host names served beside loopback    | none             |
-    | `origins`      | origins of other sites whose pages may call | none      |
-    | `limits`       | a `Limits`                           | `Limits()`       |
-    | `tool_threads` | threads for synchronous tools and steps | 16            |
-    | `console`      | whether the console is served at `/` | True             |
-    | `routes`       | further Starlette routes             | none             |
-    | `clock`        | a `Clock`                            | the system's     |
+    | option | values | default |
+    |---|---|---|
+    | `store` | `memory:`, `sqlite:///file.db`, or a `Store` | `sqlite:///sayso.db` |
+    | `authenticate` | async hook: ASGI scope to `Principal` or None | all are `local` |
+    | `hosts` | host names served beside loopback | none |
+    | `origins` | origins of other sites whose pages may call | none |
+    | `limits` | a `Limits` | `Limits()` |
+    | `keep_alive` | seconds of silence before a comment, None: never | 15 |
+    | `tool_threads` | threads for synchronous tools and steps | 16 |
+    | `console` | whether the console is served at `/` | True |
+    | `routes` | further Starlette routes | none |
+    | `clock` | a `Clock` | the system's |
+    | `refusals` | `error`: RUN_ERROR; `recover`: the thread as it stands | `error` |
+    | `unknown_entries` | ids never asked, beside others: `refuse`, `ignore` | `refuse` |
+    | `partial` | some of the answers: `refuse`; `accumulate`: keep them | `refuse` |
+    | `on_message` | text while something is open: `refuse`, `answer`, `cancel` | `refuse` |
+    | `on_disconnect` | when the last reader has gone: `finish`, `cancel` | `finish` |
+    | `expires_in` | seconds that a question stays open, None: for ever | None |
+    | `on_expire` | its end then: `expire`, `hold`, `deny`, `cancel` | `expire` |
+    | `remind_at` | part of that time before a reminder, None: no reminder | 0.8 |
+    | `on_reminder` | async hook that takes a `Reminder` | none |
+    | `detached_for` | seconds that a run goes on with no reader, None: any | 900 |
+    | `expiries_in_a_row` | expiries without a person that end a turn, None: any | 3 |
+    | `detached_at_once` | turns that go on without a client, at one time | 8 |
 
-    `expires_in` can be set per agent. Started at the first request, or with the server; an app that
-    mounts this one uses `lifespan=app.lifespan`.
+    From `refusals` to `expiries_in_a_row` they can be set per agent; `expires_in` and `on_expire`
+    per tool and question too. There `on_expire` may also be a `GivenAnswer`, and for a tool
+    `approve`. `answer` takes a text for the one question that waits for a string, `cancel` cancels
+    what is open and then takes it as usual. A run under `on_disconnect="cancel"` begins no effect
+    without a reader; a client that is back within 5 s finds it going on.
+
+    Started at the first request, or with the server; an app that mounts this one uses
+    `lifespan=app.lifespan`. Raises `DeclarationError` for what is no option, or no value of it.
     """
 
     def __init__(
         self,
         *,
         store: str | Store = "sqlite:///sayso.db",
-        expires_in: float | None = None,
         keep_alive: float | None = 15.0,
         authenticate: Authenticate | None = None,
         hosts: Sequence[str] = (),
@@ -62,10 +87,11 @@ class Sayso:
         console: bool = True,
         routes: Sequence[BaseRoute] = (),
         clock: Clock | None = None,
+        **options: Unpack[OptionValues],
     ) -> None:
         ticking = clock or SystemClock()
         bounds = limits or Limits()
-        self._expires_in = expires_in
+        self._options = overridden(Options(), options, "Sayso")
         self._agents = Agents()
         self._tools: dict[str, Tool] = {}
         self.engine = Engine(
@@ -75,10 +101,11 @@ class Sayso:
             clock=ticking,
             limits=bounds,
             tool_threads=tool_threads,
+            detached_at_once=self._options.detached_at_once,
         )
         self._edge = Edge(
             self.engine,
-            Options(
+            EdgeOptions(
                 hosts=tuple(hosts),
                 origins=tuple(origins),
                 authenticate=authenticate,
@@ -106,13 +133,15 @@ class Sayso:
         *,
         version: str = "1",
         description: str | None = None,
-        expires_in: float | None = None,
+        **options: Unpack[OptionValues],
     ) -> Callable[[AgentFunction], AgentFunction]:
         """Register an async function of one argument, its `Turn`, as `POST /agents/{name}`.
 
         Open turns keep the version that they began with; old versions may stay registered beside
-        the newest. Raises `DeclarationError` for a name or function that cannot be served.
+        the newest. `options` go before those of the app. Raises `DeclarationError` for a name,
+        function or option that cannot be served.
         """
+        chosen = overridden(self._options, options, f"agent {name!r}")
 
         def register(function: AgentFunction) -> AgentFunction:
             _check_agent(name, function)
@@ -122,7 +151,7 @@ class Sayso:
                     version=version,
                     function=function,
                     description=description or getdoc(function) or "",
-                    expires_in=self._expires_in if expires_in is None else expires_in,
+                    options=chosen,
                 )
             )
             return function
@@ -139,12 +168,16 @@ class Sayso:
         idempotent: bool = False,
         timeout: float | None = None,
         verify: Verify | None = None,
+        expires_in: float | Default | None = DEFAULT,
+        on_expire: OnExpire | Default = DEFAULT,
     ) -> Callable[[Callable[..., Any]], Tool]:
         """Make a function a tool, to be called through `Turn.call`.
 
         `approval` says which calls a person decides first; `editable` lets that person change the
         arguments; `idempotent` lets it run again after a crash; `timeout` is in seconds; `verify`
-        says after a crash whether it happened. Raises `DeclarationError` for what cannot work.
+        says after a crash whether it happened. An approval stays open for `expires_in` seconds,
+        None for ever, and then `on_expire` says what becomes of the call; `approve` runs it. Both
+        are the agent's unless given. Raises `DeclarationError` for what cannot work.
         """
 
         def register(fn: Callable[..., Any]) -> Tool:
@@ -157,6 +190,8 @@ class Sayso:
                 idempotent=idempotent,
                 timeout=timeout,
                 verify=verify,
+                expires_in=expires_in,
+                on_expire=on_expire,
             )
             if tool.name in self._tools:
                 raise DeclarationError(

@@ -49,9 +49,9 @@ class Server:
         self.app = self.another()
         self._agents = count()
 
-    def another(self) -> Sayso:
+    def another(self, **options: Any) -> Sayso:
         """A further app on the same store: another replica, or this one after a restart."""
-        return Sayso(store=self.store, clock=self.clock, **self.options)
+        return Sayso(store=self.store, clock=self.clock, **{**self.options, **options})
 
     def client(self, agent: Callable[[Turn], Awaitable[Any]] | str, **options: Any) -> "Client":
         """A client on a new thread of an agent: a name, or a function that gets one."""

@@ -6,6 +6,8 @@ Pure records: they hold what was decided, by whom, and with which effective argu
 from dataclasses import dataclass, field
 from typing import Any, Generic, Literal, TypeVar
 
+from sayso.options import DEFAULT, Default, OnExpire
+
 __all__ = ["Answer", "Call", "CallStatus", "Question", "ToolCall"]
 
 T = TypeVar("T")
@@ -18,15 +20,17 @@ class Question:
     """One question to a person, for `Turn.interrupt_all`.
 
     `reason` is `input_required`, `confirmation`, or a namespaced one of your own (`shop:refund`).
-    `response` is a pydantic model, a Python type or a JSON Schema object. Seconds in `expires_in`,
-    an aware datetime in `expires_at`.
+    `response` is a pydantic model, a Python type or a JSON Schema object. Seconds in `expires_in`
+    (None: for ever), an aware datetime in `expires_at`. `on_expire` is `expire`, `hold`, `cancel`
+    or a `GivenAnswer`. What is not given is as the agent has it.
     """
 
     reason: str
     message: str
     response: Any = None
-    expires_in: float | None = None
+    expires_in: float | Default | None = DEFAULT
     expires_at: Any = None
+    on_expire: OnExpire | Default = DEFAULT
     metadata: dict[str, Any] | None = None
 
 

@@ -1,23 +1,24 @@
 """Agents as they are registered: by name, in one or more versions. Pure data."""
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from sayso.errors import DeclarationError
+from sayso.options import Options
 
 __all__ = ["Agent", "Agents"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Agent:
-    """One version of an agent. `expires_in`: seconds that its questions stay open by default."""
+    """One version of an agent, with its options: the server's, or its own instead."""
 
     name: str
     version: str
     function: Callable[[Any], Awaitable[Any]]
     description: str = ""
-    expires_in: float | None = None
+    options: Options = field(default_factory=Options)
 
 
 class Agents:
@@ -28,10 +29,6 @@ class Agents:
 
     def add(self, agent: Agent) -> None:
         """Register a version; `DeclarationError` if it is there already."""
-        if agent.expires_in is not None and agent.expires_in <= 0:
-            raise DeclarationError(
-                f"expires_in of agent {agent.name!r} must be seconds above zero, or None"
-            )
         versions = self._versions.setdefault(agent.name, {})
         if agent.version in versions:
             raise DeclarationError(

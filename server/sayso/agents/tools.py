@@ -18,8 +18,9 @@ from sayso import jsonvalue
 from sayso.agents.approval import Policy, check_parameters, never
 from sayso.agents.codec import Codec, return_codec, stable
 from sayso.errors import DeclarationError
+from sayso.options import DEFAULT, Default, GivenAnswer, OnExpire, check_lifetime
 from sayso.schemas.forms import approval_schema
-from sayso.schemas.schema import Fault, compile_schema
+from sayso.schemas.schema import Fault, Schema, compile_schema
 from sayso.schemas.typed import faults_of
 
 __all__ = ["DidNotHappen", "Happened", "Tool", "Verify"]
@@ -53,6 +54,8 @@ class Tool:
         idempotent: bool = False,
         timeout: float | None = None,
         verify: Verify | None = None,
+        expires_in: float | Default | None = DEFAULT,
+        on_expire: OnExpire | Default = DEFAULT,
     ) -> None:
         if not isinstance(approval, Policy):
             raise DeclarationError(
@@ -74,7 +77,13 @@ class Tool:
         self.parameters: dict[str, Any] = self.model.model_json_schema()
         self.parameters.pop("title", None)
         self.result: Codec = return_codec(fn)
-        compile_schema(approval_schema(self.parameters))
+        self.expires_in = expires_in
+        self.on_expire = on_expire
+        answers = compile_schema(approval_schema(self.parameters))
+        if expires_in is not DEFAULT:
+            check_lifetime(expires_in, f"expires_in of tool {self.name!r}")
+        if on_expire is not DEFAULT:
+            _check_on_expire(on_expire, self.name, answers)
         check_parameters(approval, self.name, frozenset(self.model.model_fields))
 
     def __call__(self, *args: object, **kwargs: object) -> Any:
@@ -105,6 +114,26 @@ class Tool:
         except ValidationError as error:
             return faults_of(error, arguments)
         return ()
+
+
+def _check_on_expire(rule: Any, name: str, answers: Schema) -> None:
+    """What may become of an approval that nobody gave; a yes is spelled out as `approve`."""
+    where = f"on_expire of tool {name!r}"
+    if isinstance(rule, GivenAnswer):
+        wrong = answers.problems(rule.payload)
+        if wrong:
+            raise DeclarationError(
+                f"{where}: {wrong[0].pointer or 'the answer'} {wrong[0].message}"
+            )
+        if rule.payload["approved"] is True:
+            raise DeclarationError(f"{where}: spell it out as on_expire='approve'")
+        if "editedArgs" in rule.payload:
+            raise DeclarationError(f"{where}: a denied call has no arguments to edit")
+    elif rule not in ("expire", "hold", "deny", "cancel", "approve"):
+        raise DeclarationError(
+            f"{where} must be 'expire', 'hold', 'deny', 'cancel', 'approve' or a GivenAnswer, "
+            f"not {rule!r}"
+        )
 
 
 def _arguments_model(fn: Callable[..., Any], name: str) -> type[BaseModel]:

@@ -5,6 +5,7 @@ Every answer is a `Reader`: of a live run, or of frames that say how the thread 
 
 import logging
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from sayso import jsonvalue
@@ -13,14 +14,15 @@ from sayso.agents.tools import Tool
 from sayso.clock import Clock
 from sayso.engine.claims import Claimed, Claims
 from sayso.engine.leases import LeaseKeeper
-from sayso.engine.live import LiveRuns, present
+from sayso.engine.live import LiveRuns
+from sayso.engine.standing import peer_of, present, recovered, refused, standing
+from sayso.engine.stopping import Stopping
 from sayso.engine.sweeper import Sweeper
 from sayso.errors import Code, Conflict, Problem
 from sayso.gate import ladder as gate
-from sayso.gate.history import visible
+from sayso.gate.expiry import by_expiry, noted, refuses
 from sayso.limits import Limits
-from sayso.protocol import frames
-from sayso.protocol.ending import Ending, Peer
+from sayso.protocol.ending import Ending
 from sayso.protocol.runinput import RunInput
 from sayso.records import Interrupt, Principal, ThreadView, Turn
 from sayso.stores.base import Store
@@ -46,6 +48,7 @@ class Engine:
         clock: Clock,
         limits: Limits,
         tool_threads: int = 16,
+        detached_at_once: int = 8,
     ) -> None:
         self._agents = agents
         self._tools = tools
@@ -54,8 +57,17 @@ class Engine:
         self._limits = limits
         self._keeper = LeaseKeeper(store, clock)
         self._claims = Claims(store, clock, self._keeper)
+        self._stopping = Stopping(store, clock, self._claims)
         self._live = LiveRuns(store, clock, self._keeper, limits, tool_threads)
-        self._sweeper = Sweeper(agents, store, clock, self._claims, self._live)
+        self._sweeper = Sweeper(
+            agents,
+            store,
+            clock,
+            self._claims,
+            self._live,
+            self._stopping,
+            at_once=detached_at_once,
+        )
         self._open = False
 
     async def start(self) -> None:
@@ -93,38 +105,42 @@ class Engine:
         _warn(request, request.warnings)
         for _ in range(ATTEMPTS):
             view = await self._load(request, principal)
+            now = self._clock.now()
             decision = gate.check(
                 request,
                 view,
                 agent=agent_name,
                 principal=principal,
                 channel=channel,
-                now=self._clock.now(),
+                now=now,
                 limits=self._limits,
                 judge=self._judge,
+                options=agent.options,
             )
             try:
+                if view is not None:
+                    await self._note_late(decision, request, view, principal, channel, now)
                 return await self._carry_out(decision, agent, request, principal, view)
             except Conflict:
                 continue
         busy = gate.Refuse(Code.THREAD_BUSY, "This thread changes too fast: send this again.")
-        return _refused(request, busy)
+        return self._refused(busy, agent, request, await self._load(request, principal))
 
     async def connect(self, agent_name: str, request: RunInput, principal: Principal) -> Reader:
         """The thread as one run of snapshots; then live, if a run is going on (A1)."""
         self._agent(agent_name)
         view = await self._load(request, principal)
         if view is None:
-            return _standing(request, None, Ending(type="success"))
+            return standing(request, None, Ending(type="success"))
         if view.turn is not None and view.turn.agent != agent_name:
             text = f"This thread belongs to agent {view.turn.agent!r}: connect there."
-            return _refused(request, gate.Refuse(Code.WRONG_AGENT, text))
+            return refused(request, gate.Refuse(Code.WRONG_AGENT, text))
         if view.thread.holder is not None:
-            return self._live.attach(view, request.run_id, _peer(request))
+            return self._live.attach(view, request.run_id, peer_of(request))
         # A turn that is suspended with nothing open could not go on: its last run says why.
         stuck = view.turn is not None and view.turn.status == "suspended"
         ending = present(view) if stuck else Ending(type="success")
-        return _standing(request, view, ending)
+        return standing(request, view, ending)
 
     async def delivered(self, reader: Reader, principal: Principal) -> None:
         """Note that a body went out whole: it tells a retry from a regenerate."""
@@ -169,27 +185,90 @@ class Engine:
         principal: Principal,
         view: ThreadView | None,
     ) -> Reader:
+        if isinstance(decision, gate.Refuse):
+            return self._refused(decision, agent, request, view)
+        _warn(request, decision.warnings)
         match decision:
-            case gate.Refuse():
-                return _refused(request, decision)
             case gate.Start():
-                _warn(request, decision.warnings)
                 claimed = await self._claims.start(decision, agent, request, principal, view)
                 return self._started(claimed, request)
             case gate.Resume() if view is not None and view.turn is not None:
-                return await self._resume(decision, request, view, view.turn)
+                return await self._resume(decision, agent, request, view, view.turn)
+            case gate.Hold() if view is not None:
+                return await self._hold(decision, request, view)
             case gate.Attach() if view is not None:
-                return self._live.attach(view, request.run_id, _peer(request))
+                return self._live.attach(view, request.run_id, peer_of(request))
             case gate.Replay() if view is not None:
-                return _standing(request, view, present(view))
+                return standing(request, view, present(view))
         raise AssertionError(f"the gate decided {decision!r} without a thread")
 
+    def _refused(
+        self, refusal: gate.Refuse, agent: Agent, request: RunInput, view: ThreadView | None
+    ) -> Reader:
+        """Say no in the way that the agent's clients can go on from (OC-01, TR-03)."""
+        if agent.options.refusals == "error":
+            return refused(request, refusal)
+        held = view is not None and view.thread.holder is not None
+        if view is not None and held and refusal.code is not Code.WRONG_AGENT:
+            return self._live.attach(view, request.run_id, peer_of(request))
+        return recovered(request, view, refusal)
+
+    async def _hold(self, decision: gate.Hold, request: RunInput, view: ThreadView) -> Reader:
+        """Keep answers, and ask for the rest again."""
+        kept = {item.id: item for item in decision.held}
+        thread = view.thread
+        await self._store.settle(
+            thread.scope, thread.id, thread.revision, decision.held, self._clock.now()
+        )
+        rest = replace(view, interrupts=tuple(kept.get(one.id, one) for one in view.interrupts))
+        return standing(request, rest, present(rest))
+
+    async def _note_late(
+        self,
+        decision: gate.Decision,
+        request: RunInput,
+        view: ThreadView,
+        principal: Principal,
+        channel: str,
+        now: int,
+    ) -> None:
+        """Record who refused what had expired: it decides nothing, but it was said (D6)."""
+        if isinstance(decision, gate.Refuse):
+            if decision.code is not Code.INTERRUPT_EXPIRED:
+                return
+        elif not isinstance(decision, gate.Replay | gate.Attach):
+            return
+        asked = {item.id: item for item in view.interrupts}
+        notes = {}
+        for entry in request.resume:
+            item = asked.get(entry.interrupt_id)
+            if item is None or not refuses(entry):
+                continue
+            over = item.expires_at is not None and item.expires_at <= now
+            if by_expiry(item) or (item.status == "open" and over):
+                note = noted(item, entry, principal.subject, channel, now)
+                if note is not None:
+                    notes[item.id] = note
+        if not notes:
+            return
+        _log.info("%r refused %s after they had expired", principal.subject, ", ".join(notes))
+        thread = view.thread
+        if thread.holder is None:
+            await self._store.settle(
+                thread.scope, thread.id, thread.revision, tuple(notes.values()), now
+            )
+
     async def _resume(
-        self, decision: gate.Resume, request: RunInput, view: ThreadView, turn: Turn
+        self,
+        decision: gate.Resume,
+        asked: Agent,
+        request: RunInput,
+        view: ThreadView,
+        turn: Turn,
     ) -> Reader:
         agent = self._agents.version(turn.agent, turn.version)
         if agent is None:
-            return _refused(request, missing_version(turn))
+            return self._refused(missing_version(turn), asked, request, view)
         claimed = await self._claims.resume(
             view,
             turn,
@@ -202,7 +281,7 @@ class Engine:
         runner = self._live.begin(claimed)
         messages, state = runner.shown()
         reader = runner.stream.attach(
-            request.run_id, _peer(request), messages=messages, state=state
+            request.run_id, peer_of(request), messages=messages, state=state
         )
         self._live.go(claimed, runner)
         return reader
@@ -216,16 +295,12 @@ class Engine:
         stale = request.state is None and state != b"{}"
         reader = runner.stream.attach(
             request.run_id,
-            _peer(request),
+            peer_of(request),
             messages=None if known == shown else messages,
             state=state if stale else None,
         )
         self._live.go(claimed, runner)
         return reader
-
-
-def _peer(request: RunInput) -> Peer:
-    return Peer(versioned=request.versioned)
 
 
 def _warn(request: RunInput, warnings: Sequence[str]) -> None:
@@ -241,29 +316,3 @@ def missing_version(turn: Turn) -> gate.Refuse:
         "does not have: register it beside the new one.",
         {"version": turn.version},
     )
-
-
-def _refused(request: RunInput, refusal: gate.Refuse) -> Reader:
-    """A run that failed before anything was done: RUN_STARTED, RUN_ERROR (TR-37)."""
-    ending = Ending(
-        type="error",
-        code=refusal.code.value,
-        message=refusal.message,
-        details={"code": refusal.code.value, **refusal.details},
-    )
-    return Reader.canned(
-        [
-            frames.run_started(request.thread_id, request.run_id),
-            ending.frame(request.thread_id, request.run_id, _peer(request)),
-        ]
-    )
-
-
-def _standing(request: RunInput, view: ThreadView | None, ending: Ending) -> Reader:
-    """A run of snapshots: the thread as it stands (ID-03, SB-06)."""
-    shown = [frames.run_started(request.thread_id, request.run_id)]
-    if view is not None:
-        shown.append(frames.messages_snapshot(visible(view.messages)))
-        shown.append(frames.state_snapshot(view.thread.state))
-    shown.append(ending.frame(request.thread_id, request.run_id, _peer(request)))
-    return Reader.canned(shown)

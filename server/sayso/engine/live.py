@@ -11,16 +11,16 @@ from sayso.clock import Clock
 from sayso.engine.claims import Claimed
 from sayso.engine.leases import LeaseKeeper
 from sayso.engine.runner import Runner
+from sayso.engine.standing import present
 from sayso.errors import StoreError
 from sayso.gate.history import visible
 from sayso.limits import Limits
 from sayso.protocol.ending import Ending, Peer
-from sayso.protocol.interrupts import interrupt_body
 from sayso.records import ThreadView
 from sayso.stores.base import Store
 from sayso.streams.stream import Reader, RunStream
 
-__all__ = ["LiveRuns", "present"]
+__all__ = ["LiveRuns"]
 
 _log = logging.getLogger("sayso.engine.live")
 
@@ -163,27 +163,3 @@ class LiveRuns:
         await asyncio.gather(*left, return_exceptions=True)
         await asyncio.gather(*(runner.drop() for runner in dropped))
         self._pool.shutdown(wait=False, cancel_futures=True)
-
-
-def _waiting(view: ThreadView) -> Ending | None:
-    """The open interrupts of an idle thread, as the ending that asks for them again (RE-12)."""
-    if view.turn is None or view.turn.status != "suspended":
-        return None
-    open_ones = tuple(
-        interrupt_body(interrupt)
-        for interrupt in view.interrupts
-        if interrupt.status == "open" and interrupt.turn_key == view.turn.key
-    )
-    return Ending(type="interrupt", interrupts=open_ones) if open_ones else None
-
-
-def present(view: ThreadView) -> Ending:
-    """How an idle thread stands: its open interrupts, or else the outcome of its last run."""
-    standing = _waiting(view)
-    if standing is not None:
-        return standing
-    if view.run is not None and view.run.outcome is not None:
-        outcome = Ending.from_json(view.run.outcome)
-        if outcome.type != "interrupt":
-            return outcome
-    return Ending(type="success")

@@ -204,7 +204,7 @@ class Runner:
             clock=self._clock,
             pool=self._pool,
             limits=self._limits,
-            expires_in=claimed.agent.expires_in,
+            options=claimed.agent.options,
         )
         self._executed.append(execution)
         return execution

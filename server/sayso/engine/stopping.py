@@ -5,7 +5,7 @@ is asked to end at its next record, wherever it runs.
 """
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 from uuid import uuid4
@@ -33,9 +33,18 @@ ATTEMPTS = 8
 
 @dataclass(frozen=True, slots=True)
 class Stopper:
-    """Who stopped a turn; None when another process was told, and not by whom."""
+    """Who stopped a turn; None when another process was told, and not by whom.
+
+    `why`, when nobody did, is what clients are told.
+    """
 
     by: str | None
+    why: str | None = None
+
+    @property
+    def ending(self) -> Ending:
+        """How the run ends."""
+        return CANCELLED if self.why is None else Ending(type="cancelled", message=self.why)
 
 
 class Stopping:
@@ -99,13 +108,21 @@ class Stopping:
         return True
 
     async def end(
-        self, view: ThreadView, turn: Turn, stopper: Stopper, *, run: Run | None = None
+        self,
+        view: ThreadView,
+        turn: Turn,
+        stopper: Stopper,
+        *,
+        run: Run | None = None,
+        expired: Sequence[Interrupt] = (),
     ) -> tuple[Any, ...]:
         """End a turn that nobody runs, without entering it; the events that tell of its calls.
 
         `run` is the one that a dead server left unfinished; a turn that waited gets one of its own.
-        Raises `Conflict` when the thread has changed.
+        `expired` are those of its interrupts that end as such, settled. Raises `Conflict` when the
+        thread has changed.
         """
+        over = {item.id: item for item in expired}
         now = self._clock.now()
         journal = Journal(await self._store.journal(view.thread.scope, turn.key))
         left = leftovers(
@@ -114,6 +131,7 @@ class Stopping:
             [message for message in view.messages if message.visibility != "waiting"],
             Timeline(turn.key, journal.ends()).end,
             stopped=True,
+            expired=over.keys(),
         )
         # Nobody waits for this run's body: who stopped the thread knows how it ended.
         last = run or Run(
@@ -123,13 +141,15 @@ class Stopping:
             started_at=now,
             delivered=True,
         )
-        last = replace(last, ended_at=now, outcome=CANCELLED.to_json())
+        last = replace(last, ended_at=now, outcome=stopper.ending.to_json())
         await self._claims.close(
             view,
             replace(turn, status="cancelled", ended_at=now),
             last,
             interrupts=tuple(
-                _cancelled(item, stopper, now, last)
+                replace(over[item.id], run_key=last.key)
+                if item.id in over
+                else _cancelled(item, stopper, now, last)
                 for item in view.interrupts
                 if item.status == "open" and item.turn_key == turn.key
             ),

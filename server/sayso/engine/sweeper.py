@@ -1,20 +1,26 @@
-"""What the server does by itself: expiry, and turns whose holder died.
+"""What the server does by itself: expiry, reminders, and turns that somebody has to go on with.
 
-Looks once a second, and once at the start. A turn goes on without a client (design 4).
+Looks once a second, and once at the start. A turn goes on without a client (design 4), but not
+for ever: a row of expiries without a person ends it.
 """
 
 import asyncio
 import logging
+from collections.abc import Coroutine, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
-from sayso.agents.registry import Agents
+from sayso.agents.registry import Agent, Agents
 from sayso.clock import Clock
-from sayso.engine.claims import Claims
+from sayso.engine.claims import Claimed, Claims
 from sayso.engine.live import LiveRuns
+from sayso.engine.reminders import due_for_reminder, remind
 from sayso.engine.runner import Runner
+from sayso.engine.stopping import Stopper, Stopping
 from sayso.errors import Code, Conflict, StoreError
-from sayso.records import Due, Interrupt, ThreadView
+from sayso.gate import expiry, held
+from sayso.records import Due, Interrupt, ThreadView, Turn
 from sayso.stores.base import Store
 
 __all__ = ["Sweeper"]
@@ -23,8 +29,6 @@ _log = logging.getLogger("sayso.engine.sweeper")
 
 EVERY = 1.0
 """Seconds between sweeps."""
-AT_ONCE = 8
-"""Turns that go on without a client at the same time."""
 BATCH = 100
 """Threads that one sweep looks at."""
 LONGEST_REST = 300.0
@@ -34,18 +38,32 @@ Key = tuple[str, str]
 
 
 class Sweeper:
-    """Settles what expired and lets abandoned or ready turns go on."""
+    """Settles what expired, reminds, and lets abandoned or ready turns go on.
+
+    `at_once`: turns that go on without a client at the same time, in this process.
+    """
 
     def __init__(
-        self, agents: Agents, store: Store, clock: Clock, claims: Claims, live: LiveRuns
+        self,
+        agents: Agents,
+        store: Store,
+        clock: Clock,
+        claims: Claims,
+        live: LiveRuns,
+        stopping: Stopping,
+        *,
+        at_once: int,
     ) -> None:
         self._agents = agents
         self._store = store
         self._clock = clock
         self._claims = claims
         self._live = live
+        self._stopping = stopping
+        self._at_once = at_once
         self._resting: dict[Key, tuple[float, float]] = {}
         self._detached: set[asyncio.Task[None]] = set()
+        self._hooks: set[asyncio.Task[None]] = set()
         self._task: asyncio.Task[None] | None = None
 
     def start(self) -> None:
@@ -55,10 +73,11 @@ class Sweeper:
 
     async def stop(self) -> None:
         """Sweep no more; idempotent."""
-        if self._task is not None:
-            self._task.cancel()
-            await asyncio.gather(self._task, return_exceptions=True)
-            self._task = None
+        tasks = [*self._hooks, *([self._task] if self._task is not None else [])]
+        self._task = None
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _sweep(self) -> None:
         while True:
@@ -74,8 +93,6 @@ class Sweeper:
         """Look once at everything that is due."""
         limit = BATCH + len(self._resting)
         for due in (await self._store.due(self._clock.now(), limit)).items:
-            if len(self._detached) >= AT_ONCE:
-                return
             try:
                 await self._care(due)
             except Conflict:
@@ -91,6 +108,8 @@ class Sweeper:
         key = (due.scope, due.thread_id)
         if self._live.is_here(*key) or self._rests(key):
             return
+        if due.why in ("abandoned", "ready") and not self._room():
+            return
         view = await self._store.load(due.scope, due.thread_id)
         if view is None or view.turn is None or view.run is None:
             return
@@ -103,20 +122,45 @@ class Sweeper:
                 view.turn.agent,
             )
             self._rest(key)
-            return
-        if due.why == "abandoned":
+        elif due.why == "abandoned":
             _log.warning("taking over thread %r: its server is gone", due.thread_id)
-            claimed = await self._claims.take_over(view, view.turn, view.run, agent)
+            self._go(key, await self._claims.take_over(view, view.turn, view.run, agent))
         else:
-            expired = self._expired(view)
-            if any(i.status == "open" and i not in expired for i in _of_turn(view)):
-                settled = [self._settled(interrupt) for interrupt in expired]
-                await self._store.settle(
-                    due.scope, due.thread_id, view.thread.revision, settled, self._clock.now()
-                )
+            await self._due(key, view, view.turn, agent)
+
+    async def _due(self, key: Key, view: ThreadView, turn: Turn, agent: Agent) -> None:
+        """Settle, lapse and remind; go on with the turn when nothing is open any more."""
+        now = self._clock.now()
+        mine = [item for item in view.interrupts if item.turn_key == turn.key]
+        over = {item.id: expiry.lapsed(item, now) for item in mine if expiry.past(item, now)}
+        reminded = {
+            item.id: replace(item, reminded_at=now)
+            for item in mine
+            if item.id not in over and due_for_reminder(item, now)
+        }
+        after = [(over | reminded).get(item.id, item) for item in mine]
+        if held.uncovered(after):
+            changed = [*over.values(), *reminded.values()]
+            if changed:
+                await self._store.settle(*key, view.thread.revision, changed, now)
+            for item in reminded.values():
+                self._spawn(remind(agent.options.on_reminder, view.thread, turn, item))
+        elif self._room():
+            settle = [*over.values()]
+            settle += [held.settle(item) for item in after if item.status == "open"]
+            why = _unattended(agent, mine, settle)
+            if why is not None:
+                ended = [expiry.expired(item, now) for item in mine if item.id in over]
+                await self._stopping.end(view, turn, Stopper(None, why), expired=ended)
                 return
-            settle = [self._settled(interrupt) for interrupt in expired]
-            claimed = await self._claims.resume(view, view.turn, agent, settle=settle)
+            claimed = await self._claims.resume(view, turn, agent, settle=settle)
+            self._go(key, claimed)
+
+    def _room(self) -> bool:
+        """Whether one more turn may go on without a client now; else it waits its turn."""
+        return len(self._detached) < self._at_once
+
+    def _go(self, key: Key, claimed: Claimed) -> None:
         runner = self._live.begin(claimed)
         task = self._live.go(claimed, runner)
         self._detached.add(task)
@@ -129,6 +173,11 @@ class Sweeper:
         else:
             self._resting.pop(key, None)
 
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(work, name="reminder")
+        self._hooks.add(task)
+        task.add_done_callback(self._hooks.discard)
+
     def _rest(self, key: Key) -> None:
         """Leave a thread alone for a while: it needs other code, and would fail in the same way."""
         _, pause = self._resting.get(key, (0.0, EVERY))
@@ -138,21 +187,14 @@ class Sweeper:
         until, _ = self._resting.get(key, (0.0, 0.0))
         return self._clock.monotonic() < until
 
-    def _expired(self, view: ThreadView) -> list[Interrupt]:
-        now = self._clock.now()
-        return [
-            interrupt
-            for interrupt in _of_turn(view)
-            if interrupt.status == "open"
-            and interrupt.expires_at is not None
-            and interrupt.expires_at <= now
-        ]
 
-    def _settled(self, interrupt: Interrupt) -> Interrupt:
-        """Expired: nobody decided, so there is no decider (R3)."""
-        return replace(interrupt, status="expired", decided_at=self._clock.now(), channel="expiry")
-
-
-def _of_turn(view: ThreadView) -> list[Interrupt]:
-    turn = view.turn
-    return [i for i in view.interrupts if turn is not None and i.turn_key == turn.key]
+def _unattended(agent: Agent, mine: Sequence[Interrupt], settle: Sequence[Interrupt]) -> str | None:
+    """Why a turn ends here, if no person has had a part in it for so many expiries."""
+    most = agent.options.expiries_in_a_row
+    if most is None or not settle or any(item.decided_by is not None for item in settle):
+        return None
+    count = expiry.unattended_sets(mine) + 1
+    if count < most:
+        return None
+    times = "Once" if count == 1 else f"{count} times in a row"
+    return f"{times} nobody answered before a question expired, so this turn was ended."

@@ -7,12 +7,13 @@ as text; it never answers a call of ours and never approves one (TB-13, TR-08).
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Final
 
 from sayso import jsonvalue
 from sayso.records import Message
 
 __all__ = [
+    "PROBLEM",
     "Merge",
     "call_ids",
     "merge",
@@ -21,6 +22,10 @@ __all__ = [
     "too_large",
     "visible",
 ]
+
+
+PROBLEM: Final = "msg_problem_"
+"""How the ids of messages begin that tell of a refusal; they are shown and never stored."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +138,8 @@ def _additions(
         if message.id in known:
             continue
         if message.role == "assistant":
+            if message.id.startswith(PROBLEM):
+                continue
             open_calls.update(call_ids(message))
         elif message.role == "tool":
             call = _answered_call(message)

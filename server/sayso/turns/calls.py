@@ -13,12 +13,14 @@ from sayso.agents.outcomes import Call, ToolCall
 from sayso.agents.parts import are_parts
 from sayso.agents.tools import Happened, Tool
 from sayso.errors import NotRecordable
+from sayso.gate.expiry import by_expiry, denied_by_expiry
 from sayso.records import Entry, EntryStatus
 from sayso.schemas.forms import approval_schema
 from sayso.turns.effects import CallInfo, EffectScope, OverTime, Unheld, cut
 from sayso.turns.execution import Execution, Place
 from sayso.turns.questions import answered, put
 from sayso.turns.results import (
+    EXPIRED,
     call_events,
     call_message,
     result_content,
@@ -142,6 +144,8 @@ class _ToolCall:
                 }
             },
             tool_call_id=self.id,
+            expires_in=tool.expires_in,
+            on_expire=tool.on_expire,
         )
         raise self.execution.pause()
 
@@ -152,8 +156,12 @@ class _ToolCall:
             raise self.execution.pause()
         payload = jsonvalue.decode(interrupt.payload) if interrupt.payload else {}
         by = interrupt.decided_by
-        if interrupt.status != "resolved":
-            await self._close(interrupt.status, by=by)
+        # A rule spoke where nobody did: the model is told that it expired all the same (R3, R4).
+        lapsed = True if by_expiry(interrupt) and interrupt.status != "expired" else None
+        if denied_by_expiry(interrupt):
+            await self._close("denied", lapsed=True)
+        elif interrupt.status != "resolved":
+            await self._close(interrupt.status, by=by, lapsed=lapsed)
         elif payload.get("approved") is True:
             if "editedArgs" in payload:
                 edited = self.tool.arguments(payload["editedArgs"])
@@ -161,7 +169,7 @@ class _ToolCall:
             self.data["by"] = by
             await self._run()
         else:
-            await self._close("denied", reason=payload.get("reason"), by=by)
+            await self._close("denied", reason=payload.get("reason"), by=by, lapsed=lapsed)
 
     async def _after_crash(self, entry: Entry) -> None:
         if self.tool.idempotent:
@@ -298,6 +306,6 @@ class _ToolCall:
             text=result_text(data, self.effective()),
             value=value,
             edited="edited" in data,
-            reason=data.get("reason"),
+            reason=data.get("reason") or (EXPIRED if "lapsed" in data else None),
             by=data.get("by"),
         )

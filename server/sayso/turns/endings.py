@@ -59,7 +59,8 @@ def conclude(execution: Execution, run: Run, settled: tuple[Interrupt, ...]) -> 
         code = _CODES.get(type(execution.broken), Code.AGENT_ERROR)
         return _left(execution, run, "failed", _error(code, str(execution.broken)))
     if execution.stopped is not None:
-        return _left(execution, run, "cancelled", Ending(type="cancelled"))
+        ending = Ending(type="cancelled", message=execution.stopped)
+        return _left(execution, run, "cancelled", ending)
     if execution.asked:
         return _suspended(execution, run)
     if execution.error is not None:

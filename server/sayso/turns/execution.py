@@ -25,6 +25,7 @@ from sayso.errors import (
     TurnError,
 )
 from sayso.limits import Limits
+from sayso.options import Options
 from sayso.protocol.interrupts import interrupt_body
 from sayso.protocol.usage import Usage
 from sayso.records import Commit, Entry, Interrupt, Message, Principal, Turn
@@ -74,7 +75,7 @@ class Execution:
         clock: Clock,
         pool: ThreadPoolExecutor,
         limits: Limits,
-        expires_in: float | None,
+        options: Options,
     ) -> None:
         self.turn = turn
         self.leased = leased
@@ -89,7 +90,7 @@ class Execution:
         self.usage = usage
         self.clock = clock
         self.limits = limits
-        self.expires_in = expires_in
+        self.options = options
         self.branches = Branches()
         self.effects = Effects(pool, self.hold)
         self.timeline = Timeline(turn.key, journal.ends())

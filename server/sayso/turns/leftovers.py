@@ -3,7 +3,7 @@
 Pure. Holds for a turn that was running and for one that only waited, whose code nobody enters.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,7 +11,7 @@ from sayso import jsonvalue
 from sayso.gate.history import call_ids
 from sayso.records import Entry, Message, Turn
 from sayso.turns.journal import identify
-from sayso.turns.results import result_event, tool_message
+from sayso.turns.results import EXPIRED, result_event, tool_message
 from sayso.turns.unsure import is_unsure
 
 __all__ = ["Leftovers", "leftovers"]
@@ -33,11 +33,13 @@ def leftovers(
     end: Callable[[], int],
     *,
     stopped: bool,
+    expired: Collection[str] = (),
 ) -> Leftovers:
     """Close what is open for good: a retry of the turn is told the same.
 
     `history` is the thread's messages, from its first; `end` numbers what ends now. A call has an
     entry once it was asked for or started; one that was only proposed is found in the history.
+    `expired` are ids of interrupts whose time was up: what they asked is told as that (D5).
     """
     how = "was stopped" if stopped else "ended"
     unknown = f"Unknown: the call was started and the turn {how} before its outcome was known."
@@ -53,6 +55,9 @@ def leftovers(
             continue
         if entry.status == "started" or is_unsure(entry):
             data |= {"status": "failed", "text": unknown, "reason": unknown}
+        elif data.get("interrupt") in expired:
+            text = f"Not executed: {EXPIRED}, and nobody was there for the turn to go on."
+            data |= {"status": "expired", "text": text}
         else:
             text = f"Not executed: the turn {how} before anyone decided."
             data |= {"status": "cancelled", "text": text}

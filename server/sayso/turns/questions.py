@@ -8,9 +8,12 @@ from uuid import uuid4
 from sayso import jsonvalue
 from sayso.agents.codec import to_json
 from sayso.agents.outcomes import Answer, Question
-from sayso.errors import InvalidAnswer
+from sayso.errors import DeclarationError, InvalidAnswer
+from sayso.gate.expiry import policy_of
+from sayso.options import DEFAULT, Default, GivenAnswer, OnExpire, check_lifetime
 from sayso.records import Entry, Interrupt
 from sayso.schemas.forms import ResponseType, confirmation, response_type
+from sayso.schemas.schema import compile_schema
 from sayso.turns.execution import Execution, Place
 
 __all__ = ["answered", "put", "question", "questions"]
@@ -30,14 +33,17 @@ def put(
     schema: dict[str, Any] | None,
     metadata: dict[str, Any] | None = None,
     tool_call_id: str | None = None,
-    expires_in: float | None = None,
+    expires_in: float | Default | None = DEFAULT,
     expires_at: datetime | None = None,
+    on_expire: OnExpire | Default = DEFAULT,
 ) -> None:
     """Record a question at a place; the turn waits from now on. The caller raises `Pause`.
 
     `data` joins the journal entry, which also names the interrupt and the pause it belongs to.
     """
     now = execution.clock.now()
+    expiry = _expiry(execution, now, expires_in, expires_at)
+    rule = execution.options.on_expire if on_expire is DEFAULT else on_expire
     interrupt = Interrupt(
         id=f"int_{uuid4().hex}",
         turn_key=execution.turn.key,
@@ -48,7 +54,9 @@ def put(
         tool_call_id=tool_call_id,
         response_schema=None if schema is None else jsonvalue.encode(schema),
         metadata=None if not metadata else to_json(metadata, "the metadata of a question"),
-        expires_at=_expiry(execution, now, expires_in, expires_at),
+        policy=None if expiry is None else policy_of(rule),
+        expires_at=expiry,
+        remind_at=_reminder(execution, now, expiry),
     )
     entry = {**data, "interrupt": interrupt.id, "pause": len(execution.resumed_with)}
     execution.record(place, kind, name, "asked", jsonvalue.encode(entry))
@@ -57,14 +65,23 @@ def put(
 
 
 def _expiry(
-    execution: Execution, now: int, expires_in: float | None, expires_at: datetime | None
+    execution: Execution,
+    now: int,
+    expires_in: float | Default | None,
+    expires_at: datetime | None,
 ) -> int | None:
     if expires_at is not None:
         return int(expires_at.timestamp() * 1000)
-    seconds = execution.expires_in if expires_in is None else expires_in
+    seconds = execution.options.expires_in if expires_in is DEFAULT else expires_in
     if seconds is None:
         return None
     return now + int(seconds * 1000)
+
+
+def _reminder(execution: Execution, now: int, expiry: int | None) -> int | None:
+    """When somebody is reminded of the question; one without an end needs no reminder (R2)."""
+    share = execution.options.remind_at
+    return None if expiry is None or share is None else now + int(share * (expiry - now))
 
 
 async def answered(execution: Execution, entry: Entry) -> tuple[Interrupt, dict[str, Any]]:
@@ -104,6 +121,7 @@ async def questions(execution: Execution, asked: Sequence[Question]) -> list[Ans
             metadata=item.metadata,
             expires_in=item.expires_in,
             expires_at=item.expires_at,
+            on_expire=item.on_expire,
         )
     if waiting:
         raise execution.pause()
@@ -126,14 +144,38 @@ def _checked(item: Question) -> ResponseType:
         )
     if item.expires_at is not None and item.expires_at.tzinfo is None:
         raise ValueError("expires_at needs a time zone: pass datetime.now(UTC) + … (IN-09)")
-    if item.expires_in is not None and item.expires_in <= 0:
-        raise ValueError(f"expires_in must be seconds above zero, not {item.expires_in!r}")
+    if item.expires_in is not DEFAULT:
+        try:
+            check_lifetime(item.expires_in, "expires_in")
+        except DeclarationError as error:
+            raise ValueError(str(error)) from None
     if item.reason == "input_required" and item.response is None:
         raise ValueError("an input_required question needs response= (IN-06)")
     if item.metadata:
         to_json(item.metadata, "the metadata of a question")
     plain = item.reason == "confirmation" and item.response is None
-    return confirmation() if plain else response_type(item.response)
+    response = confirmation() if plain else response_type(item.response)
+    if item.on_expire is not DEFAULT:
+        _check_on_expire(item.on_expire, response)
+    return response
+
+
+def _check_on_expire(rule: OnExpire, response: ResponseType) -> None:
+    """An answer that is given ahead has to fit, as one of a person would."""
+    if not isinstance(rule, GivenAnswer):
+        if rule in ("expire", "hold", "cancel"):
+            return
+        raise ValueError(
+            f"on_expire of a question is 'expire', 'hold', 'cancel' or a GivenAnswer, not {rule!r};"
+            " 'deny' and 'approve' are for tools"
+        )
+    to_json(rule.payload, "the GivenAnswer of a question")
+    if response.schema is not None:
+        wrong = compile_schema(response.schema).problems(rule.payload)
+        if wrong:
+            where, text = wrong[0].pointer or "it", wrong[0].message
+            raise ValueError(f"the GivenAnswer does not answer its question: {where} {text}")
+    response.decode(rule.payload)
 
 
 async def _answer(execution: Execution, response: ResponseType, place: Place) -> Answer[Any]:

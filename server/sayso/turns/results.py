@@ -11,6 +11,7 @@ from sayso.turns.execution import Execution
 from sayso.turns.unsure import is_unsure
 
 __all__ = [
+    "EXPIRED",
     "call_events",
     "call_message",
     "result_content",
@@ -23,13 +24,17 @@ __all__ = [
 Content = str | list[dict[str, Any]]
 """A text, or content parts (TC-06)."""
 
+EXPIRED = "the request for approval expired before anyone decided"
+_LAPSED = {
+    "denied": f"Not executed: this call counts as denied, because {EXPIRED}. "
+    "It must be asked for again.",
+    "cancelled": f"Not executed: {EXPIRED}, and was withdrawn. It must be asked for again.",
+}
+"""What a rule made of an expiry (`on_expire`): nobody refused."""
 _NOT_RUN = {
     "denied": "Not executed: a reviewer denied this call.",
     "cancelled": "Not executed: the request for approval was cancelled; nobody approved the call.",
-    "expired": (
-        "Not executed: the request for approval expired before anyone decided. "
-        "It must be asked for again."
-    ),
+    "expired": f"Not executed: {EXPIRED}. It must be asked for again.",
 }
 _UNKNOWN = "Unknown: the call was started and the turn ended before its outcome was known."
 _UNDECIDED = "Not executed: the turn ended before anyone decided."
@@ -107,7 +112,8 @@ def result_text(data: dict[str, Any], effective: dict[str, Any]) -> str:
         return str(data["text"])
     status, reason = data["status"], data.get("reason")
     if status in _NOT_RUN:
-        return _NOT_RUN[status] + (f" Reason: {reason}" if reason else "")
+        text = (_LAPSED if "lapsed" in data else _NOT_RUN)[status]
+        return text + (f" Reason: {reason}" if reason else "")
     if status == "failed":
         text = f"Failed: {reason}"
     elif data.get("parts"):

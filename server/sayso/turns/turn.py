@@ -11,6 +11,7 @@ from sayso.agents.outcomes import Answer, Call, Question, ToolCall
 from sayso.agents.tools import Tool, Verify
 from sayso.agents.turninput import TurnInput
 from sayso.errors import NestedCall
+from sayso.options import DEFAULT, Default, OnExpire
 from sayso.records import Principal
 from sayso.turns import calls, messages, questions, steps
 from sayso.turns.activities import Activity, show_activity
@@ -207,14 +208,16 @@ class Turn:
         message: str,
         *,
         response: Any = None,
-        expires_in: float | None = None,
+        expires_in: float | Default | None = DEFAULT,
         expires_at: datetime | None = None,
+        on_expire: OnExpire | Default = DEFAULT,
         metadata: dict[str, Any] | None = None,
     ) -> Answer[Any]:
         """Ask a person and wait, for as long as it takes.
 
         `reason` is `input_required`, `confirmation` or a namespaced one; `response` a pydantic
-        model, a Python type or a JSON Schema object; `expires_in` seconds.
+        model, a Python type or a JSON Schema object; `expires_in` seconds, None for ever; what
+        it becomes then is `on_expire`: `expire`, `hold`, `cancel` or a `GivenAnswer`.
         """
         asked = Question(
             reason=reason,
@@ -222,6 +225,7 @@ class Turn:
             response=response,
             expires_in=expires_in,
             expires_at=expires_at,
+            on_expire=on_expire,
             metadata=metadata,
         )
         return await questions.question(self._execution, asked)

@@ -1,0 +1,134 @@
+"""Answers without a run: how a thread stands, and refusals, which show it too if they may recover.
+
+Nothing here is stored: a run of snapshots changes nothing, and what a refusal adds to them (the
+problem, and one message that says it) is gone with the next snapshot.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+from uuid import uuid4
+
+from sayso import jsonvalue
+from sayso.errors import Code
+from sayso.gate.decisions import Refuse
+from sayso.gate.held import uncovered
+from sayso.gate.history import PROBLEM, visible
+from sayso.protocol import frames
+from sayso.protocol.ending import Ending, Peer
+from sayso.protocol.interrupts import interrupt_body
+from sayso.protocol.runinput import RunInput
+from sayso.records import Interrupt, ThreadView
+from sayso.streams.stream import Reader
+
+__all__ = ["peer_of", "present", "recovered", "refused", "standing"]
+
+_LASTING = (Code.WRONG_AGENT, Code.THREAD_TOO_LARGE)
+"""What the same client would run into again: it is told in so many words."""
+
+
+def peer_of(request: RunInput) -> Peer:
+    """What the sender of a request can take."""
+    return Peer(versioned=request.versioned)
+
+
+def present(view: ThreadView) -> Ending:
+    """How an idle thread stands: what it waits for, or else the outcome of its last run (RE-12)."""
+    waiting = _waiting(view)
+    if waiting:
+        return Ending(type="interrupt", interrupts=tuple(map(interrupt_body, waiting)))
+    if view.run is not None and view.run.outcome is not None:
+        outcome = Ending.from_json(view.run.outcome)
+        if outcome.type != "interrupt":
+            return outcome
+    return Ending(type="success")
+
+
+def standing(
+    request: RunInput, view: ThreadView | None, ending: Ending, said: Sequence[bytes] = ()
+) -> Reader:
+    """A run of snapshots: the thread as it stands (ID-03, SB-06); `said` are messages besides."""
+    shown = [frames.run_started(request.thread_id, request.run_id)]
+    if view is not None or said:
+        stored = visible(view.messages) if view is not None else []
+        shown.append(frames.messages_snapshot([*stored, *said]))
+    if view is not None:
+        shown.append(frames.state_snapshot(view.thread.state))
+    shown.append(ending.frame(request.thread_id, request.run_id, peer_of(request)))
+    return Reader.canned(shown)
+
+
+def refused(request: RunInput, refusal: Refuse) -> Reader:
+    """A run that failed before anything was done: RUN_STARTED, RUN_ERROR (TR-37)."""
+    ending = Ending(
+        type="error",
+        code=refusal.code.value,
+        message=refusal.message,
+        details={"code": refusal.code.value, **refusal.details},
+    )
+    return Reader.canned(
+        [
+            frames.run_started(request.thread_id, request.run_id),
+            ending.frame(request.thread_id, request.run_id, peer_of(request)),
+        ]
+    )
+
+
+def recovered(request: RunInput, view: ThreadView | None, refusal: Refuse) -> Reader:
+    """A refusal that the client can go on from: the thread as it stands, and what was wrong.
+
+    Over open interrupts they are asked again, under the same ids, with the problem as
+    `metadata.sayso.problem` of those concerned, or of all if it names none; else the thread's
+    present outcome (OC-01, TR-03). What would only fail again is told as an error.
+    """
+    waiting = _waiting(view) if view is not None else []
+    if refusal.code is Code.WRONG_AGENT or (refusal.code in _LASTING and not waiting):
+        return refused(request, refusal)
+    ending = Ending(type="success") if view is None else present(view)
+    if waiting:
+        ending = Ending(type="interrupt", interrupts=_with_problem(waiting, refusal))
+    return standing(request, view, ending, said=[_told(refusal)])
+
+
+def _waiting(view: ThreadView) -> list[Interrupt]:
+    """What an idle thread waits for; an answer that is held is not asked for again."""
+    if view.turn is None or view.turn.status != "suspended":
+        return []
+    return uncovered(item for item in view.interrupts if item.turn_key == view.turn.key)
+
+
+def _with_problem(waiting: list[Interrupt], refusal: Refuse) -> tuple[bytes, ...]:
+    details = {one["interruptId"]: one for one in refusal.details.get("interrupts", ())}
+    concerned = {item.id for item in waiting if item.id in details}
+    bodies = []
+    for item in waiting:
+        if item.id in concerned or not concerned:
+            problem = {"code": refusal.code.value, "message": refusal.message}
+            problem |= {
+                name: value
+                for name, value in details.get(item.id, {}).items()
+                if name != "interruptId"
+            }
+            item = replace(item, metadata=_beside(item.metadata, problem))
+        bodies.append(interrupt_body(item))
+    return tuple(bodies)
+
+
+def _beside(metadata: bytes | None, problem: dict[str, Any]) -> bytes:
+    value: dict[str, Any] = jsonvalue.decode(metadata) if metadata else {}
+    ours = value.get("sayso")
+    return jsonvalue.encode(
+        {**value, "sayso": {**(ours if isinstance(ours, dict) else {}), "problem": problem}}
+    )
+
+
+def _told(refusal: Refuse) -> bytes:
+    """The refusal as a message, marked as what it is; it never joins the history."""
+    return jsonvalue.encode(
+        {
+            "id": f"{PROBLEM}{uuid4().hex}",
+            "role": "assistant",
+            "content": refusal.message,
+            "metadata": {"sayso": {"type": "problem", "code": refusal.code.value}},
+        }
+    )

@@ -1,0 +1,190 @@
+"""`refusals="recover"`: a refusal that clients can go on from, for every way to be refused."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from sayso import Turn
+from tests.contract.optional import client_of
+from tests.contract.requirements import requirement
+from tests.contract.server import Client, Server, answer, approve, deny
+from tests.contract.tools import Kit
+from tests.contract.wire import Run
+
+
+def problem(run: Run) -> list[Any]:
+    """The problem of each interrupt, None where there is none."""
+    return [i.get("metadata", {}).get("sayso", {}).get("problem") for i in run.interrupts]
+
+
+def said(run: Run) -> dict[str, Any]:
+    """The one message that tells of a refusal."""
+    (message,) = [m for m in run.snapshot if m["id"].startswith("msg_problem_")]
+    return message
+
+
+def without_problem(run: Run) -> list[Any]:
+    bodies = [dict(i) for i in run.interrupts]
+    for body in bodies:
+        sayso = {k: v for k, v in body["metadata"]["sayso"].items() if k != "problem"}
+        body["metadata"] = {**body["metadata"], "sayso": sayso}
+    return bodies
+
+
+def three(run: Run, *entries: dict[str, object]) -> list[dict[str, object]]:
+    return [
+        {"interruptId": interrupt["id"], **entry}
+        for interrupt, entry in zip(run.interrupts, entries, strict=False)
+    ]
+
+
+@requirement("TR-03", "OC-01", "RE-12", "SB-01")
+@pytest.mark.parametrize(
+    ("code", "entries", "concerned"),
+    [
+        ("interrupts_pending", (), (0, 1, 2)),
+        ("partial_resume", (approve(), deny()), (2,)),
+        ("invalid_payload", (approve(), answer({"approved": "yes"}), approve()), (1,)),
+        ("duplicate_entry", (approve(), approve(), approve(), "deny"), (0,)),
+        ("unknown_interrupt", (approve(), approve(), approve(), "foreign"), (0, 1, 2)),
+    ],
+)
+async def test_a_refusal_over_open_interrupts_asks_them_again(
+    server: Server, tools: Kit, code: str, entries: Any, concerned: Any
+) -> None:
+    """TR-03: the same ids, the problem on those concerned, one message; nothing stored or run."""
+    client = client_of(server, tools.mailing, refusals="recover")
+    first = await client.say()
+    sent = three(first, *entries)
+    if "deny" in entries:
+        sent.append({**sent[0], **deny()})
+    if "foreign" in entries:
+        sent.append({"interruptId": "int_nobody", **approve()})
+    stored, effects = server.dump(), list(server.effects)
+    tab = client.again()
+    tab.model.messages = list(client.model.messages)
+    tab.user("and?")
+    run = await tab.run(resume=sent)
+    assert run.types == ["RUN_STARTED", "MESSAGES_SNAPSHOT", "STATE_SNAPSHOT", "RUN_FINISHED"]
+    assert without_problem(run) == without_problem(first)
+    problems = problem(run)
+    assert [at for at, one in enumerate(problems) if one] == list(concerned)
+    assert {one["code"] for one in problems if one} == {code}
+    message = said(run)
+    assert message["role"] == "assistant"
+    assert message["metadata"] == {"sayso": {"type": "problem", "code": code}}
+    assert message["content"] == problems[concerned[0]]["message"]
+    if code == "invalid_payload":
+        assert problems[1]["problems"][0]["pointer"] == "/approved"
+    assert (server.dump(), server.effects) == (stored, effects)
+    # The client goes on from there with the cards that it has just been given again.
+    done = await tab.resume(approve(), approve(), approve())
+    assert done.outcome == "success"
+    assert len([e for e in server.effects if e[0] == "email"]) == 3
+
+
+@requirement("TR-03")
+async def test_the_message_that_tells_of_a_refusal_is_never_stored(
+    server: Server, tools: Kit
+) -> None:
+    """It is in the client's list and comes back with the next message; the server drops it."""
+    client = client_of(server, tools.refunding, refusals="recover")
+    await client.say()
+    run = await client.resume(answer({"approved": 1}))
+    told = said(run)["id"]
+    assert told in [m["id"] for m in client.model.messages]
+    await client.resume(approve())
+    assert told not in server.dump()
+    refused = await client.run(resume=[{"interruptId": "int_nobody", **approve()}])
+    assert refused.outcome == "success"
+    again = said(refused)["id"]
+    await client.say("more")
+    assert again not in server.dump()
+    assert again not in [m["id"] for m in client.model.messages]
+
+
+@requirement("ID-06", "OC-04")
+async def test_a_refusal_over_settled_ones_ends_in_the_present_outcome(
+    server: Server, tools: Kit
+) -> None:
+    """OC-04, TR-04: the client's list is cleared; the first answer stands, and is told."""
+    client = client_of(server, tools.refunding, refusals="recover")
+    await client.say()
+    (entry,) = client.entries(approve())
+    stale = client.again()
+    await client.resume(entry)
+    stored = server.dump()
+    run = await stale.run(resume=[{**entry, **deny()}])
+    assert run.outcome == "success"
+    assert stale.model.pending == []
+    assert said(run)["metadata"]["sayso"]["code"] == "already_resolved"
+    assert "local" in said(run)["content"]
+    assert (server.dump(), len(server.effects)) == (stored, 1)
+
+
+async def test_an_answer_for_a_thread_that_nobody_knows_shows_an_empty_one(
+    server: Server, tools: Kit
+) -> None:
+    """D2: never a fresh turn; the thread does not come into being."""
+    client = client_of(server, tools.greeting, refusals="recover")
+    stored = server.dump()
+    run = await client.run(resume=[{"interruptId": "int_nobody", **approve()}])
+    assert run.outcome == "success"
+    assert said(run)["metadata"]["sayso"]["code"] == "unknown_interrupt"
+    assert (server.dump(), server.effects) == (stored, [])
+
+
+@requirement("ID-08")
+async def test_a_busy_thread_is_followed_instead(server: Server) -> None:
+    """Design 4: `thread_busy` becomes Attach; what was sent is not taken."""
+    going, go = asyncio.Event(), asyncio.Event()
+
+    async def agent(turn: Turn) -> None:
+        server.effects.append(turn.input.text)
+        await turn.say("before")
+        going.set()
+        await go.wait()
+        await turn.say("after")
+
+    client = client_of(server, agent, refusals="recover")
+    client.user("one")
+    running = client.open()
+    await asyncio.wait_for(going.wait(), 5)
+    tab = client.again()
+    tab.user("two")
+    follows = tab.open()
+    await follows.until("MESSAGES_SNAPSHOT")
+    go.set()
+    ended = (await follows.end()).judged(tab.thread, follows.events[0]["runId"])
+    assert ended.outcome == "success"
+    assert "after" in ended.text
+    assert (await running.end()).outcome == "success"
+    assert server.effects == ["one"]
+
+
+async def test_what_would_only_fail_again_stays_an_error(server: Server, tools: Kit) -> None:
+    """Another agent's path would ask for answers that it refuses again."""
+    client = client_of(server, tools.refunding, refusals="recover")
+    other = client_of(server, tools.greeting, refusals="recover")
+    await client.say()
+    (entry,) = client.entries(approve())
+    there = Client(server.app, other.agent, thread=client.thread)
+    assert (await there.run(resume=[entry])).outcome == "wrong_agent"
+
+
+async def test_the_default_is_an_error_and_each_agent_has_its_own(
+    server: Server, tools: Kit
+) -> None:
+    """Design 3: set on the server, overridden per agent."""
+    strict = client_of(server, tools.refunding)
+    await strict.say()
+    run = await strict.resume(answer({"approved": 1}))
+    assert (run.types, run.outcome) == (["RUN_STARTED", "RUN_ERROR"], "invalid_payload")
+    app = server.another(refusals="recover")
+    kind = client_of(server, tools.refunding, app=app)
+    hard = client_of(server, tools.refunding, app=app, refusals="error")
+    async with app.lifespan():
+        for client, ends in ((kind, "interrupt"), (hard, "invalid_payload")):
+            await client.say()
+            assert (await client.resume(answer({"approved": 1}))).outcome == ends
