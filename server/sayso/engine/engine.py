@@ -20,6 +20,7 @@ from sayso.engine.stopping import Stopping
 from sayso.engine.sweeper import Sweeper
 from sayso.errors import Code, Conflict, Problem
 from sayso.gate import ladder as gate
+from sayso.gate import refusals
 from sayso.gate.expiry import by_expiry, noted, refuses
 from sayso.limits import Limits
 from sayso.protocol.ending import Ending
@@ -268,7 +269,7 @@ class Engine:
     ) -> Reader:
         agent = self._agents.version(turn.agent, turn.version)
         if agent is None:
-            return self._refused(missing_version(turn), asked, request, view)
+            return self._refused(refusals.missing_version(turn), asked, request, view)
         claimed = await self._claims.resume(
             view,
             turn,
@@ -306,13 +307,3 @@ class Engine:
 def _warn(request: RunInput, warnings: Sequence[str]) -> None:
     for warning in warnings:
         _log.warning("request of thread %r: %s", request.thread_id, warning)
-
-
-def missing_version(turn: Turn) -> gate.Refuse:
-    """The refusal of a turn whose agent version is not registered any more (design 3, rule 9)."""
-    return gate.Refuse(
-        Code.AGENT_VERSION_MISSING,
-        f"This turn began with version {turn.version!r} of agent {turn.agent!r}, which this server "
-        "does not have: register it beside the new one.",
-        {"version": turn.version},
-    )
