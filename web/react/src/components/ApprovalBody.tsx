@@ -1,5 +1,6 @@
-import { useEffect, useId, useRef, useState, type ReactNode, type SyntheticEvent } from "react";
+import { useEffect, useId, useRef, useState } from "react";
 import type { Answer, Extra, Problem, Shape } from "../core/index.js";
+import { DenyForm, Panel } from "./DenyForm.js";
 import { ProblemList } from "./ProblemList.js";
 import { SchemaForm } from "./SchemaForm.js";
 
@@ -127,75 +128,6 @@ export function CancelButton({ onAnswer }: { readonly onAnswer: (answer: Answer)
     >
       Cancel
     </button>
-  );
-}
-
-function DenyForm(props: {
-  readonly required: boolean;
-  readonly onDeny: (reason: string) => void;
-  readonly onBack: () => void;
-}) {
-  const id = useId();
-  const [reason, setReason] = useState("");
-  const submit = (event: SyntheticEvent) => {
-    event.preventDefault();
-    props.onDeny(reason.trim());
-  };
-  return (
-    <form onSubmit={submit} className="sayso-form">
-      <label htmlFor={id}>Reason{props.required ? "" : " (optional)"}</label>
-      <textarea
-        id={id}
-        className="sayso-input"
-        rows={2}
-        required={props.required}
-        placeholder="What should the agent know?"
-        value={reason}
-        onChange={({ target }) => {
-          setReason(target.value);
-        }}
-      />
-      <div className="sayso-actions">
-        <button type="submit" className="sayso-button sayso-primary sayso-no">
-          Confirm denial
-        </button>
-        <button type="button" className="sayso-button" onClick={props.onBack}>
-          Back
-        </button>
-      </div>
-    </form>
-  );
-}
-
-/** What opens below the buttons; the first field gets the focus, Escape closes it. */
-function Panel({
-  onEscape,
-  children,
-}: {
-  readonly onEscape: () => void;
-  readonly children: ReactNode;
-}) {
-  const panel = useRef<HTMLDivElement>(null);
-  useEffect(() => {
-    const field = panel.current?.querySelector<HTMLElement>("textarea, input, select, button");
-    field?.focus();
-  }, []);
-  useEffect(() => {
-    const node = panel.current;
-    const close = (event: KeyboardEvent) => {
-      if (event.key !== "Escape") return;
-      event.stopPropagation();
-      onEscape();
-    };
-    node?.addEventListener("keydown", close);
-    return () => {
-      node?.removeEventListener("keydown", close);
-    };
-  }, [onEscape]);
-  return (
-    <div className="sayso-panel" ref={panel}>
-      {children}
-    </div>
   );
 }
 

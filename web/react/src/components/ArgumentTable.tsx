@@ -1,6 +1,8 @@
 import { asRecord } from "../core/json.js";
+import { Fold } from "./Fold.js";
+import { PlainText } from "./PlainText.js";
 
-/** A value in full: every member of an object on its own line, long text with its line breaks. */
+/** A value: every member of an object on its own line, text with its line breaks, long ones folded. */
 export function ArgumentTable({
   value,
   label,
@@ -17,7 +19,9 @@ export function ArgumentTable({
       {members.map(([name, member]) => (
         <div key={name} className="sayso-arg">
           <dt>
-            <bdi>{name}</bdi>
+            <bdi>
+              <PlainText text={name} />
+            </bdi>
           </dt>
           <dd>
             <Value value={member} />
@@ -32,13 +36,22 @@ function Value({ value }: { readonly value: unknown }) {
   if (typeof value === "string") {
     if (value === "") return <span className="sayso-quiet">empty text</span>;
     return (
-      <span className="sayso-text" dir="auto">
-        {value}
-      </span>
+      <Fold text={value}>
+        <span className="sayso-text" dir="auto">
+          <PlainText text={value} />
+        </span>
+      </Fold>
     );
   }
   if (typeof value === "object" && value !== null) {
-    return <pre className="sayso-json">{JSON.stringify(value, null, 2)}</pre>;
+    const text = JSON.stringify(value, null, 2);
+    return (
+      <Fold text={text}>
+        <pre className="sayso-json">
+          <PlainText text={text} />
+        </pre>
+      </Fold>
+    );
   }
   return (
     <code className="sayso-literal">

@@ -1,4 +1,4 @@
-import { useEffect, useId, useRef } from "react";
+import { useCallback, useEffect, useId, useMemo, useRef, useState } from "react";
 import { asRecord } from "../core/json.js";
 import {
   argsAsObject,
@@ -12,7 +12,10 @@ import { ChoiceBody, FormBody, TextBody } from "./AnswerBodies.js";
 import { ApprovalBody, CancelButton } from "./ApprovalBody.js";
 import { ArgumentTable } from "./ArgumentTable.js";
 import { Countdown } from "./Countdown.js";
+import { Fold, FoldContext } from "./Fold.js";
 import { outcomeOf } from "./outcome.js";
+import { PlainText } from "./PlainText.js";
+import { useShown } from "./useShown.js";
 
 export interface InterruptCardProps {
   readonly view: InterruptView;
@@ -24,6 +27,10 @@ export interface InterruptCardProps {
   readonly onAnswer: (answer: Answer) => void;
   /** Takes the answer back, so that another one can be given. */
   readonly onWithdraw: () => void;
+  /** Shows long values in full, instead of their beginning. */
+  readonly unfolded?: boolean;
+  /** Called once the whole card has been on the screen with nothing folded away. */
+  readonly onShown?: () => void;
 }
 
 const LABELS: Readonly<Record<string, string>> = {
@@ -39,7 +46,7 @@ const LABELS: Readonly<Record<string, string>> = {
  * outcome, so that focus and screen readers follow it: after a decision the focus is on the outcome.
  */
 export function InterruptCard(props: InterruptCardProps) {
-  const { view, call, clock, place, onAnswer, onWithdraw } = props;
+  const { view, call, clock, place, onAnswer, onWithdraw, unfolded = false, onShown } = props;
   const { interrupt, phase, closed } = view;
   const id = useId();
   const outcomeLine = useRef<HTMLParagraphElement>(null);
@@ -47,6 +54,15 @@ export function InterruptCard(props: InterruptCardProps) {
   const outcome = outcomeOf(view);
   const until = expiryOf(interrupt);
   const label = LABELS[interrupt.reason] ?? interrupt.reason;
+  const [folded, setFolded] = useState(0);
+  const onFolded = useCallback(() => {
+    setFolded((count) => count + 1);
+    return () => {
+      setFolded((count) => count - 1);
+    };
+  }, []);
+  const folding = useMemo(() => ({ unfolded, onFolded }), [unfolded, onFolded]);
+  const end = useShown(folded === 0, onShown);
 
   const answer = (given: Answer) => {
     decided.current = true;
@@ -64,6 +80,7 @@ export function InterruptCard(props: InterruptCardProps) {
       data-state={phase}
       data-tone={outcome?.tone ?? "open"}
       data-reason={interrupt.reason}
+      tabIndex={-1}
       aria-labelledby={`${id}-title`}
     >
       <header className="sayso-head">
@@ -72,16 +89,25 @@ export function InterruptCard(props: InterruptCardProps) {
             {label}
             {place !== undefined && ` ${place.index + 1} of ${place.total}`}
           </span>{" "}
-          {call !== null && <code>{call.name}</code>}
+          {call !== null && (
+            <code>
+              <PlainText text={call.name} />
+            </code>
+          )}
         </h2>
         {until !== null && closed === null && <Countdown until={until} clock={clock} />}
       </header>
-      {interrupt.message !== undefined && (
-        <p className="sayso-message" dir="auto">
-          {interrupt.message}
-        </p>
-      )}
-      {call !== null && <Arguments call={call} view={view} />}
+      <FoldContext.Provider value={folding}>
+        {interrupt.message !== undefined && (
+          <Fold text={interrupt.message}>
+            <p className="sayso-message" dir="auto">
+              <PlainText text={interrupt.message} />
+            </p>
+          </Fold>
+        )}
+        {call !== null && <Arguments call={call} view={view} />}
+      </FoldContext.Provider>
+      <span className="sayso-end" aria-hidden="true" ref={end} />
       {closed === null && (
         <div className="sayso-body" key={view.asked} hidden={phase !== "open"}>
           <Body view={view} call={call} onAnswer={answer} />
@@ -148,7 +174,11 @@ function Arguments({ call, view }: { readonly call: CallView; readonly view: Int
         <p className="sayso-quiet">
           These arguments are not valid JSON; this is the text as it came.
         </p>
-        <pre className="sayso-json">{call.text}</pre>
+        <Fold text={call.text}>
+          <pre className="sayso-json">
+            <PlainText text={call.text} />
+          </pre>
+        </Fold>
       </>
     ) : (
       <ArgumentTable value={edited ?? call.args} label={`Arguments of ${call.name}`} />

@@ -1,13 +1,15 @@
 import type { Message } from "@ag-ui/client";
-import { useEffect, useMemo, useRef, useSyncExternalStore } from "react";
+import { useEffect, useMemo, useRef, useState, useSyncExternalStore } from "react";
 import {
   callOf,
-  canSubmit,
   viewsOf,
   type Batch,
+  type Failure,
   type InterruptController,
   type InterruptView,
 } from "../core/index.js";
+import { BatchBar } from "./BatchBar.js";
+import { readOn, turnTo } from "./reading.js";
 import { InterruptCard } from "./InterruptCard.js";
 
 export interface InterruptGroupProps {
@@ -20,35 +22,46 @@ export interface InterruptGroupProps {
 
 /**
  * The questions that one run asked together. A single one is sent as soon as it is answered; of
- * several each is answered on its own, can be changed, and all are sent by one button.
+ * several each is answered on its own or with all others, can be changed, and all are sent together.
  */
 export function InterruptGroup({ controller, batch, messages }: InterruptGroupProps) {
   const { subscribe, getSnapshot, clock } = controller;
   const state = useSyncExternalStore(subscribe, getSnapshot, getSnapshot);
   const views = useMemo(() => viewsOf(state, batch), [state, batch]);
-  const open = views.filter((view) => view.closed === null);
+  const [shown, setShown] = useState<ReadonlySet<string>>(new Set());
+  const [unfolded, setUnfolded] = useState(false);
+  const group = useRef<HTMLDivElement>(null);
   const several = views.length > 1;
-  const done = open.filter((view) => view.answer !== null && view.problems.length === 0).length;
-  // What the server complained about has to be changed first; anything else may be sent again.
-  const ready = canSubmit(state, clock()) && open.every((view) => view.problems.length === 0);
-  const failure = open.length > 0 ? state.failure : null;
-  const sending = useRef<HTMLDivElement>(null);
-  useEffect(() => {
-    if (failure !== null) sending.current?.scrollIntoView({ block: "nearest" });
-  }, [failure]);
+  const open = views.some((view) => view.closed === null);
   const send = () => {
     void controller.submit();
   };
+  const cardOf = (id: string) => {
+    const index = views.findIndex((view) => view.interrupt.id === id);
+    return group.current?.querySelectorAll<HTMLElement>(":scope > .sayso-card")[index];
+  };
 
   return (
-    <div className="sayso-group" data-open={open.length > 0}>
+    <div
+      className="sayso-group"
+      ref={group}
+      data-open={open}
+      data-several={several}
+      {...(several && { role: "group", "aria-label": `${views.length} questions` })}
+    >
       {views.map((view, index) => (
         <InterruptCard
           key={view.interrupt.id}
           view={view}
           call={callFor(view, messages)}
           clock={clock}
-          {...(several && { place: { index, total: views.length } })}
+          unfolded={unfolded}
+          {...(several && {
+            place: { index, total: views.length },
+            onShown: () => {
+              setShown((before) => new Set(before).add(view.interrupt.id));
+            },
+          })}
           onAnswer={(answer) => {
             const taken = controller.answer(view.interrupt.id, answer);
             if (taken && !several) send();
@@ -58,35 +71,54 @@ export function InterruptGroup({ controller, batch, messages }: InterruptGroupPr
           }}
         />
       ))}
-      <div
-        className="sayso-sending"
-        ref={sending}
-        hidden={open.length === 0 || (!several && failure === null)}
-      >
-        <p role="alert" className="sayso-failure">
-          {failure !== null && (
-            <>
-              <strong>Not sent. </strong>
-              {failure.message}
-            </>
-          )}
-        </p>
-        {several && (
-          <p role="status" className="sayso-progress">
-            {`${done} of ${open.length} answered`}
-          </p>
+      {several ? (
+        <BatchBar
+          controller={controller}
+          state={state}
+          views={views}
+          shown={shown}
+          onGoTo={(id) => {
+            turnTo(cardOf(id));
+          }}
+          onReadOn={(id) => {
+            setUnfolded(true);
+            readOn(cardOf(id));
+          }}
+        />
+      ) : (
+        <Retry failure={open ? state.failure : null} views={views} onRetry={send} />
+      )}
+    </div>
+  );
+}
+
+/** What stands below a single question: why it was not sent, and the way to try again. */
+function Retry(props: {
+  readonly failure: Failure | null;
+  readonly views: readonly InterruptView[];
+  readonly onRetry: () => void;
+}) {
+  const { failure, views, onRetry } = props;
+  const line = useRef<HTMLDivElement>(null);
+  const ready = views.every((view) => view.phase === "answered");
+  useEffect(() => {
+    if (failure !== null) line.current?.scrollIntoView({ block: "nearest" });
+  }, [failure]);
+  return (
+    <div className="sayso-sending" ref={line} data-open={failure !== null}>
+      <p role="alert" className="sayso-failure">
+        {failure !== null && (
+          <>
+            <strong>Not sent. </strong>
+            {failure.message}
+          </>
         )}
-        {(several || ready) && (
-          <button
-            type="button"
-            className="sayso-button sayso-primary"
-            disabled={!ready}
-            onClick={send}
-          >
-            {failure !== null ? "Try again" : `Send ${open.length} answers`}
-          </button>
-        )}
-      </div>
+      </p>
+      {failure !== null && ready && (
+        <button type="button" className="sayso-button sayso-primary" onClick={onRetry}>
+          Try again
+        </button>
+      )}
     </div>
   );
 }

@@ -1,15 +1,19 @@
 export { ChoiceBody, FormBody, TextBody } from "./AnswerBodies.js";
 export { ApprovalBody, CancelButton } from "./ApprovalBody.js";
 export { ArgumentTable } from "./ArgumentTable.js";
+export { BatchBar } from "./BatchBar.js";
 export { Countdown } from "./Countdown.js";
+export { Fold } from "./Fold.js";
 export { InterruptCard } from "./InterruptCard.js";
 export { InterruptGroup } from "./InterruptGroup.js";
 export { JsonEditor } from "./JsonEditor.js";
 export { outcomeOf } from "./outcome.js";
+export { PlainText } from "./PlainText.js";
 export { ProblemList } from "./ProblemList.js";
 export { SchemaForm } from "./SchemaForm.js";
 
 export type { ApprovalBodyProps } from "./ApprovalBody.js";
+export type { BatchBarProps } from "./BatchBar.js";
 export type { InterruptCardProps } from "./InterruptCard.js";
 export type { InterruptGroupProps } from "./InterruptGroup.js";
 export type { JsonEditorProps } from "./JsonEditor.js";

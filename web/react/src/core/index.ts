@@ -4,6 +4,7 @@ export { Conversation } from "./conversation.js";
 export { expiryOf, formatRemaining, isExpired } from "./expiry.js";
 export { canSubmit, initialState, isAnswerable, reduce } from "./machine.js";
 export { equalJson, parseJson } from "./json.js";
+export { quickAnswer, quickOf } from "./quick.js";
 export { RunDriver } from "./runs.js";
 export { shapeOf } from "./shape.js";
 export { argsAsObject, callOf, readCall, viewOf, viewsOf } from "./views.js";
@@ -17,6 +18,7 @@ export type {
   Sent,
 } from "./conversation.js";
 export type { Page } from "./follow.js";
+export type { Quick } from "./quick.js";
 export type { Choice, Extra, JsonSchema, Shape } from "./shape.js";
 export type { CallView, InterruptView, Phase } from "./views.js";
 export type { Step } from "./steps.js";

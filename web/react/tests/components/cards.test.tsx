@@ -261,9 +261,9 @@ describe("several questions", () => {
     const server = new ScriptedServer().onRun(run(finished));
     await show(server, ...asked(approval("a"), approval("b"), approval("c")));
     const [a, b, c] = screen.getAllByRole("region");
+    await userEvent.click(within(a!).getByRole("button", { name: "Approve" }));
     const send = screen.getByRole("button", { name: "Send 3 answers" });
     expect(send).toBeDisabled();
-    await userEvent.click(within(a!).getByRole("button", { name: "Approve" }));
     expect(within(a!).getByRole("status")).toHaveTextContent("Approved · not sent yet");
     expect(screen.getByText("1 of 3 answered")).toBeVisible();
     await userEvent.click(within(b!).getByRole("button", { name: "Approve" }));
