@@ -16,6 +16,7 @@ from sayso.gate.held import uncovered
 from sayso.gate.history import PROBLEM, visible
 from sayso.protocol import frames
 from sayso.protocol.ending import Ending, Peer
+from sayso.protocol.generations import shown_to
 from sayso.protocol.interrupts import interrupt_body
 from sayso.protocol.runinput import RunInput
 from sayso.records import Interrupt, ThreadView
@@ -51,7 +52,8 @@ def standing(
     shown = [frames.run_started(request.thread_id, request.run_id)]
     if view is not None or said:
         stored = visible(view.messages) if view is not None else []
-        shown.append(frames.messages_snapshot([*stored, *said]))
+        readable = shown_to(request.versioned, [*stored, *said])
+        shown.append(frames.messages_snapshot(readable))
     if view is not None:
         shown.append(frames.state_snapshot(view.thread.state))
     shown.append(ending.frame(request.thread_id, request.run_id, peer_of(request)))

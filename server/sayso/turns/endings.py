@@ -4,6 +4,7 @@ Pure apart from log lines: reads an `Execution` that has come to rest.
 """
 
 import logging
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -110,6 +111,7 @@ def _commit(execution: Execution, run: Run, ending: Ending, status: Any, **more:
 
 def _suspended(execution: Execution, run: Run) -> Conclusion:
     asked = tuple(execution.asked)
+    _keep_open(execution, ("reasoning",))
     execution.journal.write(_pause(execution))
     ending = Ending(type="interrupt", interrupts=tuple(map(interrupt_body, asked)))
     return Conclusion(ending, _commit(execution, run, ending, "suspended", interrupts=asked))
@@ -139,22 +141,25 @@ def _finished(execution: Execution, run: Run) -> Conclusion:
         except NotRecordable as error:
             return _left(execution, run, "failed", _error(Code.AGENT_RESULT_INVALID, str(error)))
     ending = Ending(type="success", result=None if result == b"null" else result)
-    _keep_open_texts(execution)
+    _keep_open(execution)
     forget = execution.turn.key
     return Conclusion(ending, _commit(execution, run, ending, "finished", forget=forget))
 
 
-def _keep_open_texts(execution: Execution) -> None:
-    """A message that nobody closed was read all the same, so the history has it."""
+def _keep_open(execution: Execution, roles: Collection[str] = ("assistant", "reasoning")) -> None:
+    """A message that nobody closed was read all the same, so the history has it.
+
+    At a pause only what clients would keep anyway: a text is streamed again when the turn goes on.
+    """
     for close in execution.writing.values():
         message = close()
-        if execution.transcript.fits(len(message.body)):
+        if message.role in roles and execution.transcript.fits(len(message.body)):
             execution.remember(message)
 
 
 def _left(execution: Execution, run: Run, status: str, ending: Ending) -> Conclusion:
     """The turn is over; calls that it leaves behind get results that say so (TC-16)."""
-    _keep_open_texts(execution)
+    _keep_open(execution)
     results = unanswered(execution)
     for entry, message, _ in results:
         execution.journal.write(entry)

@@ -67,12 +67,12 @@ class TextMessage:
             if scope.on_emit is not None:
                 scope.on_emit()
             self._scope = scope
-            self._id = execution.message_id(f"{scope.place}.{scope.emitted}")
+            self._id = self._identify(f"{scope.place}.{scope.emitted}")
             scope.emitted += 1
             self._text = self._begin()
         else:
             self._place = await execution.enter(self._kind, "")
-            self._id = execution.message_id(self._place.key)
+            self._id = self._identify(self._place.key)
             if self._place.entry is None:
                 execution.live(self._place.branch)
                 self._text = self._begin()
@@ -81,6 +81,10 @@ class TextMessage:
         if self._text is not None:
             execution.writing[self._id] = self._close
         return self
+
+    def _identify(self, place: str) -> str:
+        """The message's id: the same where it is streamed again."""
+        return self._execution.message_id(place)
 
     def _begin(self) -> TextStream:
         """Tell readers that it begins."""

@@ -29,6 +29,14 @@ class Reasoning(TextMessage):
         super().__init__(execution, metadata)
         self.encrypted = encrypted
 
+    def _identify(self, place: str) -> str:
+        """Another id for each holder of the thread.
+
+        Clients keep a thought that no snapshot restates (MS-02), and a second one under its id
+        would be appended to it.
+        """
+        return self._execution.message_id(f"{place}!{self._execution.leased.lease.fence}")
+
     def _begin(self) -> TextStream:
         stream = self._execution.stream
         stream.emit({"type": "REASONING_START", "messageId": self._id})

@@ -1,8 +1,6 @@
 """Requirements: reasoning."""
 
-from tests.contract.verdicts import TESTED, Requirement, later
-
-REASONING = later("turn.reasoning is not built yet")
+from tests.contract.verdicts import TESTED, Requirement
 
 RULES = {
     "RS-01": Requirement(
@@ -18,7 +16,7 @@ RULES = {
     "RS-03": Requirement(
         "spec events/reasoning",
         "Encrypted values return unchanged with later input.",
-        REASONING,
+        TESTED,
     ),
     "RS-04": Requirement(
         "spec events/reasoning",
