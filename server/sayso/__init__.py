@@ -22,6 +22,7 @@ from sayso.errors import (
     TurnError,
 )
 from sayso.limits import Limits
+from sayso.options import GivenAnswer, Reminder
 from sayso.records import Principal
 from sayso.turns.activities import Activity
 from sayso.turns.effects import CallInfo, current_call
@@ -41,6 +42,7 @@ __all__ = [
     "Code",
     "DeclarationError",
     "DidNotHappen",
+    "GivenAnswer",
     "Happened",
     "InvalidAnswer",
     "Limits",
@@ -50,6 +52,7 @@ __all__ = [
     "Principal",
     "Question",
     "Reasoning",
+    "Reminder",
     "ReplayMismatch",
     "Sayso",
     "SaysoError",

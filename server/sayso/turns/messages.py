@@ -1,6 +1,5 @@
 """Text of a turn: messages that are streamed once and recorded with the next commit."""
 
-import asyncio
 import logging
 from collections.abc import AsyncIterable, Mapping
 from types import TracebackType
