@@ -36,6 +36,9 @@ def test_three_mails_are_approved_denied_and_cancelled(playground: Playground) -
     assert effect["args"]["to"] == "ada@example.com"
     playground.shows("Sam has left the company")
     playground.can_write()
+    playground.reload()
+    playground.shows("Not executed: a reviewer denied this call. Reason: Sam has left the company")
+    playground.shows("Not executed: the request for approval was cancelled")
 
 
 def test_edited_arguments_are_the_ones_that_run(playground: Playground) -> None:

@@ -65,6 +65,28 @@ describe("the playground", () => {
     expect(document.title).toBe("ops · Sayso");
   });
 
+  it("[OC-10] says after a reload how each call ended, and not that a denied one was done", async () => {
+    const call = (id: string) => ({
+      id,
+      type: "function",
+      function: { name: "send_email", arguments: "{}" },
+    });
+    const denied = "Not executed: a reviewer denied this call.";
+    const server = new FakeServer().install();
+    server.connect = () =>
+      snapshots([
+        user,
+        { id: "a1", role: "assistant", toolCalls: [call("c1"), call("c2"), call("c3")] },
+        { id: "r1", role: "tool", toolCallId: "c1", content: denied },
+        { id: "r2", role: "tool", toolCallId: "c2", content: `Sent ${"x".repeat(200)}` },
+        { id: "r3", role: "tool", toolCallId: "c3", content: '{"sent":2}' },
+      ]);
+    open("/play/ops/t-1");
+    const heads = await screen.findAllByText("send_email");
+    const ends = heads.map((head) => head.nextElementSibling?.textContent);
+    expect(ends).toEqual([denied, `Sent ${"x".repeat(95)}…`, "returned"]);
+  });
+
   it("[E9] cancels the question and sends the text instead when asked to", async () => {
     const server = new FakeServer().install();
     server.connect = () => snapshots([user], question);

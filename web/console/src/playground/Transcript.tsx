@@ -120,20 +120,35 @@ function MessageView({ message }: { readonly message: Message }) {
 
 function CallView({ block }: { readonly block: Extract<Block, { kind: "call" }> }) {
   const call = readCall(block.call);
+  const { result } = block;
+  const end = endOf(result);
   return (
     <details className="call">
       <summary>
         <code>{call.name}</code>
-        <span className="call-state">{block.result === null ? "called" : "done"}</span>
+        <span className="call-state" dir="auto">
+          {end}
+        </span>
       </summary>
       {call.args === undefined ? (
         <pre className="sayso-json">{call.text}</pre>
       ) : (
         <ArgumentTable value={call.args} label={`Arguments of ${call.name}`} />
       )}
-      {block.result !== null && <Result message={block.result} />}
+      {result !== null && textOf(result) !== end && <Result message={result} />}
     </details>
   );
+}
+
+/** How a call ended, in one line: only its result says whether it ran, was denied or failed. */
+function endOf(result: Message | null): string {
+  if (result === null) return "called";
+  const text = textOf(result);
+  const value = parseJson(text);
+  if (typeof value === "object" && value !== null) return "returned";
+  const letters = Array.from(text);
+  if (letters.length === 0) return "empty result";
+  return letters.length <= LINE ? text : `${letters.slice(0, LINE).join("")}…`;
 }
 
 function Result({ message }: { readonly message: Message }) {
@@ -148,6 +163,9 @@ function Result({ message }: { readonly message: Message }) {
     </p>
   );
 }
+
+/** Characters of a result beside the name of its call; a longer one stands below as a whole. */
+const LINE = 100;
 
 const STEP_WORDS: Readonly<Record<Step["status"], string>> = {
   open: "in progress",
