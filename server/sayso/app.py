@@ -17,7 +17,9 @@ from sayso.http.agents import AgentRecord, ToolRecord
 from sayso.http.app import Edge
 from sayso.http.app import Options as EdgeOptions
 from sayso.http.console import built_console
+from sayso.http.interrupts import InterruptPaths
 from sayso.http.security import Authenticate
+from sayso.http.threads import ThreadPaths
 from sayso.limits import Limits
 from sayso.options import (
     DEFAULT,
@@ -114,7 +116,13 @@ class Sayso:
                 console=built_console() if console else None,
             ),
             agents=_Records(self._agents, self._tools),
-            routes=routes,
+            routes=[
+                *ThreadPaths(self.engine.threads, self.engine.stop_thread, bounds).routes(),
+                *InterruptPaths(
+                    self.engine.inbox, self.engine.desk, bounds, keep_alive=keep_alive
+                ).routes(),
+                *routes,
+            ],
         )
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:

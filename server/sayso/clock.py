@@ -5,7 +5,7 @@ import time
 from datetime import UTC, datetime
 from typing import Protocol
 
-__all__ = ["Clock", "SystemClock", "iso"]
+__all__ = ["Clock", "SystemClock", "iso", "moment"]
 
 
 class Clock(Protocol):
@@ -41,3 +41,11 @@ def iso(milliseconds: int) -> str:
     """`YYYY-MM-DDTHH:MM:SS.fffZ`, the only spelling that every client reads alike (IN-09)."""
     moment = datetime.fromtimestamp(milliseconds / 1000, UTC)
     return moment.strftime("%Y-%m-%dT%H:%M:%S.") + f"{milliseconds % 1000:03d}Z"
+
+
+def moment(text: str) -> int:
+    """The milliseconds of an RFC 3339 time; ValueError for another text, or without an offset."""
+    found = datetime.fromisoformat(text)
+    if found.tzinfo is None:
+        raise ValueError("a time without an offset is another one elsewhere: end it with Z")
+    return round(found.timestamp() * 1000)

@@ -3,21 +3,26 @@
 Every answer is a `Reader`: of a live run, or of frames that say how the thread stands.
 """
 
+import asyncio
 import logging
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
-from typing import Any
 
-from sayso import jsonvalue
 from sayso.agents.registry import Agent, Agents
 from sayso.agents.tools import Tool
 from sayso.clock import Clock
 from sayso.engine.claims import Claimed, Claims
+from sayso.engine.desk import Desk
+from sayso.engine.inbox import Inbox
+from sayso.engine.judge import tool_judge
 from sayso.engine.leases import LeaseKeeper
 from sayso.engine.live import LiveRuns
+from sayso.engine.runner import Runner
 from sayso.engine.standing import peer_of, present, recovered, refused, standing
-from sayso.engine.stopping import Stopping
+from sayso.engine.stopping import Stopper, Stopping
 from sayso.engine.sweeper import Sweeper
+from sayso.engine.threads import Threads
 from sayso.errors import Code, Conflict, Problem
 from sayso.gate import ladder as gate
 from sayso.gate import refusals
@@ -25,7 +30,7 @@ from sayso.gate.expiry import by_expiry, noted, refuses
 from sayso.limits import Limits
 from sayso.protocol.ending import Ending
 from sayso.protocol.runinput import RunInput
-from sayso.records import Interrupt, Principal, ThreadView, Turn
+from sayso.records import Principal, ThreadView, Turn
 from sayso.stores.base import Store
 from sayso.streams.stream import Reader
 
@@ -33,6 +38,8 @@ __all__ = ["Engine"]
 
 _log = logging.getLogger("sayso.engine.engine")
 
+AT_ONCE = 0.5
+"""Seconds that a stop waits for the end of a run, so that the thread can be used right after."""
 ATTEMPTS = 8
 """Times that a request is judged anew because the thread changed under it."""
 
@@ -56,10 +63,31 @@ class Engine:
         self._store = store
         self._clock = clock
         self._limits = limits
+        self._judge = tool_judge(tools)
         self._keeper = LeaseKeeper(store, clock)
         self._claims = Claims(store, clock, self._keeper)
         self._stopping = Stopping(store, clock, self._claims)
-        self._live = LiveRuns(store, clock, self._keeper, limits, tool_threads)
+        self.inbox = Inbox(store, clock)
+        self.threads = Threads(store, clock, self.inbox.ring)
+        self._live = LiveRuns(
+            store,
+            clock,
+            self._keeper,
+            limits,
+            tool_threads,
+            stop_paused=self._stopping.paused,
+            changed=self.inbox.ring,
+        )
+        self.desk = Desk(
+            agents=agents,
+            store=store,
+            clock=clock,
+            limits=limits,
+            judge=self._judge,
+            claims=self._claims,
+            live=self._live,
+            inbox=self.inbox,
+        )
         self._sweeper = Sweeper(
             agents,
             store,
@@ -75,7 +103,7 @@ class Engine:
         """Open the store, keep leases, sweep; idempotent. Raises `StoreUnavailable`."""
         if not self._open:
             await self._store.open()
-            self._keeper.start()
+            self._keeper.start(self._live.told_to_stop)
             self._sweeper.start()
             self._open = True
 
@@ -85,6 +113,7 @@ class Engine:
             return
         self._open = False
         await self._sweeper.stop()
+        await self.inbox.close()
         await self._live.close(
             grace,
             Ending(
@@ -143,6 +172,30 @@ class Engine:
         ending = present(view) if stuck else Ending(type="success")
         return standing(request, view, ending)
 
+    async def stop_thread(
+        self, principal: Principal, thread_id: str, run_id: str | None = None
+    ) -> bool:
+        """Stop what a thread is doing; False if that is nothing, or another run than `run_id`.
+
+        Returns once a run of this process has ended, or is known to end at its next record. Raises
+        `Problem` for a thread that is not the caller's.
+        """
+        runner: Runner | None = None
+
+        def running_here(stopper: Stopper) -> bool:
+            nonlocal runner
+            runner = self._live.stop(principal.scope, thread_id, stopper)
+            return runner is not None
+
+        stopped = await self._stopping.stop(principal, thread_id, run_id, running_here=running_here)
+        self.inbox.ring(principal.scope)
+        if runner is None:
+            return stopped
+        with suppress(TimeoutError):
+            async with asyncio.timeout(AT_ONCE):
+                await runner.over.wait()
+        return runner.ending is None or runner.ending.type == "cancelled"
+
     async def delivered(self, reader: Reader, principal: Principal) -> None:
         """Note that a body went out whole: it tells a retry from a regenerate."""
         if reader.run_key is not None:
@@ -164,19 +217,6 @@ class Engine:
         if view is not None and view.thread.owner != principal.subject:
             raise Problem(Code.UNKNOWN_THREAD, "There is no such thread.")
         return view
-
-    def _judge(self, interrupt: Interrupt, payload: Any) -> Sequence[tuple[str, str]]:
-        """What a tool's own model says about edited arguments (TB-07)."""
-        if interrupt.reason != "tool_call" or not isinstance(payload, dict):
-            return ()
-        metadata = jsonvalue.decode(interrupt.metadata or b"{}")
-        tool = self._tools.get(metadata.get("sayso", {}).get("tool", ""))
-        if tool is None or "editedArgs" not in payload:
-            return ()
-        return [
-            (f"/editedArgs{pointer}", message)
-            for pointer, message in tool.problems(payload["editedArgs"])
-        ]
 
     async def _carry_out(
         self,

@@ -57,6 +57,11 @@ class Listener:
         self._wake = wake
         self._unread: list[Notice] = []
 
+    @property
+    def ready(self) -> bool:
+        """Whether there is something to take, or nothing will come any more."""
+        return self.ended or bool(self._unread)
+
     def take(self) -> list[Notice]:
         """All that has come since the last time."""
         taken, self._unread = self._unread, []

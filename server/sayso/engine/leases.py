@@ -4,6 +4,7 @@ Author code that blocks the event loop must not lose the thread it works on; a p
 stopped or dead renews nothing, and its threads are taken over (design 6).
 """
 
+import asyncio
 import logging
 import threading
 from collections.abc import Callable
@@ -32,16 +33,26 @@ class LeaseKeeper:
         self._lock = threading.Lock()
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
+        self._tell: Callable[[Lease], object] = lambda _: None
 
-    def start(self) -> None:
-        """Begin to renew; idempotent."""
+    def start(self, stopping: Callable[[Lease], None]) -> None:
+        """Begin to renew; idempotent.
+
+        `stopping` is called in the running event loop for a lease whose holder was asked to stop.
+        """
         if self._thread is None:
+            loop = asyncio.get_running_loop()
+            self._tell = lambda lease: loop.call_soon_threadsafe(stopping, lease)
             self._stop.clear()
             self._thread = threading.Thread(target=self._renew, name="sayso-leases", daemon=True)
             self._thread.start()
 
     def stop(self) -> None:
-        """Renew no more; idempotent. Leases that are still held run out by themselves."""
+        """Renew no more; idempotent. Leases that are still held are let go.
+
+        So another process can take those threads over at once. Author code of theirs must have
+        been cancelled: it can begin no effect any more.
+        """
         self._stop.set()
         if self._thread is not None:
             self._thread.join()
@@ -84,6 +95,19 @@ class LeaseKeeper:
                 _log.warning("leases could not be renewed: %s", error)
                 continue
             self._note(leases, renewed.lost, asked + self.lease_ms / 1000)
+            for lease in renewed.stopping:
+                self._tell(lease)
+        self._let_go()
+
+    def _let_go(self) -> None:
+        with self._lock:
+            leases = [lease for lease, _ in self._held.values()]
+            self._held.clear()
+        if leases:
+            try:
+                self._store.renew(leases, 0)
+            except StoreError as error:
+                _log.warning("leases could not be let go and will run out: %s", error)
 
     def _note(self, leases: list[Lease], lost: tuple[Lease, ...], deadline: float) -> None:
         gone = {(lease.scope, lease.thread_id, lease.fence) for lease in lost}

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
@@ -10,13 +10,14 @@ from typing import Any
 from sayso.clock import Clock
 from sayso.engine.claims import Claimed
 from sayso.engine.leases import LeaseKeeper
-from sayso.engine.runner import Runner
+from sayso.engine.runner import Runner, StopPaused
 from sayso.engine.standing import present
+from sayso.engine.stopping import Stopper
 from sayso.errors import StoreError
 from sayso.gate.history import visible
 from sayso.limits import Limits
 from sayso.protocol.ending import Ending, Peer
-from sayso.records import ThreadView
+from sayso.records import Lease, ThreadView
 from sayso.stores.base import Store
 from sayso.streams.stream import Reader, RunStream
 
@@ -46,11 +47,15 @@ class LiveRuns:
         keeper: LeaseKeeper,
         limits: Limits,
         tool_threads: int,
+        stop_paused: StopPaused,
+        changed: Callable[[str], None],
     ) -> None:
         self._store = store
         self._clock = clock
         self._keeper = keeper
         self._limits = limits
+        self._stop_paused = stop_paused
+        self._changed = changed
         self._pool = ThreadPoolExecutor(tool_threads, thread_name_prefix="sayso-tool")
         self._live: dict[Key, _Live] = {}
         self._watched: dict[Key, RunStream] = {}
@@ -70,7 +75,9 @@ class LiveRuns:
             clock=self._clock,
             pool=self._pool,
             limits=self._limits,
+            stop_paused=self._stop_paused,
         )
+        self._changed(claimed.lease.scope)
         if watched is not None:
             messages, state = runner.shown()
             stream.snapshot(messages=messages, state=state)
@@ -85,6 +92,7 @@ class LiveRuns:
                 await runner.run()
             finally:
                 self._keeper.drop(claimed.lease)
+                self._changed(claimed.lease.scope)
                 live = self._live.get(key)
                 if live is not None and live.runner is runner:
                     del self._live[key]
@@ -109,6 +117,20 @@ class LiveRuns:
             self._spawn(self._watch(key, stream), f"watch of thread {view.thread.id!r}")
         messages, state = visible(view.messages), view.thread.state
         return stream.attach(run_id, peer, messages=messages, state=state)
+
+    def stop(self, scope: str, thread_id: str, stopper: Stopper) -> Runner | None:
+        """Stop the run of a thread, if it is here; it ends at its next record, or at once."""
+        live = self._live.get((scope, thread_id))
+        if live is None:
+            return None
+        live.runner.stop(stopper)
+        return live.runner
+
+    def told_to_stop(self, lease: Lease) -> None:
+        """Another process was asked to stop the run under this lease."""
+        live = self._live.get((lease.scope, lease.thread_id))
+        if live is not None and live.runner.lease == lease:
+            live.runner.stop(Stopper(None))
 
     def is_here(self, scope: str, thread_id: str) -> bool:
         """Whether this process runs the thread."""

@@ -4,17 +4,20 @@ Runs the turn, stores how it ended, and only then says so. A message that waited
 begins the next turn in the same run. The run does not depend on anybody reading it.
 """
 
+import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
+from typing import Any
 from uuid import uuid4
 
 from sayso import jsonvalue
 from sayso.agents.turninput import request_of, text_of, turn_input
 from sayso.clock import Clock
 from sayso.engine.claims import Claimed
+from sayso.engine.stopping import CANCELLED, Stopper
 from sayso.errors import Code, StoreError
 from sayso.gate.history import paired
 from sayso.limits import Limits
@@ -30,9 +33,12 @@ from sayso.turns.spending import spent
 from sayso.turns.turn import Turn as AuthorTurn
 from sayso.turns.turnstate import TurnState
 
-__all__ = ["Runner"]
+__all__ = ["Runner", "StopPaused"]
 
 _log = logging.getLogger("sayso.engine.runner")
+
+StopPaused = Callable[[str, str, Stopper], Awaitable[tuple[dict[str, Any], ...] | None]]
+"""Ends a turn of that scope and thread which waits; None if it does so no more."""
 
 GRACE = 0.1
 """Seconds that readers wait for author code to unwind."""
@@ -52,15 +58,21 @@ class Runner:
         clock: Clock,
         pool: ThreadPoolExecutor,
         limits: Limits,
+        stop_paused: StopPaused,
     ) -> None:
         self.stream = stream
         self.ending: Ending | None = None
         """How the run ended, once it has."""
+        self.over = asyncio.Event()
+        """Set once every reader has been given its terminal event."""
+        self.lease = claimed.lease
         self._claimed = claimed
         self._leased = Leased(store, claimed.lease, claimed.alive)
         self._clock = clock
         self._pool = pool
         self._limits = limits
+        self._stop_paused = stop_paused
+        self._stopper: Stopper | None = None
         self._history = [m for m in claimed.messages if m.visibility != "waiting"]
         self._waiting = [m for m in claimed.messages if m.visibility == "waiting"]
         entries = claimed.entries
@@ -96,6 +108,12 @@ class Runner:
         finally:
             self.stream.finish(ending)
             self._execution.closed = True
+            self.over.set()
+
+    def stop(self, stopper: Stopper) -> None:
+        """End the turn at its next record, as cancelled; the first who says so counts."""
+        self._stopper = self._stopper or stopper
+        self._execution.stop("it was stopped")
 
     async def leave(self) -> None:
         """After `run`: give author code that has not ended the rest of its time, then leave it."""
@@ -124,13 +142,25 @@ class Runner:
             concluded = conclude(execution, self._claimed.run, settled)
             following = self._following(execution, concluded)
             concluded = await self._store(concluded, following)
+            if self._stopper is not None and concluded.ending.type == "interrupt":
+                concluded = await self._paused_too_late(concluded, self._stopper)
             # Code that unwinds in order has done so before anybody is told; no other holds them up.
             await execution.unwind(GRACE)
             self._announce(execution, concluded)
             if following is None or concluded.commit is None:
                 return concluded.ending
             self._execution = self._prepare(following, ())
+            if self._stopper is not None:
+                self.stop(self._stopper)
             settled = ()
+
+    async def _paused_too_late(self, concluded: Conclusion, stopper: Stopper) -> Conclusion:
+        """A turn that was stopped while its questions went to the store is not left to wait."""
+        lease = self._claimed.lease
+        events = await self._stop_paused(lease.scope, lease.thread_id, stopper)
+        if events is None:
+            return concluded
+        return replace(concluded, ending=CANCELLED, events=events)
 
     def _following(self, execution: Execution, concluded: Conclusion) -> Turn | None:
         """The turn that a waiting message begins once this one has succeeded."""
@@ -160,7 +190,8 @@ class Runner:
         if following is not None:
             commit = replace(commit, next_turn=following, run=None, release=False)
         try:
-            await self._leased.commit(commit)
+            if await self._leased.commit(commit):
+                self._stopper = self._stopper or Stopper(None)
         except StoreError as error:
             self._execution.abort(error)
             return conclude(self._execution, self._claimed.run, ())

@@ -40,14 +40,17 @@ def _too_large(limit: int) -> Problem:
     )
 
 
-async def read_json_body(scope: Scope, receive: Receive, limit: int) -> bytes:
-    """The whole body, at most `limit` bytes.
+async def read_json_body(
+    scope: Scope, receive: Receive, limit: int, *, optional: bool = False
+) -> bytes:
+    """The whole body, at most `limit` bytes; `optional`: it may be empty, and then of no type.
 
     Raises Problem for another content type and for a body that is too long: before reading when
     its declared length says so, else at the first byte over the limit, whatever was declared.
     Raises ClientGone when the client leaves in the middle.
     """
-    _check_type(scope)
+    if not optional or headers(scope, b"content-type"):
+        _check_type(scope)
     declared = header(scope, b"content-length") or ""
     if declared.isascii() and declared.isdigit() and int(declared) > limit:
         raise _too_large(limit)
@@ -63,4 +66,8 @@ async def read_json_body(scope: Scope, receive: Receive, limit: int) -> bytes:
             raise _too_large(limit)
         chunks.append(chunk)
         if not message.get("more_body", False):
-            return chunks[0] if len(chunks) == 1 else b"".join(chunks)
+            break
+    body = chunks[0] if len(chunks) == 1 else b"".join(chunks)
+    if body:
+        _check_type(scope)
+    return body

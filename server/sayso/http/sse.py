@@ -9,16 +9,15 @@ cancelled, or a fault ─> RUN_ERROR, end of body (ER-02, ER-12, TR-17)
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import Any, Final, Protocol
 
 from sayso.errors import Code
 from sayso.http.asgi import Receive, Send
 from sayso.protocol import frames
-from sayso.streams.stream import Reader
 
-__all__ = ["Timer", "respond"]
+__all__ = ["Source", "Timer", "respond"]
 
 _log = logging.getLogger("sayso.http")
 
@@ -30,6 +29,29 @@ _HEADERS: Final = [
 ]
 _FAREWELL_SECONDS: Final = 1.0
 """How long a cancelled response tries to end its body in order."""
+
+
+class Source(Protocol):
+    """What a body is made of: a run's reader, or another one who has frames to send."""
+
+    ended: bool
+    """Nothing will follow what is ready."""
+    whole: bool
+    """What came is all that there was to say."""
+    delivered: bool
+    """Set here, when a whole body went out."""
+
+    def more(self) -> Awaitable[None]:
+        """Done when there is something to grab, at the end, and by a `poke`."""
+
+    def grab(self) -> bytes:
+        """All frames that are ready now; empty if there are none."""
+
+    def poke(self) -> None:
+        """End the waiting, although nothing is ready."""
+
+    def detach(self) -> None:
+        """The body is over; idempotent."""
 
 
 class Handle(Protocol):
@@ -52,7 +74,7 @@ class Timer(Protocol):
 class _KeepAlive:
     """Pokes the reader after each full interval without a byte."""
 
-    def __init__(self, reader: Reader, timer: Timer, interval: float) -> None:
+    def __init__(self, reader: Source, timer: Timer, interval: float) -> None:
         self._reader = reader
         self._timer = timer
         self._interval = interval
@@ -71,19 +93,21 @@ class _KeepAlive:
 
 
 async def respond(
-    reader: Reader,
+    reader: Source,
     receive: Receive,
     send: Send,
     *,
     keep_alive: float | None = 15.0,
     timer: Timer | None = None,
+    farewell: Callable[[str, str], bytes] = frames.run_error,
 ) -> None:
     """Send everything that the reader gives as one event stream; sets `reader.delivered`.
 
-    `keep_alive` is the silence in seconds after which a comment is sent, None for never. The
+    `keep_alive` is the silence in seconds after which a comment is sent, None for never;
+    `farewell` makes the last frame of a body that cannot go on, from a code and a message. The
     request's body must have been read. Returns when the body has ended or the client is gone.
     """
-    body = _Body(reader, send)
+    body = _Body(reader, send, farewell)
     watcher = asyncio.create_task(_watch(receive, body))
     try:
         # A task of its own, so that each event wakes one coroutine and not the whole call chain.
@@ -96,19 +120,20 @@ async def respond(
 class _Body:
     """The body as it stands: whether it has ended, and whether anybody is there."""
 
-    __slots__ = ("ended", "gone", "reader", "send")
+    __slots__ = ("ended", "farewell", "gone", "reader", "send")
 
-    def __init__(self, reader: Reader, send: Send) -> None:
+    def __init__(self, reader: Source, send: Send, farewell: Callable[[str, str], bytes]) -> None:
         self.reader = reader
         self.send = send
+        self.farewell = farewell
         self.ended = False
         self.gone = False
 
     async def close(self, code: Code, message: str) -> None:
-        """End a body that cannot go on: one RUN_ERROR, unless it has ended or nobody listens."""
+        """End a body that cannot go on: one last frame, unless it has ended or nobody listens."""
         if self.ended or self.gone:
             return
-        last = frames.run_error(code.value, message)
+        last = self.farewell(code.value, message)
         with suppress(Exception):
             async with asyncio.timeout(_FAREWELL_SECONDS):
                 await self.send({"type": "http.response.body", "body": last, "more_body": False})

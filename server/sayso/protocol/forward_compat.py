@@ -12,7 +12,19 @@ from typing import Any, Final
 
 from sayso.jsonvalue import pointer
 
-__all__ = ["DROPPED", "Findings", "Shape", "anything", "each", "flag", "identifier", "obj", "text"]
+__all__ = [
+    "DROPPED",
+    "Check",
+    "Findings",
+    "Path",
+    "Shape",
+    "anything",
+    "each",
+    "flag",
+    "identifier",
+    "obj",
+    "text",
+]
 
 Path = tuple[str | int, ...]
 Check = Callable[[Any, Path, "Findings"], Any]

@@ -27,7 +27,14 @@ from sayso.protocol.forward_compat import (
 from sayso.protocol.messages import read_messages
 from sayso.records import Message
 
-__all__ = ["ResumeEntry", "RunInput", "decode_run_input"]
+__all__ = [
+    "RESUME_ENTRY",
+    "ResumeEntry",
+    "RunInput",
+    "decode_run_input",
+    "parse_json",
+    "read_entry",
+]
 
 _VERSION = re.compile(r"([0-9]+)\.([0-9]+)", re.ASCII)
 
@@ -91,7 +98,8 @@ class RunInput:
         return ""
 
 
-def _entry(members: dict[str, Any]) -> ResumeEntry:
+def read_entry(members: dict[str, Any]) -> ResumeEntry:
+    """An entry from its members, which were checked."""
     return ResumeEntry(
         interrupt_id=members["interruptId"],
         status=members["status"],
@@ -105,7 +113,7 @@ _TOOL = Shape(
     ("name", "description"),
 )
 _CONTEXT = Shape({"description": text, "value": text}, ("description", "value"))
-_RESUME = Shape(
+RESUME_ENTRY = Shape(
     {
         "interruptId": identifier,
         "status": flag("resolved", "cancelled"),
@@ -131,7 +139,7 @@ _INPUT = Shape(
         "tools": each(_TOOL.read),
         "context": each(_CONTEXT.read),
         "forwardedProps": anything,
-        "resume": each(_RESUME.read),
+        "resume": each(RESUME_ENTRY.read),
     },
     ("threadId", "runId", "messages"),
 )
@@ -149,7 +157,7 @@ def decode_run_input(body: bytes, limits: Limits) -> RunInput:
             Code.BODY_TOO_LARGE,
             f"the body has {len(body)} bytes; send at most {limits.body}",
         )
-    value = _parse(body, limits)
+    value = parse_json(body, limits)
     findings = Findings()
     _refuse_newer_line(value)
     members = _INPUT.read(value, (), findings)
@@ -172,14 +180,15 @@ def decode_run_input(body: bytes, limits: Limits) -> RunInput:
         tools=tuple(members.get("tools", ())),
         context=tuple(members.get("context", ())),
         forwarded_props=members.get("forwardedProps"),
-        resume=tuple(_entry(entry) for entry in members.get("resume", ())),
+        resume=tuple(read_entry(entry) for entry in members.get("resume", ())),
         protocol_version=members.get("protocolVersion"),
         parent_run_id=members.get("parentRunId"),
         warnings=tuple(findings.warnings),
     )
 
 
-def _parse(body: bytes, limits: Limits) -> Any:
+def parse_json(body: bytes, limits: Limits) -> Any:
+    """The value of a body; Problem `malformed_json`, or `invalid_input` if it nests too deeply."""
     too_deep = Problem(
         Code.INVALID_INPUT,
         f"the body is nested too deeply: use at most {limits.depth} levels",

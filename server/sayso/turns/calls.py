@@ -4,6 +4,7 @@ A gated call is streamed whole, then asks; on resume it is not streamed again, o
 (TB-01, TB-02). Arguments come from the journal, never from what a client sends (SB-05).
 """
 
+import asyncio
 import logging
 from collections.abc import Sequence
 from typing import Any, NoReturn
@@ -215,8 +216,11 @@ class _ToolCall:
     async def _effect(self) -> Entry:
         execution, tool = self.execution, self.tool
         await execution.timeline.live()
+        if execution.effects.cutting:
+            raise execution.pause()
         started: Entry | None = None
         if tool.idempotent:
+            execution.effects.repeatable(asyncio.current_task())
             await execution.before_repeatable()
         else:
             started = self.write("started")
@@ -247,7 +251,9 @@ class _ToolCall:
             return await self._close("failed", scope, reason=str(error))
         except BaseException as error:
             if cut(error):
-                raise
+                if not execution.stopped:
+                    raise
+                return await self._close("failed", scope, reason="the turn was stopped meanwhile")
             _log.warning("tool %r of turn %s failed", tool.name, execution.turn.key, exc_info=error)
             return await self._close("failed", scope, reason=f"{type(error).__name__}: {error}")
         return await self._close("executed", scope, **self._returned(value, encoded))

@@ -106,7 +106,8 @@ class Effects:
         self._held = held
         self.in_flight: set[asyncio.Task[Any]] = set()
         self._repeatable: set[asyncio.Task[Any] | None] = set()
-        self._cutting = False
+        self.cutting = False
+        """Whether the turn was stopped: no further effect may begin."""
 
     def keep(self, work: Awaitable[T]) -> "asyncio.Task[T]":
         """Begin work that the turn must not end without; nobody has to wait for it."""
@@ -118,12 +119,12 @@ class Effects:
     def repeatable(self, task: asyncio.Task[Any] | None) -> None:
         """What this task does may run again, or only streams: a stop need not wait for it."""
         self._repeatable.add(task)
-        if self._cutting and task is not None:
+        if self.cutting and task is not None:
             task.cancel()
 
     def cut_off(self) -> None:
         """Cancel what may be cut, now and from now on; the rest goes on to its end."""
-        self._cutting = True
+        self.cutting = True
         for task in self.in_flight & self._repeatable:
             task.cancel()
 

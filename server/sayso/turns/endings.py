@@ -24,7 +24,7 @@ from sayso.protocol.ending import Ending
 from sayso.protocol.interrupts import interrupt_body
 from sayso.records import Commit, Entry, Interrupt, Run
 from sayso.turns.execution import Execution
-from sayso.turns.results import unanswered
+from sayso.turns.leftovers import leftovers
 
 __all__ = ["Conclusion", "conclude"]
 
@@ -160,12 +160,18 @@ def _keep_open(execution: Execution, roles: Collection[str] = ("assistant", "rea
 def _left(execution: Execution, run: Run, status: str, ending: Ending) -> Conclusion:
     """The turn is over; calls that it leaves behind get results that say so (TC-16)."""
     _keep_open(execution)
-    results = unanswered(execution)
-    for entry, message, _ in results:
+    left = leftovers(
+        execution.turn,
+        execution.journal.entries(),
+        execution.transcript.messages,
+        execution.timeline.end,
+        stopped=status == "cancelled",
+    )
+    for entry in left.entries:
         execution.journal.write(entry)
+    for message in left.messages:
         execution.remember(message, settled=False)
-    commit = _commit(execution, run, ending, status)
-    return Conclusion(ending, commit, tuple(event for _, _, event in results))
+    return Conclusion(ending, _commit(execution, run, ending, status), left.events)
 
 
 def _reopened(

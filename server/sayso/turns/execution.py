@@ -6,7 +6,6 @@ neighbours `messages`, `steps`, `calls` and `questions`.
 """
 
 import asyncio
-import hashlib
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -32,7 +31,7 @@ from sayso.records import Commit, Entry, Interrupt, Message, Principal, Turn
 from sayso.streams.stream import RunStream
 from sayso.turns.branch import Branch, Branches, Pause
 from sayso.turns.effects import Effects, contained, current_effect
-from sayso.turns.journal import Journal, fingerprint
+from sayso.turns.journal import Journal, fingerprint, identify
 from sayso.turns.leased import Leased
 from sayso.turns.stillness import until_still, unwound
 from sayso.turns.timeline import Timeline
@@ -162,8 +161,7 @@ class Execution:
 
     def identify(self, prefix: str, place: str) -> str:
         """An id that this place has in every execution of the turn."""
-        text = f"{self.turn.key}\n{place}".encode()
-        return f"{prefix}_{hashlib.blake2b(text, digest_size=12).hexdigest()}"
+        return identify(self.turn.key, prefix, place)
 
     def message_id(self, place: str) -> str:
         """The id of the text sent at a place; another one where a retry sends it anew."""
@@ -222,12 +220,14 @@ class Execution:
         """Make all that is recorded so far durable; a store that fails ends the execution."""
         entries, messages = self.riding()
         try:
-            await self.leased.commit(
+            stopping = await self.leased.commit(
                 Commit(now=self.clock.now(), entries=entries, messages=messages)
             )
         except StoreError as error:
             self.abort(error)
             raise self.pause() from None
+        if stopping:
+            self.stop("another process was asked to stop it")
 
     async def before_repeatable(self) -> None:
         """Make recorded values durable before an effect that has no record of its beginning.
@@ -274,8 +274,13 @@ class Execution:
         self.poke.set()
 
     def stop(self, reason: str) -> None:
-        """End the turn as cancelled: a person said so."""
+        """End the turn as cancelled: a person said so.
+
+        What may run again, or only streams, is cut off; other effects are finished and recorded.
+        """
         self.stopped = self.stopped or reason
+        self.timeline.disorder()
+        self.effects.cut_off()
         self.poke.set()
 
     def abort(self, error: StoreError) -> None:

@@ -5,7 +5,6 @@ what was asked for there: kind, name and arguments, never message text or schema
 """
 
 import hashlib
-from base64 import urlsafe_b64encode
 from collections.abc import Iterable
 from typing import Any
 
@@ -40,8 +39,7 @@ def ended(entry: Entry) -> int | None:
 def identify(turn_key: str, prefix: str, place: str) -> str:
     """An id that a place has in every execution of its turn."""
     text = f"{turn_key}\n{place}".encode()
-    short = urlsafe_b64encode(hashlib.blake2b(text, digest_size=9).digest())
-    return f"{prefix}_{short.decode()}"
+    return f"{prefix}_{hashlib.blake2b(text, digest_size=12).hexdigest()}"
 
 
 class Journal:

@@ -152,8 +152,9 @@ async def stream_text(execution: Execution, chunks: AsyncIterable[str]) -> str:
 
 async def _stream(execution: Execution, place: Place, chunks: AsyncIterable[str]) -> Entry:
     await execution.timeline.live()
-    if execution.stopped:
+    if execution.effects.cutting:
         raise execution.pause()
+    execution.effects.repeatable(asyncio.current_task())
     await execution.before_repeatable()
     message_id = execution.message_id(place.key)
     scope = EffectScope(

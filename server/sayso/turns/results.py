@@ -1,14 +1,11 @@
 """What a tool call leaves behind: its proposal, and exactly one result, which tells the truth."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from typing import Any
 
 from sayso import jsonvalue
 from sayso.protocol.generations import flat
-from sayso.records import Entry, Message
-from sayso.turns.execution import Execution
-from sayso.turns.unsure import is_unsure
+from sayso.records import Message
 
 __all__ = [
     "EXPIRED",
@@ -18,7 +15,6 @@ __all__ = [
     "result_event",
     "result_text",
     "tool_message",
-    "unanswered",
 ]
 
 Content = str | list[dict[str, Any]]
@@ -36,8 +32,6 @@ _NOT_RUN = {
     "cancelled": "Not executed: the request for approval was cancelled; nobody approved the call.",
     "expired": f"Not executed: {EXPIRED}. It must be asked for again.",
 }
-_UNKNOWN = "Unknown: the call was started and the turn ended before its outcome was known."
-_UNDECIDED = "Not executed: the turn ended before anyone decided."
 
 
 def call_events(
@@ -125,32 +119,3 @@ def result_text(data: dict[str, Any], effective: dict[str, Any]) -> str:
     if "edited" in data:
         text = _ran_with(effective) + text
     return text
-
-
-def unanswered(execution: Execution) -> list[tuple[Entry, Message, dict[str, Any]]]:
-    """Records, messages and events for calls that a turn leaves behind (TC-16, H1).
-
-    They are closed for good: a retry of the failed turn is told the same.
-    """
-    left = []
-    for entry in execution.journal.entries():
-        if entry.kind != "call" or entry.status == "done":
-            continue
-        unknown = entry.status == "started" or is_unsure(entry)
-        data = jsonvalue.decode(entry.data)
-        data |= {
-            "status": "failed" if unknown else "cancelled",
-            "text": _UNKNOWN if unknown else _UNDECIDED,
-        }
-        if unknown:
-            data["reason"] = _UNKNOWN
-        closed = {"end": execution.timeline.end(), **data}
-        message_id = execution.identify("msg", f"{entry.place}=")
-        left.append(
-            (
-                replace(entry, status="done", data=jsonvalue.encode(closed)),
-                tool_message(message_id, data["id"], data["text"]),
-                result_event(message_id, data["id"], data["text"]),
-            )
-        )
-    return left
