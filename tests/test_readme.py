@@ -1,0 +1,60 @@
+"""What the README shows is what runs."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.contract.server import Client, answer, approve, deny
+from tests.contract.wire import Exchange
+from tests.sources import ROOT
+
+
+def readme() -> dict[str, Any]:
+    """The names that the README's Python defines, all blocks as one module."""
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text("utf-8"), re.S)
+    assert len(blocks) == 2
+    names: dict[str, Any] = {"__name__": "agents"}
+    exec("\n".join(blocks), names)  # noqa: S102 - our own page
+    return names
+
+
+async def test_the_example_asks_runs_and_closes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Copied as it stands: a refund is approved, then the ticket is closed (issue A1)."""
+    monkeypatch.chdir(tmp_path)
+    names = readme()
+    async with names["app"].lifespan():
+        client = Client(names["app"], "support")
+        await client.say("refund A-17")
+        asked = await client.resume(approve())
+        assert [item["message"] for item in asked.interrupts] == ["Close the ticket?"]
+        await client.resume(answer({"close": True}))
+        assert client.model.messages[-1]["content"] == "Refunded 240.00 for order A-17. Closed."
+
+
+async def test_the_example_tells_a_denial(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever is not executed is said to be so, with the reason (H3, V3)."""
+    monkeypatch.chdir(tmp_path)
+    names = readme()
+    async with names["app"].lifespan():
+        client = Client(names["app"], "support")
+        await client.say("refund A-17")
+        await client.resume(deny("too late"))
+        told = client.model.messages[-1]["content"]
+        assert told.startswith("Not refunded. ")
+        assert "denied" in told
+        assert "too late" in told
+
+
+async def test_the_example_is_mounted_in_another_app(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Below a prefix, started and stopped by the outer app's lifespan (design 6)."""
+    monkeypatch.chdir(tmp_path)
+    site = readme()["site"]
+    async with site.router.lifespan_context(site):
+        found = await Exchange(site, "GET", "/desk/agents/support").end()
+        assert found.json["name"] == "support"
