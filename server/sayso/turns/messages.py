@@ -1,5 +1,6 @@
 """Text of a turn: messages that are streamed once and recorded with the next commit."""
 
+import asyncio
 import logging
 from collections.abc import AsyncIterable, Mapping
 from types import TracebackType
@@ -179,6 +180,8 @@ async def _stream(execution: Execution, place: Place, chunks: AsyncIterable[str]
                     await stream.room()
     except BaseException as error:
         if cut(error):
+            for message in scope.messages if execution.stopped else ():
+                execution.remember(message)
             raise
         _log.warning("turn.stream of turn %s failed", execution.turn.key, exc_info=error)
         failed = error
