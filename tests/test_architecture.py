@@ -52,7 +52,7 @@ LAYERS = (
             "engine.engine",
             "engine.desk engine.sweeper engine.threads",
             "engine.inbox engine.live",
-            "engine.reminders engine.standing",
+            "engine.attendance engine.reminders engine.standing",
             "engine.runner",
             "engine.stopping",
             "turns.*",

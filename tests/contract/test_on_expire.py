@@ -125,7 +125,7 @@ async def test_deny_and_cancel_of_an_agent_hold_for_all_that_it_asks(
     server: Server, tools: Kit
 ) -> None:
     """`deny` is for gated calls, any other question expires; `cancel` is for both."""
-    asked = []
+    asked: list[Any] = []
 
     async def agent(turn: Turn) -> None:
         got = await turn.interrupt_all(

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sayso.clock import Clock
+from sayso.engine.attendance import Attendance
 from sayso.engine.claims import Claimed
 from sayso.engine.leases import LeaseKeeper
 from sayso.engine.runner import Runner, StopPaused
@@ -87,10 +88,13 @@ class LiveRuns:
         """Let it run, whoever reads."""
         key = (claimed.lease.scope, claimed.lease.thread_id)
 
+        attendance = Attendance(runner, claimed.agent.options, self._clock)
+
         async def run() -> None:
             try:
                 await runner.run()
             finally:
+                attendance.close()
                 self._keeper.drop(claimed.lease)
                 self._changed(claimed.lease.scope)
                 live = self._live.get(key)

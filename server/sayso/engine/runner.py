@@ -17,14 +17,15 @@ from sayso import jsonvalue
 from sayso.agents.turninput import request_of, text_of, turn_input
 from sayso.clock import Clock
 from sayso.engine.claims import Claimed
-from sayso.engine.stopping import CANCELLED, Stopper
+from sayso.engine.stopping import Stopper
 from sayso.errors import Code, StoreError
 from sayso.gate.history import paired
 from sayso.limits import Limits
-from sayso.protocol.ending import Ending
+from sayso.protocol.ending import STOPPED, Ending
 from sayso.records import Entry, Turn
 from sayso.stores.base import Store
 from sayso.streams.stream import RunStream
+from sayso.turns.effects import Effects
 from sayso.turns.endings import Conclusion, conclude
 from sayso.turns.execution import Execution
 from sayso.turns.journal import Journal, without_last_failures
@@ -65,6 +66,9 @@ class Runner:
         """How the run ended, once it has."""
         self.over = asyncio.Event()
         """Set once every reader has been given its terminal event."""
+        self.attended = asyncio.Event()
+        """Unset while effects wait for a reader to come back."""
+        self.attended.set()
         self.lease = claimed.lease
         self._claimed = claimed
         self._leased = Leased(store, claimed.lease, claimed.alive)
@@ -113,7 +117,7 @@ class Runner:
     def stop(self, stopper: Stopper) -> None:
         """End the turn at its next record, as cancelled; the first who says so counts."""
         self._stopper = self._stopper or stopper
-        self._execution.stop("it was stopped")
+        self._execution.stop(stopper.why or STOPPED)
 
     async def leave(self) -> None:
         """After `run`: give author code that has not ended the rest of its time, then leave it."""
@@ -160,7 +164,7 @@ class Runner:
         events = await self._stop_paused(lease.scope, lease.thread_id, stopper)
         if events is None:
             return concluded
-        return replace(concluded, ending=CANCELLED, events=events)
+        return replace(concluded, ending=stopper.ending, events=events)
 
     def _following(self, execution: Execution, concluded: Conclusion) -> Turn | None:
         """The turn that a waiting message begins once this one has succeeded."""
@@ -233,7 +237,7 @@ class Runner:
             pauses=[pause["ended"] for pause in pauses],
             usage=self._usage,
             clock=self._clock,
-            pool=self._pool,
+            effects=Effects(self._pool, self._leased.check, self.attended),
             limits=self._limits,
             options=claimed.agent.options,
         )

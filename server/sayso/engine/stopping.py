@@ -13,6 +13,7 @@ from uuid import uuid4
 from sayso.clock import Clock
 from sayso.engine.claims import Claims
 from sayso.errors import Code, Conflict, Problem
+from sayso.protocol.ending import STOPPED as SAID
 from sayso.protocol.ending import Ending
 from sayso.records import Interrupt, Principal, Run, ThreadView, Turn
 from sayso.stores.base import Store
@@ -20,11 +21,10 @@ from sayso.turns.journal import Journal
 from sayso.turns.leftovers import leftovers
 from sayso.turns.timeline import Timeline
 
-__all__ = ["CANCELLED", "STOPPED", "Stopper", "Stopping"]
+__all__ = ["STOPPED", "Stopper", "Stopping"]
 
 _log = logging.getLogger("sayso.engine.stopping")
 
-CANCELLED: Final = Ending(type="cancelled")
 STOPPED: Final = "stop"
 """The channel of what was cancelled because its turn was stopped."""
 ATTEMPTS = 8
@@ -44,7 +44,7 @@ class Stopper:
     @property
     def ending(self) -> Ending:
         """How the run ends."""
-        return CANCELLED if self.why is None else Ending(type="cancelled", message=self.why)
+        return Ending(type="cancelled", message=self.why or SAID)
 
 
 class Stopping:

@@ -11,7 +11,10 @@ import orjson
 from sayso.errors import Code
 from sayso.protocol import frames
 
-__all__ = ["Ending", "Peer"]
+__all__ = ["STOPPED", "Ending", "Peer"]
+
+STOPPED = "The run was stopped."
+"""What is said of a cancelled run when nothing else is known."""
 
 EndingType = Literal["success", "interrupt", "cancelled", "error"]
 
@@ -27,7 +30,8 @@ class Peer:
 class Ending:
     """How a run ends. `interrupts` and `result` are JSON values as they go out.
 
-    `code`, `message` and `details` (shown as `metadata.sayso`) are those of an error. `usage` is
+    `code`, `message` and `details` (shown as `metadata.sayso`) are those of an error; a cancelled
+    run has a `message` too, which says why. `usage` is
     what the models of this run cost; it is told once and not kept, as a replay costs nothing
     (US-05). `goes_on`: only this body ends, the run does so later or elsewhere; it is not kept.
     ValueError for an ending that the protocol has no words for (OU-04, OU-06).
@@ -94,9 +98,13 @@ class Ending:
     def _frame(self, thread_id: str, run_id: str, peer: Peer) -> bytes:
         if self.type == "error":
             return frames.run_error(self.code, self.message or "", self.details, self.usage)
-        if self.type == "cancelled" and not peer.versioned:
-            return frames.run_error(Code.ABORT.value, "The run was stopped.", None, self.usage)
+        told = None
+        if self.type == "cancelled":
+            message = self.message or STOPPED
+            if not peer.versioned:
+                return frames.run_error(Code.ABORT.value, message, None, self.usage)
+            told = {"message": message}
         outcome = b'{"type":"%b"}' % self.type.encode()
         if self.interrupts:
             outcome = b'{"type":"interrupt","interrupts":[%b]}' % b",".join(self.interrupts)
-        return frames.run_finished(thread_id, run_id, outcome, self.result, self.usage)
+        return frames.run_finished(thread_id, run_id, outcome, self.result, self.usage, told)

@@ -122,14 +122,20 @@ def run_finished(
     outcome: bytes,
     result: bytes | None,
     usage: Sequence[Mapping[str, Any]] = (),
+    details: Mapping[str, Any] | None = None,
 ) -> bytes:
-    """The good ending; a result of null is left out (OU-11). ValueError if it is too long."""
+    """The good ending; a result of null is left out (OU-11). ValueError if it is too long.
+
+    `details` go into `metadata.sayso`.
+    """
     ids = orjson.dumps({"threadId": thread_id, "runId": run_id})[1:-1]
     data = b'data: {"type":"RUN_FINISHED",' + ids + b',"outcome":' + _one_line(outcome)
     if result is not None and result.strip() != b"null":
         data += b',"result":' + _one_line(result)
     if usage:
         data += b',"usage":' + orjson.dumps(list(usage))
+    if details:
+        data += b',"metadata":' + orjson.dumps({"sayso": dict(details)})
     return _checked(data + b"}\n\n", "RUN_FINISHED")
 
 

@@ -6,7 +6,7 @@ that are ready together leave together, and a lone one leaves in the next turn o
 """
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, Final, Self
 
 from sayso.errors import Code
@@ -189,6 +189,7 @@ class RunStream:
         "_taking",
         "_unread",
         "full",
+        "on_readers",
         "run_key",
         "thread_id",
     )
@@ -209,6 +210,7 @@ class RunStream:
         self.full = False
         """So much is unread that a producer should `await room()` before it goes on."""
         self._taking: asyncio.Future[None] | None = None
+        self.on_readers: Callable[[], None] = lambda: None  # told when readers come and go
 
     @property
     def ended(self) -> bool:
@@ -225,9 +227,8 @@ class RunStream:
     ) -> Reader:
         """A new reader: its own RUN_STARTED, the snapshots given, what is open, then live events.
 
-        The thread goes first and shows no message that is open: those are restated as a start
-        with the text so far. After the end the reader gets the ending at once. ValueError when a
-        snapshot is too large to send.
+        The thread goes first and shows no open message: those are restated as a start with the
+        text so far. After the end it gets the ending at once. ValueError for too large a snapshot.
         """
         reader = Reader(self.run_key, run_id, peer, unread=self._unread)
         reader._patience = self._patience
@@ -238,13 +239,13 @@ class RunStream:
             opening.append(frames.state_snapshot(state))
         opening += [frames.frame(event) for event in self._guard.restated()]
         reader._pending.append(b"".join(opening))
-        if self._ending is not None:
-            ending = self._ending
+        if (ending := self._ending) is not None:
             reader._end(ending.frame(self.thread_id, run_id, peer), whole=not ending.goes_on)
             return reader
         self._seal()
         reader._stream = self
         self._readers.append(reader)
+        self.on_readers()
         return reader
 
     def emit(self, event: dict[str, Any]) -> None:
@@ -370,16 +371,14 @@ class RunStream:
         """Turn the tail into one chunk for every reader, and cut those who left too much."""
         if not self._tail:
             return
-        tail = self._tail
-        chunk = tail[0] if len(tail) == 1 else b"".join(tail)
-        tail.clear()
+        chunk = b"".join(self._tail)
+        self._tail.clear()
         self._tail_size = 0
         self._hand_out(chunk, chunk)
 
     def _hand_out(self, current: bytes, older: bytes) -> None:
-        for reader in [
-            r for r in self._readers if not r._add(current if r.peer.versioned else older)
-        ]:
+        slow = [r for r in self._readers if not r._add(current if r.peer.versioned else older)]
+        for reader in slow:
             self._forget(reader)
             reader._cut()
         self.full = bool(self._crowded())
@@ -390,6 +389,7 @@ class RunStream:
     def _forget(self, reader: Reader) -> None:
         if reader in self._readers:
             self._readers.remove(reader)
+            self.on_readers()
         if not self._readers:
             self._tail.clear()
             self._tail_size = 0

@@ -216,7 +216,7 @@ class _ToolCall:
     async def _effect(self) -> Entry:
         execution, tool = self.execution, self.tool
         await execution.timeline.live()
-        if execution.effects.cutting:
+        if not await execution.effects.may_begin():
             raise execution.pause()
         started: Entry | None = None
         if tool.idempotent:

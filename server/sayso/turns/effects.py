@@ -101,9 +101,12 @@ class Effects:
     It is asked in the last instant, in the thread that runs the effect.
     """
 
-    def __init__(self, pool: ThreadPoolExecutor, held: Callable[[], None]) -> None:
+    def __init__(
+        self, pool: ThreadPoolExecutor, held: Callable[[], None], attended: asyncio.Event
+    ) -> None:
         self._pool = pool
         self._held = held
+        self._attended = attended
         self.in_flight: set[asyncio.Task[Any]] = set()
         self._repeatable: set[asyncio.Task[Any] | None] = set()
         self.cutting = False
@@ -122,9 +125,16 @@ class Effects:
         if self.cutting and task is not None:
             task.cancel()
 
+    async def may_begin(self) -> bool:
+        """Whether an effect may begin; waits while the run has lost its last reader (N2)."""
+        while not (self._attended.is_set() or self.cutting):
+            await self._attended.wait()
+        return not self.cutting
+
     def cut_off(self) -> None:
         """Cancel what may be cut, now and from now on; the rest goes on to its end."""
         self.cutting = True
+        self._attended.set()
         for task in self.in_flight & self._repeatable:
             task.cancel()
 

@@ -7,7 +7,6 @@ neighbours `messages`, `steps`, `calls` and `questions`.
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
@@ -25,6 +24,7 @@ from sayso.errors import (
 )
 from sayso.limits import Limits
 from sayso.options import Options
+from sayso.protocol.ending import STOPPED
 from sayso.protocol.interrupts import interrupt_body
 from sayso.protocol.usage import Usage
 from sayso.records import Commit, Entry, Interrupt, Message, Principal, Turn
@@ -72,7 +72,7 @@ class Execution:
         pauses: Sequence[int],
         usage: Usage,
         clock: Clock,
-        pool: ThreadPoolExecutor,
+        effects: Effects,
         limits: Limits,
         options: Options,
     ) -> None:
@@ -91,7 +91,7 @@ class Execution:
         self.limits = limits
         self.options = options
         self.branches = Branches()
-        self.effects = Effects(pool, self.hold)
+        self.effects = effects
         self.timeline = Timeline(turn.key, journal.ends())
         self.asked: list[Interrupt] = []
         self.broken: TurnError | None = None
@@ -227,7 +227,7 @@ class Execution:
             self.abort(error)
             raise self.pause() from None
         if stopping:
-            self.stop("another process was asked to stop it")
+            self.stop(STOPPED)
 
     async def before_repeatable(self) -> None:
         """Make recorded values durable before an effect that has no record of its beginning.
@@ -240,10 +240,6 @@ class Execution:
     def halted(self, branch: Branch) -> bool:
         """Whether this branch may do nothing more in this execution."""
         return bool(self.closed or self.broken or self.stopped or branch.blocked)
-
-    def hold(self) -> None:
-        """Make sure, right before an effect, that the thread is still ours; from any thread."""
-        self.leased.check()
 
     def ask(self, branch: Branch, interrupt: Interrupt) -> None:
         """Make the turn wait for a person; the question leaves with the suspension."""

@@ -153,7 +153,7 @@ async def stream_text(execution: Execution, chunks: AsyncIterable[str]) -> str:
 
 async def _stream(execution: Execution, place: Place, chunks: AsyncIterable[str]) -> Entry:
     await execution.timeline.live()
-    if execution.effects.cutting:
+    if not await execution.effects.may_begin():
         raise execution.pause()
     execution.effects.repeatable(asyncio.current_task())
     await execution.before_repeatable()
@@ -180,8 +180,6 @@ async def _stream(execution: Execution, place: Place, chunks: AsyncIterable[str]
                     await stream.room()
     except BaseException as error:
         if cut(error):
-            for message in scope.messages if execution.stopped else ():
-                execution.remember(message)
             raise
         _log.warning("turn.stream of turn %s failed", execution.turn.key, exc_info=error)
         failed = error

@@ -156,7 +156,7 @@ class _Step:
     async def _effect(self) -> Entry:
         execution = self.execution
         await execution.timeline.live()
-        if execution.effects.cutting:
+        if not await execution.effects.may_begin():
             raise execution.pause()
         self.task = asyncio.current_task()
         scope = EffectScope(
