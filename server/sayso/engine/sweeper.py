@@ -30,7 +30,9 @@ _log = logging.getLogger("sayso.engine.sweeper")
 EVERY = 1.0
 """Seconds between sweeps."""
 BATCH = 100
-"""Threads that one sweep looks at."""
+"""Threads of one page."""
+PAGES = 10
+"""Pages that one sweep looks at."""
 LONGEST_REST = 300.0
 """Seconds after which a thread that needs other code is tried again, at the latest."""
 
@@ -61,6 +63,7 @@ class Sweeper:
         self._live = live
         self._stopping = stopping
         self._at_once = at_once
+        self._after: str | None = None
         self._resting: dict[Key, tuple[float, float]] = {}
         self._detached: set[asyncio.Task[None]] = set()
         self._hooks: set[asyncio.Task[None]] = set()
@@ -90,19 +93,29 @@ class Sweeper:
             await self._clock.sleep(EVERY)
 
     async def sweep(self) -> None:
-        """Look once at everything that is due."""
-        limit = BATCH + len(self._resting)
-        for due in (await self._store.due(self._clock.now(), limit)).items:
-            try:
-                await self._care(due)
-            except Conflict:
-                _log.debug("thread %r was cared for by somebody else", due.thread_id)
-            except StoreError:
-                raise
-            except Exception:
-                # One thread that cannot be cared for must not keep the others waiting.
-                _log.exception("thread %r could not be cared for", due.thread_id)
-                self._rest((due.scope, due.thread_id))
+        """Look at what is due, from where the look before ended, and from the oldest on again.
+
+        So threads that only other code can care for do not keep others waiting, however many.
+        """
+        for _ in range(PAGES):
+            page = await self._store.due(self._clock.now(), BATCH, self._after)
+            for due in page.items:
+                await self._try(due)
+            self._after = page.next
+            if self._after is None:
+                return
+
+    async def _try(self, due: Due) -> None:
+        try:
+            await self._care(due)
+        except Conflict:
+            _log.debug("thread %r was cared for by somebody else", due.thread_id)
+        except StoreError:
+            raise
+        except Exception:
+            # One thread that cannot be cared for must not keep the others waiting.
+            _log.exception("thread %r could not be cared for", due.thread_id)
+            self._rest((due.scope, due.thread_id))
 
     async def _care(self, due: Due) -> None:
         key = (due.scope, due.thread_id)
@@ -112,6 +125,13 @@ class Sweeper:
             return
         view = await self._store.load(due.scope, due.thread_id)
         if view is None or view.turn is None or view.run is None:
+            return
+        if due.why == "abandoned" and view.turn.status != "running":
+            # Its holder died between the end of the turn and letting the thread go.
+            await self._claims.close(view, view.turn, view.run)
+            return
+        if due.why == "abandoned" and view.thread.stopping:
+            await self._stopping.end(view, view.turn, Stopper(None), run=view.run)
             return
         agent = self._agents.version(view.turn.agent, view.turn.version)
         if agent is None:
