@@ -18,6 +18,7 @@ from sayso.errors import Code, Conflict, Problem
 from sayso.gate import desk as gate
 from sayso.gate import refusals
 from sayso.gate.answers import Judge
+from sayso.gate.expiry import notes
 from sayso.gate.refusals import Refuse
 from sayso.limits import Limits
 from sayso.protocol.runinput import ResumeEntry
@@ -147,6 +148,18 @@ class Desk:
         await self._change(principal, interrupt_id, decide)
         return await self._inbox.interrupt(principal, interrupt_id)
 
+    async def note(
+        self, view: ThreadView, refused: Sequence[Interrupt], principal: Principal
+    ) -> None:
+        """Keep with expired questions who refused them too late; not while the thread runs (D6).
+
+        Raises `Conflict` when the thread has changed.
+        """
+        ids = ", ".join(item.id for item in refused)
+        _log.info("%r refused %s after they had expired", principal.subject, ids)
+        if view.thread.holder is None:
+            await self._keep(view, refused)
+
     async def _change(
         self,
         principal: Principal,
@@ -175,23 +188,29 @@ class Desk:
     ) -> Answered:
         for _ in range(ATTEMPTS):
             view = await self._load(principal, thread_id, [one.interrupt_id for one in entries])
+            now = self._clock.now()
             decision = gate.give(
                 view,
                 entries,
                 principal=principal,
                 channel=CHANNEL,
-                now=self._clock.now(),
+                now=now,
                 limits=self._limits,
                 judge=self._judge,
             )
             try:
+                late = notes(view.interrupts, entries, principal.subject, CHANNEL, now)
                 match decision:
                     case Refuse():
+                        if late and decision.code is Code.INTERRUPT_EXPIRED:
+                            await self.note(view, late, principal)
                         raise problem_of(decision, at)
                     case gate.Hold():
                         await self._keep(view, decision.items)
                         return Answered(decision.remaining)
                     case gate.Stand():
+                        if late:
+                            await self.note(view, late, principal)
                         return Answered(0, await self._run_id(view, decision.run_key))
                     case gate.Settle():
                         return Answered(0, await self._go_on(view, decision))

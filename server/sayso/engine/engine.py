@@ -26,7 +26,7 @@ from sayso.engine.threads import Threads
 from sayso.errors import Code, Conflict, Problem
 from sayso.gate import ladder as gate
 from sayso.gate import refusals
-from sayso.gate.expiry import by_expiry, noted, refuses
+from sayso.gate.expiry import notes
 from sayso.limits import Limits
 from sayso.protocol.ending import Ending
 from sayso.protocol.runinput import RunInput
@@ -96,6 +96,7 @@ class Engine:
             self._live,
             self._stopping,
             at_once=detached_at_once,
+            changed=self.inbox.ring,
         )
         self._open = False
 
@@ -261,6 +262,7 @@ class Engine:
         await self._store.settle(
             thread.scope, thread.id, thread.revision, decision.held, self._clock.now()
         )
+        self.inbox.ring(thread.scope)
         rest = replace(view, interrupts=tuple(kept.get(one.id, one) for one in view.interrupts))
         return standing(request, rest, present(rest))
 
@@ -279,25 +281,9 @@ class Engine:
                 return
         elif not isinstance(decision, gate.Replay | gate.Attach):
             return
-        asked = {item.id: item for item in view.interrupts}
-        notes = {}
-        for entry in request.resume:
-            item = asked.get(entry.interrupt_id)
-            if item is None or not refuses(entry):
-                continue
-            over = item.expires_at is not None and item.expires_at <= now
-            if by_expiry(item) or (item.status == "open" and over):
-                note = noted(item, entry, principal.subject, channel, now)
-                if note is not None:
-                    notes[item.id] = note
-        if not notes:
-            return
-        _log.info("%r refused %s after they had expired", principal.subject, ", ".join(notes))
-        thread = view.thread
-        if thread.holder is None:
-            await self._store.settle(
-                thread.scope, thread.id, thread.revision, tuple(notes.values()), now
-            )
+        late = notes(view.interrupts, request.resume, principal.subject, channel, now)
+        if late:
+            await self.desk.note(view, late, principal)
 
     async def _resume(
         self,

@@ -6,7 +6,7 @@ for ever: a row of expiries without a person ends it.
 
 import asyncio
 import logging
-from collections.abc import Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -55,6 +55,7 @@ class Sweeper:
         stopping: Stopping,
         *,
         at_once: int,
+        changed: Callable[[str], None],
     ) -> None:
         self._agents = agents
         self._store = store
@@ -63,6 +64,7 @@ class Sweeper:
         self._live = live
         self._stopping = stopping
         self._at_once = at_once
+        self._changed = changed
         self._after: str | None = None
         self._resting: dict[Key, tuple[float, float]] = {}
         self._detached: set[asyncio.Task[None]] = set()
@@ -163,6 +165,7 @@ class Sweeper:
             changed = [*over.values(), *reminded.values()]
             if changed:
                 await self._store.settle(*key, view.thread.revision, changed, now)
+                self._changed(view.thread.scope)
             for item in reminded.values():
                 self._spawn(remind(agent.options.on_reminder, view.thread, turn, item))
         elif self._room():

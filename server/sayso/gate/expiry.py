@@ -22,6 +22,7 @@ __all__ = [
     "lapsed",
     "late_refusals",
     "noted",
+    "notes",
     "past",
     "policy_of",
     "refuses",
@@ -105,6 +106,24 @@ def noted(item: Interrupt, entry: ResumeEntry, by: str, channel: str, now: int) 
     said = "cancelled" if entry.status == "cancelled" else "denied"
     policy["late"] = [*late, {"by": by, "at": now, "said": said, "channel": channel}]
     return replace(item, policy=jsonvalue.encode(policy))
+
+
+def notes(
+    items: Iterable[Interrupt], entries: Iterable[ResumeEntry], by: str, channel: str, now: int
+) -> tuple[Interrupt, ...]:
+    """The questions that entries refuse after they had expired, with that noted on each (D6)."""
+    asked = {item.id: item for item in items}
+    found: dict[str, Interrupt] = {}
+    for entry in entries:
+        item = asked.get(entry.interrupt_id)
+        if item is None or not refuses(entry):
+            continue
+        over = item.expires_at is not None and item.expires_at <= now
+        if by_expiry(item) or (item.status == "open" and over):
+            note = noted(item, entry, by, channel, now)
+            if note is not None:
+                found[item.id] = note
+    return tuple(found.values())
 
 
 def late_refusals(item: Interrupt) -> list[dict[str, Any]]:

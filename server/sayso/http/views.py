@@ -28,7 +28,7 @@ __all__ = [
 
 Json = dict[str, Any]
 
-_NOT_SHOWN = ("end", "pause", "request", "resume", "state", "writes")
+_NOT_SHOWN = ("end", "ended", "pause", "request", "resume", "state", "writes")
 """Members of journal entries that only replay needs."""
 
 
