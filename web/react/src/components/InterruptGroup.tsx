@@ -1,7 +1,7 @@
 import type { Message } from "@ag-ui/client";
 import { useEffect, useMemo, useRef, useState, useSyncExternalStore } from "react";
 import {
-  callOf,
+  callAbout,
   viewsOf,
   type Batch,
   type Failure,
@@ -53,7 +53,7 @@ export function InterruptGroup({ controller, batch, messages }: InterruptGroupPr
         <InterruptCard
           key={view.interrupt.id}
           view={view}
-          call={callFor(view, messages)}
+          call={callAbout(view.interrupt, messages)}
           clock={clock}
           unfolded={unfolded}
           {...(several && {
@@ -121,9 +121,4 @@ function Retry(props: {
       )}
     </div>
   );
-}
-
-function callFor(view: InterruptView, messages: readonly Message[]) {
-  const { toolCallId } = view.interrupt;
-  return toolCallId === undefined ? null : callOf(messages, toolCallId);
 }

@@ -84,7 +84,8 @@ export function mayPass(failure: Failure): boolean {
   );
 }
 
-function failureFromHttp(status: number, payload: unknown): Failure {
+/** An HTTP error as a failure; `payload` is the problem (RFC 9457), as text or parsed. */
+export function failureFromHttp(status: number, payload: unknown): Failure {
   const problem = asRecord(typeof payload === "string" ? parseJson(payload) : payload);
   const said = asText(problem?.detail) ?? asText(problem?.title);
   return {

@@ -5,6 +5,8 @@ export interface Page {
   readonly hidden: () => boolean;
   /** Calls back when the page is looked at again or the network is back; returns the way out. */
   readonly onReturn: (callback: () => void) => () => void;
+  /** Calls back when nobody looks at the page any more; returns the way out. */
+  readonly onLeave?: (callback: () => void) => () => void;
 }
 
 /** The page this code runs in, or a page nobody looks at when there is none. */
@@ -24,6 +26,15 @@ export function browserPage(): Page {
         document.removeEventListener("visibilitychange", visible);
         window.removeEventListener("focus", callback);
         window.removeEventListener("online", callback);
+      };
+    },
+    onLeave: (callback) => {
+      const hidden = () => {
+        if (document.visibilityState === "hidden") callback();
+      };
+      document.addEventListener("visibilitychange", hidden);
+      return () => {
+        document.removeEventListener("visibilitychange", hidden);
       };
     },
   };

@@ -7,7 +7,7 @@ export { equalJson, parseJson } from "./json.js";
 export { quickAnswer, quickOf } from "./quick.js";
 export { RunDriver } from "./runs.js";
 export { shapeOf } from "./shape.js";
-export { argsAsObject, callOf, readCall, viewOf, viewsOf } from "./views.js";
+export { argsAsObject, callAbout, callOf, readCall, viewOf, viewsOf } from "./views.js";
 
 export type { ControllerOptions, Validate } from "./controller.js";
 export type {

@@ -1,5 +1,5 @@
 import type { Interrupt, Message, ToolCall } from "@ag-ui/client";
-import { asRecord, parseJson } from "./json.js";
+import { asRecord, asText, parseJson } from "./json.js";
 import { isAnswerable, type MachineState } from "./machine.js";
 import type { Answer, Batch, Closed, Problem } from "./types.js";
 
@@ -64,6 +64,22 @@ export function callOf(messages: readonly Message[], toolCallId: string): CallVi
     if (call !== undefined) return readCall(call);
   }
   return null;
+}
+
+/**
+ * The call an interrupt is about: from the messages, or, where the client does not have it, as the
+ * server describes it in `metadata.sayso`. Null when neither knows it.
+ */
+export function callAbout(interrupt: Interrupt, messages: readonly Message[]): CallView | null {
+  const { toolCallId } = interrupt;
+  if (toolCallId === undefined) return null;
+  const found = callOf(messages, toolCallId);
+  if (found !== null) return found;
+  const told = asRecord(asRecord(interrupt.metadata)?.sayso);
+  const name = asText(told?.tool);
+  if (name === undefined) return null;
+  const args = told?.arguments;
+  return { id: toolCallId, name, args, text: JSON.stringify(args ?? null) };
 }
 
 /** A tool call with its arguments parsed. */

@@ -1,0 +1,307 @@
+import { failureFromRejection } from "./failure.js";
+import { backoff, browserPage, type Page } from "./follow.js";
+import { InboxClient, type InboxAddress, type InboxEvent, type Taken } from "./inboxClient.js";
+import {
+  EMPTY_INBOX,
+  forget,
+  withAnswer,
+  withEnd,
+  withFailure,
+  withHeld,
+  withList,
+  withListed,
+  withProblems,
+  withSending,
+  withoutThread,
+  type InboxConnection,
+  type InboxState,
+} from "./inboxState.js";
+import { asRecord } from "./json.js";
+import type { Validate } from "./controller.js";
+import type { Answer, Failure } from "./types.js";
+
+export interface InboxOptions extends InboxAddress {
+  /** The time in epoch milliseconds. Default `Date.now`. */
+  readonly clock?: () => number;
+  /** Checks answers against their `responseSchema` before they are sent (CL-05). */
+  readonly validate?: Validate;
+  readonly page?: Page;
+  /** How often a page that nobody looks at asks how many are open. Default 30 000 ms. */
+  readonly pollMs?: number;
+}
+
+const LOOKED_UP = 20;
+
+/**
+ * The open questions of all threads of one server, followed live, and their answers.
+ *
+ * An answer goes out by itself; the server keeps it until the others of its thread are there. What
+ * is not taken stays, with the reason, and the same can be sent again. While nobody looks at the
+ * page the list is only polled, so that a forgotten tab holds no connection.
+ */
+export class Inbox {
+  readonly clock: () => number;
+  readonly #client: InboxClient;
+  readonly #validate: Validate | undefined;
+  readonly #page: Page;
+  readonly #pollMs: number;
+  readonly #listeners = new Set<() => void>();
+  #state: InboxState = EMPTY_INBOX;
+  #users = 0;
+  #stopFollowing: (() => void) | undefined;
+  #wake: (() => void) | undefined;
+  #attempt = 0;
+
+  constructor(options: InboxOptions) {
+    this.clock = options.clock ?? Date.now;
+    this.#client = new InboxClient(options);
+    this.#validate = options.validate;
+    this.#page = options.page ?? browserPage();
+    this.#pollMs = options.pollMs ?? 30_000;
+  }
+
+  /** The present state; the same object until something changes. */
+  readonly getSnapshot = (): InboxState => this.#state;
+
+  readonly subscribe = (listener: () => void): (() => void) => {
+    this.#listeners.add(listener);
+    return () => {
+      this.#listeners.delete(listener);
+    };
+  };
+
+  /** Follows the server until the returned function is called; several users share one stream. */
+  open(): () => void {
+    this.#users += 1;
+    if (this.#users === 1) this.#stopFollowing = this.#follow();
+    let open = true;
+    return () => {
+      if (!open) return;
+      open = false;
+      this.#users -= 1;
+      if (this.#users > 0) return;
+      this.#stopFollowing?.();
+      this.#stopFollowing = undefined;
+    };
+  }
+
+  /** Tries the server again at once, also after it denied access. */
+  reconnect(): void {
+    this.#attempt = 0;
+    if (this.#wake !== undefined) this.#wake();
+    else if (this.#users > 0) {
+      this.#stopFollowing?.();
+      this.#stopFollowing = this.#follow();
+    }
+  }
+
+  /** Keeps an answer without sending it; says whether it was taken. */
+  keep(id: string, answer: Answer): boolean {
+    const item = this.#item(id);
+    if (item === undefined || this.#state.sending.includes(id)) return false;
+    this.#set(withAnswer(this.#state, id, answer));
+    if (answer.status === "cancelled" || this.#validate === undefined) return true;
+    const problems = this.#validate(item.interrupt, answer.payload);
+    if (problems.length > 0) this.#set(withProblems(this.#state, id, problems));
+    return problems.length === 0;
+  }
+
+  /** Answers one interrupt and sends it. */
+  async answer(id: string, answer: Answer): Promise<void> {
+    if (this.keep(id, answer)) await this.send([id]);
+  }
+
+  /** Sends what is kept for these interrupts, together; again after a failure. */
+  async send(ids: readonly string[]): Promise<void> {
+    const { answers, errors, sending } = this.#state;
+    const outgoing = new Map<string, Answer>();
+    for (const id of ids) {
+      const answer = answers[id];
+      const fit = (errors[id] ?? []).length === 0 && !sending.includes(id);
+      if (answer !== undefined && fit && this.#item(id) !== undefined) outgoing.set(id, answer);
+    }
+    const [first] = outgoing;
+    if (first === undefined) return;
+    const threads = new Map([...outgoing.keys()].map((id) => [id, this.#item(id)?.threadId ?? ""]));
+    this.#set(withSending(this.#state, [...outgoing.keys()]));
+    const results =
+      outgoing.size === 1
+        ? new Map([["", await this.#client.answer(...first)]])
+        : await this.#client.answerAll(outgoing);
+    const missing: Taken = { kind: "refused", failure: UNSAID };
+    const whole = results.get("");
+    const groups = new Map<Taken, string[]>();
+    for (const [id, threadId] of threads) {
+      const result = results.get(threadId) ?? whole ?? missing;
+      groups.set(result, [...(groups.get(result) ?? []), id]);
+    }
+    for (const [result, group] of groups) this.#took(result, group);
+  }
+
+  /** Takes an answer back: one that is only kept here, or one that the server holds. */
+  async withdraw(id: string): Promise<void> {
+    const held = this.#item(id)?.held ?? null;
+    this.#set(forget(this.#state, [id]));
+    if (held === null) return;
+    const reply = await this.#client.withdraw(id);
+    if (reply.ok) {
+      const items = this.#state.items.map((one) =>
+        one.interrupt.id === id ? { ...one, held: null } : one,
+      );
+      this.#set({ ...this.#state, items });
+    } else this.#set(withFailure(this.#state, [id], reply.failure, this.clock()));
+  }
+
+  /** Asks the server about one interrupt that is not in the list; false when nobody knows it. */
+  async look(id: string): Promise<boolean> {
+    const reply = await this.#client.one(id, this.clock());
+    if (!reply.ok) return true;
+    if (reply.value === null) return false;
+    this.#set(withListed(this.#state, reply.value));
+    return true;
+  }
+
+  #took(result: Taken, ids: readonly string[]): void {
+    if (result.kind === "held") this.#set(withHeld(this.#state, ids));
+    else if (result.kind === "refused") {
+      this.#set(withFailure(this.#state, ids, result.failure, this.clock()));
+    } else {
+      for (const id of ids) {
+        const interrupt = this.#item(id)?.interrupt;
+        if (interrupt === undefined) continue;
+        const answer = this.#state.answers[id] ?? null;
+        const closedAt = this.clock();
+        this.#set(withEnd(this.#state, { interrupt, ending: "answered", answer, closedAt }));
+      }
+    }
+  }
+
+  #follow(): () => void {
+    const over = new AbortController();
+    let present = new AbortController();
+    const leave = () => {
+      present.abort();
+    };
+    const stops = [
+      this.#page.onReturn(() => {
+        this.#wake?.();
+      }),
+      this.#page.onLeave?.(leave),
+    ];
+    const run = async () => {
+      const going = () => !over.signal.aborted;
+      while (going()) {
+        present = new AbortController();
+        const wait = this.#page.hidden() ? await this.#poll() : await this.#stream(present.signal);
+        if (wait === null) return;
+        if (going()) await this.#pause(wait);
+      }
+    };
+    void run();
+    return () => {
+      over.abort();
+      leave();
+      for (const stop of stops) stop?.();
+      this.#wake?.();
+    };
+  }
+
+  /** Lists once; resolves with the wait before the next time, or null to give up. */
+  async #poll(): Promise<number | null> {
+    const wait = await this.#list();
+    return wait === 0 ? this.#pollMs : wait;
+  }
+
+  async #stream(signal: AbortSignal): Promise<number | null> {
+    try {
+      for await (const event of this.#client.changes(signal, this.clock)) {
+        const wait = await this.#on(event);
+        if (wait !== 0) return wait;
+      }
+      return signal.aborted ? 0 : backoff(this.#attempt++);
+    } catch (error) {
+      if (signal.aborted) return 0;
+      const cause = asRecord(asRecord(error)?.cause);
+      const known = cause !== undefined && "kind" in cause;
+      return this.#lose(known ? (cause as unknown as Failure) : failureFromRejection(error));
+    }
+  }
+
+  async #on(event: InboxEvent): Promise<number | null> {
+    switch (event.type) {
+      case "connected":
+      case "reload":
+        return this.#list();
+      case "changed":
+        this.#set(withListed(this.#state, event.listed));
+        return 0;
+      case "deleted":
+        this.#set(withoutThread(this.#state, event.threadId, this.clock()));
+        return 0;
+      case "closed":
+        return 0;
+      default:
+        return event satisfies never;
+    }
+  }
+
+  async #list(): Promise<number | null> {
+    const reply = await this.#client.list(this.clock);
+    if (!reply.ok) return this.#lose(reply.failure);
+    this.#attempt = 0;
+    const before = this.#state.items;
+    const { items, partial } = reply.value;
+    this.#set({
+      ...withList(this.#state, items, partial, this.clock()),
+      connection: { status: "ready" },
+    });
+    const gone = before.filter((one) => this.#state.closed[one.interrupt.id] !== undefined);
+    for (const { interrupt } of gone.slice(0, LOOKED_UP)) void this.look(interrupt.id);
+    return 0;
+  }
+
+  #lose(failure: Failure): number | null {
+    if (failure.httpStatus === 404) return this.#connection({ status: "absent" }, null);
+    if (failure.httpStatus === 401 || failure.httpStatus === 403) {
+      return this.#connection({ status: "denied", failure }, null);
+    }
+    const wait = backoff(this.#attempt++);
+    return this.#connection({ status: "lost", failure, retryAt: this.clock() + wait }, wait);
+  }
+
+  #connection<T>(connection: InboxConnection, wait: T): T {
+    this.#set({ ...this.#state, connection });
+    return wait;
+  }
+
+  #pause(milliseconds: number): Promise<void> {
+    if (milliseconds === 0) return Promise.resolve();
+    return new Promise((resolve) => {
+      const done = () => {
+        clearTimeout(timer);
+        this.#wake = undefined;
+        resolve();
+      };
+      const timer = setTimeout(done, milliseconds);
+      this.#wake = done;
+    });
+  }
+
+  #item(id: string) {
+    return this.#state.items.find((one) => one.interrupt.id === id);
+  }
+
+  #set(next: InboxState): void {
+    if (next === this.#state) return;
+    this.#state = next;
+    for (const listener of this.#listeners) listener();
+  }
+}
+
+const UNSAID: Failure = {
+  kind: "protocol",
+  message: "The server did not say what became of this answer.",
+  code: null,
+  problems: {},
+  named: {},
+};

@@ -1,0 +1,201 @@
+import { failureFromHttp, failureFromRejection, timedOut } from "./failure.js";
+import { readEvents } from "./eventStream.js";
+import { readListed, type InboxItem, type Listed } from "./inboxItems.js";
+import { asRecord, asText, parseJson } from "./json.js";
+import type { Answer, Failure } from "./types.js";
+
+/** Where a Sayso server is, and how it is asked. */
+export interface InboxAddress {
+  /** The server's address, below which `interrupts` is; a trailing slash is added. */
+  readonly url: string;
+  /** Default: the global `fetch`. Credentials are put on here. */
+  readonly fetch?: typeof fetch;
+  /** How long a request may take. Default 30 000 ms. */
+  readonly timeoutMs?: number;
+}
+
+/** What a request came to: the parsed body, or why there is none. */
+export type Reply<T> =
+  { readonly ok: true; readonly value: T } | { readonly ok: false; readonly failure: Failure };
+
+/** What became of answers for one thread. */
+export type Taken =
+  | { readonly kind: "settled" }
+  | { readonly kind: "held" }
+  | { readonly kind: "refused"; readonly failure: Failure };
+
+/** One change in the inbox. */
+export type InboxEvent =
+  | { readonly type: "connected" | "reload" | "closed" }
+  | { readonly type: "deleted"; readonly threadId: string }
+  | { readonly type: "changed"; readonly listed: Listed };
+
+const PAGE = 500;
+const MOST = 5000;
+const SILENCE_MS = 60_000;
+
+/** The inbox of the REST interface (design 5). Nothing here rejects but the stream. */
+export class InboxClient {
+  readonly #base: URL;
+  readonly #fetch: typeof fetch;
+  readonly #timeoutMs: number;
+
+  constructor({ url, fetch: given, timeoutMs }: InboxAddress) {
+    const here = typeof location === "undefined" ? undefined : location.href;
+    this.#base = new URL(url.endsWith("/") ? url : `${url}/`, here);
+    this.#fetch = given ?? ((...request) => fetch(...request));
+    this.#timeoutMs = timeoutMs ?? 30_000;
+  }
+
+  /** Everything that is open, at most 5 000; `partial` when there is more. */
+  async list(now: () => number): Promise<Reply<{ items: readonly InboxItem[]; partial: boolean }>> {
+    const items: InboxItem[] = [];
+    let cursor: string | undefined;
+    do {
+      const query = new URLSearchParams({ limit: String(PAGE), ...(cursor && { cursor }) });
+      const page = await this.#request("GET", `interrupts?${query.toString()}`);
+      if (!page.ok) return page;
+      const body = asRecord(page.value);
+      for (const one of Array.isArray(body?.items) ? (body.items as unknown[]) : []) {
+        const listed = readListed(one, now());
+        if (listed?.closed === null) items.push(listed.item);
+      }
+      cursor = asText(body?.nextCursor);
+    } while (cursor !== undefined && items.length < MOST);
+    return { ok: true, value: { items, partial: cursor !== undefined } };
+  }
+
+  /** One interrupt, open or not; null when the server does not know it. */
+  async one(id: string, now: number): Promise<Reply<Listed | null>> {
+    const reply = await this.#request("GET", `interrupts/${encodeURIComponent(id)}`);
+    if (reply.ok) return { ok: true, value: readListed(reply.value, now) };
+    return reply.failure.httpStatus === 404 ? { ok: true, value: null } : reply;
+  }
+
+  /** Answers one interrupt. */
+  async answer(id: string, answer: Answer): Promise<Taken> {
+    const path = `interrupts/${encodeURIComponent(id)}/answer`;
+    const reply = await this.#request("POST", path, answer);
+    return reply.ok ? taken(asRecord(reply.value)) : { kind: "refused", failure: reply.failure };
+  }
+
+  /**
+   * Answers several; for each thread all are taken or none. The result is by thread id, or one for
+   * all of them under the empty id.
+   */
+  async answerAll(answers: ReadonlyMap<string, Answer>): Promise<ReadonlyMap<string, Taken>> {
+    const entries = [...answers].map(([interruptId, answer]) => ({ interruptId, ...answer }));
+    const reply = await this.#request("POST", "interrupts/answers", { answers: entries });
+    if (!reply.ok) return new Map([["", { kind: "refused", failure: reply.failure }]]);
+    const body = asRecord(reply.value);
+    if (!Array.isArray(body?.items)) return new Map([["", taken(body)]]);
+    return new Map(
+      (body.items as unknown[]).map((one) => {
+        const thread = asRecord(one);
+        return [asText(thread?.threadId) ?? "", taken(thread)];
+      }),
+    );
+  }
+
+  /** Takes a held answer back. */
+  async withdraw(id: string): Promise<Reply<unknown>> {
+    return this.#request("DELETE", `interrupts/${encodeURIComponent(id)}/answer`);
+  }
+
+  /**
+   * What changes, until the stream ends or `signal` ends it. Rejects with a `Failure` in `cause`
+   * when it cannot be had, and like a broken connection after a minute of silence.
+   */
+  async *changes(signal: AbortSignal, now: () => number): AsyncGenerator<InboxEvent> {
+    if (signal.aborted) return;
+    const silence = new AbortController();
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const heard = () => {
+      clearTimeout(timer);
+      timer = setTimeout(() => {
+        silence.abort(new DOMException("The inbox fell silent.", "NetworkError"));
+      }, SILENCE_MS);
+    };
+    const stop = () => {
+      silence.abort();
+    };
+    signal.addEventListener("abort", stop);
+    heard();
+    try {
+      const response = await this.#fetch(this.#address("interrupts/stream"), {
+        headers: { accept: "text/event-stream" },
+        signal: silence.signal,
+      });
+      if (!response.ok || response.body === null) {
+        const failure = failureFromHttp(response.status, await response.text());
+        throw new Error(failure.message, { cause: failure });
+      }
+      for await (const event of readEvents(response.body, heard)) {
+        const read = readEvent(asRecord(event), now());
+        if (read !== null) yield read;
+      }
+    } finally {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", stop);
+    }
+  }
+
+  #address(path: string): string {
+    return new URL(path, this.#base).href;
+  }
+
+  async #request(method: string, path: string, body?: unknown): Promise<Reply<unknown>> {
+    const late = new AbortController();
+    const timer = setTimeout(() => {
+      late.abort();
+    }, this.#timeoutMs);
+    try {
+      const response = await this.#fetch(this.#address(path), {
+        method,
+        headers: {
+          accept: "application/json",
+          ...(body !== undefined && { "content-type": "application/json" }),
+        },
+        signal: late.signal,
+        ...(body !== undefined && { body: JSON.stringify(body) }),
+      });
+      const text = await response.text();
+      if (!response.ok) return refused(failureFromHttp(response.status, text));
+      const value = parseJson(text);
+      if (value !== undefined || text === "") return { ok: true, value };
+      return refused({ ...failureFromHttp(response.status, ""), message: NOT_OURS });
+    } catch (error) {
+      return refused(late.signal.aborted ? timedOut(this.#timeoutMs) : failureFromRejection(error));
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+}
+
+const NOT_OURS = "Something answered, but not a Sayso server.";
+
+function refused(failure: Failure): { readonly ok: false; readonly failure: Failure } {
+  return { ok: false, failure };
+}
+
+function taken(body: Readonly<Record<string, unknown>> | undefined): Taken {
+  const problem = asRecord(body?.problem);
+  if (problem !== undefined) {
+    const status = typeof problem.status === "number" ? problem.status : 500;
+    return { kind: "refused", failure: failureFromHttp(status, problem) };
+  }
+  return typeof body?.remaining === "number" && body.remaining > 0
+    ? { kind: "held" }
+    : { kind: "settled" };
+}
+
+function readEvent(
+  event: Readonly<Record<string, unknown>> | undefined,
+  now: number,
+): InboxEvent | null {
+  const type = event?.type;
+  if (type === "connected" || type === "reload" || type === "closed") return { type };
+  if (type === "deleted") return { type, threadId: asText(event?.threadId) ?? "" };
+  const listed = readListed(event?.interrupt, now);
+  return listed === null ? null : { type: "changed", listed };
+}

@@ -1,0 +1,98 @@
+import type { Interrupt } from "@ag-ui/client";
+import { asRecord, asText } from "./json.js";
+import type { Answer, Closed } from "./types.js";
+
+/** An answer that the server keeps until the others of its set are there. */
+export interface Held {
+  readonly answer: Answer;
+  readonly by: string | null;
+}
+
+/** An open interrupt of any thread, as the inbox lists it. */
+export interface InboxItem {
+  readonly interrupt: Interrupt;
+  readonly threadId: string;
+  readonly agent: string;
+  /** When it was asked, in epoch milliseconds. */
+  readonly createdAt: number;
+  readonly assignedTo: string | null;
+  readonly held: Held | null;
+  /** Past its time, and kept open only to be cancelled. */
+  readonly lapsed: boolean;
+}
+
+/** What the server said about one interrupt: it is open, or it ended like this. */
+export interface Listed {
+  readonly item: InboxItem;
+  readonly closed: Closed | null;
+}
+
+/** Reads one interrupt of the REST interface; null for what cannot be one (A3). */
+export function readListed(value: unknown, now: number): Listed | null {
+  const view = asRecord(value);
+  const [id, reason] = [asText(view?.id), asText(view?.reason)];
+  const threadId = asText(view?.threadId);
+  if (view === undefined || id === undefined || reason === undefined || threadId === undefined) {
+    return null;
+  }
+  const interrupt = readInterrupt(view, id, reason);
+  const given = asRecord(view.answer);
+  const answer = readAnswer(given);
+  const by = asText(given?.by) ?? null;
+  const open = (asText(view.status) ?? "open") === "open";
+  const item: InboxItem = {
+    interrupt,
+    threadId,
+    agent: asText(view.agent) ?? "",
+    createdAt: time(view.createdAt) ?? now,
+    assignedTo: asText(view.assignedTo) ?? null,
+    held: open && answer !== null ? { answer, by } : null,
+    lapsed: view.lapsedAt !== undefined,
+  };
+  if (open) return { item, closed: null };
+  const at = asText(given?.at);
+  return {
+    item,
+    closed: {
+      interrupt,
+      ending: view.status === "expired" ? "lapsed" : "elsewhere",
+      answer,
+      closedAt: time(at) ?? now,
+      ...(by !== null && { by }),
+      ...(at !== undefined && { at }),
+    },
+  };
+}
+
+/** The members that the protocol gives an interrupt; the rest of the listing is not part of it. */
+function readInterrupt(
+  view: Readonly<Record<string, unknown>>,
+  id: string,
+  reason: string,
+): Interrupt {
+  const [message, toolCallId] = [asText(view.message), asText(view.toolCallId)];
+  const expiresAt = asText(view.expiresAt);
+  const [responseSchema, metadata] = [asRecord(view.responseSchema), asRecord(view.metadata)];
+  return {
+    id,
+    reason,
+    ...(message !== undefined && { message }),
+    ...(toolCallId !== undefined && { toolCallId }),
+    ...(expiresAt !== undefined && { expiresAt }),
+    ...(responseSchema !== undefined && { responseSchema: { ...responseSchema } }),
+    ...(metadata !== undefined && { metadata: { ...metadata } }),
+  };
+}
+
+function readAnswer(given: Readonly<Record<string, unknown>> | undefined): Answer | null {
+  if (given?.status === "cancelled") return { status: "cancelled" };
+  if (given?.status !== "resolved") return null;
+  return "payload" in given
+    ? { status: "resolved", payload: given.payload }
+    : { status: "resolved" };
+}
+
+function time(value: unknown): number | undefined {
+  const at = typeof value === "string" ? Date.parse(value) : NaN;
+  return Number.isNaN(at) ? undefined : at;
+}

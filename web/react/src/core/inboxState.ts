@@ -1,0 +1,229 @@
+import { isExpired } from "./expiry.js";
+import type { InboxItem, Listed } from "./inboxItems.js";
+import { equalJson } from "./json.js";
+import type { Answer, Closed, Failure, Problem } from "./types.js";
+import type { InterruptView, Phase } from "./views.js";
+
+/**
+ * How the inbox stands with the server.
+ *
+ * - `loading`: nothing is known yet
+ * - `ready`: the list is complete and followed
+ * - `lost`: the server is away; it is tried again at `retryAt`
+ * - `denied`: the server does not know who is asking
+ * - `absent`: this server has no inbox
+ */
+export type InboxConnection =
+  | { readonly status: "loading" | "ready" | "absent" }
+  | { readonly status: "denied"; readonly failure: Failure }
+  | { readonly status: "lost"; readonly failure: Failure; readonly retryAt: number };
+
+/** What the inbox knows. Immutable: every change makes a new value. */
+export interface InboxState {
+  readonly connection: InboxConnection;
+  /** Everything that is open, oldest first. */
+  readonly items: readonly InboxItem[];
+  /** Whether there is more than was read. */
+  readonly partial: boolean;
+  /** What was said here and is not settled yet. */
+  readonly answers: Readonly<Record<string, Answer>>;
+  readonly sending: readonly string[];
+  readonly errors: Readonly<Record<string, readonly Problem[]>>;
+  readonly failures: Readonly<Record<string, Failure>>;
+  /** What ended while this inbox was open, or was looked up, newest last. */
+  readonly closed: Readonly<Record<string, Closed>>;
+}
+
+export const EMPTY_INBOX: InboxState = {
+  connection: { status: "loading" },
+  items: [],
+  partial: false,
+  answers: {},
+  sending: [],
+  errors: {},
+  failures: {},
+  closed: {},
+};
+
+const CLOSED_KEPT = 200;
+
+/** The whole list anew. What is gone from it ended without our seeing how. */
+export function withList(
+  state: InboxState,
+  items: readonly InboxItem[],
+  partial: boolean,
+  now: number,
+): InboxState {
+  const listed = new Set(items.map((one) => one.interrupt.id));
+  const gone = state.items.filter((one) => !listed.has(one.interrupt.id));
+  const known = new Map(state.items.map((one) => [one.interrupt.id, one]));
+  const kept = items.map((one) => {
+    const before = known.get(one.interrupt.id);
+    return before !== undefined && equalJson(before, one) ? before : one;
+  });
+  const next = partial
+    ? state
+    : gone.reduce((before, { interrupt }) => {
+        const ending = isExpired(interrupt, now) ? "lapsed" : "elsewhere";
+        return withEnd(before, { interrupt, ending, answer: null, closedAt: now });
+      }, state);
+  return { ...next, items: kept, partial };
+}
+
+/** One interrupt as the server has it now. */
+export function withListed(state: InboxState, { item, closed }: Listed): InboxState {
+  if (closed !== null) return withEnd(state, closed);
+  const { id } = item.interrupt;
+  const at = state.items.findIndex((one) => one.interrupt.id === id);
+  const items =
+    at < 0
+      ? inOrder([...state.items, item])
+      : state.items.map((one, index) => (index === at ? item : one));
+  return { ...state, items, closed: without(state.closed, [id]) };
+}
+
+/** An interrupt ended. It was us if it ended as we said. */
+export function withEnd(state: InboxState, end: Closed): InboxState {
+  const { id } = end.interrupt;
+  const known = state.closed[id];
+  if (known?.ending === "answered" && equalJson(known.answer, end.answer)) return state;
+  const said = state.answers[id];
+  const ours = said !== undefined && (end.answer === null || equalJson(said, end.answer));
+  const settled: Closed =
+    ours && end.ending === "elsewhere" && state.sending.includes(id)
+      ? { ...end, ending: "answered", answer: said }
+      : end;
+  const kept = Object.entries(without(state.closed, [id])).slice(1 - CLOSED_KEPT);
+  return {
+    ...forget(state, [id]),
+    items: state.items.filter((one) => one.interrupt.id !== id),
+    closed: { ...Object.fromEntries(kept), [id]: settled },
+  };
+}
+
+/** A thread is gone with all its questions. */
+export function withoutThread(state: InboxState, threadId: string, now: number): InboxState {
+  return state.items
+    .filter((one) => one.threadId === threadId)
+    .reduce(
+      (before, { interrupt }) =>
+        withEnd(before, { interrupt, ending: "superseded", answer: null, closedAt: now }),
+      state,
+    );
+}
+
+/** An answer given here; it is not on its way yet. */
+export function withAnswer(state: InboxState, id: string, answer: Answer): InboxState {
+  return { ...forget(state, [id]), answers: { ...state.answers, [id]: answer } };
+}
+
+/** Complaints about an answer given here; it stays as it was said. */
+export function withProblems(
+  state: InboxState,
+  id: string,
+  problems: readonly Problem[],
+): InboxState {
+  return { ...state, errors: { ...state.errors, [id]: problems } };
+}
+
+/** The answers of these interrupts are on their way. */
+export function withSending(state: InboxState, ids: readonly string[]): InboxState {
+  return {
+    ...state,
+    sending: [...new Set([...state.sending, ...ids])],
+    errors: without(state.errors, ids),
+    failures: without(state.failures, ids),
+  };
+}
+
+/** The server keeps these answers until the rest of their set is there. */
+export function withHeld(state: InboxState, ids: readonly string[]): InboxState {
+  const items = state.items.map((one) => {
+    const answer = state.answers[one.interrupt.id];
+    return ids.includes(one.interrupt.id) && answer !== undefined
+      ? { ...one, held: { answer, by: null } }
+      : one;
+  });
+  return { ...forget(state, ids), items };
+}
+
+/** These answers were not taken; what we say about it depends on why. */
+export function withFailure(
+  state: InboxState,
+  ids: readonly string[],
+  failure: Failure,
+  now: number,
+): InboxState {
+  const ended = failure.code === "already_resolved" || failure.code === "unknown_interrupt";
+  let next: InboxState = {
+    ...state,
+    sending: state.sending.filter((id) => !ids.includes(id)),
+    errors: { ...state.errors, ...failure.problems },
+  };
+  for (const id of ids) {
+    const interrupt = state.items.find((one) => one.interrupt.id === id)?.interrupt;
+    if (interrupt === undefined) continue;
+    const named = failure.named[id];
+    const meant = named !== undefined || Object.keys(failure.named).length === 0;
+    if (ended && meant) {
+      const ending = failure.code === "already_resolved" ? "elsewhere" : "superseded";
+      next = withEnd(next, { interrupt, ending, answer: null, closedAt: now, ...named });
+    } else if (failure.code === "interrupt_expired" && meant) {
+      next = { ...forget(next, [id]), items: next.items.map(lapse(id)) };
+    } else if ((failure.problems[id] ?? []).length === 0) {
+      next = { ...next, failures: { ...next.failures, [id]: failure } };
+    }
+  }
+  return next;
+}
+
+/** Drops what was said here about these interrupts. */
+export function forget(state: InboxState, ids: readonly string[]): InboxState {
+  return {
+    ...state,
+    answers: without(state.answers, ids),
+    errors: without(state.errors, ids),
+    failures: without(state.failures, ids),
+    sending: state.sending.filter((id) => !ids.includes(id)),
+  };
+}
+
+/** One interrupt with everything its card needs; null when the inbox does not know it. */
+export function inboxView(state: InboxState, id: string, now: number): InterruptView | null {
+  const item = state.items.find((one) => one.interrupt.id === id);
+  const closed = state.closed[id] ?? null;
+  if (item !== undefined) {
+    const answer = state.answers[id] ?? item.held?.answer ?? null;
+    const problems = state.errors[id] ?? [];
+    const phase = phaseOf(state, item, answer, now);
+    return { interrupt: item.interrupt, phase, answer, problems, closed: null, asked: 1 };
+  }
+  if (closed === null) return null;
+  const { interrupt, answer } = closed;
+  return { interrupt, phase: "closed", answer, problems: [], closed, asked: 1 };
+}
+
+function phaseOf(state: InboxState, item: InboxItem, answer: Answer | null, now: number): Phase {
+  const { id } = item.interrupt;
+  if (state.sending.includes(id)) return "sending";
+  const past = item.lapsed || isExpired(item.interrupt, now);
+  if (past && answer?.status !== "cancelled") return "expired";
+  return answer === null || (state.errors[id] ?? []).length > 0 ? "open" : "answered";
+}
+
+function lapse(id: string) {
+  return (one: InboxItem): InboxItem =>
+    one.interrupt.id === id ? { ...one, held: null, lapsed: true } : one;
+}
+
+function inOrder(items: readonly InboxItem[]): readonly InboxItem[] {
+  return [...items].sort((a, b) => a.createdAt - b.createdAt);
+}
+
+function without<T>(
+  from: Readonly<Record<string, T>>,
+  ids: readonly string[],
+): Readonly<Record<string, T>> {
+  if (!ids.some((id) => id in from)) return from;
+  return Object.fromEntries(Object.entries(from).filter(([id]) => !ids.includes(id)));
+}

@@ -1,0 +1,295 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import type { Page } from "../../src/core/index.js";
+import { Inbox, inboxView } from "../../src/inbox/index.js";
+import { validateAnswer } from "../../src/validate/index.js";
+import { InboxServer, listed, problem } from "./inboxServer.js";
+
+const flush = () => vi.advanceTimersByTimeAsync(1);
+
+class FakePage implements Page {
+  isHidden = false;
+  #back: (() => void)[] = [];
+  #away: (() => void)[] = [];
+  hidden = () => this.isHidden;
+  onReturn = (callback: () => void) => {
+    this.#back.push(callback);
+    return () => undefined;
+  };
+  onLeave = (callback: () => void) => {
+    this.#away.push(callback);
+    return () => undefined;
+  };
+  turn(hidden: boolean): void {
+    this.isHidden = hidden;
+    for (const callback of hidden ? this.#away : this.#back) callback();
+  }
+}
+
+let close: (() => void) | undefined;
+
+async function follow(server: InboxServer, page = new FakePage()) {
+  const inbox = new Inbox({
+    url: "http://sayso.test/base",
+    fetch: server.fetch,
+    validate: validateAnswer,
+    page,
+  });
+  close = inbox.open();
+  await flush();
+  return inbox;
+}
+
+const open = (inbox: Inbox) => inbox.getSnapshot().items.map((one) => one.interrupt.id);
+const view = (inbox: Inbox, id: string) => inboxView(inbox.getSnapshot(), id, Date.now());
+const yes = { status: "resolved", payload: { approved: true } } as const;
+
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+afterEach(() => {
+  close?.();
+  close = undefined;
+  vi.useRealTimers();
+});
+
+describe("an inbox that follows its server", () => {
+  it("lists everything that is open, page by page, and passes over what cannot be read", async () => {
+    const server = new InboxServer();
+    server.pageSize = 2;
+    server.items = [listed("a"), listed("b"), { id: "half" }, listed("c")];
+    const inbox = await follow(server);
+    expect(open(inbox)).toEqual(["a", "b", "c"]);
+    expect(inbox.getSnapshot().connection).toEqual({ status: "ready" });
+    expect(inbox.getSnapshot().items[0]?.agent).toBe("ops");
+  });
+
+  it("takes in what is asked, changed, decided and deleted elsewhere", async () => {
+    const server = new InboxServer();
+    server.items = [listed("a"), listed("b"), listed("z", { threadId: "t-9" })];
+    const inbox = await follow(server);
+    server.tell({ type: "opened", interrupt: listed("n", { createdAt: "2026-01-02T00:00:00Z" }) });
+    server.tell({ type: "assigned", interrupt: listed("b", { assignedTo: "Ada" }) });
+    const answer = { held: false, ...yes, by: "eve", at: "2026-01-02T00:00:00Z" };
+    server.tell({ type: "settled", interrupt: listed("a", { status: "resolved", answer }) });
+    server.tell({ type: "deleted", threadId: "t-9" });
+    await flush();
+    expect(open(inbox)).toEqual(["b", "n"]);
+    expect(inbox.getSnapshot().items[0]?.assignedTo).toBe("Ada");
+    expect(view(inbox, "a")?.closed).toMatchObject({ ending: "elsewhere", by: "eve", answer: yes });
+    expect(view(inbox, "z")?.closed?.ending).toBe("superseded");
+  });
+
+  it("shares one stream among its users and lets it go with the last", async () => {
+    const server = new InboxServer();
+    const inbox = await follow(server);
+    const second = inbox.open();
+    await flush();
+    expect(server.streams).toBe(1);
+    second();
+    second();
+    await flush();
+    expect(server.streams).toBe(1);
+    close?.();
+    await flush();
+    expect(server.streams).toBe(0);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it("comes back by itself when the server was away, and finds out what it missed", async () => {
+    const server = new InboxServer();
+    server.items = [listed("a"), listed("b")];
+    const inbox = await follow(server);
+    server.up = false;
+    server.cut();
+    await flush();
+    expect(inbox.getSnapshot().connection.status).toBe("lost");
+    expect(open(inbox)).toEqual(["a", "b"]);
+    server.up = true;
+    server.items = [listed("b")];
+    server.settled.set(
+      "a",
+      listed("a", { status: "cancelled", answer: { status: "cancelled", by: "eve" } }),
+    );
+    await vi.advanceTimersByTimeAsync(600);
+    expect(inbox.getSnapshot().connection.status).toBe("ready");
+    expect(open(inbox)).toEqual(["b"]);
+    expect(view(inbox, "a")?.closed).toMatchObject({ by: "eve", answer: { status: "cancelled" } });
+  });
+
+  it("counts a stream that says nothing for a minute as broken", async () => {
+    const server = new InboxServer();
+    const inbox = await follow(server);
+    server.up = false;
+    await vi.advanceTimersByTimeAsync(61_000);
+    expect(inbox.getSnapshot().connection.status).toBe("lost");
+  });
+
+  it("holds no stream while nobody looks at the page, and is up to date on return", async () => {
+    const server = new InboxServer();
+    const page = new FakePage();
+    const inbox = await follow(server, page);
+    page.turn(true);
+    await flush();
+    expect(server.streams).toBe(0);
+    server.items = [listed("a")];
+    await vi.advanceTimersByTimeAsync(30_000);
+    expect(open(inbox)).toEqual(["a"]);
+    server.items = [listed("a"), listed("b")];
+    page.turn(false);
+    await flush();
+    expect(open(inbox)).toEqual(["a", "b"]);
+    expect(server.streams).toBe(1);
+  });
+
+  it("says when the server has no inbox, and when it does not know who asks, until asked again", async () => {
+    const server = new InboxServer();
+    server.streamReply = () => problem(404, "not_found");
+    expect((await follow(server)).getSnapshot().connection.status).toBe("absent");
+    close?.();
+    server.streamReply = () => problem(401, "unauthenticated");
+    const inbox = await follow(server);
+    expect(inbox.getSnapshot().connection.status).toBe("denied");
+    await vi.advanceTimersByTimeAsync(60_000);
+    server.streamReply = undefined;
+    server.items = [listed("a")];
+    inbox.reconnect();
+    await flush();
+    expect(open(inbox)).toEqual(["a"]);
+  });
+
+  it("finds an interrupt that is no longer open by its id", async () => {
+    const server = new InboxServer();
+    server.settled.set("old", listed("old", { status: "expired", answer: { status: "expired" } }));
+    const inbox = await follow(server);
+    expect(await inbox.look("old")).toBe(true);
+    expect(view(inbox, "old")?.closed?.ending).toBe("lapsed");
+    expect(await inbox.look("never")).toBe(false);
+  });
+});
+
+describe("an answer from the inbox", () => {
+  async function asked(...ids: string[]) {
+    const server = new InboxServer();
+    server.items = ids.map((id) => listed(id));
+    return { server, inbox: await follow(server) };
+  }
+
+  it("closes the question once the server has it", async () => {
+    const { server, inbox } = await asked("a");
+    server.replies.push(() => Response.json({ runId: "r" }));
+    const done = inbox.answer("a", yes);
+    expect(view(inbox, "a")?.phase).toBe("sending");
+    await done;
+    expect(server.posted).toEqual([
+      { path: "/base/interrupts/a/answer", method: "POST", body: yes },
+    ]);
+    expect(view(inbox, "a")?.closed).toMatchObject({ ending: "answered", answer: yes });
+    const answer = { held: false, ...yes, by: "local" };
+    server.tell({ type: "settled", interrupt: listed("a", { status: "resolved", answer }) });
+    await flush();
+    expect(view(inbox, "a")?.closed?.ending).toBe("answered");
+  });
+
+  it("is kept by the server while others of its thread are open, and can be taken back", async () => {
+    const { server, inbox } = await asked("a", "b");
+    server.replies.push(() => Response.json({ remaining: 1 }, { status: 202 }));
+    await inbox.answer("a", yes);
+    expect(view(inbox, "a")).toMatchObject({ phase: "answered", answer: yes });
+    server.replies.push(() => Response.json({ remaining: 2 }));
+    await inbox.withdraw("a");
+    expect(server.posted[1]).toMatchObject({ method: "DELETE" });
+    expect(view(inbox, "a")).toMatchObject({ phase: "open", answer: null });
+  });
+
+  it("[Q1] that comes too late says who was first", async () => {
+    const { server, inbox } = await asked("a");
+    const who = { interruptId: "a", by: "eve", at: "2026-01-01T00:00:00Z" };
+    server.replies.push(() => problem(409, "already_resolved", { interrupts: [who] }));
+    await inbox.answer("a", yes);
+    expect(view(inbox, "a")?.closed).toMatchObject({ ending: "elsewhere", by: "eve" });
+  });
+
+  it("[EX-02] after its time leaves a question that can only be cancelled", async () => {
+    const { server, inbox } = await asked("a");
+    server.replies.push(() =>
+      problem(410, "interrupt_expired", { interrupts: [{ interruptId: "a" }] }),
+    );
+    await inbox.answer("a", yes);
+    expect(view(inbox, "a")?.phase).toBe("expired");
+    server.replies.push(() => Response.json({ runId: "r" }));
+    await inbox.answer("a", { status: "cancelled" });
+    expect(view(inbox, "a")?.phase).toBe("closed");
+  });
+
+  it("[CL-05] is checked before it is sent, and keeps the server's complaints at their places", async () => {
+    const { server, inbox } = await asked("a");
+    await inbox.answer("a", { status: "resolved", payload: { approved: "yes" } });
+    expect(server.posted).toEqual([]);
+    expect(view(inbox, "a")?.problems[0]?.pointer).toBe("/approved");
+    const problems = [{ pointer: "/reason", message: "too rude" }];
+    server.replies.push(() =>
+      problem(422, "invalid_payload", { interrupts: [{ interruptId: "a", problems }] }),
+    );
+    await inbox.answer("a", yes);
+    expect(view(inbox, "a")).toMatchObject({ phase: "open", problems });
+    expect(inbox.getSnapshot().failures).toEqual({});
+  });
+
+  it("[CL-07] [T3] stays when nothing comes back, and the same is sent again", async () => {
+    const { server, inbox } = await asked("a");
+    server.replies.push(() => new Promise<never>(() => undefined));
+    const done = inbox.answer("a", yes);
+    await vi.advanceTimersByTimeAsync(30_000);
+    await done;
+    expect(inbox.getSnapshot().failures.a?.kind).toBe("timeout");
+    expect(view(inbox, "a")).toMatchObject({ phase: "answered", answer: yes });
+    server.replies.push(() => Response.json({ runId: "r" }));
+    await inbox.send(["a"]);
+    expect(server.posted[1]).toEqual(server.posted[0]);
+    expect(view(inbox, "a")?.phase).toBe("closed");
+  });
+
+  it("takes HTML on 200 for no answer at all", async () => {
+    const { server, inbox } = await asked("a");
+    server.replies.push(() => new Response("<html></html>"));
+    await inbox.answer("a", yes);
+    expect(inbox.getSnapshot().failures.a?.message).toMatch(/not a Sayso server/);
+  });
+
+  it("is not sent twice by a double click", async () => {
+    const { server, inbox } = await asked("a");
+    server.replies.push(() => Response.json({ runId: "r" }));
+    await Promise.all([inbox.answer("a", yes), inbox.answer("a", yes), inbox.send(["a"])]);
+    expect(server.posted).toHaveLength(1);
+  });
+
+  it("[V2] goes out with others in one request, and each thread has its own outcome", async () => {
+    const server = new InboxServer();
+    server.items = [
+      listed("a"),
+      listed("b", { threadId: "t-2" }),
+      listed("c", { threadId: "t-3" }),
+    ];
+    const inbox = await follow(server);
+    for (const id of ["a", "b", "c"]) inbox.keep(id, yes);
+    const busy = { status: 409, code: "thread_busy", detail: "busy" };
+    server.replies.push(() =>
+      Response.json(
+        {
+          items: [
+            { threadId: "t-1", runId: "r" },
+            { threadId: "t-2", remaining: 1 },
+            { threadId: "t-3", problem: busy },
+          ],
+        },
+        { status: 207 },
+      ),
+    );
+    await inbox.send(["a", "b", "c"]);
+    expect(server.posted).toHaveLength(1);
+    expect(server.posted[0]?.path).toBe("/base/interrupts/answers");
+    expect(view(inbox, "a")?.closed?.ending).toBe("answered");
+    expect(view(inbox, "b")?.phase).toBe("answered");
+    expect(inbox.getSnapshot().failures.c?.code).toBe("thread_busy");
+  });
+});
