@@ -53,17 +53,26 @@ async def test_an_agent_that_raises_fails_its_turn_alone(
             assert "I am " in talk.texts
 
 
-@pytest.mark.parametrize("way", ["say", "stream"])
+@pytest.mark.parametrize("way", ["say", "write", "stream"])
 async def test_more_text_than_a_thread_holds_ends_the_turn_and_leaves_no_error_behind(
     kind: str, tmp_path: Path, way: str
 ) -> None:
-    """`thread_too_large`, and the loop hears of no error that nobody retrieved (design 4)."""
+    """`thread_too_large`, for endless text too, and the loop hears of no lost error (design 4)."""
 
-    async def pieces() -> AsyncIterator[str]:
-        yield "x" * 3_000
+    async def endless() -> AsyncIterator[str]:
+        while True:
+            yield "x" * 100
+            await ticks()
 
     async def agent(turn: Turn, world: World) -> Any:
-        await (turn.say("x" * 3_000) if way == "say" else turn.stream(pieces()))
+        if way == "say":
+            await turn.say("x" * 3_000)
+        elif way == "stream":
+            await turn.stream(endless())
+        else:
+            async with turn.message() as message:
+                async for piece in endless():
+                    await message.write(piece)
 
     async with World.of(kind, tmp_path, agent, limits=Limits(history=2_000)) as world:
         run = await Conversation(world).say()

@@ -56,6 +56,7 @@ class TextMessage:
         self._scope: EffectScope | None = None
         self._text: TextStream | None = None
         self._id = ""
+        self._written = 0
         self._open = False
 
     async def __aenter__(self) -> Self:
@@ -106,6 +107,9 @@ class TextMessage:
         if self._execution.closed:
             raise self._execution.pause()
         self._text.write(text)
+        self._written += len(text)
+        if self._written > self._execution.limits.history:
+            self._execution.make_room(self._written)
         await self._execution.stream.room()
 
     async def __aexit__(
@@ -172,10 +176,14 @@ async def _stream(execution: Execution, place: Place, chunks: AsyncIterable[str]
     text = stream.text(message_id)
     execution.writing[message_id] = lambda: spoken(message_id, "assistant", text.end())
     failed: BaseException | None = None
+    written, limit = 0, execution.limits.history
     try:
         with inside(scope):
             async for chunk in chunks:
                 text.write(chunk)
+                written += len(chunk)
+                if written > limit:
+                    break  # no thread has room for it, so an endless one ends here
                 if stream.full:
                     await stream.room()
     except BaseException as error:
