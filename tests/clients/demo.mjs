@@ -17,7 +17,7 @@ export async function startDemo(options = {}) {
   const folder = await mkdtemp(join(tmpdir(), "sayso-clients-"));
   const args = ["demo", "--no-open", "--data", folder, "--store", `sqlite:///${folder}/sayso.db`];
   for (const [name, value] of Object.entries(options)) args.push(`--${name}`, String(value));
-  const { url, ...first } = await serve([...args, "--port", "0"]);
+  const { url, ...first } = await serve("sayso", [...args, "--port", "0"]);
   let { child } = first;
 
   const end = async (signal) => {
@@ -36,7 +36,7 @@ export async function startDemo(options = {}) {
     },
     kill: () => end("SIGKILL"),
     async restart() {
-      ({ child } = await serve([...args, "--port", new URL(url).port]));
+      ({ child } = await serve("sayso", [...args, "--port", new URL(url).port]));
     },
     async stop() {
       await end("SIGTERM");
@@ -45,8 +45,9 @@ export async function startDemo(options = {}) {
   };
 }
 
-async function serve(args) {
-  const child = spawn(venvBin("sayso"), args, { stdio: ["ignore", "pipe", "pipe"] });
+// Starts a program that prints `Sayso http://…` once it serves there.
+export async function serve(program, args) {
+  const child = spawn(venvBin(program), args, { stdio: ["ignore", "pipe", "pipe"] });
   const said = [];
   child.stderr.on("data", (data) => said.push(data));
   const started = new Promise((resolve, reject) => {
@@ -56,11 +57,14 @@ async function serve(args) {
       if (url) resolve(url);
     });
     child.once("exit", (code) =>
-      reject(new Error(`the demo ended with ${code}: ${said.join("")}`)),
+      reject(new Error(`the server ended with ${code}: ${said.join("")}`)),
     );
     child.once("error", reject);
   });
-  return { child, url: await within(started, () => `no address from the demo: ${said.join("")}`) };
+  return {
+    child,
+    url: await within(started, () => `no address from the server: ${said.join("")}`),
+  };
 }
 
 // A promise's value, or an error that says what did not happen.

@@ -19,6 +19,7 @@ from tests.stream_checker import events_of
 
 Json = dict[str, Any]
 RUN = {"threadId": "t", "runId": "r"}
+ANYTHING: tuple[Any, ...] = ([1], 5, "x", {"a": None})
 ASKED = {"id": "i", "reason": "r"}
 FILE = {"type": "image", "source": {"type": "file", "value": "f", "provider": "p"}}
 
@@ -62,7 +63,7 @@ VALID: dict[str, Json] = {
     "activity-snapshot replace-false": activity(content={}, replace=False),
     **{
         f"custom value-{type(value).__name__}": {"type": "CUSTOM", "name": "a:b", "value": value}
-        for value in (None, 1, "x", [], {})
+        for value in (None, *ANYTHING)
     },
     "state-delta patch-empty": delta(),
     "state-delta patch-escaped-pointer": delta({"op": "remove", "path": "/a~1b~0c"}),
@@ -215,7 +216,7 @@ INPUTS: dict[str, tuple[bool, str, Json]] = {
     **{
         f"{member} {type(value).__name__}": (True, TAKEN, body(**{member: value}))
         for member in ("state", "forwardedProps")
-        for value in ([1], 5, "x", {"a": None})
+        for value in ANYTHING
     },
     "messages-missing": (False, REFUSED, dict(RUN)),
     "messages-item-not-a-message": (False, REFUSED, body(messages=["hi"])),
@@ -246,7 +247,7 @@ INPUTS: dict[str, tuple[bool, str, Json]] = {
             TAKEN,
             body(tools=[{"name": "t", "description": "d", "parameters": value}]),
         )
-        for value in ([], 5, {}, "x")
+        for value in ANYTHING
     },
     "tool parameters-absent": (True, TAKEN, body(tools=[{"name": "t", "description": "d"}])),
     "user text-content": (True, TAKEN, said("user", content="x")),
