@@ -25,8 +25,8 @@ from sayso.options import (
     DEFAULT,
     Default,
     OnExpire,
-    Options,
     OptionValues,
+    declared,
     overridden,
 )
 from sayso.stores import open_store
@@ -93,7 +93,7 @@ class Sayso:
     ) -> None:
         ticking = clock or SystemClock()
         bounds = limits or Limits()
-        self._options = overridden(Options(), options, "Sayso")
+        self._options = declared(options)
         self._agents = Agents()
         self._tools: dict[str, Tool] = {}
         self.engine = Engine(
@@ -149,7 +149,7 @@ class Sayso:
         the newest. `options` go before those of the app. Raises `DeclarationError` for a name,
         function or option that cannot be served.
         """
-        chosen = overridden(self._options, options, f"agent {name!r}")
+        chosen = overridden(self._options, options, name)
 
         def register(function: AgentFunction) -> AgentFunction:
             _check_agent(name, function)

@@ -23,6 +23,7 @@ __all__ = [
     "Reminder",
     "ReminderHook",
     "check_lifetime",
+    "declared",
     "overridden",
 ]
 
@@ -154,19 +155,34 @@ class Options:
                 raise DeclarationError(f"{name} must be a whole number from 1, not {number!r}")
 
 
-def overridden(options: Options, changes: OptionValues, where: str) -> Options:
-    """The options of an agent: the server's, with its own instead; `where` is for messages.
+def declared(changes: OptionValues) -> Options:
+    """The options of a server.
+
+    Raises `DeclarationError` for a name that is no option, or a value that is none.
+    """
+    return _changed(Options(), changes, "Sayso")
+
+
+def overridden(options: Options, changes: OptionValues, agent: str) -> Options:
+    """The options of an agent: the server's, with its own instead.
 
     Raises `DeclarationError` for a name that is no option of an agent, or a value that is none.
     """
+    for name in _OF_THE_SERVER:
+        if name in changes:
+            raise DeclarationError(
+                f"{name} counts over all agents: set it on Sayso, not on agent {agent!r}"
+            )
+    return _changed(options, changes, f"agent {agent!r}")
+
+
+def _changed(options: Options, changes: OptionValues, where: str) -> Options:
     known = [field.name for field in fields(Options)]
     for name in changes:
         if name not in known:
             raise DeclarationError(
                 f"{where} has no option {name!r}; the options are {', '.join(known)}"
             )
-        if name in _OF_THE_SERVER:
-            raise DeclarationError(f"{name} counts over all agents: set it on Sayso, not {where}")
     try:
         return replace(options, **changes)
     except DeclarationError as error:

@@ -6,7 +6,15 @@ from typing import Any, get_type_hints
 import pytest
 
 from sayso.errors import DeclarationError
-from sayso.options import DEFAULT, GivenAnswer, Options, OptionValues, check_lifetime, overridden
+from sayso.options import (
+    DEFAULT,
+    GivenAnswer,
+    Options,
+    OptionValues,
+    check_lifetime,
+    declared,
+    overridden,
+)
 
 
 async def remind(_: Any) -> None: ...
@@ -37,7 +45,7 @@ async def remind(_: Any) -> None: ...
 def test_an_agent_overrides_one_option_and_keeps_the_rest(change: Any) -> None:
     """Design 3: set on the server, overridable per agent."""
     server = Options(expires_in=60.0, refusals="error", detached_for=5)
-    mine = overridden(server, change, "agent 'a'")
+    mine = overridden(server, change, "a")
     ((name, value),) = change.items()
     assert getattr(mine, name) == value
     others = [field.name for field in fields(Options) if field.name != name]
@@ -68,24 +76,25 @@ def test_an_agent_overrides_one_option_and_keeps_the_rest(change: Any) -> None:
         ({"on_reminder": print}, "async def"),
         ({"expiries_in_a_row": 0}, "whole number from 1"),
         ({"expiries_in_a_row": 2.0}, "whole number from 1"),
-        ({"detached_at_once": 3}, "set it on Sayso"),
+        ({"detached_at_once": 3}, "set it on Sayso, not on"),
         ({"refusal": "recover"}, "no option 'refusal'"),
     ],
 )
 def test_what_is_no_option_is_refused_with_what_there_is(change: Any, said: str) -> None:
     """A declaration that cannot work fails where it stands, and says where that is."""
     with pytest.raises(DeclarationError) as caught:
-        overridden(Options(), change, "agent 'a'")
+        overridden(Options(), change, "a")
     assert said in str(caught.value)
     assert "agent 'a'" in str(caught.value)
 
 
 def test_the_server_has_one_option_of_its_own() -> None:
     """It counts over all agents of a process."""
-    assert Options(detached_at_once=1).detached_at_once == 1
-    for number in (0, None, True):
-        with pytest.raises(DeclarationError):
-            Options(detached_at_once=number)  # type: ignore[arg-type]  # wrong on purpose
+    assert declared({"detached_at_once": 1}).detached_at_once == 1
+    wrong: list[Any] = [{"detached_at_once": n} for n in (0, None, True)]
+    for changes in (*wrong, {"refusal": "recover"}, {"on_expire": "approve"}):
+        with pytest.raises(DeclarationError, match="Sayso"):
+            declared(changes)
 
 
 def test_keyword_arguments_name_all_options_with_their_types() -> None:

@@ -19,7 +19,7 @@ RULES = {
     "OC-03": Requirement(
         "design 4",
         "A stopped run ends as cancelled, or as abort for an older peer.",
-        later("stopping a thread is not built yet"),
+        TESTED,
     ),
     "OC-04": Requirement(
         "design 4",
