@@ -89,6 +89,7 @@ export function ApprovalBody({ shape, args, problems, onAnswer }: ApprovalBodyPr
         <button
           type="button"
           className="sayso-button sayso-primary"
+          data-act="approve"
           onClick={() => {
             answer(true);
           }}
@@ -99,6 +100,7 @@ export function ApprovalBody({ shape, args, problems, onAnswer }: ApprovalBodyPr
           <button
             type="button"
             className="sayso-button"
+            data-act="edit"
             onClick={() => {
               setMode("edit");
             }}
@@ -106,7 +108,7 @@ export function ApprovalBody({ shape, args, problems, onAnswer }: ApprovalBodyPr
             Edit arguments
           </button>
         )}
-        <button type="button" className="sayso-button" onClick={deny}>
+        <button type="button" className="sayso-button" data-act="deny" onClick={deny}>
           {shape.bare ? "No" : "Deny"}
         </button>
         <CancelButton onAnswer={onAnswer} />

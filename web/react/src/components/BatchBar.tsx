@@ -1,24 +1,28 @@
 import { useEffect, useRef, useState } from "react";
 import {
-  canSubmit,
   quickAnswer,
   quickOf,
-  type InterruptController,
+  type Answer,
+  type Failure,
   type InterruptView,
-  type MachineState,
 } from "../core/index.js";
 import { DenyForm, Panel } from "./DenyForm.js";
 
 export interface BatchBarProps {
-  readonly controller: InterruptController;
-  readonly state: MachineState;
   readonly views: readonly InterruptView[];
+  /** Whether everything may be sent as it is. */
+  readonly ready: boolean;
+  /** Why the last attempt to send came to nothing. */
+  readonly failure: Failure | null;
   /** Ids that have been on the screen in full. */
   readonly shown: ReadonlySet<string>;
   /** Leads to a card that needs an answer of its own. */
   readonly onGoTo: (id: string) => void;
   /** Leads to what has not been seen of a card. */
   readonly onReadOn: (id: string) => void;
+  /** Keeps an answer; says whether it was taken. */
+  readonly onAnswer: (id: string, answer: Answer) => boolean;
+  readonly onSend: () => void;
 }
 
 /**
@@ -26,7 +30,7 @@ export interface BatchBarProps {
  * own, once each has been shown in full (V1, V2), and the one button that sends everything.
  */
 export function BatchBar(props: BatchBarProps) {
-  const { controller, state, views, shown, onGoTo, onReadOn } = props;
+  const { views, ready, failure, shown, onGoTo, onReadOn, onAnswer, onSend } = props;
   const [denying, setDenying] = useState(false);
   const outcome = useRef<HTMLParagraphElement>(null);
   const bar = useRef<HTMLDivElement>(null);
@@ -40,10 +44,6 @@ export function BatchBar(props: BatchBarProps) {
   const unseen = quick.filter(({ id }) => !shown.has(id));
   const own = rest.filter((view) => quick.every(({ id }) => id !== view.interrupt.id));
   const done = open.filter((view) => view.phase === "answered").length;
-  // What the server complained about has to be changed first; anything else may be sent again.
-  const ready =
-    canSubmit(state, controller.clock()) && open.every((view) => view.problems.length === 0);
-  const failure = open.length > 0 ? state.failure : null;
   const sending = open.some((view) => view.phase === "sending");
   useEffect(() => {
     if (failure !== null) bar.current?.scrollIntoView({ block: "nearest" });
@@ -51,17 +51,17 @@ export function BatchBar(props: BatchBarProps) {
 
   const send = () => {
     outcome.current?.focus();
-    void controller.submit();
+    onSend();
   };
   const decide = (approved: boolean, reason = "") => {
     setDenying(false);
-    for (const { id, how } of quick) controller.answer(id, quickAnswer(how, approved, reason));
-    const left = controller.getSnapshot();
-    const next = left.interrupts.find(
-      ({ id }) => left.answers[id] === undefined || (left.errors[id] ?? []).length > 0,
+    const refused = quick.filter(
+      ({ id, how }) => !onAnswer(id, quickAnswer(how, approved, reason)),
     );
+    const expired = open.filter((view) => view.phase === "expired");
+    const [next] = [...refused.map(({ id }) => id), ...[...own, ...expired].map(idOf)];
     if (next === undefined) send();
-    else onGoTo(next.id);
+    else onGoTo(next);
   };
   const deny = () => {
     if (quick.some(({ how }) => how.reason !== "none")) setDenying(true);
@@ -145,6 +145,10 @@ export function BatchBar(props: BatchBarProps) {
       </div>
     </div>
   );
+}
+
+function idOf(view: InterruptView): string {
+  return view.interrupt.id;
 }
 
 function progressOf(

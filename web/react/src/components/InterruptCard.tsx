@@ -27,6 +27,8 @@ export interface InterruptCardProps {
   readonly onAnswer: (answer: Answer) => void;
   /** Takes the answer back, so that another one can be given. */
   readonly onWithdraw: () => void;
+  /** What is said beside an answer that is not settled yet. Default "not sent yet". */
+  readonly note?: string;
   /** Shows long values in full, instead of their beginning. */
   readonly unfolded?: boolean;
   /** Called once the whole card has been on the screen with nothing folded away. */
@@ -46,7 +48,8 @@ const LABELS: Readonly<Record<string, string>> = {
  * outcome, so that focus and screen readers follow it: after a decision the focus is on the outcome.
  */
 export function InterruptCard(props: InterruptCardProps) {
-  const { view, call, clock, place, onAnswer, onWithdraw, unfolded = false, onShown } = props;
+  const { view, call, clock, place, onAnswer, onWithdraw } = props;
+  const { note = "not sent yet", unfolded = false, onShown } = props;
   const { interrupt, phase, closed } = view;
   const id = useId();
   const outcomeLine = useRef<HTMLParagraphElement>(null);
@@ -119,7 +122,7 @@ export function InterruptCard(props: InterruptCardProps) {
             <>
               <strong>{outcome.title}</strong>
               {outcome.detail !== null && <span dir="auto">{outcome.detail}</span>}
-              {phase === "answered" && <span className="sayso-quiet"> · not sent yet</span>}
+              {phase === "answered" && <span className="sayso-quiet">{` · ${note}`}</span>}
             </>
           )}
         </p>

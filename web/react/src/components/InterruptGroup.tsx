@@ -1,15 +1,14 @@
 import type { Message } from "@ag-ui/client";
-import { useEffect, useMemo, useRef, useState, useSyncExternalStore } from "react";
+import { useEffect, useMemo, useRef, useSyncExternalStore } from "react";
 import {
   callAbout,
+  canSubmit,
   viewsOf,
   type Batch,
   type Failure,
   type InterruptController,
-  type InterruptView,
 } from "../core/index.js";
-import { BatchBar } from "./BatchBar.js";
-import { readOn, turnTo } from "./reading.js";
+import { CardStack } from "./CardStack.js";
 import { InterruptCard } from "./InterruptCard.js";
 
 export interface InterruptGroupProps {
@@ -28,79 +27,58 @@ export function InterruptGroup({ controller, batch, messages }: InterruptGroupPr
   const { subscribe, getSnapshot, clock } = controller;
   const state = useSyncExternalStore(subscribe, getSnapshot, getSnapshot);
   const views = useMemo(() => viewsOf(state, batch), [state, batch]);
-  const [shown, setShown] = useState<ReadonlySet<string>>(new Set());
-  const [unfolded, setUnfolded] = useState(false);
-  const group = useRef<HTMLDivElement>(null);
-  const several = views.length > 1;
-  const open = views.some((view) => view.closed === null);
+  const [view] = views;
+  const open = views.some((one) => one.closed === null);
+  // What the server complained about has to be changed first; anything else may be sent again.
+  const ready = canSubmit(state, clock()) && views.every((one) => one.problems.length === 0);
+  const failure = open ? state.failure : null;
   const send = () => {
     void controller.submit();
   };
-  const cardOf = (id: string) => {
-    const index = views.findIndex((view) => view.interrupt.id === id);
-    return group.current?.querySelectorAll<HTMLElement>(":scope > .sayso-card")[index];
-  };
-
+  if (views.length > 1) {
+    return (
+      <CardStack
+        views={views}
+        callOf={({ interrupt }) => callAbout(interrupt, messages)}
+        clock={clock}
+        ready={ready}
+        failure={failure}
+        onAnswer={(id, answer) => controller.answer(id, answer)}
+        onWithdraw={(id) => {
+          controller.withdraw(id);
+        }}
+        onSend={send}
+      />
+    );
+  }
+  if (view === undefined) return null;
+  const { id } = view.interrupt;
   return (
-    <div
-      className="sayso-group"
-      ref={group}
-      data-open={open}
-      data-several={several}
-      {...(several && { role: "group", "aria-label": `${views.length} questions` })}
-    >
-      {views.map((view, index) => (
-        <InterruptCard
-          key={view.interrupt.id}
-          view={view}
-          call={callAbout(view.interrupt, messages)}
-          clock={clock}
-          unfolded={unfolded}
-          {...(several && {
-            place: { index, total: views.length },
-            onShown: () => {
-              setShown((before) => new Set(before).add(view.interrupt.id));
-            },
-          })}
-          onAnswer={(answer) => {
-            const taken = controller.answer(view.interrupt.id, answer);
-            if (taken && !several) send();
-          }}
-          onWithdraw={() => {
-            controller.withdraw(view.interrupt.id);
-          }}
-        />
-      ))}
-      {several ? (
-        <BatchBar
-          controller={controller}
-          state={state}
-          views={views}
-          shown={shown}
-          onGoTo={(id) => {
-            turnTo(cardOf(id));
-          }}
-          onReadOn={(id) => {
-            setUnfolded(true);
-            readOn(cardOf(id));
-          }}
-        />
-      ) : (
-        <Retry failure={open ? state.failure : null} views={views} onRetry={send} />
-      )}
+    <div className="sayso-group" data-open={open}>
+      <InterruptCard
+        view={view}
+        call={callAbout(view.interrupt, messages)}
+        clock={clock}
+        onAnswer={(answer) => {
+          if (controller.answer(id, answer)) send();
+        }}
+        onWithdraw={() => {
+          controller.withdraw(id);
+        }}
+      />
+      <NotSent failure={failure} ready={ready} onRetry={send} />
     </div>
   );
 }
 
 /** What stands below a single question: why it was not sent, and the way to try again. */
-function Retry(props: {
+export function NotSent(props: {
   readonly failure: Failure | null;
-  readonly views: readonly InterruptView[];
+  readonly ready: boolean;
   readonly onRetry: () => void;
 }) {
-  const { failure, views, onRetry } = props;
+  const { failure, ready, onRetry } = props;
   const line = useRef<HTMLDivElement>(null);
-  const ready = views.every((view) => view.phase === "answered");
   useEffect(() => {
     if (failure !== null) line.current?.scrollIntoView({ block: "nearest" });
   }, [failure]);

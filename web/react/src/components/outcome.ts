@@ -34,8 +34,13 @@ export function outcomeOf(view: InterruptView): Outcome | null {
       return answer === null
         ? { tone: "quiet", title: "Answered", detail: null }
         : wordsOf(view, answer);
-    case "elsewhere":
-      return { tone: "quiet", title: "Answered elsewhere", detail: who(closed.by, closed.at) };
+    case "elsewhere": {
+      const by = who(closed.by, closed.at);
+      if (answer === null) return { tone: "quiet", title: "Answered elsewhere", detail: by };
+      const { title, detail, tone } = wordsOf(view, answer);
+      const all = [detail, by].filter((one) => one !== null);
+      return { tone, title: `${title} elsewhere`, detail: all.join(" · ") || null };
+    }
     case "lapsed":
       return { tone: "warn", title: "Expired", detail: "Nobody answered in time." };
     case "superseded":
