@@ -91,11 +91,17 @@ class LiveRuns:
         attendance = Attendance(runner, claimed.agent.options, self._clock)
 
         async def run() -> None:
+            left_behind = False
             try:
                 await runner.run()
+            except asyncio.CancelledError:
+                # By a shutdown, at whose end the leases that are still held are let go.
+                left_behind = True
+                raise
             finally:
                 attendance.close()
-                self._keeper.drop(claimed.lease)
+                if not left_behind:
+                    self._keeper.drop(claimed.lease)
                 self._changed(claimed.lease.scope)
                 live = self._live.get(key)
                 if live is not None and live.runner is runner:

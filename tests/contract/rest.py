@@ -1,0 +1,74 @@
+"""REST calls against a server of the contract tests."""
+
+import asyncio
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from tests.contract.server import Client, Server, eventually
+from tests.contract.wire import PATIENCE, Exchange, Run
+
+__all__ = ["at_rest", "call", "delete", "get", "inbox", "post", "reached", "stop"]
+
+JSON = {"content-type": "application/json"}
+
+
+async def call(
+    app: Any,
+    method: str,
+    path: str,
+    body: Any = None,
+    *,
+    headers: Mapping[str, str] | None = None,
+) -> Run:
+    """One whole exchange; a body of None is none, bytes go out as they are."""
+    data = body if isinstance(body, bytes) else b"" if body is None else json.dumps(body).encode()
+    fields = {**(JSON if body is not None else {}), **(headers or {})}
+    return await Exchange(app, method, path, data, fields).end()
+
+
+async def get(server: Server, path: str) -> Any:
+    """The JSON of a path that is there."""
+    run = await call(server.app, "GET", path)
+    assert run.status == 200, run.body
+    return run.json
+
+
+async def post(server: Server, path: str, body: Any = None, *, app: Any = None) -> Run:
+    """POST to the server, or to another app on its store."""
+    return await call(app or server.app, "POST", path, body)
+
+
+async def delete(server: Server, path: str) -> Run:
+    """DELETE a path."""
+    return await call(server.app, "DELETE", path)
+
+
+async def inbox(server: Server, query: str = "") -> list[dict[str, Any]]:
+    """The items of the inbox, from one page."""
+    items: list[dict[str, Any]] = (await get(server, f"/interrupts{query}"))["items"]
+    return items
+
+
+async def stop(server: Server, client: Client, *, app: Any = None, **body: Any) -> bool:
+    """Stop a client's thread; whether there was anything to stop."""
+    run = await post(server, f"/threads/{client.thread}/stop", body or None, app=app)
+    assert run.status == 200, run.body
+    stopped: bool = run.json["stopped"]
+    return stopped
+
+
+async def at_rest(server: Server, client: Client) -> None:
+    """Wait until nobody runs a client's thread."""
+
+    async def idle() -> bool:
+        view = await server.store.load("default", client.thread)
+        return view is not None and view.thread.holder is None
+
+    await eventually(idle)
+
+
+async def reached(event: asyncio.Event) -> None:
+    """Wait for what author code does by itself."""
+    async with asyncio.timeout(PATIENCE):
+        await event.wait()
