@@ -28,6 +28,7 @@ from sayso.options import (
     OptionValues,
     declared,
     overridden,
+    shown,
 )
 from sayso.stores import open_store
 from sayso.stores.base import Store
@@ -242,6 +243,7 @@ class _Records(Mapping[str, AgentRecord]):
             description=agent.description,
             version=agent.version,
             tools=tuple(_tool_record(tool) for tool in self._tools.values()),
+            options=shown(agent.options),
         )
 
     def __iter__(self) -> Any:

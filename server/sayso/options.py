@@ -25,6 +25,7 @@ __all__ = [
     "check_lifetime",
     "declared",
     "overridden",
+    "shown",
 ]
 
 
@@ -187,6 +188,16 @@ def _changed(options: Options, changes: OptionValues, where: str) -> Options:
         return replace(options, **changes)
     except DeclarationError as error:
         raise DeclarationError(f"{where}: {error}") from None
+
+
+def shown(options: Options) -> dict[str, Any]:
+    """The options of an agent as JSON, by their names on the wire; what is None is left out."""
+    hidden = ("on_reminder", *_OF_THE_SERVER)
+    return {
+        first + "".join(map(str.capitalize, rest)): value
+        for name, first, *rest in ((f.name, *f.name.split("_")) for f in fields(options))
+        if name not in hidden and (value := getattr(options, name)) is not None
+    }
 
 
 def check_lifetime(seconds: Any, name: str) -> None:

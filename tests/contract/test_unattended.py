@@ -184,6 +184,19 @@ async def test_server_options_hold_for_agents_without_their_own(tmp_path: Any, k
         await own.say()
         fresh = await past(server, own, 10)
         assert fresh.model.messages[-1]["content"].startswith("denied: ")
+        shown = (await server.request("GET", f"/agents/{own.agent}").end()).json["options"]
+        assert shown == {
+            "refusals": "error",
+            "unknownEntries": "refuse",
+            "partial": "refuse",
+            "onMessage": "refuse",
+            "onDisconnect": "finish",
+            "expiresIn": 10,
+            "onExpire": "deny",
+            "remindAt": 0.8,
+            "detachedFor": 900.0,
+            "expiriesInARow": 2,
+        }
         calm = client_of(server, tools.refunding, expires_in=None)
         assert "expiresAt" not in (await calm.say()).interrupts[0]
         assert (await calm.resume(approve())).outcome == "success"

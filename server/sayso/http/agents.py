@@ -5,7 +5,7 @@ unknown, not denied (CP-01, CP-04, CP-06). Nulls are left out.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import orjson
@@ -43,6 +43,8 @@ class AgentRecord:
     description: str = ""
     version: str = ""
     tools: tuple[ToolRecord, ...] = ()
+    options: Mapping[str, Any] = field(default_factory=dict)
+    """The options of the agent by name, as JSON; those that are switched off are left out."""
 
 
 def description(agent: AgentRecord) -> dict[str, Any]:
@@ -62,6 +64,7 @@ def description(agent: AgentRecord) -> dict[str, Any]:
                 }
                 for tool in agent.tools
             ],
+            "options": dict(agent.options),
         }
     )
 
