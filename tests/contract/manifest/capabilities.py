@@ -1,8 +1,8 @@
 """Requirements: capabilities."""
 
-from tests.contract.verdicts import NOT_YET, TESTED, Requirement, later
+from tests.contract.verdicts import TESTED, Requirement, later
 
-SUBAGENTS = later("subagents are not built yet")
+NO_DECLARATION = later("our client reads no declaration yet")
 
 RULES = {
     "CP-01": Requirement(
@@ -18,7 +18,7 @@ RULES = {
     "CP-03": Requirement(
         "client 1.0.0 agent",
         "Our client fetches the declaration itself.",
-        NOT_YET,
+        NO_DECLARATION,
     ),
     "CP-04": Requirement(
         "spec basic/capabilities",
@@ -33,12 +33,12 @@ RULES = {
     "CP-06": Requirement(
         "spec basic/capabilities",
         "The client takes silence for nothing.",
-        NOT_YET,
+        NO_DECLARATION,
     ),
     "CP-07": Requirement(
         "spec basic/capabilities",
         "The client drops an invalid declaration and keeps unknown members.",
-        NOT_YET,
+        NO_DECLARATION,
     ),
     "CP-08": Requirement(
         "schema MultiAgentCapabilities",
@@ -48,6 +48,6 @@ RULES = {
     "CP-09": Requirement(
         "guide interrupts",
         "Editing is offered per interrupt, not by a flag.",
-        NOT_YET,
+        TESTED,
     ),
 }

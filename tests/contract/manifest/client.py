@@ -13,17 +13,17 @@ RULES = {
     "CL-02": Requirement(
         "client 1.0.0 apply",
         "The list is taken from the event or after the run has ended.",
-        NOT_YET,
+        TESTED,
     ),
     "CL-03": Requirement(
         "client 1.0.0 apply",
         "A subscriber that stops propagation does not blind the hook.",
-        NOT_YET,
+        later("another subscriber that stops the event keeps it from ours as well"),
     ),
     "CL-04": Requirement(
         "client 1.0.0 interrupts",
         "The resume array is built whole or not at all.",
-        NOT_YET,
+        TESTED,
     ),
     "CL-05": Requirement(
         "guide interrupts, rule 6",

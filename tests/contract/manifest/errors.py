@@ -1,6 +1,6 @@
 """Requirements: errors before and inside the stream."""
 
-from tests.contract.verdicts import NOT_YET, TESTED, Requirement
+from tests.contract.verdicts import TESTED, Requirement
 
 RULES = {
     "ER-01": Requirement(
@@ -51,7 +51,7 @@ RULES = {
     "ER-10": Requirement(
         "client 1.0.0 agent",
         "The client handles an error event and a rejected promise alike.",
-        NOT_YET,
+        TESTED,
     ),
     "ER-11": Requirement(
         "client 1.0.0 transform",

@@ -1,6 +1,6 @@
 """Requirements: the Interrupt object."""
 
-from tests.contract.verdicts import NOT_YET, TESTED, Requirement
+from tests.contract.verdicts import TESTED, Requirement
 
 RULES = {
     "IN-01": Requirement(
@@ -66,7 +66,7 @@ RULES = {
     "IN-13": Requirement(
         "guide interrupts",
         "Core reasons get their own cards; the message is the fallback.",
-        NOT_YET,
+        TESTED,
     ),
     "IN-14": Requirement(
         "spec index",

@@ -1,6 +1,6 @@
 """Requirements: run lifecycle and the order of events."""
 
-from tests.contract.verdicts import NOT_YET, TESTED, Requirement, not_ours
+from tests.contract.verdicts import TESTED, Requirement, not_ours
 
 CLIENT = not_ours("the official client does this, and ours stands on it")
 NOT_SENT = not_ours("we do not echo the request")
@@ -74,7 +74,7 @@ RULES = {
     "LC-14": Requirement(
         "spec events/lifecycle",
         "The client shows RUN_ERROR as a failed run, apart from a broken stream.",
-        NOT_YET,
+        TESTED,
     ),
     "LC-15": Requirement(
         "spec events/lifecycle",
@@ -89,7 +89,7 @@ RULES = {
     "LC-17": Requirement(
         "spec transports/http-sse",
         "Status 200 alone is not taken for success.",
-        NOT_YET,
+        TESTED,
     ),
     "LC-18": Requirement(
         "spec basic",
@@ -99,7 +99,7 @@ RULES = {
     "LC-19": Requirement(
         "spec basic",
         "The client sends a fresh runId for every run of a thread.",
-        NOT_YET,
+        TESTED,
     ),
     "LC-20": Requirement(
         "spec basic",

@@ -1,6 +1,6 @@
 """Requirements: the resume array and the contract rules."""
 
-from tests.contract.verdicts import NOT_YET, TESTED, Requirement, divergence
+from tests.contract.verdicts import TESTED, Requirement, divergence
 
 RULES = {
     "RE-01": Requirement(
@@ -131,7 +131,7 @@ RULES = {
     "RE-18": Requirement(
         "client 1.0.0 agent",
         "The hook catches the client's own refusal to send.",
-        NOT_YET,
+        TESTED,
     ),
     "RE-19": Requirement(
         "observed",
@@ -141,6 +141,6 @@ RULES = {
     "RE-20": Requirement(
         "client 1.0.0 agent",
         "Pending interrupts do not leak into another thread.",
-        NOT_YET,
+        TESTED,
     ),
 }

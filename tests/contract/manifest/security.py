@@ -23,7 +23,7 @@ RULES = {
     "SE-04": Requirement(
         "spec index",
         "Text from the wire is never rendered as markup.",
-        NOT_YET,
+        TESTED,
     ),
     "SE-05": Requirement(
         "spec index",

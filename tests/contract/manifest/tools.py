@@ -1,6 +1,6 @@
 """Requirements: tool calls."""
 
-from tests.contract.verdicts import NOT_YET, TESTED, Requirement, later
+from tests.contract.verdicts import TESTED, Requirement, later
 
 FRONT_END = later("front-end tools are not built yet")
 
@@ -28,7 +28,7 @@ RULES = {
     "TC-05": Requirement(
         "spec events/tool-calls",
         "The client acts on arguments only after the call has ended.",
-        NOT_YET,
+        TESTED,
     ),
     "TC-06": Requirement(
         "spec events/tool-calls",

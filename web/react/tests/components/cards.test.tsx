@@ -309,7 +309,7 @@ describe("other kinds of question", () => {
     expect(sent(server)?.[0]?.payload).toEqual({ approved: true, note: "go on" });
   });
 
-  it("[IN-12] an unknown reason without a schema takes free text, and shows markup as text", async () => {
+  it("[IN-12] [IN-13] [SE-04] an unknown reason without a schema takes free text, and shows markup as text", async () => {
     const server = new ScriptedServer().onRun(run(finished));
     await show(server, ...asked(plain({ reason: "acme:odd", message: "<i>Name?</i>" })));
     expect(screen.getByText("<i>Name?</i>")).toBeVisible();

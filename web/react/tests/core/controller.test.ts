@@ -24,7 +24,7 @@ afterEach(() => {
 });
 
 describe("collecting answers", () => {
-  it("[CL-01] shows every open interrupt and sends one resume that covers all, once all are answered", async () => {
+  it("[CL-01] [CL-04] shows every open interrupt and sends one resume that covers all, once all are answered", async () => {
     const { server, controller } = await open(new ScriptedServer(), "a", "b", "c");
     server.onRun(run(...says("m1", "done"), finished));
     expect(controller.getSnapshot().interrupts.map((one) => one.id)).toEqual(["a", "b", "c"]);

@@ -137,7 +137,7 @@ describe("following the server", () => {
     expect(controller.getSnapshot().interrupts.map((one) => one.id)).toEqual(["a"]);
   });
 
-  it("[A11] [CL-16] keeps each thread's questions to itself", async () => {
+  it("[A11] [CL-16] [RE-20] keeps each thread's questions to itself", async () => {
     const { controller } = await open(new ScriptedServer(), "a");
     await controller.switchThread("thread-2");
     expect(controller.getSnapshot()).toMatchObject({ status: "idle", interrupts: [] });
@@ -146,7 +146,7 @@ describe("following the server", () => {
     expect(controller.getSnapshot().interrupts.map((one) => one.id)).toEqual(["a"]);
   });
 
-  it("[CL-09] a cancelled run is neither a success nor a failure and leaves nothing open", async () => {
+  it("[CL-09] [OU-09] a cancelled run is neither a success nor a failure and leaves nothing open", async () => {
     const { server, controller } = await open(new ScriptedServer(), "a");
     server.onRun(run(cancelled));
     await controller.cancel();

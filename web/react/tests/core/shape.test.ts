@@ -19,7 +19,7 @@ describe("the kind of answer", () => {
     expect(ask()).toEqual({ kind: "text" });
   });
 
-  it("[TB-11] offers an edit only where the schema has editedArgs, with the definitions it needs", () => {
+  it("[TB-11] [CP-09] offers an edit only where the schema has editedArgs, with the definitions it needs", () => {
     expect(ask(object({ approved }, "approved"))).toMatchObject({ kind: "decision", edit: null });
     const schema = { ...object({ approved, editedArgs: { $ref: "#/$defs/A" } }), $defs: { A: {} } };
     expect(ask(schema)).toMatchObject({ edit: { $ref: "#/$defs/A", $defs: { A: {} } } });
