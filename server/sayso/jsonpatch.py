@@ -17,7 +17,7 @@ def apply(value: Any, operations: Sequence[Operation]) -> Any:
     for number, operation in enumerate(operations):
         try:
             _apply_one(root, operation)
-        except (ValueError, LookupError, TypeError, KeyError) as error:
+        except (ValueError, LookupError, TypeError, AttributeError) as error:
             raise ValueError(f"operation {number} of the patch: {error}") from None
     return root[""]
 

@@ -127,9 +127,8 @@ async def test_stop_ends_the_turn_and_the_thread_goes_on(
         assert run.outcome == "cancelled"
         assert world.effects == ["charged"]
         if agent is calling:
-            assert list(run.results.values()) == [
-                "Unknown: the call was started and the turn ended before its outcome was known."
-            ]
+            (text,) = run.results.values()
+            assert text.startswith("Unknown: the call was started")
         run = await talk.say("again")
         assert run.outcome in ("success", "interrupt")
 

@@ -4,10 +4,10 @@ Pure: no I/O. A value goes through its JSON form once, live as well, so that the
 first run exactly what it will see after a restart (design 3, rule 4).
 """
 
+import functools
 import inspect
 import typing
 from collections.abc import Callable
-from functools import lru_cache
 from typing import Any
 
 import pydantic_core
@@ -16,7 +16,7 @@ from pydantic import PydanticUserError, TypeAdapter, ValidationError
 from sayso import jsonvalue
 from sayso.errors import NotRecordable
 
-__all__ = ["Codec", "return_codec", "stable", "to_json"]
+__all__ = ["Codec", "annotated", "return_codec", "stable", "to_json"]
 
 _ANY: TypeAdapter[Any] = TypeAdapter(Any)
 
@@ -109,6 +109,16 @@ def _ordered(value: Any, json: Any) -> Any:
     return json
 
 
+def annotated(fn: Callable[..., Any]) -> Callable[..., Any]:
+    """The function whose annotations speak for a callable: inside partials, wrappers, objects."""
+    while isinstance(fn, functools.partial):
+        fn = fn.func
+    fn = inspect.unwrap(fn)
+    if inspect.isroutine(fn) or inspect.isclass(fn):
+        return fn
+    return type(fn).__call__
+
+
 def return_codec(fn: Callable[..., Any]) -> Codec:
     """The codec of a function's return annotation; plain JSON where there is none to be found."""
     try:
@@ -117,11 +127,10 @@ def return_codec(fn: Callable[..., Any]) -> Codec:
         return _return_codec.__wrapped__(fn)
 
 
-@lru_cache(maxsize=1024)
+@functools.lru_cache(maxsize=1024)
 def _return_codec(fn: Callable[..., Any]) -> Codec:
-    target = inspect.unwrap(fn)
     try:
-        hints = typing.get_type_hints(target, include_extras=True)
+        hints = typing.get_type_hints(annotated(fn), include_extras=True)
     except (NameError, TypeError, AttributeError):
         return Codec()
     try:

@@ -12,11 +12,11 @@ from typing import Any
 
 import pydantic
 import pydantic_core
-from pydantic import BaseModel, ConfigDict, PydanticUserError, ValidationError
+from pydantic import BaseModel, ConfigDict, PydanticUserError, TypeAdapter, ValidationError
 
 from sayso import jsonvalue
 from sayso.agents.approval import Policy, check_parameters, never
-from sayso.agents.codec import Codec, return_codec, stable
+from sayso.agents.codec import Codec, annotated, return_codec, stable
 from sayso.errors import DeclarationError
 from sayso.options import DEFAULT, Default, GivenAnswer, OnExpire, check_lifetime
 from sayso.schemas.forms import approval_schema
@@ -57,15 +57,16 @@ class Tool:
         expires_in: float | Default | None = DEFAULT,
         on_expire: OnExpire | Default = DEFAULT,
     ) -> None:
+        own = getattr(fn, "__name__", type(fn).__name__)
         if not isinstance(approval, Policy):
             raise DeclarationError(
-                f"approval of tool {fn.__name__!r} must be approval.never, approval.always or "
+                f"approval of tool {own!r} must be approval.never, approval.always or "
                 f"approval.when(...), not {approval!r}"
             )
         if timeout is not None and timeout <= 0:
-            raise DeclarationError(f"timeout of tool {fn.__name__!r} must be seconds above zero")
+            raise DeclarationError(f"timeout of tool {own!r} must be seconds above zero")
         self.fn = fn
-        self.name = name or fn.__name__
+        self.name = name or own
         self.description = description or inspect.getdoc(fn) or ""
         self.approval = approval
         self.editable = editable
@@ -89,8 +90,8 @@ class Tool:
     def __call__(self, *args: object, **kwargs: object) -> Any:
         """Refuse: a direct call would bypass approval and record nothing."""
         raise TypeError(
-            f"tool {self.name!r} was called directly; use `await turn.call({self.fn.__name__}, "
-            f"...)` inside an agent, or `{self.fn.__name__}.fn(...)` for the plain function"
+            f"tool {self.name!r} was called directly; use `await turn.call({self.name}, ...)` "
+            f"inside an agent, or `{self.name}.fn(...)` for the plain function"
         )
 
     def arguments(self, given: dict[str, Any]) -> bytes:
@@ -136,9 +137,28 @@ def _check_on_expire(rule: Any, name: str, answers: Schema) -> None:
         )
 
 
+def _field(tool: str, parameter: inspect.Parameter, hint: Any) -> tuple[Any, Any]:
+    """The type and the default of one argument; None as a default makes None a value of it."""
+    default = parameter.default
+    if default is parameter.empty:
+        return hint, ...
+    if default is None:
+        return hint | None, None
+    try:
+        TypeAdapter(hint).validate_python(default)
+    except ValidationError as error:
+        raise DeclarationError(
+            f"tool {tool!r}: the default of parameter {parameter.name!r} does not fit its "
+            f"annotation ({error.errors(include_url=False)[0]['msg']})"
+        ) from None
+    except PydanticUserError as error:
+        raise DeclarationError(f"tool {tool!r}: {error}") from None
+    return hint, default
+
+
 def _arguments_model(fn: Callable[..., Any], name: str) -> type[BaseModel]:
     try:
-        hints = typing.get_type_hints(fn, include_extras=True)
+        hints = typing.get_type_hints(annotated(fn), include_extras=True)
     except NameError as error:
         raise DeclarationError(
             f"tool {name!r}: {error}; declare the tool where its annotations can be resolved"
@@ -154,8 +174,12 @@ def _arguments_model(fn: Callable[..., Any], name: str) -> type[BaseModel]:
                 f"tool {name!r}: parameter {parameter.name!r} cannot be passed by name; tools take "
                 "named parameters only"
             )
-        default = ... if parameter.default is parameter.empty else parameter.default
-        fields[parameter.name] = (hints.get(parameter.name, Any), default)
+        if parameter.name.startswith("_") or parameter.name == "model_config":
+            raise DeclarationError(
+                f"tool {name!r}: parameter {parameter.name!r} has a name that pydantic keeps for "
+                "itself; give it another one"
+            )
+        fields[parameter.name] = _field(name, parameter, hints.get(parameter.name, Any))
     config = ConfigDict(extra="forbid", arbitrary_types_allowed=False, protected_namespaces=())
     try:
         with warnings.catch_warnings():

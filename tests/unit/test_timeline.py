@@ -1,0 +1,117 @@
+"""The order in which results come out (design 3, rules 3 and 4)."""
+
+import asyncio
+import logging
+
+import pytest
+
+from sayso.turns.timeline import Timeline
+from tests.turns.driver import ticks
+
+
+async def test_recorded_ends_come_out_in_their_order_whoever_comes_first() -> None:
+    """The later one waits for the earlier."""
+    timeline = Timeline("turn_1", [0, 1, 2])
+    out: list[int] = []
+
+    async def comes(end: int, late: int) -> None:
+        await ticks(late)
+        await timeline.reach(end)
+        out.append(end)
+
+    await asyncio.gather(comes(2, 0), comes(1, 3), comes(0, 9))
+    assert out == [0, 1, 2]
+
+
+async def test_code_gets_turns_of_the_loop_between_two_results() -> None:
+    """What the first result leads to has happened before the second comes out."""
+    timeline = Timeline("turn_1", [0, 1])
+    seen: list[str] = []
+
+    async def first() -> None:
+        await timeline.reach(0)
+        await ticks(5)
+        seen.append("acted on")
+
+    async def second() -> None:
+        await timeline.reach(1)
+        seen.append("second")
+
+    await asyncio.gather(second(), first())
+    assert seen == ["acted on", "second"]
+
+
+async def test_live_effects_wait_for_the_whole_past_and_for_nothing_else() -> None:
+    """Then they begin at once."""
+    timeline = Timeline("turn_1", [0, 4])
+    live = asyncio.create_task(timeline.live())
+    await ticks(30)
+    assert not live.done()
+    await timeline.reach(0)
+    await timeline.reach(4)
+    await asyncio.wait_for(live, 1)
+    assert timeline.end() == 5
+    await asyncio.wait_for(timeline.live(), 1)
+    await asyncio.wait_for(Timeline("turn_2", []).live(), 1)
+
+
+async def test_new_ends_are_numbered_on_and_come_out_in_order() -> None:
+    """Live as well: what was committed together comes out one after another."""
+    timeline = Timeline("turn_1", [7])
+    await timeline.reach(7)
+    assert timeline.upcoming == 8
+    first, second = timeline.end(), timeline.end()
+    assert (first, second) == (8, 9)
+    later = asyncio.create_task(timeline.reach(second))
+    await ticks(50)
+    assert not later.done()
+    await timeline.reach(first)
+    await asyncio.wait_for(later, 1)
+
+
+async def test_an_answer_comes_after_all_that_had_ended_before_its_pause() -> None:
+    """`before` waits and does not count as an end."""
+    timeline = Timeline("turn_1", [0, 1, 2])
+    answer = asyncio.create_task(timeline.before(2))
+    await timeline.reach(0)
+    await ticks(30)
+    assert not answer.done()
+    await timeline.reach(1)
+    await asyncio.wait_for(answer, 1)
+    await asyncio.wait_for(timeline.reach(2), 1)
+
+
+async def test_what_nobody_comes_for_holds_up_nobody_for_long(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Code whose own timing differs: after some stalls the order is given up, and said so once."""
+    monkeypatch.setattr("sayso.turns.timeline.PATIENCE", 0.005)
+    timeline = Timeline("turn_1", range(0, 40))
+    with caplog.at_level(logging.WARNING, "sayso.turn"):
+        for end in range(1, 40, 2):
+            await asyncio.wait_for(timeline.reach(end), 1)
+    assert caplog.text.count("in another order") == 1
+
+
+async def test_a_waiter_that_is_cancelled_holds_up_nobody() -> None:
+    """It counts as come out."""
+    timeline = Timeline("turn_1", [0, 1, 2])
+    second = asyncio.create_task(timeline.reach(1))
+    third = asyncio.create_task(timeline.reach(2))
+    await ticks(5)
+    second.cancel()
+    await asyncio.wait([second])
+    await timeline.reach(0)
+    await asyncio.wait_for(third, 1)
+
+
+async def test_disorder_lets_everything_out() -> None:
+    """After author code let go of a call, order has no meaning any more."""
+    timeline = Timeline("turn_1", [0, 1, 2])
+    waiting = [asyncio.create_task(timeline.reach(end)) for end in (2, 1)]
+    await ticks(5)
+    timeline.disorder()
+    await asyncio.wait_for(asyncio.gather(*waiting), 1)
+    first, second = timeline.end(), timeline.end()
+    await asyncio.wait_for(timeline.reach(second), 1)
+    await asyncio.wait_for(timeline.reach(first), 1)
