@@ -1,0 +1,242 @@
+"""Threads over HTTP: listed, shown, inspected, remembered, deleted (design 3, 5; cases A, L)."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from sayso import Turn
+from tests.contract.requirements import requirement
+from tests.contract.rest import call, delete, get, inbox, reached, stop
+from tests.contract.server import Server, answer, approve, cancel, deny
+from tests.contract.tools import Kit
+
+
+async def test_threads_are_listed_the_last_active_first(server: Server, tools: Kit) -> None:
+    """Design 5: what a thread is, how it stands, how much of it waits for a person."""
+    done = server.client(tools.greeting, thread="done")
+    waits = server.client(tools.mailing, thread="waits")
+    await done.say()
+    await server.clock.advance(1)
+    await waits.say()
+    first, second = (await get(server, "/threads"))["items"]
+    assert first == {
+        "threadId": "waits",
+        "agent": waits.agent,
+        "status": "suspended",
+        "running": False,
+        "outcome": "interrupt",
+        "openInterrupts": 3,
+        "createdAt": "2023-11-14T22:13:21.000Z",
+        "updatedAt": "2023-11-14T22:13:21.000Z",
+    }
+    assert (second["threadId"], second["status"], second["outcome"]) == (
+        "done",
+        "finished",
+        "success",
+    )
+
+
+async def test_lists_are_filtered_and_paged(server: Server, tools: Kit) -> None:
+    """Design 5: every thread once, whatever the size of a page."""
+    clients = [server.client(tools.refunding, thread=f"t{n}") for n in range(5)]
+    for client in clients:
+        await client.say()
+        await server.clock.advance(1)
+    await clients[2].resume(deny())
+    seen: list[str] = []
+    cursor = ""
+    while True:
+        page = await get(server, f"/threads?limit=2&status=suspended{cursor}")
+        assert len(page["items"]) <= 2
+        seen += [item["threadId"] for item in page["items"]]
+        if "nextCursor" not in page:
+            break
+        cursor = f"&cursor={page['nextCursor']}"
+    assert seen == ["t4", "t3", "t1", "t0"]
+    (finished,) = (await get(server, "/threads?status=finished"))["items"]
+    assert finished["threadId"] == "t2"
+    named = (await get(server, f"/threads?agent={clients[1].agent}"))["items"]
+    assert [item["threadId"] for item in named] == ["t1"]
+    assert len((await get(server, "/threads?status=all"))["items"]) == 5
+
+
+@pytest.mark.parametrize(
+    "query",
+    ["status=odd", "limit=0", "limit=1001", "limit=x", "limit=", "cursor=odd", "cursor=i1.1"],
+)
+@pytest.mark.parametrize("path", ["/threads", "/interrupts"])
+async def test_a_malformed_query_is_422(server: Server, path: str, query: str) -> None:
+    """ER-01: neither a wrong list nor a server error; nor the cursor of another list."""
+    query = query.replace("i1.1", "t1.1") if path == "/interrupts" else query
+    run = await call(server.app, "GET", f"{path}?{query}")
+    assert (run.status, run.problem["code"]) == (422, "invalid_input")
+
+
+async def test_one_thread_shows_what_it_waits_for(server: Server, tools: Kit) -> None:
+    """A7: the same ids and bindings as in the stream."""
+    client = server.client(tools.refunding)
+    client.user("go")
+    asked = (await client.run(runId="mine")).interrupts
+    shown = await get(server, f"/threads/{client.thread}")
+    assert (shown["runId"], shown["status"], shown["openInterrupts"]) == ("mine", "suspended", 1)
+    (item,) = shown["interrupts"]
+    assert {name: item[name] for name in asked[0]} == asked[0]
+
+
+async def test_a_thread_s_id_is_taken_as_it_is(server: Server, tools: Kit) -> None:
+    """Design 2: the client's id is the key, slashes included."""
+    client = server.client(tools.refunding, thread="team/7 ü")
+    await client.say()
+    assert (await get(server, f"/threads/{client.thread}"))["threadId"] == "team/7 ü"
+    assert (await get(server, f"/threads/{client.thread}/state"))["next"] == ["issue_refund"]
+    assert await stop(server, client)
+    assert (await delete(server, f"/threads/{client.thread}")).status == 204
+
+
+async def test_an_open_thread_can_be_inspected(server: Server, tools: Kit) -> None:
+    """Design 3: what it goes on with, the state, and what it has recorded."""
+
+    async def lookup(order: str) -> dict[str, str]:
+        return {"order": order}
+
+    async def agent(turn: Turn) -> None:
+        await turn.set("/step", 1)
+        await turn.step(lookup, "A-17", name="lookup")
+        await turn.call(tools.refund, order_id="A-17", amount=240.0)
+
+    client = server.client(agent)
+    await client.say()
+    state = await get(server, f"/threads/{client.thread}/state")
+    assert state["next"] == ["issue_refund"]
+    assert state["values"] == {"step": 1}
+    assert state["metadata"]["status"] == "suspended"
+    assert state["metadata"]["agent"] == client.agent
+    recorded = {entry["name"]: entry for entry in state["journal"] if entry["name"]}
+    assert recorded["lookup"]["data"] == {"value": {"order": "A-17"}}
+    assert recorded["issue_refund"]["status"] == "asked"
+    asked = recorded["issue_refund"]["data"]["interrupt"]
+    assert asked == client.model.pending[0]["id"]
+    await client.resume(deny())
+    over = await get(server, f"/threads/{client.thread}/state")
+    assert (over["next"], over["journal"], over["values"]) == ([], [], {"step": 1})
+
+
+@requirement("OC-16")
+async def test_the_history_says_who_decided_what_when_and_how(server: Server, tools: Kit) -> None:
+    """Design 2, U: runs with their outcomes, messages, and each question with its answer."""
+    client = server.client(tools.mailing)
+    await client.say("mail them")
+    await server.clock.advance(60)
+    await client.resume(approve(), deny("not ben"), cancel())
+    await client.say("again")
+    await stop(server, client)
+    past = await get(server, f"/threads/{client.thread}/history")
+    assert [run["outcome"]["type"] for run in past["runs"]] == [
+        "interrupt",
+        "success",
+        "interrupt",
+        "cancelled",
+    ]
+    assert past["runs"][1]["startedAt"] == "2023-11-14T22:14:20.000Z"
+    users = [m["content"] for m in past["messages"] if m["role"] == "user"]
+    assert users == ["mail them", "again"]
+    decided = [_told(item["answer"]) for item in past["interrupts"]]
+    assert decided == [
+        ("resolved", {"approved": True}, "local", "2023-11-14T22:14:20.000Z", "run"),
+        (
+            "resolved",
+            {"approved": False, "reason": "not ben"},
+            "local",
+            "2023-11-14T22:14:20.000Z",
+            "run",
+        ),
+        ("cancelled", None, "local", "2023-11-14T22:14:20.000Z", "run"),
+        *[("cancelled", None, "local", "2023-11-14T22:14:20.000Z", "stop")] * 3,
+    ]
+    turns = {item["turnId"] for item in past["interrupts"]}
+    assert turns == {run["turnId"] for run in past["runs"]}
+
+
+def _told(given: dict[str, Any]) -> tuple[Any, ...]:
+    return tuple(given.get(name) for name in ("status", "payload", "by", "at", "channel"))
+
+
+async def test_a_long_history_comes_in_pages(server: Server, tools: Kit) -> None:
+    """Design 5: its runs, oldest first."""
+    client = server.client(tools.greeting)
+    for _ in range(5):
+        await client.say()
+    path = f"/threads/{client.thread}/history?limit=2"
+    page = await get(server, path)
+    runs = [run["runId"] for run in page["runs"]]
+    while "nextCursor" in page:
+        page = await get(server, f"{path}&cursor={page['nextCursor']}")
+        runs += [run["runId"] for run in page["runs"]]
+    assert len(runs) == len(set(runs)) == 5
+    run = await call(server.app, "GET", f"{path}&cursor=t1.1")
+    assert run.problem["code"] == "invalid_input"
+
+
+async def test_a_deleted_thread_is_gone_with_its_questions(server: Server, tools: Kit) -> None:
+    """L6: nothing lists it, nobody can answer it, and its id begins anew."""
+    client = server.client(tools.refunding)
+    await client.say()
+    entries = client.entries(approve())
+    assert (await delete(server, f"/threads/{client.thread}")).status == 204
+    for method, path in (
+        ("GET", f"/threads/{client.thread}"),
+        ("GET", f"/threads/{client.thread}/state"),
+        ("GET", f"/threads/{client.thread}/history"),
+        ("DELETE", f"/threads/{client.thread}"),
+    ):
+        run = await call(server.app, method, path)
+        assert (run.status, run.problem["code"]) == (404, "unknown_thread")
+    assert await inbox(server, "?status=all") == []
+    assert (await get(server, "/threads"))["items"] == []
+    late = await client.again().run(resume=entries)
+    assert late.outcome == "unknown_interrupt"
+    assert (await client.again().say("anew")).outcome == "interrupt"
+    assert server.effects == []
+
+
+async def test_a_running_thread_is_not_deleted(server: Server) -> None:
+    """Design 5: 409 until it has ended."""
+    begun, wakes = asyncio.Event(), asyncio.Event()
+
+    async def agent(turn: Turn) -> None:
+        begun.set()
+        await wakes.wait()
+        await turn.say("done")
+
+    client = server.client(agent)
+    client.user("go")
+    exchange = client.open()
+    await reached(begun)
+    run = await delete(server, f"/threads/{client.thread}")
+    assert (run.status, run.problem["code"]) == (409, "thread_busy")
+    shown = await get(server, f"/threads/{client.thread}")
+    assert (shown["running"], shown["status"], "outcome" in shown) == (True, "running", False)
+    wakes.set()
+    assert (await exchange.end()).outcome == "success"
+    assert (await delete(server, f"/threads/{client.thread}")).status == 204
+
+
+async def test_methods_and_paths_are_told_apart(server: Server) -> None:
+    """ER-01: a wrong method is 405 and says which are right."""
+    run = await call(server.app, "PUT", "/threads/t", b"{}")
+    assert (run.status, run.problem["code"]) == (405, "method_not_allowed")
+    run = await call(server.app, "POST", "/interrupts", b"{}")
+    assert run.status == 405
+    run = await call(server.app, "GET", "/threads/t/stop")
+    assert (run.status, run.problem["code"]) == (404, "unknown_thread")
+
+
+async def test_a_question_put_twice_is_two_in_the_history(server: Server, tools: Kit) -> None:
+    """OC-14: an answered one stays beside its successor."""
+    client = server.client(tools.asking_twice)
+    await client.say()
+    await client.resume(answer({"approved": True}))
+    past = await get(server, f"/threads/{client.thread}/history")
+    assert [item["status"] for item in past["interrupts"]] == ["resolved", "open"]
+    assert "answer" not in past["interrupts"][1]
