@@ -98,6 +98,8 @@ async def test_an_expiry_an_extension_a_stop_and_a_deletion_are_told(server: Ser
         other = server.client(agent)
         await other.say()
         assert await stop(server, other)
+        # What is gone when it is looked for is told as deleted alone.
+        await told(exchange, *kinds, "opened", "settled")
         await delete(server, f"/threads/{other.thread}")
         last = (await told(exchange, *kinds, "opened", "settled", "deleted"))[4:]
         assert last[1]["interrupt"]["answer"]["channel"] == "stop"
