@@ -13,7 +13,11 @@ export default defineConfig({
     chunkSizeWarningLimit: 700,
     modulePreload: { polyfill: false },
   },
-  server: { proxy: { "/agents": "http://127.0.0.1:8000", "/demo": "http://127.0.0.1:8000" } },
+  server: {
+    proxy: Object.fromEntries(
+      ["/agents", "/demo", "/interrupts", "/threads"].map((path) => [path, "http://127.0.0.1:8000"]),
+    ),
+  },
   test: {
     environment: "jsdom",
     setupFiles: ["tests/setup.ts"],

@@ -1,5 +1,7 @@
 import { BrowserRouter, Navigate, Route, Routes, useNavigate } from "react-router";
 import { rootPath } from "./base.js";
+import { InboxPage } from "./inbox/InboxPage.js";
+import { InboxProvider } from "./inbox/InboxProvider.js";
 import { Frame } from "./Frame.js";
 import { Notice } from "./Notice.js";
 import { PlaygroundPage } from "./playground/PlaygroundPage.js";
@@ -8,13 +10,17 @@ import { PlaygroundPage } from "./playground/PlaygroundPage.js";
 export function App() {
   return (
     <BrowserRouter basename={rootPath()}>
-      <Routes>
-        <Route index element={<Navigate to="/play" replace />} />
-        <Route path="play" element={<PlaygroundPage />} />
-        <Route path="play/:agentId" element={<PlaygroundPage />} />
-        <Route path="play/:agentId/:threadId" element={<PlaygroundPage />} />
-        <Route path="*" element={<Nowhere />} />
-      </Routes>
+      <InboxProvider>
+        <Routes>
+          <Route index element={<Navigate to="/play" replace />} />
+          <Route path="play" element={<PlaygroundPage />} />
+          <Route path="play/:agentId" element={<PlaygroundPage />} />
+          <Route path="play/:agentId/:threadId" element={<PlaygroundPage />} />
+          <Route path="inbox" element={<InboxPage />} />
+          <Route path="inbox/:interruptId" element={<InboxPage />} />
+          <Route path="*" element={<Nowhere />} />
+        </Routes>
+      </InboxProvider>
     </BrowserRouter>
   );
 }

@@ -1,5 +1,6 @@
 import type { ReactNode } from "react";
-import { Link } from "react-router";
+import { Link, NavLink } from "react-router";
+import { useSharedInbox, waitingIn } from "./inbox/InboxProvider.js";
 import { useTheme, type Theme } from "./theme.js";
 
 const NEXT: Readonly<Record<Theme, Theme>> = { system: "light", light: "dark", dark: "system" };
@@ -17,7 +18,7 @@ export function Frame({
   return (
     <div className="frame">
       <a className="skip" href="#main">
-        Skip to the conversation
+        Skip to the content
       </a>
       <header className="bar">
         <Link to="/" className="brand" aria-label="Sayso, start page">
@@ -27,6 +28,7 @@ export function Frame({
           </svg>
           sayso
         </Link>
+        <Nav />
         <div className="bar-tools">{tools}</div>
         <button
           type="button"
@@ -41,5 +43,23 @@ export function Frame({
       </header>
       {children}
     </div>
+  );
+}
+
+function Nav() {
+  const open = waitingIn(useSharedInbox().state);
+  return (
+    <nav className="nav" aria-label="Views">
+      <NavLink to="/play">Playground</NavLink>
+      <NavLink to="/inbox">
+        Inbox
+        {open > 0 && (
+          <span className="badge">
+            {open}
+            <span className="sayso-sr"> open</span>
+          </span>
+        )}
+      </NavLink>
+    </nav>
   );
 }

@@ -1,3 +1,4 @@
+import { serverFetch } from "./access.js";
 import { serverUrl } from "./base.js";
 
 /** An agent as the server lists it. */
@@ -27,7 +28,7 @@ export async function fetchAgents(signal?: AbortSignal): Promise<readonly AgentS
 
 /** What the demo did so far; null when this server is not the demo. */
 export async function fetchEffects(signal?: AbortSignal): Promise<readonly Effect[] | null> {
-  const response = await fetch(serverUrl("demo/effects"), init(signal));
+  const response = await serverFetch(serverUrl("demo/effects"), init(signal));
   if (response.status === 404) return null;
   if (!response.ok) throw new Error(`The effects could not be read (HTTP ${response.status}).`);
   const body: unknown = await response.json();
@@ -43,11 +44,12 @@ export async function fetchEffects(signal?: AbortSignal): Promise<readonly Effec
 async function getJson(path: string, signal?: AbortSignal): Promise<unknown> {
   let response: Response;
   try {
-    response = await fetch(serverUrl(path), init(signal));
+    response = await serverFetch(serverUrl(path), init(signal));
   } catch (error) {
     if (signal?.aborted === true) throw error;
     throw new Error("The server cannot be reached.", { cause: error });
   }
+  if (response.status === 401) throw new Error("The server asks who you are: see Settings.");
   if (!response.ok) throw new Error(`The server answered with HTTP ${response.status}.`);
   return response.json();
 }

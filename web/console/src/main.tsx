@@ -3,6 +3,8 @@ import "./styles/page.css";
 import "./styles/playground.css";
 import "./styles/transcript.css";
 import "./styles/panel.css";
+import "./styles/nav.css";
+import "./styles/inbox.css";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { App } from "./App.js";

@@ -1,4 +1,5 @@
 import { useEffect, useState } from "react";
+import { onToken } from "./access.js";
 import { fetchAgents, type AgentSummary } from "./api.js";
 
 /** How the list of agents stands. `failed` is tried again by itself. */
@@ -31,7 +32,9 @@ export function useAgents(): AgentList {
         timer = setTimeout(again, RETRY_MS);
       },
     );
+    const forget = onToken(again);
     return () => {
+      forget();
       abort.abort();
       clearTimeout(timer);
     };

@@ -3,12 +3,13 @@ import { useConversation, type Conversation } from "@sayso/react";
 import { useState, useSyncExternalStore } from "react";
 import { useNavigate } from "react-router";
 import type { AgentSummary } from "../api.js";
+import { ConnectionBar } from "../ConnectionBar.js";
 import { Frame } from "../Frame.js";
+import { useTitle } from "../title.js";
 import { Composer } from "./Composer.js";
-import { ConnectionBar } from "./ConnectionBar.js";
 import { EXAMPLES } from "./examples.js";
 import { SidePanel } from "./SidePanel.js";
-import { statusWords, useTitle } from "./status.js";
+import { statusWords } from "./status.js";
 import { Transcript } from "./Transcript.js";
 import { useEffects } from "./useEffects.js";
 

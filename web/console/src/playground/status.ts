@@ -1,5 +1,4 @@
 import type { MachineState } from "@sayso/react";
-import { useEffect } from "react";
 
 /** A thread's status in words. */
 export function statusWords(machine: MachineState): string {
@@ -22,14 +21,4 @@ export function statusWords(machine: MachineState): string {
     default:
       return machine.status satisfies never;
   }
-}
-
-/** Keeps the page's title at what the page waits for. */
-export function useTitle(open: number, place: string): void {
-  useEffect(() => {
-    document.title = `${open > 0 ? `(${open}) ` : ""}${place} · Sayso`;
-    return () => {
-      document.title = "Sayso";
-    };
-  }, [open, place]);
 }

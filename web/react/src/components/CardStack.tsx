@@ -1,4 +1,4 @@
-import { useRef, useState, type ReactNode } from "react";
+import { Fragment, useRef, useState, type ReactNode } from "react";
 import type { Answer, CallView, Failure, InterruptView } from "../core/index.js";
 import { BatchBar } from "./BatchBar.js";
 import { InterruptCard } from "./InterruptCard.js";
@@ -45,27 +45,28 @@ export function CardStack(props: CardStackProps) {
       data-open={views.some((view) => view.closed === null)}
       data-several={true}
     >
-      {views.map((view, index) => [
-        above?.(view),
-        <InterruptCard
-          key={view.interrupt.id}
-          view={view}
-          call={callOf(view)}
-          clock={clock}
-          place={{ index, total: views.length }}
-          unfolded={unfolded}
-          {...(noteOf !== undefined && { note: noteOf(view) })}
-          onShown={() => {
-            setShown((before) => new Set(before).add(view.interrupt.id));
-          }}
-          onAnswer={(answer) => {
-            onAnswer(view.interrupt.id, answer);
-          }}
-          onWithdraw={() => {
-            onWithdraw(view.interrupt.id);
-          }}
-        />,
-      ])}
+      {views.map((view, index) => (
+        <Fragment key={view.interrupt.id}>
+          {above?.(view)}
+          <InterruptCard
+            view={view}
+            call={callOf(view)}
+            clock={clock}
+            place={{ index, total: views.length }}
+            unfolded={unfolded}
+            {...(noteOf !== undefined && { note: noteOf(view) })}
+            onShown={() => {
+              setShown((before) => new Set(before).add(view.interrupt.id));
+            }}
+            onAnswer={(answer) => {
+              onAnswer(view.interrupt.id, answer);
+            }}
+            onWithdraw={() => {
+              onWithdraw(view.interrupt.id);
+            }}
+          />
+        </Fragment>
+      ))}
       <BatchBar
         views={views}
         ready={ready}

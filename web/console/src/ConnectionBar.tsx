@@ -1,13 +1,16 @@
-import type { Connection } from "@sayso/react";
 import { useEffect, useState } from "react";
+
+/** How a view stands with the server; `lost` is tried again at `retryAt` (epoch ms). */
+export type Standing =
+  { readonly status: "lost"; readonly retryAt: number } | { readonly status: string };
 
 /** Says that the server is away and when it is tried again; empty while all is well. */
 export function ConnectionBar(props: {
-  readonly connection: Connection;
+  readonly connection: Standing;
   readonly onTryNow: () => void;
 }) {
   const { connection, onTryNow } = props;
-  const lost = connection.status === "lost";
+  const lost = connection.status === "lost" && "retryAt" in connection;
   const seconds = useCountdown(lost ? connection.retryAt : null);
   return (
     <div className="connection" data-lost={lost}>

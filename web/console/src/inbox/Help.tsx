@@ -1,0 +1,60 @@
+import { useEffect, useRef } from "react";
+import { useShortcutsOn } from "../shortcuts.js";
+
+const KEYS: readonly (readonly [key: string, what: string])[] = [
+  ["j", "next question"],
+  ["k", "previous question"],
+  ["a", "approve, or go to the answer"],
+  ["d", "deny"],
+  ["e", "edit the arguments, or go to the answer"],
+  ["x", "select, to decide several together"],
+  ["/", "find"],
+  ["Esc", "leave what is open"],
+  ["?", "this list"],
+];
+
+/** What the keys do; single keys can be turned off here. */
+export function Help({ open, onClose }: { readonly open: boolean; readonly onClose: () => void }) {
+  const dialog = useRef<HTMLDialogElement>(null);
+  const [on, setOn] = useShortcutsOn();
+  useEffect(() => {
+    const node = dialog.current;
+    if (node === null || node.open === open) return;
+    if (open) node.showModal();
+    else node.close();
+  }, [open]);
+  return (
+    <dialog className="help" ref={dialog} aria-labelledby="help-title" onClose={onClose}>
+      <h2 id="help-title">Keys</h2>
+      <dl className="keys">
+        {KEYS.map(([key, what]) => (
+          <div key={key}>
+            <dt>
+              <kbd>{key}</kbd>
+            </dt>
+            <dd>{what}</dd>
+          </div>
+        ))}
+      </dl>
+      <label className="switch">
+        <input
+          type="checkbox"
+          checked={on}
+          onChange={({ target }) => {
+            setOn(target.checked);
+          }}
+        />
+        Single keys do something
+      </label>
+      <button
+        type="button"
+        className="sayso-button sayso-primary"
+        onClick={() => {
+          dialog.current?.close();
+        }}
+      >
+        Close
+      </button>
+    </dialog>
+  );
+}

@@ -1,0 +1,265 @@
+import type { InboxConnection, InboxState } from "@sayso/react/inbox";
+import { useEffect, useMemo, useRef, useState } from "react";
+import { Link, useNavigate, useParams, useSearchParams } from "react-router";
+import { ConnectionBar } from "../ConnectionBar.js";
+import { Frame } from "../Frame.js";
+import { Notice } from "../Notice.js";
+import { useShortcuts } from "../shortcuts.js";
+import { useTitle } from "../title.js";
+import { useNow } from "../useNow.js";
+import { Detail, Together } from "./Detail.js";
+import { applyFilter, isFiltering, readFilter, writeFilter, type Filter } from "./filter.js";
+import { Filters } from "./Filters.js";
+import { Help } from "./Help.js";
+import { useSharedInbox, waitingIn } from "./InboxProvider.js";
+import { List } from "./List.js";
+import { press, stepTo } from "./moves.js";
+
+/** Everything that waits for a person, in all threads: found, read and answered in place. */
+export function InboxPage() {
+  const { inbox, state } = useSharedInbox();
+  const { interruptId = null } = useParams();
+  const [query] = useSearchParams();
+  const navigate = useNavigate();
+  const now = useNow();
+  const search = useRef<HTMLInputElement>(null);
+  const page = useRef<HTMLElement>(null);
+  const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
+  const [together, setTogether] = useState<readonly string[] | null>(null);
+  const [help, setHelp] = useState(false);
+  const filter = readFilter(query);
+  const { items, connection } = state;
+  const shown = applyFilter(items, filter, now);
+  const ids = useMemo(() => shown.map((one) => one.interrupt.id), [shown]);
+  const place = useRef(0);
+  const follows = useRef(false);
+  const at = interruptId === null ? -1 : ids.indexOf(interruptId);
+  useTitle(waitingIn(state), "Inbox");
+
+  useEffect(() => {
+    if (at >= 0) place.current = at;
+  }, [at]);
+  useEffect(() => {
+    if (!follows.current) return;
+    follows.current = false;
+    page.current?.querySelector<HTMLElement>('.row-link[aria-current="true"]')?.focus();
+  }, [interruptId]);
+
+  const hrefOf = (id: string | null, over: Filter = filter) =>
+    `/inbox${id === null ? "" : `/${encodeURIComponent(id)}`}${writeFilter(over)}`;
+  const go = (id: string | null) => {
+    setTogether(null);
+    void navigate(hrefOf(id), { replace: interruptId !== null });
+  };
+  const step = (by: 1 | -1) => {
+    const next = stepTo(ids, at, place.current, by);
+    if (next === null || next === interruptId) return;
+    follows.current = true;
+    go(next);
+  };
+  const select = (id: string, on: boolean) => {
+    const next = new Set(selected);
+    if (on) next.add(id);
+    else next.delete(id);
+    setSelected(next);
+  };
+  const chosen = ids.filter((id) => selected.has(id));
+  const leave = () => {
+    if (together !== null) setTogether(null);
+    else if (selected.size > 0) setSelected(new Set());
+    else go(null);
+  };
+  useShortcuts({
+    j: () => {
+      step(1);
+    },
+    k: () => {
+      step(-1);
+    },
+    a: () => {
+      press(page.current, "approve");
+    },
+    d: () => {
+      press(page.current, "deny");
+    },
+    e: () => {
+      press(page.current, "edit");
+    },
+    x: () => {
+      if (interruptId !== null) select(interruptId, !selected.has(interruptId));
+    },
+    "/": () => {
+      search.current?.focus();
+    },
+    "?": () => {
+      setHelp(true);
+    },
+    Escape: leave,
+  });
+
+  if (connection.status === "absent" || connection.status === "denied") {
+    return <Closed connection={connection} />;
+  }
+  const detail = together !== null || interruptId !== null;
+  return (
+    <Frame
+      tools={
+        <button
+          type="button"
+          className="quiet-button keys-button"
+          onClick={() => {
+            setHelp(true);
+          }}
+        >
+          Keys <kbd>?</kbd>
+        </button>
+      }
+    >
+      <main className="inbox" id="main" ref={page} data-detail={detail}>
+        <ConnectionBar
+          connection={connection}
+          onTryNow={() => {
+            inbox.reconnect();
+          }}
+        />
+        <h1 className="sayso-sr">Inbox</h1>
+        <section className="inbox-list" aria-label="List">
+          <header className="inbox-head">
+            <span className="inbox-title" aria-hidden="true">
+              Inbox
+            </span>
+            <p role="status" className="inbox-count">
+              {countOf(state, shown.length)}
+            </p>
+          </header>
+          <Filters
+            filter={filter}
+            items={items}
+            search={search}
+            onChange={(next) => {
+              void navigate(hrefOf(interruptId, next), { replace: true });
+            }}
+          />
+          <div className="inbox-bulk" data-any={chosen.length > 0}>
+            <label className="switch">
+              <input
+                type="checkbox"
+                checked={ids.length > 0 && chosen.length === ids.length}
+                disabled={ids.length === 0}
+                onChange={({ target }) => {
+                  setSelected(target.checked ? new Set(ids) : new Set());
+                }}
+              />
+              {chosen.length === 0 ? "Select all" : `${chosen.length} selected`}
+            </label>
+            {chosen.length > 0 && (
+              <button
+                type="button"
+                className="sayso-button sayso-small sayso-primary"
+                onClick={() => {
+                  setTogether(chosen);
+                  setSelected(new Set());
+                }}
+              >
+                Decide together
+              </button>
+            )}
+          </div>
+          <div className="inbox-scroll">
+            {shown.length === 0 ? (
+              <Nothing loading={connection.status === "loading"} filtering={isFiltering(filter)} />
+            ) : (
+              <List
+                items={shown}
+                currentId={interruptId}
+                selected={selected}
+                now={now}
+                hrefOf={hrefOf}
+                onSelect={select}
+              />
+            )}
+          </div>
+        </section>
+        <section className="inbox-detail" aria-label="The question">
+          {detail && (
+            <div className="detail-bar">
+              <Link
+                to={hrefOf(null)}
+                className="back"
+                onClick={() => {
+                  setTogether(null);
+                }}
+              >
+                All questions
+              </Link>
+            </div>
+          )}
+          {together !== null ? (
+            <Together inbox={inbox} state={state} ids={together} />
+          ) : interruptId !== null ? (
+            <Detail key={interruptId} inbox={inbox} state={state} id={interruptId} />
+          ) : (
+            <p className="detail-note">
+              {shown.length > 0 ? "Choose a question, or press j for the first one." : ""}
+            </p>
+          )}
+        </section>
+        <Help
+          open={help}
+          onClose={() => {
+            setHelp(false);
+          }}
+        />
+      </main>
+    </Frame>
+  );
+}
+
+function Nothing(props: { readonly loading: boolean; readonly filtering: boolean }) {
+  if (props.loading) return <p className="detail-note">Reading the inbox…</p>;
+  if (props.filtering) {
+    return (
+      <p className="detail-note">
+        Nothing open fits this. <Link to="/inbox">Show all</Link>
+      </p>
+    );
+  }
+  return (
+    <div className="nothing">
+      <p>
+        <strong>Nothing waits for you.</strong>
+      </p>
+      <p>What agents ask appears here by itself, whichever thread it comes from.</p>
+    </div>
+  );
+}
+
+function Closed({ connection }: { readonly connection: InboxConnection }) {
+  const navigate = useNavigate();
+  if (connection.status === "denied") {
+    const settings = () => {
+      void navigate("/settings");
+    };
+    return (
+      <Frame tools={null}>
+        <Notice title="Who are you?" action={{ label: "To the settings", onClick: settings }}>
+          {connection.failure.message} A token can be given in the settings.
+        </Notice>
+      </Frame>
+    );
+  }
+  return (
+    <Frame tools={null}>
+      <Notice title="No inbox here">This server has no inbox.</Notice>
+    </Frame>
+  );
+}
+
+function countOf(state: InboxState, shown: number): string {
+  const { connection, items, partial } = state;
+  if (connection.status === "loading") return "";
+  const open = waitingIn(state);
+  const held = items.length - open;
+  const all = `${open}${partial ? " or more" : ""} open${held > 0 ? `, ${held} answered` : ""}`;
+  return shown === items.length ? all : `${shown} of ${all}`;
+}

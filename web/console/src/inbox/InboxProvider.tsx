@@ -1,0 +1,46 @@
+import { Inbox, useInbox, type InboxState } from "@sayso/react/inbox";
+import { validateAnswer } from "@sayso/react/validate";
+import { createContext, useContext, useEffect, useMemo, useState, type ReactNode } from "react";
+import { onToken, serverFetch } from "../access.js";
+import { serverUrl } from "../base.js";
+import { showCount } from "./favicon.js";
+
+interface Shared {
+  readonly inbox: Inbox;
+  readonly state: InboxState;
+}
+
+const Context = createContext<Shared | null>(null);
+
+/** One inbox for the whole console: it counts what is open wherever the reader is. */
+export function InboxProvider({ children }: { readonly children: ReactNode }) {
+  const [inbox] = useState(
+    () => new Inbox({ url: serverUrl(""), fetch: serverFetch, validate: validateAnswer }),
+  );
+  const state = useInbox(inbox);
+  useEffect(
+    () =>
+      onToken(() => {
+        inbox.reconnect();
+      }),
+    [inbox],
+  );
+  const open = waitingIn(state);
+  useEffect(() => {
+    showCount(open);
+  }, [open]);
+  const value = useMemo(() => ({ inbox, state }), [inbox, state]);
+  return <Context.Provider value={value}>{children}</Context.Provider>;
+}
+
+/** The console's inbox and how it stands. */
+export function useSharedInbox(): Shared {
+  const shared = useContext(Context);
+  if (shared === null) throw new Error("Put an <InboxProvider> above the views that use it.");
+  return shared;
+}
+
+/** How many questions wait for a person; what is answered only waits for others of its thread. */
+export function waitingIn(state: InboxState): number {
+  return state.items.filter((one) => one.held === null).length;
+}

@@ -1,0 +1,101 @@
+import { callAbout } from "@sayso/react";
+import { PlainText } from "@sayso/react/components";
+import type { InboxItem } from "@sayso/react/inbox";
+import { memo, useEffect, useRef } from "react";
+import { Link } from "react-router";
+import { ageOf, dueOf, labelOf } from "./words.js";
+
+export interface ListProps {
+  readonly items: readonly InboxItem[];
+  readonly currentId: string | null;
+  readonly selected: ReadonlySet<string>;
+  readonly now: number;
+  readonly hrefOf: (id: string) => string;
+  readonly onSelect: (id: string, selected: boolean) => void;
+}
+
+/** The open questions, one row each: a link to the question, and a box to answer several at once. */
+export function List({ items, currentId, selected, now, hrefOf, onSelect }: ListProps) {
+  const list = useRef<HTMLUListElement>(null);
+  useEffect(() => {
+    list.current
+      ?.querySelector('[aria-current="true"]')
+      ?.closest("li")
+      ?.scrollIntoView({ block: "nearest" });
+  }, [currentId]);
+  return (
+    <ul className="rows" ref={list} aria-label="Open questions">
+      {items.map((item) => {
+        const { id } = item.interrupt;
+        return (
+          <Row
+            key={id}
+            item={item}
+            href={hrefOf(id)}
+            current={id === currentId}
+            selected={selected.has(id)}
+            age={ageOf(item.createdAt, now)}
+            due={dueOf(item, now)?.text ?? null}
+            urgent={dueOf(item, now)?.urgent ?? false}
+            onSelect={onSelect}
+          />
+        );
+      })}
+    </ul>
+  );
+}
+
+interface RowProps {
+  readonly item: InboxItem;
+  readonly href: string;
+  readonly current: boolean;
+  readonly selected: boolean;
+  readonly age: string;
+  readonly due: string | null;
+  readonly urgent: boolean;
+  readonly onSelect: (id: string, selected: boolean) => void;
+}
+
+const Row = memo(function Row(props: RowProps) {
+  const { item, href, current, selected, age, due, urgent, onSelect } = props;
+  const { interrupt, agent, threadId, assignedTo, held } = item;
+  const tool = callAbout(interrupt, [])?.name;
+  const label = labelOf(interrupt);
+  return (
+    <li className="row" data-current={current}>
+      <label className="row-box">
+        <span className="sayso-sr">
+          Select {label} {tool ?? interrupt.message ?? interrupt.id}
+        </span>
+        <input
+          type="checkbox"
+          checked={selected}
+          onChange={({ target }) => {
+            onSelect(interrupt.id, target.checked);
+          }}
+        />
+      </label>
+      <Link to={href} className="row-link" aria-current={current ? "true" : undefined}>
+        <span className="row-head">
+          <span className="row-label">{label}</span>
+          {tool !== undefined && <code>{tool}</code>}
+          {due !== null && (
+            <span className="row-due" data-urgent={urgent}>
+              {due}
+            </span>
+          )}
+        </span>
+        <span className="row-message" dir="auto">
+          <PlainText text={(interrupt.message ?? "No message").slice(0, 200)} />
+        </span>
+        <span className="row-foot">
+          <span>{agent}</span>
+          <span className="row-thread">{threadId}</span>
+          {assignedTo !== null && <span>for {assignedTo}</span>}
+          {held !== null && <span>answered, waits for others</span>}
+          <span className="row-age">{age}</span>
+        </span>
+      </Link>
+    </li>
+  );
+});

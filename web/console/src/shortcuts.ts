@@ -1,0 +1,69 @@
+import { useEffect, useRef, useSyncExternalStore } from "react";
+
+const KEY = "sayso-shortcuts";
+const listeners = new Set<() => void>();
+let chosen: boolean | null = null;
+
+/** Whether single keys do something, and the means to change that (WCAG 2.1.4). */
+export function useShortcutsOn(): readonly [boolean, (on: boolean) => void] {
+  return [useSyncExternalStore(subscribe, read), choose];
+}
+
+/** What each key does; a key is named as `KeyboardEvent.key` has it. */
+export type Shortcuts = Readonly<Record<string, () => void>>;
+
+/** Single keys for a whole view, while nothing is being written and no dialog is open. */
+export function useShortcuts(shortcuts: Shortcuts): void {
+  const [on] = useShortcutsOn();
+  const latest = useRef(shortcuts);
+  useEffect(() => {
+    latest.current = shortcuts;
+  });
+  useEffect(() => {
+    if (!on) return undefined;
+    const press = (event: KeyboardEvent) => {
+      if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
+      if (isWriting(event.target) || document.querySelector("dialog[open]") !== null) return;
+      const act = Object.hasOwn(latest.current, event.key) ? latest.current[event.key] : undefined;
+      if (act === undefined) return;
+      event.preventDefault();
+      act();
+    };
+    document.addEventListener("keydown", press);
+    return () => {
+      document.removeEventListener("keydown", press);
+    };
+  }, [on]);
+}
+
+function isWriting(target: EventTarget | null): boolean {
+  if (!(target instanceof HTMLElement)) return false;
+  if (target.isContentEditable || target.matches("textarea, select")) return true;
+  return target instanceof HTMLInputElement && !/^(checkbox|radio|button)$/.test(target.type);
+}
+
+function choose(on: boolean): void {
+  chosen = on;
+  try {
+    localStorage.setItem(KEY, on ? "on" : "off");
+  } catch {
+    // Without storage the choice holds until the page is left.
+  }
+  for (const listener of listeners) listener();
+}
+
+function read(): boolean {
+  if (chosen !== null) return chosen;
+  try {
+    return localStorage.getItem(KEY) !== "off";
+  } catch {
+    return true;
+  }
+}
+
+function subscribe(listener: () => void): () => void {
+  listeners.add(listener);
+  return () => {
+    listeners.delete(listener);
+  };
+}

@@ -1,0 +1,11 @@
+import { useEffect } from "react";
+
+/** Keeps the page's title at what the page waits for. */
+export function useTitle(open: number, place: string): void {
+  useEffect(() => {
+    document.title = `${open > 0 ? `(${open}) ` : ""}${place} · Sayso`;
+    return () => {
+      document.title = "Sayso";
+    };
+  }, [open, place]);
+}

@@ -1,0 +1,15 @@
+import { useEffect, useState } from "react";
+
+/** The time in epoch milliseconds, brought up to date every `everyMs`. */
+export function useNow(everyMs = 30_000): number {
+  const [now, setNow] = useState(() => Date.now());
+  useEffect(() => {
+    const timer = setInterval(() => {
+      setNow(Date.now());
+    }, everyMs);
+    return () => {
+      clearInterval(timer);
+    };
+  }, [everyMs]);
+  return now;
+}

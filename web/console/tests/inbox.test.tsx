@@ -1,0 +1,234 @@
+import { act, render, screen, waitFor, within } from "@testing-library/react";
+import { userEvent } from "@testing-library/user-event";
+import { StrictMode } from "react";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { InboxServer, listed, problem } from "../../react/tests/core/inboxServer.js";
+import { App } from "../src/App.js";
+
+function open(path: string, server = new InboxServer()): InboxServer {
+  vi.stubGlobal("fetch", (address: string, init?: RequestInit) =>
+    new URL(address).pathname === "/agents"
+      ? Promise.resolve(Response.json({ items: [{ name: "ops" }] }))
+      : server.fetch(address, { method: "GET", ...init }),
+  );
+  window.history.replaceState(null, "", path);
+  const icon = document.createElement("link");
+  icon.rel = "icon";
+  icon.href = "/favicon.svg";
+  document.head.append(icon);
+  render(
+    <StrictMode>
+      <App />
+    </StrictMode>,
+  );
+  return server;
+}
+
+const asking = (...ids: string[]) => {
+  const server = new InboxServer();
+  server.items = ids.map((id) => listed(id, { threadId: `t-${id}` }));
+  return server;
+};
+const rows = () =>
+  within(screen.getByRole("list", { name: "Open questions" })).getAllByRole("link");
+const question = () => screen.getByRole("region", { name: "The question" });
+const icon = () => document.querySelector<HTMLLinkElement>('link[rel="icon"]')?.href ?? "";
+const settled = () => Response.json({ runId: "r" });
+
+beforeEach(() => {
+  vi.spyOn(console, "error").mockImplementation(() => undefined);
+  Element.prototype.scrollIntoView = () => undefined;
+  HTMLDialogElement.prototype.showModal = function show(this: HTMLDialogElement) {
+    this.open = true;
+  };
+  HTMLDialogElement.prototype.close = function close(this: HTMLDialogElement) {
+    this.open = false;
+    this.dispatchEvent(new Event("close"));
+  };
+});
+afterEach(() => {
+  document.querySelector('link[rel="icon"]')?.remove();
+  vi.unstubAllGlobals();
+  vi.useRealTimers();
+});
+
+describe("the inbox", () => {
+  it("lists what is open, counts it in title, icon and navigation, and follows the server", async () => {
+    const server = open("/inbox", asking("a", "b"));
+    expect(await screen.findByText("2 open")).toBeVisible();
+    expect(rows()).toHaveLength(2);
+    expect(document.title).toBe("(2) Inbox · Sayso");
+    expect(decodeURIComponent(icon())).toContain(">2</text>");
+    act(() => {
+      server.tell({
+        type: "opened",
+        interrupt: listed("c", { createdAt: "2026-02-01T00:00:00Z" }),
+      });
+    });
+    expect(await screen.findByText("3 open")).toBeVisible();
+    expect(screen.getByRole("link", { name: "Inbox 3 open" })).toBeVisible();
+  });
+
+  it("is cleared by keyboard alone", async () => {
+    const ids = Array.from({ length: 10 }, (_, index) => `q${index}`);
+    const server = open("/inbox", asking(...ids));
+    await screen.findByText("10 open");
+    for (const [index] of ids.entries()) {
+      server.replies.push(settled);
+      await userEvent.keyboard("j");
+      await within(question()).findByRole("button", { name: "Approve" });
+      if (index % 2 === 0) await userEvent.keyboard("a");
+      else await userEvent.keyboard("d{Tab}{Tab}{Shift>}{Tab}{/Shift}{Enter}");
+      await within(question()).findByText(index % 2 === 0 ? "Approved" : "Denied");
+    }
+    expect(await screen.findByText("Nothing waits for you.")).toBeVisible();
+    expect(server.posted.map((one) => (one.body as { payload: unknown }).payload)).toEqual(
+      ids.map((_, index) => ({ approved: index % 2 === 0 })),
+    );
+    expect(document.title).toBe("Inbox · Sayso");
+    expect(icon()).toMatch(/favicon\.svg$/);
+  });
+
+  it("[T2] moves the focus to the row, then to the outcome in the card", async () => {
+    const server = open("/inbox", asking("a", "b"));
+    server.replies.push(settled);
+    await screen.findByText("2 open");
+    await userEvent.keyboard("jj");
+    expect(rows()[1]).toHaveFocus();
+    await userEvent.keyboard("k");
+    expect(rows()[0]).toHaveFocus();
+    await userEvent.keyboard("a");
+    await waitFor(() => {
+      expect(within(question()).getByText("Approved").closest('[role="status"]')).toHaveFocus();
+    });
+  });
+
+  it("leaves letters alone while something is written, and altogether when they are turned off", async () => {
+    open("/inbox", asking("a"));
+    await screen.findByText("1 open");
+    await userEvent.keyboard("/");
+    const find = screen.getByRole("searchbox");
+    expect(find).toHaveFocus();
+    await userEvent.keyboard("jad?");
+    expect(find).toHaveValue("jad?");
+    await userEvent.clear(find);
+    await userEvent.keyboard("{Escape}?");
+    const help = screen.getByRole("dialog", { name: "Keys" });
+    await userEvent.click(within(help).getByRole("checkbox"));
+    await userEvent.click(within(help).getByRole("button", { name: "Close" }));
+    await userEvent.keyboard("j");
+    expect(window.location.pathname).toBe("/inbox");
+    await userEvent.click(screen.getByRole("button", { name: /^Keys/ }));
+    await userEvent.click(within(help).getByRole("checkbox"));
+  });
+
+  it("narrows the list by agent, reason, age, expiry and words, in the address", async () => {
+    vi.setSystemTime("2026-01-01T02:00:00Z");
+    const server = asking("a");
+    server.items.push(
+      listed("b", { agent: "books", reason: "confirmation", message: "Deploy?" }),
+      listed("c", { expiresAt: "2026-01-01T02:30:00Z", createdAt: "2026-01-01T01:58:00Z" }),
+    );
+    open("/inbox?agent=books", server);
+    expect(await screen.findByText("1 of 3 open")).toBeVisible();
+    await userEvent.selectOptions(screen.getByRole("combobox", { name: "Agent" }), "All agents");
+    await userEvent.selectOptions(
+      screen.getByRole("combobox", { name: "Expiry" }),
+      "Within an hour",
+    );
+    expect(rows()).toHaveLength(1);
+    expect(rows()[0]).toHaveTextContent("30 min left");
+    await userEvent.selectOptions(screen.getByRole("combobox", { name: "Age" }), "Over an hour");
+    expect(screen.getByText(/Nothing open fits this/)).toBeVisible();
+    await userEvent.click(screen.getByRole("link", { name: "Show all" }));
+    await userEvent.type(screen.getByRole("searchbox"), "deploy");
+    expect(rows()).toHaveLength(1);
+    expect(window.location.search).toBe("?text=deploy");
+    vi.useRealTimers();
+  });
+
+  it("[V2] decides several together, each with its own answer or all with one", async () => {
+    const server = open("/inbox", asking("a", "b", "c"));
+    await screen.findByText("3 open");
+    await userEvent.click(screen.getByRole("checkbox", { name: "Select all" }));
+    await userEvent.click(screen.getByRole("button", { name: "Decide together" }));
+    const second = within(question()).getAllByRole("region")[1];
+    if (second === undefined) throw new Error("there is no second card");
+    await userEvent.click(within(second).getByRole("button", { name: "Cancel" }));
+    const items = ["a", "b", "c"].map((id) => ({ threadId: `t-${id}`, runId: "r" }));
+    server.replies.push(() => Response.json({ items }));
+    await userEvent.click(await screen.findByRole("button", { name: "Approve the other 2" }));
+    expect(await screen.findByText("3 decided")).toBeVisible();
+    expect(server.posted).toHaveLength(1);
+    expect((server.posted[0]?.body as { answers: { status: string }[] }).answers).toMatchObject([
+      { interruptId: "a", status: "resolved" },
+      { interruptId: "b", status: "cancelled" },
+      { interruptId: "c", status: "resolved" },
+    ]);
+  });
+
+  it("opens one question by its address, also one that is settled or unknown", async () => {
+    const server = asking("a");
+    const answer = { status: "resolved", payload: { approved: false }, by: "eve" };
+    server.settled.set("old", listed("old", { status: "resolved", answer }));
+    open("/inbox/old", server);
+    expect(await screen.findByText("Denied elsewhere")).toBeVisible();
+    expect(screen.getByText(/by eve/)).toBeVisible();
+    act(() => {
+      window.history.pushState(null, "", "/inbox/never");
+      window.dispatchEvent(new PopStateEvent("popstate"));
+    });
+    expect(await screen.findByText(/does not know this question/)).toBeVisible();
+  });
+
+  it("[Q4] closes the card when somebody else decides, without an error", async () => {
+    const server = open("/inbox/a", asking("a"));
+    await screen.findByRole("button", { name: "Approve" });
+    const answer = { status: "resolved", payload: { approved: true }, by: "eve" };
+    act(() => {
+      server.tell({ type: "settled", interrupt: listed("a", { status: "resolved", answer }) });
+    });
+    expect(await screen.findByText("Approved elsewhere")).toBeVisible();
+    expect(screen.queryByRole("button", { name: "Approve" })).toBeNull();
+  });
+
+  it("says what an answer waits for when its thread has more open, and takes it back", async () => {
+    const server = new InboxServer();
+    server.items = [listed("a"), listed("b")];
+    open("/inbox/a", server);
+    server.replies.push(() => Response.json({ remaining: 1 }, { status: 202 }));
+    await userEvent.click(await screen.findByRole("button", { name: "Approve" }));
+    expect(await screen.findByText(/goes on when 1 more of its thread is answered/)).toBeVisible();
+    expect(screen.getByText("1 open, 1 answered")).toBeVisible();
+    server.replies.push(() => Response.json({ remaining: 2 }));
+    await userEvent.click(screen.getByRole("button", { name: "Change" }));
+    expect(await screen.findByRole("button", { name: "Approve" })).toBeVisible();
+  });
+
+  it("[CL-07] keeps an answer that was not sent, with a way to send it again", async () => {
+    const server = open("/inbox/a", asking("a"));
+    server.replies.push(() => problem(503, "store_unavailable"), settled);
+    await userEvent.click(await screen.findByRole("button", { name: "Approve" }));
+    expect(await screen.findByText("refused: store_unavailable")).toBeVisible();
+    await userEvent.click(screen.getByRole("button", { name: "Try again" }));
+    expect(await screen.findByText("Approved")).toBeVisible();
+  });
+
+  it("shows that the server is away and that it asks who one is", async () => {
+    const server = asking("a");
+    server.up = false;
+    open("/inbox", server);
+    expect(await screen.findByText(/The server is away/)).toBeVisible();
+    server.up = true;
+    server.streamReply = () => problem(401, "unauthenticated");
+    await userEvent.click(screen.getByRole("button", { name: "Try now" }));
+    expect(await screen.findByRole("heading", { name: "Who are you?" })).toBeVisible();
+  });
+
+  it("shows nothing but that there is no inbox on a server without one", async () => {
+    const server = new InboxServer();
+    server.streamReply = () => problem(404, "not_found");
+    open("/inbox", server);
+    expect(await screen.findByRole("heading", { name: "No inbox here" })).toBeVisible();
+  });
+});
