@@ -47,6 +47,18 @@ async def test_a_pattern_asks_what_it_should_and_repeats_nothing(
         assert Counter(world.effects) == Counter(pattern.effects)
 
 
+@pytest.mark.parametrize(
+    "pattern", [p for p in PATTERNS if p.name.startswith("finally_effects")], ids=lambda p: p.name
+)
+async def test_nothing_recorded_runs_in_finally_while_the_turn_waits(
+    pattern: Pattern, kind: str, tmp_path: Path
+) -> None:
+    """Design 3, rule 1: not directly, not in a task and not in a gather of the same branch."""
+    async with World.of(kind, tmp_path, pattern.agent) as world:
+        await Conversation(world).say()
+        assert set(world.effects) <= {"plain"}
+
+
 def test_all_patterns_are_there() -> None:
     """The table is filled by the modules that are imported here."""
     assert len(PATTERNS) >= 52

@@ -17,7 +17,7 @@ from tests.contract.wire import Run
 from tests.turns.driver import Conversation, World
 from tests.turns.programs import Program, programs, run, tools
 
-EXAMPLES = 25
+EXAMPLES = 15
 
 
 async def lived(kind: str, program: Program, seed: int | None) -> tuple[Any, ...]:
