@@ -137,7 +137,7 @@ async def test_an_answer_for_a_thread_that_nobody_knows_shows_an_empty_one(
 
 @requirement("ID-08")
 async def test_a_busy_thread_is_followed_instead(server: Server) -> None:
-    """Design 4: `thread_busy` becomes Attach; what was sent is not taken."""
+    """Design 4: `thread_busy` becomes Attach; what was sent is not taken, and that is told."""
     going, go = asyncio.Event(), asyncio.Event()
 
     async def agent(turn: Turn) -> None:
@@ -154,7 +154,8 @@ async def test_a_busy_thread_is_followed_instead(server: Server) -> None:
     tab = client.again()
     tab.user("two")
     follows = tab.open()
-    await follows.until("MESSAGES_SNAPSHOT")
+    opening = (await follows.until("MESSAGES_SNAPSHOT"))[1]["messages"]
+    assert [m["metadata"]["sayso"]["code"] for m in opening if "metadata" in m] == ["thread_busy"]
     go.set()
     ended = (await follows.end()).judged(tab.thread, follows.events[0]["runId"])
     assert ended.outcome == "success"

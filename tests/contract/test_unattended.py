@@ -46,6 +46,9 @@ async def test_three_expiries_in_a_row_end_the_turn(server: Server) -> None:
     assert b'"cancelled"' in outcome
     assert b"3 times in a row nobody answered" in outcome
     assert [i.status for i in view.interrupts] == ["expired"] * 3
+    # Nobody has seen how it ended: whoever asks without anything new is told, not run again.
+    assert (await fresh.run()).outcome == "cancelled"
+    assert len(server.effects) == entered
     assert (await fresh.say("again")).outcome == "interrupt"
 
 

@@ -19,7 +19,7 @@ from sayso.engine.judge import tool_judge
 from sayso.engine.leases import LeaseKeeper
 from sayso.engine.live import LiveRuns
 from sayso.engine.runner import Runner
-from sayso.engine.standing import peer_of, present, recovered, refused, standing
+from sayso.engine.standing import peer_of, present, recovered, refused, standing, told
 from sayso.engine.stopping import Stopper, Stopping
 from sayso.engine.sweeper import Sweeper
 from sayso.engine.threads import Threads
@@ -252,7 +252,7 @@ class Engine:
             return refused(request, refusal)
         held = view is not None and view.thread.holder is not None
         if view is not None and held and refusal.code is not Code.WRONG_AGENT:
-            return self._live.attach(view, request.run_id, peer_of(request))
+            return self._live.attach(view, request.run_id, peer_of(request), [told(refusal)])
         return recovered(request, view, refusal)
 
     async def _hold(self, decision: gate.Hold, request: RunInput, view: ThreadView) -> Reader:

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
@@ -112,13 +112,15 @@ class LiveRuns:
         self._live[key] = _Live(runner, task)
         return task
 
-    def attach(self, view: ThreadView, run_id: str, peer: Peer) -> Reader:
-        """Follow the run of a thread, wherever it is running."""
+    def attach(
+        self, view: ThreadView, run_id: str, peer: Peer, said: Sequence[bytes] = ()
+    ) -> Reader:
+        """Follow the run of a thread, wherever it is running; `said` are messages besides."""
         key = (view.thread.scope, view.thread.id)
         live = self._live.get(key)
         if live is not None and not live.runner.stream.ended:
             messages, state = live.runner.shown()
-            return live.runner.stream.attach(run_id, peer, messages=messages, state=state)
+            return live.runner.stream.attach(run_id, peer, messages=[*messages, *said], state=state)
         stream = self._watched.get(key)
         if stream is None:
             run_key = view.run.key if view.run is not None else ""
@@ -126,7 +128,7 @@ class LiveRuns:
             self._watched[key] = stream
             self._spawn(self._watch(key, stream), f"watch of thread {view.thread.id!r}")
         messages, state = visible(view.messages), view.thread.state
-        return stream.attach(run_id, peer, messages=messages, state=state)
+        return stream.attach(run_id, peer, messages=[*messages, *said], state=state)
 
     def stop(self, scope: str, thread_id: str, stopper: Stopper) -> Runner | None:
         """Stop the run of a thread, if it is here; it ends at its next record, or at once."""

@@ -22,7 +22,7 @@ from sayso.protocol.runinput import RunInput
 from sayso.records import Interrupt, ThreadView
 from sayso.streams.stream import Reader
 
-__all__ = ["peer_of", "present", "recovered", "refused", "standing"]
+__all__ = ["peer_of", "present", "recovered", "refused", "standing", "told"]
 
 _LASTING = (Code.WRONG_AGENT, Code.THREAD_TOO_LARGE)
 """What the same client would run into again: it is told in so many words."""
@@ -89,7 +89,7 @@ def recovered(request: RunInput, view: ThreadView | None, refusal: Refuse) -> Re
     ending = Ending(type="success") if view is None else present(view)
     if waiting:
         ending = Ending(type="interrupt", interrupts=_with_problem(waiting, refusal))
-    return standing(request, view, ending, said=[_told(refusal)])
+    return standing(request, view, ending, said=[told(refusal)])
 
 
 def _waiting(view: ThreadView) -> list[Interrupt]:
@@ -124,7 +124,7 @@ def _beside(metadata: bytes | None, problem: dict[str, Any]) -> bytes:
     )
 
 
-def _told(refusal: Refuse) -> bytes:
+def told(refusal: Refuse) -> bytes:
     """The refusal as a message, marked as what it is; it never joins the history."""
     return jsonvalue.encode(
         {

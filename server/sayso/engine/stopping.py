@@ -133,13 +133,13 @@ class Stopping:
             stopped=True,
             expired=over.keys(),
         )
-        # Nobody waits for this run's body: who stopped the thread knows how it ended.
+        # Who stopped the thread knows how it ended; of an expiry nobody has heard yet.
         last = run or Run(
             key=f"run_{uuid4().hex}",
             run_id=f"run_{uuid4().hex}",
             turn_key=turn.key,
             started_at=now,
-            delivered=True,
+            delivered=not expired,
         )
         last = replace(last, ended_at=now, outcome=stopper.ending.to_json())
         await self._claims.close(

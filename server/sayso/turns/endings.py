@@ -20,6 +20,7 @@ from sayso.errors import (
     TooManyInterrupts,
     TurnError,
 )
+from sayso.gate.expiry import by_expiry
 from sayso.protocol.ending import Ending
 from sayso.protocol.interrupts import interrupt_body
 from sayso.records import Commit, Entry, Interrupt, Run
@@ -202,7 +203,7 @@ def _reopened(
     reopened = tuple(
         _open_again(interrupt)
         for interrupt in settled
-        if interrupt.id in waiting and interrupt.status != "expired"
+        if interrupt.id in waiting and not by_expiry(interrupt)
     )
     if not execution.interrupts:
         return _left(execution, run, "failed", ending)
