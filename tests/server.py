@@ -138,8 +138,8 @@ class DemoServer:
             self.kill()
             raise
 
-    def spawn(self) -> None:
-        """Start it, and see what becomes of it."""
+    def spawn(self, output: int | None = None) -> None:
+        """Start it, and see what becomes of it; it writes to the log, or to that descriptor."""
         path = os.pathsep.join([str(ROOT / "server"), os.environ.get("PYTHONPATH", "")])
         with self.log.open("ab") as log:
             self._process = subprocess.Popen(  # noqa: S603 - our own command
@@ -147,7 +147,7 @@ class DemoServer:
                 cwd=self._folder,
                 env={**os.environ, "PYTHONPATH": path.rstrip(os.pathsep)},
                 stdin=subprocess.DEVNULL,
-                stdout=log,
+                stdout=log if output is None else output,
                 stderr=subprocess.STDOUT,
             )
 

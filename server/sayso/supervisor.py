@@ -15,8 +15,10 @@ import socket
 import sys
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import TextIO
 
-__all__ = ["keep_serving", "settings_of_parent"]
+__all__ = ["keep_serving", "settings_of_parent", "tell"]
 
 _STOPPED_BY = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _ONE_PRESS = 1.0
@@ -125,6 +127,13 @@ def _name(number: int) -> str:
         return signal.Signals(number).name
     except ValueError:
         return f"signal {number}"
+
+
+def tell(stream: TextIO, text: str = "") -> None:
+    """Write to whoever may have stopped reading: a closed pipe or terminal stops no server."""
+    with suppress(OSError):
+        stream.write(text)
+        stream.flush()
 
 
 def settings_of_parent() -> bytes:

@@ -206,6 +206,24 @@ def test_a_terminal_that_interrupts_the_whole_group_stops_it_in_order(server: De
     assert "Traceback" not in server.output()
 
 
+def test_a_server_whose_output_nobody_reads_comes_back_and_stops(tmp_path: Path) -> None:
+    """A closed terminal, `sayso demo | head`: neither a crash nor the wish to stop gets lost."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    server = DemoServer(tmp_path)
+    server.spawn(output=writer)
+    os.close(writer)
+    try:
+        server.wait_healthy()
+        before = server.worker
+        server.kill_worker()
+        server.wait_healthy()
+        assert server.worker != before
+        assert server.stop(signal.SIGHUP) == 0
+    finally:
+        server.process.kill()
+
+
 def test_two_servers_do_not_share_a_port(server: DemoServer, tmp_path: Path) -> None:
     """One line that says what to do, and exit code 2; the first goes on."""
     (folder := tmp_path / "second").mkdir()

@@ -12,7 +12,7 @@ from sayso.demo.settings import Settings
 from sayso.demo.worker import work
 from sayso.errors import DeclarationError
 from sayso.stores import open_store
-from sayso.supervisor import keep_serving
+from sayso.supervisor import keep_serving, tell
 
 __all__ = ["CannotStart", "bind", "check_store", "make_folder", "own_names", "start"]
 
@@ -121,7 +121,7 @@ def start(settings: Settings, sock: socket.socket) -> int:
     command = [sys.executable, *safe, "-m", "sayso.demo.worker", str(sock.fileno())]
 
     def say(line: str) -> None:
-        sys.stderr.write(f"{line}\n")
+        tell(sys.stderr, f"{line}\n")
 
     return asyncio.run(
         keep_serving(command, sock, lambda again: replace(settings, again=again).to_json(), say)

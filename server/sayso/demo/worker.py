@@ -12,7 +12,7 @@ from sayso.demo.app import demo_app
 from sayso.demo.settings import Settings
 from sayso.errors import SaysoError
 from sayso.serving import serve
-from sayso.supervisor import settings_of_parent
+from sayso.supervisor import settings_of_parent, tell
 
 __all__ = ["work"]
 
@@ -26,8 +26,7 @@ def work(settings: Settings, sock: socket.socket) -> int:
     logging.getLogger("uvicorn").setLevel(logging.ERROR)
 
     def ready() -> None:
-        sys.stdout.write("Serving again.\n" if settings.again else _greeting(settings))
-        sys.stdout.flush()
+        tell(sys.stdout, "Serving again.\n" if settings.again else _greeting(settings))
         if settings.browser and not settings.again:
             # Some browsers keep their caller waiting.
             threading.Thread(target=webbrowser.open, args=(settings.url,), daemon=True).start()
@@ -35,7 +34,7 @@ def work(settings: Settings, sock: socket.socket) -> int:
     try:
         serve(demo_app(settings), sock, ready=ready)
     except (SaysoError, OSError, sqlite3.Error) as error:
-        sys.stderr.write(f"sayso: {error}\n")
+        tell(sys.stderr, f"sayso: {error}\n")
         return BAD_SETTINGS
     return 0
 
@@ -60,8 +59,8 @@ def main() -> None:
     """Serve with the settings that come in from the parent."""
     settings = Settings.from_json(settings_of_parent())
     code = work(settings, socket.socket(fileno=int(sys.argv[1])))
-    sys.stdout.flush()
-    sys.stderr.flush()
+    tell(sys.stdout)
+    tell(sys.stderr)
     # A tool that hangs in a thread would keep the interpreter here for ever.
     os._exit(code)
 
