@@ -150,6 +150,8 @@ class Sayso:
         the newest. `options` go before those of the app. Raises `DeclarationError` for a name,
         function or option that cannot be served.
         """
+        if not isinstance(name, str):  # used bare, it would register nothing and say nothing
+            raise DeclarationError('an agent has a name in its path: write @app.agent("name")')
         chosen = overridden(self._options, options, name)
 
         def register(function: AgentFunction) -> AgentFunction:
