@@ -129,11 +129,13 @@ async def test_a_reader_that_follows_a_dead_run_is_carried_over(kind: str, tmp_p
 async def test_a_shutdown_leaves_the_turn_to_another_process(kind: str, tmp_path: Path) -> None:
     """Readers are told, the agent's tasks end, another process goes on from the last record."""
     ended: list[str] = []
+    waiting = asyncio.Event()
 
     async def agent(turn: Turn, world: World) -> Any:
         await turn.step(world.effect, "one")
         if not ended:
             try:
+                waiting.set()
                 await asyncio.Event().wait()
             finally:
                 ended.append("cancelled")
@@ -143,7 +145,7 @@ async def test_a_shutdown_leaves_the_turn_to_another_process(kind: str, tmp_path
         talk = Conversation(world)
         talk.client.user("go")
         first = talk.client.open()
-        await until(lambda: bool(world.effects))
+        await until(waiting.is_set)
         await world.process.stop(grace=0.01)
         assert (await first.end()).outcome == "shutting_down"
         assert ended == ["cancelled"]

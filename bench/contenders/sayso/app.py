@@ -1,4 +1,4 @@
-"""Sayso as a contender of the handed harness: the agent behind `bench stream` and `bench interrupt`.
+"""Sayso as a contender of the harness: the agent behind `bench stream` and `bench interrupt`.
 
 Everything is on, as in production: the gate, the journal, leases, the guard. The profile picks the
 store.
