@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from sayso import ToolCall, Turn
+from sayso.engine.stopping import Stopper
 from sayso.records import Commit
 from tests.contract.requirements import requirement
 from tests.contract.rest import at_rest, call, get, reached, stop
@@ -295,6 +296,31 @@ async def test_an_idempotent_call_that_is_cut_off_has_a_result_that_says_so(
     run = (await exchange.end()).judged(client.thread, "r")
     assert run.outcome == "cancelled"
     assert list(run.results.values()) == ["Failed: the turn was stopped meanwhile", "charged"]
+
+
+@requirement("TC-16")
+async def test_an_effect_that_has_not_begun_does_not_begin(server: Server) -> None:
+    """H1, design 4: the call was proposed already, so it has a result; the tool did not run."""
+
+    @server.app.tool()
+    async def charge() -> str:
+        server.effects.append("charged")
+        return "charged"
+
+    def stop_now() -> None:
+        server.app.engine._live.stop("default", client.thread, Stopper("local"))
+
+    async def agent(turn: Turn) -> None:
+        asyncio.get_running_loop().call_soon(stop_now)
+        await turn.call(charge)
+
+    client = server.client(agent)
+    client.user("go")
+    run = await client.run()
+    assert run.outcome == "cancelled"
+    (text,) = run.results.values()
+    assert text == "Not executed: the turn was stopped before this call began."
+    assert server.effects == []
 
 
 async def test_a_stop_that_meets_the_pause_leaves_nothing_waiting(
