@@ -30,7 +30,7 @@ def built(tmp_path: Path) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("path", ["/", "/index.html", "/threads/t-1", "/some/view/"])
+@pytest.mark.parametrize("path", ["/", "/index.html", "/play/ops/v4.2", "/some/view/"])
 async def test_every_view_is_the_page(built: Path, path: str) -> None:
     """The client's router knows them (design 8)."""
     answer = await call(edge(console=built), "GET", path, headers=BROWSER)

@@ -24,6 +24,8 @@ _SECURITY: Final = [
 _FOREVER: Final = b"public, max-age=31536000, immutable"
 _HASHED: Final = "assets/"
 """Where the build puts files whose names carry a digest of their content."""
+_VIEWS: Final = ("play/", "inbox/", "thread/")
+"""Views whose addresses hold ids, which may hold dots."""
 _NOT_BUILT: Final = (
     b"The Sayso server is running, but its console has not been built.\n\n"
     b"In a checkout, `npm start` builds it; an installed package carries it along.\n"
@@ -89,7 +91,7 @@ def _attribute(text: str) -> bytes:
 
 
 def _wants_page(scope: Scope, name: str) -> bool:
-    is_file = "." in name.rpartition("/")[2]
+    is_file = "." in name.rpartition("/")[2] and not name.startswith(_VIEWS)
     return "text/html" in (header(scope, b"accept") or "") and not is_file
 
 

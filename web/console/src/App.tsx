@@ -1,3 +1,4 @@
+import { lazy, Suspense } from "react";
 import { BrowserRouter, Navigate, Route, Routes, useNavigate } from "react-router";
 import { rootPath } from "./base.js";
 import { InboxPage } from "./inbox/InboxPage.js";
@@ -6,22 +7,41 @@ import { Frame } from "./Frame.js";
 import { Notice } from "./Notice.js";
 import { PlaygroundPage } from "./playground/PlaygroundPage.js";
 
+const ThreadPage = lazy(async () => ({
+  default: (await import("./thread/ThreadPage.js")).ThreadPage,
+}));
+const ThreadsPage = lazy(async () => ({
+  default: (await import("./thread/ThreadsPage.js")).ThreadsPage,
+}));
+
 /** The console: its views and their addresses, below wherever the server is mounted. */
 export function App() {
   return (
     <BrowserRouter basename={rootPath()}>
       <InboxProvider>
-        <Routes>
-          <Route index element={<Navigate to="/play" replace />} />
-          <Route path="play" element={<PlaygroundPage />} />
-          <Route path="play/:agentId" element={<PlaygroundPage />} />
-          <Route path="play/:agentId/:threadId" element={<PlaygroundPage />} />
-          <Route path="inbox" element={<InboxPage />} />
-          <Route path="inbox/:interruptId" element={<InboxPage />} />
-          <Route path="*" element={<Nowhere />} />
-        </Routes>
+        <Suspense fallback={<Loading />}>
+          <Routes>
+            <Route index element={<Navigate to="/play" replace />} />
+            <Route path="play" element={<PlaygroundPage />} />
+            <Route path="play/:agentId" element={<PlaygroundPage />} />
+            <Route path="play/:agentId/:threadId" element={<PlaygroundPage />} />
+            <Route path="inbox" element={<InboxPage />} />
+            <Route path="inbox/:interruptId" element={<InboxPage />} />
+            <Route path="thread" element={<ThreadsPage />} />
+            <Route path="thread/:agentId/:threadId" element={<ThreadPage />} />
+            <Route path="*" element={<Nowhere />} />
+          </Routes>
+        </Suspense>
       </InboxProvider>
     </BrowserRouter>
+  );
+}
+
+function Loading() {
+  return (
+    <Frame tools={null}>
+      <Notice title="Loading…" />
+    </Frame>
   );
 }
 

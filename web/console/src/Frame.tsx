@@ -60,6 +60,7 @@ function Nav() {
           </span>
         )}
       </NavLink>
+      <NavLink to="/thread">Threads</NavLink>
     </nav>
   );
 }

@@ -1,5 +1,4 @@
-import { serverFetch } from "./access.js";
-import { serverUrl } from "./base.js";
+import { isRecord, recordsOf, request, ServerError, textOrNull } from "./rest.js";
 
 /** An agent as the server lists it. */
 export interface AgentSummary {
@@ -17,23 +16,26 @@ export interface Effect {
 
 /** The agents the server has. Rejects with a text for people when it cannot be asked. */
 export async function fetchAgents(signal?: AbortSignal): Promise<readonly AgentSummary[]> {
-  const body = await getJson("agents", signal);
-  const items: unknown = isRecord(body) ? body.items : undefined;
-  if (!Array.isArray(items)) throw new Error("The server's list of agents cannot be read.");
-  return (items as unknown[]).filter(isRecord).map((item) => ({
+  const body = await request("agents", withSignal(signal));
+  if (!isRecord(body) || !Array.isArray(body.items)) {
+    throw new Error("The server's list of agents cannot be read.");
+  }
+  return recordsOf(body.items).map((item) => ({
     name: String(item.name),
-    description: typeof item.description === "string" ? item.description : null,
+    description: textOrNull(item.description),
   }));
 }
 
 /** What the demo did so far; null when this server is not the demo. */
 export async function fetchEffects(signal?: AbortSignal): Promise<readonly Effect[] | null> {
-  const response = await serverFetch(serverUrl("demo/effects"), init(signal));
-  if (response.status === 404) return null;
-  if (!response.ok) throw new Error(`The effects could not be read (HTTP ${response.status}).`);
-  const body: unknown = await response.json();
-  const effects: unknown = isRecord(body) ? body.effects : undefined;
-  return (Array.isArray(effects) ? (effects as unknown[]) : []).filter(isRecord).map((item) => ({
+  let body: unknown;
+  try {
+    body = await request("demo/effects", withSignal(signal));
+  } catch (error) {
+    if (error instanceof ServerError && error.status === 404) return null;
+    throw error;
+  }
+  return recordsOf(isRecord(body) ? body.effects : undefined).map((item) => ({
     kind: String(item.kind),
     args: item.args,
     threadId: String(item.threadId),
@@ -41,24 +43,11 @@ export async function fetchEffects(signal?: AbortSignal): Promise<readonly Effec
   }));
 }
 
-async function getJson(path: string, signal?: AbortSignal): Promise<unknown> {
-  let response: Response;
-  try {
-    response = await serverFetch(serverUrl(path), init(signal));
-  } catch (error) {
-    if (signal?.aborted === true) throw error;
-    throw new Error("The server cannot be reached.", { cause: error });
-  }
-  if (response.status === 401) throw new Error("The server asks who you are: see Settings.");
-  if (!response.ok) throw new Error(`The server answered with HTTP ${response.status}.`);
-  return response.json();
+/** What an agent can do, as the protocol declares it. */
+export async function fetchCapabilities(agent: string, signal?: AbortSignal): Promise<unknown> {
+  return request(`agents/${encodeURIComponent(agent)}/capabilities`, withSignal(signal));
 }
 
-function init(signal?: AbortSignal): RequestInit {
-  const headers = { accept: "application/json" };
-  return signal === undefined ? { headers } : { headers, signal };
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
+function withSignal(signal: AbortSignal | undefined): { readonly signal?: AbortSignal } {
+  return signal === undefined ? {} : { signal };
 }

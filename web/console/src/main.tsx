@@ -5,6 +5,7 @@ import "./styles/transcript.css";
 import "./styles/panel.css";
 import "./styles/nav.css";
 import "./styles/inbox.css";
+import "./styles/thread.css";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { App } from "./App.js";

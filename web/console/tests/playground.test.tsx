@@ -32,7 +32,7 @@ describe("the playground", () => {
     open("/");
     await message();
     expect(window.location.pathname).toMatch(/^\/play\/ops\/[0-9a-f-]{36}$/);
-    expect(screen.getByRole("heading", { level: 1 })).toHaveTextContent("say-so");
+    expect(await screen.findByRole("heading", { level: 1, name: /say-so/ })).toBeVisible();
   });
 
   it("sends an example, shows the answer and counts no question", async () => {

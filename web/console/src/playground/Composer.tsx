@@ -1,4 +1,11 @@
-import { useId, useLayoutEffect, useRef, type KeyboardEvent, type SyntheticEvent } from "react";
+import {
+  useId,
+  useLayoutEffect,
+  useRef,
+  type KeyboardEvent,
+  type ReactNode,
+  type SyntheticEvent,
+} from "react";
 
 export interface ComposerProps {
   readonly text: string;
@@ -7,6 +14,8 @@ export interface ComposerProps {
   readonly open: number;
   readonly running: boolean;
   readonly queued: readonly string[];
+  /** The way to stop what is going on, when something is. */
+  readonly stop: ReactNode;
   readonly onSend: () => void;
   readonly onUnqueue: (index: number) => void;
   /** Cancels what is open and sends the text instead. */
@@ -15,7 +24,7 @@ export interface ComposerProps {
 
 /** Where the person writes: Enter sends, or queues while a run is going on. */
 export function Composer(props: ComposerProps) {
-  const { text, onText, open, running, queued, onSend, onUnqueue, onSteerAway } = props;
+  const { text, onText, open, running, queued, stop, onSend, onUnqueue, onSteerAway } = props;
   const id = useId();
   const field = useRef<HTMLTextAreaElement>(null);
   const blocked = open > 0;
@@ -58,13 +67,16 @@ export function Composer(props: ComposerProps) {
           ))}
         </ul>
       )}
-      <p className="composer-note" id={`${id}-note`} role="status">
-        {blocked &&
-          (open === 1
-            ? "The agent waits for your answer above before it reads on."
-            : `The agent waits for ${open} answers above before it reads on.`)}
-        {!blocked && running && "The agent is working. Enter queues your message."}
-      </p>
+      <div className="composer-head">
+        <p className="composer-note" id={`${id}-note`} role="status">
+          {blocked &&
+            (open === 1
+              ? "The agent waits for your answer above before it reads on."
+              : `The agent waits for ${open} answers above before it reads on.`)}
+          {!blocked && running && "The agent is working. Enter queues your message."}
+        </p>
+        {stop}
+      </div>
       <div className="composer-row">
         <label className="sayso-sr" htmlFor={id}>
           Message

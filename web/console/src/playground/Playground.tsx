@@ -1,11 +1,13 @@
 import { randomUUID } from "@ag-ui/client";
 import { useConversation, type Conversation } from "@sayso/react";
 import { useState, useSyncExternalStore } from "react";
-import { useNavigate } from "react-router";
+import { Link, useNavigate } from "react-router";
 import type { AgentSummary } from "../api.js";
 import { ConnectionBar } from "../ConnectionBar.js";
 import { Frame } from "../Frame.js";
+import { threadPath } from "../thread/path.js";
 import { useTitle } from "../title.js";
+import { StopButton } from "../StopButton.js";
 import { Composer } from "./Composer.js";
 import { EXAMPLES } from "./examples.js";
 import { SidePanel } from "./SidePanel.js";
@@ -92,7 +94,12 @@ export function Playground({ session, agents, agentId, threadId }: PlaygroundPro
       }
     >
       <div className="playground" data-panel={panel}>
-        <main className="conversation" id="main" aria-label={`Conversation with ${agentId}`}>
+        <main
+          className="conversation"
+          id="main"
+          tabIndex={-1}
+          aria-label={`Conversation with ${agentId}`}
+        >
           {!empty && <h1 className="sayso-sr">Conversation with {agentId}</h1>}
           <ConnectionBar
             connection={conversation.connection}
@@ -141,6 +148,18 @@ export function Playground({ session, agents, agentId, threadId }: PlaygroundPro
               open={open}
               running={running}
               queued={conversation.queued}
+              stop={
+                (running || open > 0) && (
+                  <StopButton
+                    threadId={threadId}
+                    open={open}
+                    onStopped={() => {
+                      controller.stopped();
+                      session.look();
+                    }}
+                  />
+                )
+              }
               onSend={() => {
                 send(text.trim());
               }}
@@ -157,7 +176,9 @@ export function Playground({ session, agents, agentId, threadId }: PlaygroundPro
         <aside className="panel" id="panel" aria-label="Effects and state">
           <SidePanel effects={effects} threadId={threadId} agentState={conversation.agentState} />
           <p className="thread-id">
-            thread <code>{threadId}</code>
+            <Link to={threadPath(agentId, threadId)}>
+              thread <code>{threadId}</code>
+            </Link>
           </p>
         </aside>
       </div>

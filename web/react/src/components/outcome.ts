@@ -43,6 +43,8 @@ export function outcomeOf(view: InterruptView): Outcome | null {
     }
     case "lapsed":
       return { tone: "warn", title: "Expired", detail: "Nobody answered in time." };
+    case "stopped":
+      return { tone: "quiet", title: "Stopped", detail: "It was cancelled with its turn." };
     case "superseded":
     case undefined:
       return {

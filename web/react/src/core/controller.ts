@@ -156,6 +156,12 @@ export class InterruptController {
     return this.#sync;
   }
 
+  /** The thread was stopped by other means: what is open was cancelled with it. */
+  stopped(): void {
+    if (this.#state.interrupts.length === 0) return;
+    this.#dispatch({ type: "finished", origin: "sync", cancelled: true, now: this.clock() });
+  }
+
   /** Puts away what ended without us; the thread is free for the next message. */
   dismiss(): void {
     this.#dispatch({ type: "dismissed" });
@@ -208,7 +214,10 @@ export class InterruptController {
 
   #onOutcome(origin: Origin, end: RunEnd): void {
     if (end.kind === "interrupt") this.#interrupted(origin, end.interrupts, end.problem);
-    else this.#dispatch({ type: "finished", origin, now: this.clock() });
+    else {
+      const cancelled = end.kind === "cancelled";
+      this.#dispatch({ type: "finished", origin, cancelled, now: this.clock() });
+    }
   }
 
   #onEnd(origin: Origin, end: RunEnd): void {

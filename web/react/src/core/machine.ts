@@ -54,7 +54,13 @@ export type Action =
       readonly problem: Failure | null;
       readonly now: number;
     }
-  | { readonly type: "finished"; readonly origin: Origin; readonly now: number }
+  | {
+      readonly type: "finished";
+      readonly origin: Origin;
+      /** The turn ended because it was stopped. */
+      readonly cancelled?: boolean;
+      readonly now: number;
+    }
   | {
       readonly type: "failed";
       readonly origin: Origin;
@@ -241,12 +247,16 @@ function interrupted(
 
 function finished(
   state: MachineState,
-  { origin, now }: Extract<Action, { type: "finished" }>,
+  { origin, cancelled = false, now }: Extract<Action, { type: "finished" }>,
 ): MachineState {
-  const closed = state.interrupts.map(
-    origin === "submit" ? close(state, "answered", now) : closeUnseen(state, now),
-  );
-  const lost = closed.some((one) => one.ending !== "answered");
+  const how =
+    origin === "submit"
+      ? close(state, "answered", now)
+      : cancelled
+        ? close(state, "stopped", now)
+        : closeUnseen(state, now);
+  const closed = state.interrupts.map(how);
+  const lost = closed.some((one) => one.ending !== "answered" && one.ending !== "stopped");
   return {
     ...withoutOpen(state),
     status: lost || (state.status === "stale" && origin === "sync") ? "stale" : "idle",

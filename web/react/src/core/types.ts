@@ -48,6 +48,8 @@ export type Ending =
   | "elsewhere"
   /** Nobody answered in time and the server went on. */
   | "lapsed"
+  /** The turn was stopped, and its questions were cancelled with it. */
+  | "stopped"
   /** The server no longer knows it as open and did not say why. */
   | "superseded";
 

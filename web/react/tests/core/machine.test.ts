@@ -192,7 +192,7 @@ describe("any sequence of events", () => {
       problem: fc.constant(null),
       now,
     }),
-    fc.record({ type: fc.constant("finished"), origin, now }),
+    fc.record({ type: fc.constant("finished"), origin, cancelled: fc.boolean(), now }),
     fc.record({ type: fc.constant("failed"), origin, failure, now }),
     fc.record({ type: fc.constant("answered"), id: ids, answer: fc.constant(yes), now }),
     fc.record({ type: fc.constant("withdrawn"), id: ids, now }),

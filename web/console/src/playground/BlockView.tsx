@@ -1,0 +1,143 @@
+import { ArgumentTable } from "@sayso/react/components";
+import { parseJson, readCall, type Message, type Step } from "@sayso/react";
+import { memo } from "react";
+import { textOf, type Block } from "./blocks.js";
+
+/** One thing in a transcript that is not a question. */
+export const BlockView = memo(function BlockView({ block }: { readonly block: Block }) {
+  switch (block.kind) {
+    case "message":
+      return <MessageView message={block.message} />;
+    case "call":
+      return <CallView block={block} />;
+    case "result":
+      return (
+        <div className="result">
+          <span className="result-name">
+            <code>{block.name}</code>
+          </span>
+          <Result message={block.message} />
+        </div>
+      );
+    case "step":
+      return <StepView step={block.step} />;
+    case "questions":
+      return null;
+    default:
+      return block satisfies never;
+  }
+}, sameBlock);
+
+function MessageView({ message }: { readonly message: Message }) {
+  if (message.role === "activity") {
+    return (
+      <details className="aside-block">
+        <summary>{message.activityType}</summary>
+        <ArgumentTable value={message.content} label="Activity" />
+      </details>
+    );
+  }
+  if (message.role === "reasoning") {
+    return (
+      <details className="aside-block">
+        <summary>Reasoning</summary>
+        <p dir="auto">{textOf(message)}</p>
+      </details>
+    );
+  }
+  const user = message.role === "user";
+  return (
+    <article className={user ? "said said-user" : "said"}>
+      <span className="sayso-sr">{user ? "You: " : "Agent: "}</span>
+      <p dir="auto">{textOf(message)}</p>
+    </article>
+  );
+}
+
+function CallView({ block }: { readonly block: Extract<Block, { kind: "call" }> }) {
+  const call = readCall(block.call);
+  const { result } = block;
+  const end = endOf(result);
+  return (
+    <details className="call">
+      <summary>
+        <code>{call.name}</code>
+        <span className="call-state" dir="auto">
+          {end}
+        </span>
+      </summary>
+      {call.args === undefined ? (
+        <pre className="sayso-json">{call.text}</pre>
+      ) : (
+        <ArgumentTable value={call.args} label={`Arguments of ${call.name}`} />
+      )}
+      {result !== null && textOf(result) !== end && <Result message={result} />}
+    </details>
+  );
+}
+
+/** How a call ended, in one line: only its result says whether it ran, was denied or failed. */
+function endOf(result: Message | null): string {
+  if (result === null) return "called";
+  const text = textOf(result);
+  const value = parseJson(text);
+  if (typeof value === "object" && value !== null) return "returned";
+  const letters = Array.from(text);
+  if (letters.length === 0) return "empty result";
+  return letters.length <= LINE ? text : `${letters.slice(0, LINE).join("")}…`;
+}
+
+function Result({ message }: { readonly message: Message }) {
+  const text = textOf(message);
+  const value = parseJson(text);
+  if (typeof value === "object" && value !== null) {
+    return <ArgumentTable value={value} label="Result" />;
+  }
+  return (
+    <p className="result-text" dir="auto">
+      {text === "" ? <span className="sayso-quiet">empty result</span> : text}
+    </p>
+  );
+}
+
+/** Characters of a result beside the name of its call; a longer one stands below as a whole. */
+const LINE = 100;
+
+const STEP_WORDS: Readonly<Record<Step["status"], string>> = {
+  open: "in progress",
+  paused: "waiting",
+  done: "done",
+};
+
+function StepView({ step }: { readonly step: Step }) {
+  return (
+    <p className="step" data-status={step.status}>
+      <span className="step-name">{step.name}</span>
+      <span>{STEP_WORDS[step.status]}</span>
+    </p>
+  );
+}
+
+/** Blocks are made anew each time; what they are about keeps its identity while it is the same. */
+function sameBlock(before: { readonly block: Block }, after: { readonly block: Block }): boolean {
+  const [a, b] = [before.block, after.block];
+  if (a.kind !== b.kind || a.key !== b.key) return false;
+  switch (a.kind) {
+    case "message":
+      return b.kind === "message" && a.message === b.message;
+    case "result":
+      return b.kind === "result" && a.message === b.message && a.name === b.name;
+    case "call":
+      return (
+        b.kind === "call" &&
+        a.result === b.result &&
+        a.call.function.arguments === b.call.function.arguments
+      );
+    case "step":
+      return b.kind === "step" && a.step === b.step;
+    case "questions":
+      return false;
+    default:
+      return a satisfies never;
+  }
+}

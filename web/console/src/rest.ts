@@ -1,0 +1,68 @@
+import { serverFetch } from "./access.js";
+import { serverUrl } from "./base.js";
+
+/** A request that came to nothing: a text for people, and what the server said about it. */
+export class ServerError extends Error {
+  constructor(
+    message: string,
+    /** The HTTP status; null when the server could not be reached. */
+    readonly status: number | null,
+    readonly code: string | null,
+    options?: ErrorOptions,
+  ) {
+    super(message, options);
+    this.name = "ServerError";
+  }
+}
+
+/** Asks the server for something below its root. Rejects with a `ServerError`, or when aborted. */
+export async function request(
+  path: string,
+  options: {
+    readonly method?: string;
+    readonly body?: unknown;
+    readonly signal?: AbortSignal;
+  } = {},
+): Promise<unknown> {
+  const { method = "GET", body, signal } = options;
+  let response: Response;
+  try {
+    response = await serverFetch(serverUrl(path), {
+      method,
+      headers: {
+        accept: "application/json",
+        ...(body !== undefined && { "content-type": "application/json" }),
+      },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+      ...(signal !== undefined && { signal }),
+    });
+  } catch (error) {
+    if (signal?.aborted === true) throw error;
+    throw new ServerError("The server cannot be reached.", null, null, { cause: error });
+  }
+  const said: unknown = await response.json().catch(() => undefined);
+  if (response.ok) return said;
+  const problem = isRecord(said) ? said : {};
+  const detail = typeof problem.detail === "string" ? problem.detail : null;
+  const code = typeof problem.code === "string" ? problem.code : null;
+  const plain =
+    response.status === 401
+      ? "The server asks who you are: give a token in the settings."
+      : `The server answered with HTTP ${response.status}.`;
+  throw new ServerError(detail ?? plain, response.status, code);
+}
+
+/** Whether a value is an object with members. */
+export function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** The objects of a list; anything else in it is passed over. */
+export function recordsOf(value: unknown): readonly Record<string, unknown>[] {
+  return Array.isArray(value) ? (value as unknown[]).filter(isRecord) : [];
+}
+
+/** A text, or null. */
+export function textOrNull(value: unknown): string | null {
+  return typeof value === "string" && value !== "" ? value : null;
+}

@@ -1,0 +1,125 @@
+import { useMemo } from "react";
+import { Link, useNavigate, useParams } from "react-router";
+import { ConnectionBar } from "../ConnectionBar.js";
+import { Frame } from "../Frame.js";
+import { useSharedInbox } from "../inbox/InboxProvider.js";
+import { Notice } from "../Notice.js";
+import { toBlocks } from "../playground/blocks.js";
+import { BlockView } from "../playground/BlockView.js";
+import { ServerError } from "../rest.js";
+import { StopButton } from "../StopButton.js";
+import { useTitle } from "../title.js";
+import { Inspector } from "./Inspector.js";
+import type { ThreadRecord } from "./records.js";
+import { Timeline } from "./Timeline.js";
+import { statusOf } from "./words.js";
+import { useThread } from "./useThread.js";
+
+/** One thread: what happened in it and who decided what, where it stands, and the way to stop it. */
+export function ThreadPage() {
+  const { agentId = "", threadId = "" } = useParams();
+  const navigate = useNavigate();
+  const { state } = useSharedInbox();
+  const moment = state.items
+    .filter((one) => one.threadId === threadId)
+    .map((one) => `${one.interrupt.id}${one.held === null ? "" : "+"}`)
+    .join();
+  const { thread, error, retryAt, again } = useThread(threadId, moment);
+  useTitle(thread?.row.open ?? 0, `${agentId} ${threadId}`);
+  if (thread === null) {
+    const back = () => {
+      void navigate("/thread");
+    };
+    return (
+      <Frame tools={null}>
+        {error === null ? (
+          <Notice title="Reading the thread…" />
+        ) : retryAt !== null ? (
+          <Notice title="No connection" action={{ label: "Try now", onClick: again }}>
+            {error.message} It is tried again every two seconds.
+          </Notice>
+        ) : (
+          <Notice
+            title={isUnknown(error) ? "No such thread" : "Not shown"}
+            action={{ label: "All threads", onClick: back }}
+          >
+            {error.message}
+          </Notice>
+        )}
+      </Frame>
+    );
+  }
+  return (
+    <Thread
+      thread={thread}
+      agentId={agentId}
+      threadId={threadId}
+      retryAt={retryAt}
+      onAgain={again}
+    />
+  );
+}
+
+function Thread(props: {
+  readonly thread: ThreadRecord;
+  readonly agentId: string;
+  readonly threadId: string;
+  readonly retryAt: number | null;
+  readonly onAgain: () => void;
+}) {
+  const { thread, agentId, threadId, retryAt, onAgain } = props;
+  const { row, messages } = thread;
+  const blocks = useMemo(() => toBlocks(messages, [], [], new Set()), [messages]);
+  const { words, tone, busy } = statusOf(row);
+  const play = `/play/${encodeURIComponent(agentId)}/${encodeURIComponent(threadId)}`;
+  return (
+    <Frame
+      tools={
+        <>
+          <span className="thread-status" data-status={tone} role="status">
+            {words}
+          </span>
+          {busy && <StopButton threadId={threadId} open={row.open} onStopped={onAgain} />}
+        </>
+      }
+    >
+      <main className="thread" id="main" tabIndex={-1}>
+        <ConnectionBar
+          connection={retryAt === null ? { status: "ready" } : { status: "lost", retryAt }}
+          onTryNow={onAgain}
+        />
+        <div className="thread-main">
+          <header className="thread-head">
+            <h1>
+              {row.agent || agentId} <code>{threadId}</code>
+            </h1>
+            <Link to={play}>Open it in the playground</Link>
+          </header>
+          <section aria-labelledby="timeline-title">
+            <h2 id="timeline-title">What happened</h2>
+            <Timeline thread={thread} />
+          </section>
+          <section aria-labelledby="messages-title">
+            <h2 id="messages-title">Messages</h2>
+            {blocks.length === 0 ? (
+              <p className="sayso-quiet">None yet.</p>
+            ) : (
+              <div className="transcript thread-messages">
+                {blocks.map((block) => (
+                  <BlockView key={block.key} block={block} />
+                ))}
+              </div>
+            )}
+          </section>
+        </div>
+        <aside className="panel" aria-label="Where it stands">
+          <Inspector thread={thread} />
+        </aside>
+      </main>
+    </Frame>
+  );
+}
+
+function isUnknown(error: Error): boolean {
+  return error instanceof ServerError && error.status === 404;
+}

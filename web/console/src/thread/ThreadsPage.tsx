@@ -1,0 +1,116 @@
+import { useEffect, useReducer, useState } from "react";
+import { Link } from "react-router";
+import { Frame } from "../Frame.js";
+import { useSharedInbox } from "../inbox/InboxProvider.js";
+import { ageOf } from "../inbox/words.js";
+import { Notice } from "../Notice.js";
+import { useTitle } from "../title.js";
+import { useNow } from "../useNow.js";
+import { fetchThreads } from "./api.js";
+import { threadPath } from "./path.js";
+import type { ThreadRow } from "./records.js";
+import { statusOf } from "./words.js";
+
+interface Threads {
+  readonly rows: readonly ThreadRow[] | null;
+  readonly next: string | null;
+  readonly error: string | null;
+}
+
+/** All threads of the server, newest first. */
+export function ThreadsPage() {
+  const [{ rows, next, error }, setThreads] = useState<Threads>({
+    rows: null,
+    next: null,
+    error: null,
+  });
+  const [attempt, again] = useReducer((count: number) => count + 1, 0);
+  const { state } = useSharedInbox();
+  const open = state.items.map((one) => one.interrupt.id).join();
+  const now = useNow();
+  useTitle(0, "Threads");
+  useEffect(() => {
+    const abort = new AbortController();
+    fetchThreads(null, abort.signal).then(
+      (page) => {
+        setThreads({ ...page, error: null });
+      },
+      (reason: unknown) => {
+        if (!abort.signal.aborted) setThreads((before) => ({ ...before, error: textOf(reason) }));
+      },
+    );
+    return () => {
+      abort.abort();
+    };
+  }, [attempt, open]);
+  const more = async () => {
+    try {
+      const page = await fetchThreads(next, new AbortController().signal);
+      setThreads((before) => ({
+        rows: [...(before.rows ?? []), ...page.rows],
+        next: page.next,
+        error: null,
+      }));
+    } catch (reason) {
+      setThreads((before) => ({ ...before, error: textOf(reason) }));
+    }
+  };
+
+  if (rows === null) {
+    return (
+      <Frame tools={null}>
+        {error === null ? (
+          <Notice title="Reading the threads…" />
+        ) : (
+          <Notice title="Not shown" action={{ label: "Try again", onClick: again }}>
+            {error}
+          </Notice>
+        )}
+      </Frame>
+    );
+  }
+  return (
+    <Frame tools={null}>
+      <main className="threads" id="main">
+        <h1>Threads</h1>
+        <p role="alert" className="threads-error">
+          {error}
+        </p>
+        {rows.length === 0 ? (
+          <p className="sayso-quiet">
+            No thread yet. <Link to="/play">Begin one in the playground</Link>
+          </p>
+        ) : (
+          <ul className="thread-rows" aria-label="Threads">
+            {rows.map((row) => {
+              const { words, tone } = statusOf(row);
+              return (
+                <li key={row.threadId}>
+                  <Link to={threadPath(row.agent, row.threadId)}>
+                    <strong>{row.agent}</strong>
+                    <code>{row.threadId}</code>
+                    <span className="thread-words" data-status={tone}>
+                      {words}
+                    </span>
+                    <span className="thread-age">
+                      {row.updatedAt === null ? "" : ageOf(Date.parse(row.updatedAt), now)}
+                    </span>
+                  </Link>
+                </li>
+              );
+            })}
+          </ul>
+        )}
+        {next !== null && (
+          <button type="button" className="sayso-button" onClick={() => void more()}>
+            Show more
+          </button>
+        )}
+      </main>
+    </Frame>
+  );
+}
+
+function textOf(reason: unknown): string {
+  return reason instanceof Error ? reason.message : String(reason);
+}

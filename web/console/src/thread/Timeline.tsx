@@ -1,0 +1,138 @@
+import { callAbout } from "@sayso/react";
+import { ArgumentTable, PlainText } from "@sayso/react/components";
+import { Link } from "react-router";
+import { labelOf } from "../inbox/words.js";
+import type { Asked, RunRecord, ThreadRecord } from "./records.js";
+import { timelineOf, wordsOf, type Moment } from "./timeline.js";
+
+/** What happened in a thread, in order: runs, questions, decisions, each with who and when. */
+export function Timeline({ thread }: { readonly thread: ThreadRecord }) {
+  const moments = timelineOf(thread);
+  if (moments.length === 0) return <p className="sayso-quiet">Nothing has happened yet.</p>;
+  return (
+    <ol className="timeline" aria-label="Timeline">
+      {moments.map((moment) => (
+        <li key={moment.key} data-kind={moment.kind} data-tone={toneOf(moment)}>
+          <Time at={moment.at} />
+          <div className="moment">
+            <What moment={moment} thread={thread} />
+          </div>
+        </li>
+      ))}
+    </ol>
+  );
+}
+
+function What({ moment, thread }: { readonly moment: Moment; readonly thread: ThreadRecord }) {
+  switch (moment.kind) {
+    case "began":
+      return (
+        <p>
+          Run began <code className="moment-id">{moment.run.runId}</code>
+        </p>
+      );
+    case "ended":
+      return (
+        <p>
+          <strong>{endOf(moment.run)}</strong>
+          {moment.run.message !== null && <span dir="auto"> {moment.run.message}</span>}
+        </p>
+      );
+    case "asked":
+      return <Question asked={moment.asked} thread={thread} />;
+    case "decided":
+      return <Answered asked={moment.asked} />;
+    default:
+      return moment satisfies never;
+  }
+}
+
+function Question({ asked, thread }: { readonly asked: Asked; readonly thread: ThreadRecord }) {
+  const { interrupt, status } = asked;
+  const call = callAbout(interrupt, thread.messages);
+  return (
+    <>
+      <p>
+        <strong>{labelOf(interrupt)}</strong> {call !== null && <code>{call.name}</code>}{" "}
+        {status === "open" && (
+          <Link to={`/inbox/${encodeURIComponent(interrupt.id)}`}>Answer it in the inbox</Link>
+        )}
+      </p>
+      {interrupt.message !== undefined && (
+        <p className="moment-text" dir="auto">
+          <PlainText text={interrupt.message} />
+        </p>
+      )}
+      {call !== null && (
+        <details className="sayso-details">
+          <summary>Arguments</summary>
+          <ArgumentTable value={call.args} label={`Arguments of ${call.name}`} />
+        </details>
+      )}
+    </>
+  );
+}
+
+function Answered({ asked }: { readonly asked: Asked }) {
+  const { decision, interrupt } = asked;
+  const { title, detail } = wordsOf(asked);
+  const call = callAbout(interrupt, []);
+  const { by = null, channel = null } = decision ?? {};
+  return (
+    <>
+      <p>
+        <strong>{title}</strong>
+        {decision?.held === true && " (kept until the others are answered)"}
+        {call !== null && (
+          <>
+            {" "}
+            <code>{call.name}</code>
+          </>
+        )}
+        <span className="moment-who">
+          {by !== null && ` by ${by}`}
+          {channel !== null && ` through ${channel}`}
+        </span>
+      </p>
+      {detail !== null && (
+        <p className="moment-text" dir="auto">
+          {detail}
+        </p>
+      )}
+      {decision?.payload !== undefined && (
+        <details className="sayso-details">
+          <summary>The answer as given</summary>
+          <ArgumentTable value={decision.payload} label="The answer" />
+        </details>
+      )}
+    </>
+  );
+}
+
+function Time({ at }: { readonly at: string | null }) {
+  const time = at === null ? NaN : Date.parse(at);
+  if (at === null || Number.isNaN(time)) return <span className="moment-time">–</span>;
+  const date = new Date(time);
+  return (
+    <time className="moment-time" dateTime={at} title={date.toLocaleString()}>
+      {date.toLocaleTimeString()}
+    </time>
+  );
+}
+
+const ENDS: Readonly<Record<string, string>> = {
+  success: "Run finished",
+  interrupt: "Run waits for answers",
+  cancelled: "Run was stopped",
+  error: "Run failed",
+};
+
+function endOf(run: RunRecord): string {
+  return ENDS[run.outcome ?? ""] ?? `Run ended: ${run.outcome ?? "nobody knows how"}`;
+}
+
+function toneOf(moment: Moment): string {
+  if (moment.kind === "decided") return wordsOf(moment.asked).tone;
+  if (moment.kind === "asked") return moment.asked.status === "open" ? "open" : "quiet";
+  return moment.kind === "ended" && moment.run.outcome === "error" ? "no" : "quiet";
+}

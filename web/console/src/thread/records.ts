@@ -1,0 +1,141 @@
+import type { Interrupt, Message } from "@sayso/react";
+import { isRecord, recordsOf, textOrNull } from "../rest.js";
+
+/** A thread in a list. */
+export interface ThreadRow {
+  readonly threadId: string;
+  readonly agent: string;
+  readonly status: string;
+  readonly running: boolean;
+  readonly outcome: string | null;
+  readonly open: number;
+  readonly updatedAt: string | null;
+}
+
+/** A run of a thread, from its first event to its outcome. */
+export interface RunRecord {
+  readonly runId: string;
+  readonly startedAt: string | null;
+  readonly endedAt: string | null;
+  readonly outcome: string | null;
+  readonly message: string | null;
+}
+
+/** A question of a thread and what became of it. */
+export interface Asked {
+  readonly interrupt: Interrupt;
+  readonly createdAt: string | null;
+  readonly status: string;
+  readonly decision: Decision | null;
+}
+
+/** Who answered what, when, and by which way. */
+export interface Decision {
+  readonly held: boolean;
+  readonly status: string;
+  readonly payload: unknown;
+  readonly by: string | null;
+  readonly at: string | null;
+  readonly channel: string | null;
+}
+
+/** Something recorded in the journal of the present turn. */
+export interface JournalEntry {
+  readonly place: string;
+  readonly kind: string;
+  readonly name: string;
+  readonly status: string;
+  readonly data: unknown;
+}
+
+/** A thread with everything that happened in it. */
+export interface ThreadRecord {
+  readonly row: ThreadRow;
+  readonly runs: readonly RunRecord[];
+  readonly messages: readonly Message[];
+  readonly asked: readonly Asked[];
+  readonly next: readonly string[];
+  readonly values: unknown;
+  readonly journal: readonly JournalEntry[];
+}
+
+export function readRow(value: Record<string, unknown>): ThreadRow {
+  return {
+    threadId: String(value.threadId),
+    agent: textOrNull(value.agent) ?? "",
+    status: textOrNull(value.status) ?? "unknown",
+    running: value.running === true,
+    outcome: textOrNull(value.outcome),
+    open: typeof value.openInterrupts === "number" ? value.openInterrupts : 0,
+    updatedAt: textOrNull(value.updatedAt),
+  };
+}
+
+/** Puts history and state, as the server gives them, together. */
+export function readThread(
+  runs: readonly Record<string, unknown>[],
+  history: Record<string, unknown>,
+  state: Record<string, unknown>,
+): ThreadRecord {
+  const metadata = isRecord(state.metadata) ? state.metadata : {};
+  return {
+    row: readRow({ threadId: state.threadId, ...metadata }),
+    runs: runs.map(readRun),
+    messages: recordsOf(history.messages).filter(isMessage),
+    asked: recordsOf(history.interrupts).flatMap(readAsked),
+    next: Array.isArray(state.next) ? state.next.map(String) : [],
+    values: state.values,
+    journal: recordsOf(state.journal).map((one) => ({
+      place: String(one.place),
+      kind: String(one.kind),
+      name: String(one.name),
+      status: String(one.status),
+      data: one.data,
+    })),
+  };
+}
+
+function readRun(value: Record<string, unknown>): RunRecord {
+  const outcome = isRecord(value.outcome) ? value.outcome : {};
+  return {
+    runId: String(value.runId),
+    startedAt: textOrNull(value.startedAt),
+    endedAt: textOrNull(value.endedAt),
+    outcome: textOrNull(outcome.type),
+    message: textOrNull(outcome.message),
+  };
+}
+
+function readAsked(value: Record<string, unknown>): Asked[] {
+  const [id, reason] = [textOrNull(value.id), textOrNull(value.reason)];
+  if (id === null || reason === null) return [];
+  const [message, toolCallId] = [textOrNull(value.message), textOrNull(value.toolCallId)];
+  const expiresAt = textOrNull(value.expiresAt);
+  const interrupt: Interrupt = {
+    id,
+    reason,
+    ...(message !== null && { message }),
+    ...(toolCallId !== null && { toolCallId }),
+    ...(expiresAt !== null && { expiresAt }),
+    ...(isRecord(value.responseSchema) && { responseSchema: value.responseSchema }),
+    ...(isRecord(value.metadata) && { metadata: value.metadata }),
+  };
+  const answer = isRecord(value.answer) ? value.answer : null;
+  const decision: Decision | null =
+    answer === null
+      ? null
+      : {
+          held: answer.held === true,
+          status: textOrNull(answer.status) ?? "resolved",
+          payload: answer.payload,
+          by: textOrNull(answer.by),
+          at: textOrNull(answer.at),
+          channel: textOrNull(answer.channel),
+        };
+  const status = textOrNull(value.status) ?? "open";
+  return [{ interrupt, createdAt: textOrNull(value.createdAt), status, decision }];
+}
+
+function isMessage(value: Record<string, unknown>): value is Record<string, unknown> & Message {
+  return typeof value.id === "string" && typeof value.role === "string";
+}

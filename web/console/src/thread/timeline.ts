@@ -1,0 +1,94 @@
+import { outcomeOf } from "@sayso/react/components";
+import type { Answer, InterruptView } from "@sayso/react";
+import type { Asked, RunRecord, ThreadRecord } from "./records.js";
+
+/** One thing that happened, with its time; null when the server does not tell it. */
+export type Moment =
+  | {
+      readonly kind: "began";
+      readonly key: string;
+      readonly at: string | null;
+      readonly run: RunRecord;
+    }
+  | {
+      readonly kind: "ended";
+      readonly key: string;
+      readonly at: string | null;
+      readonly run: RunRecord;
+    }
+  | {
+      readonly kind: "asked";
+      readonly key: string;
+      readonly at: string | null;
+      readonly asked: Asked;
+    }
+  | {
+      readonly kind: "decided";
+      readonly key: string;
+      readonly at: string | null;
+      readonly asked: Asked;
+    };
+
+/**
+ * Runs, questions and decisions in the order in which they happened. Much of it happens within one
+ * millisecond: then a run begins, asks and ends, is answered, and the next one begins.
+ */
+export function timelineOf({ runs, asked }: ThreadRecord): readonly Moment[] {
+  const found: { readonly moment: Moment; readonly time: number; readonly turn: number }[] = [];
+  const starts = runs.map((run) => timeOf(run.startedAt));
+  const add = (moment: Moment, turn: number) => {
+    found.push({ moment, time: timeOf(moment.at), turn });
+  };
+  runs.forEach((run, index) => {
+    add({ kind: "began", key: `began:${run.runId}`, at: run.startedAt, run }, 4 * index + 1);
+    if (run.endedAt === null) return;
+    add({ kind: "ended", key: `ended:${run.runId}`, at: run.endedAt, run }, 4 * index + 3);
+  });
+  for (const one of asked) {
+    const { id, expiresAt = null } = one.interrupt;
+    const asker = Math.max(
+      0,
+      runs.findIndex((run) => ranAt(run, one.createdAt)),
+    );
+    add({ kind: "asked", key: `asked:${id}`, at: one.createdAt, asked: one }, 4 * asker + 2);
+    if (one.decision === null && one.status !== "expired") continue;
+    const at = one.decision?.at ?? expiresAt;
+    const next = starts.findIndex((start, index) => index > asker && start >= timeOf(at));
+    const turn = next < 0 ? 4 * runs.length : 4 * next;
+    add({ kind: "decided", key: `decided:${id}`, at, asked: one }, turn);
+  }
+  return found.sort((a, b) => a.time - b.time || a.turn - b.turn).map(({ moment }) => moment);
+}
+
+/** What a decision was, in words. */
+export function wordsOf({ interrupt, decision, status }: Asked): {
+  readonly title: string;
+  readonly detail: string | null;
+  readonly tone: string;
+} {
+  const expired = status === "expired";
+  const answer: Answer | null =
+    decision === null || expired
+      ? null
+      : decision.status === "cancelled"
+        ? { status: "cancelled" }
+        : { status: "resolved", payload: decision.payload };
+  const view: InterruptView = {
+    interrupt,
+    phase: "closed",
+    answer,
+    problems: [],
+    asked: 1,
+    closed: { interrupt, ending: expired ? "lapsed" : "answered", answer, closedAt: 0 },
+  };
+  return outcomeOf(view) ?? { title: "Answered", detail: null, tone: "quiet" };
+}
+
+function ranAt({ startedAt, endedAt }: RunRecord, at: string | null): boolean {
+  return timeOf(startedAt) <= timeOf(at) && timeOf(at) <= timeOf(endedAt);
+}
+
+function timeOf(at: string | null): number {
+  const time = at === null ? NaN : Date.parse(at);
+  return Number.isNaN(time) ? Number.MAX_SAFE_INTEGER : time;
+}

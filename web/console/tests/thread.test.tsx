@@ -1,0 +1,161 @@
+import { render, screen, waitFor, within } from "@testing-library/react";
+import { userEvent } from "@testing-library/user-event";
+import { StrictMode } from "react";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { App } from "../src/App.js";
+import { readThread } from "../src/thread/records.js";
+import { timelineOf } from "../src/thread/timeline.js";
+
+const at = (second: number) => `2026-01-01T00:00:0${second}Z`;
+const run = (runId: string, from: number, to: number, type: string) => ({
+  runId,
+  startedAt: at(from),
+  endedAt: at(to),
+  outcome: { type },
+});
+const question = (id: string, more: Record<string, unknown> = {}) => ({
+  id,
+  reason: "tool_call",
+  toolCallId: `call-${id}`,
+  message: `May I run ${id}?`,
+  metadata: { sayso: { tool: "pay", arguments: { amount: 3 } } },
+  status: "open",
+  createdAt: at(0),
+  responseSchema: { type: "object", properties: { approved: { type: "boolean" } } },
+  ...more,
+});
+const decided = (status: string, answer: Record<string, unknown>) => ({
+  status,
+  answer: { held: false, status, by: "eve", at: at(1), channel: "inbox", ...answer },
+});
+
+const thread = () => ({
+  state: {
+    threadId: "t-1",
+    next: ["pay"],
+    values: { order: "A-17" },
+    metadata: { agent: "ops", status: "suspended", running: false, openInterrupts: 1 },
+    journal: [{ place: "0", kind: "call", name: "pay", status: "begun", data: { key: "k" } }],
+  },
+  history: {
+    runs: [run("r1", 0, 0, "interrupt"), run("r2", 1, 2, "success")],
+    messages: [{ id: "m1", role: "user", content: "pay <b>now</b>" }],
+    interrupts: [
+      question("a", decided("resolved", { payload: { approved: false, reason: "too much" } })),
+      question("b"),
+    ],
+  },
+});
+
+let posted: string[] = [];
+
+function open(path: string, data = thread()): void {
+  posted = [];
+  vi.stubGlobal("fetch", (address: string, init?: RequestInit) => {
+    const { pathname } = new URL(address);
+    if (init?.method === "POST") {
+      posted.push(pathname);
+      data.state.metadata = { ...data.state.metadata, status: "cancelled", openInterrupts: 0 };
+      return Promise.resolve(Response.json({ stopped: true }));
+    }
+    const found: Record<string, unknown> = {
+      "/threads": {
+        items: [{ threadId: "t-1", agent: "ops", status: "suspended", openInterrupts: 1 }],
+      },
+      "/threads/t-1/state": data.state,
+      "/threads/t-1/history": data.history,
+    };
+    const body = found[pathname];
+    return Promise.resolve(
+      body === undefined
+        ? Response.json({ detail: "There is no such thread.", code: "x" }, { status: 404 })
+        : Response.json(body),
+    );
+  });
+  window.history.replaceState(null, "", path);
+  render(
+    <StrictMode>
+      <App />
+    </StrictMode>,
+  );
+}
+
+beforeEach(() => {
+  vi.spyOn(console, "error").mockImplementation(() => undefined);
+});
+afterEach(() => {
+  vi.unstubAllGlobals();
+});
+
+describe("the page of a thread", () => {
+  it("shows runs, questions and decisions in order, with who and when", async () => {
+    open("/thread/ops/t-1");
+    const timeline = await screen.findByRole("list", { name: "Timeline" });
+    const texts = within(timeline)
+      .getAllByRole("listitem")
+      .map((one) => one.textContent);
+    expect(texts[0]).toContain("Run began r1");
+    expect(texts[1]).toContain("May I run a?");
+    expect(texts[2]).toContain("Answer it in the inbox");
+    expect(texts[3]).toContain("Run waits for answers");
+    expect(texts[4]).toMatch(/Denied.*by eve through inbox.*too much/);
+    expect(texts[5]).toContain("Run began r2");
+    expect(texts[6]).toContain("Run finished");
+    expect(screen.getByRole("link", { name: "Answer it in the inbox" })).toHaveAttribute(
+      "href",
+      "/inbox/b",
+    );
+  });
+
+  it("shows messages as text, the state, what comes next and the journal", async () => {
+    open("/thread/ops/t-1");
+    expect(await screen.findByText("pay <b>now</b>")).toBeVisible();
+    expect(screen.getByLabelText("State", { selector: "dl" })).toHaveTextContent("A-17");
+    const journal = screen.getByRole("list", { name: "Journal" });
+    await userEvent.click(within(journal).getByText("begun"));
+    expect(within(journal).getByText("k")).toBeVisible();
+  });
+
+  it("is stopped only when that is said twice, and then says so", async () => {
+    open("/thread/ops/t-1");
+    await userEvent.click(await screen.findByRole("button", { name: "Stop" }));
+    const sure = screen.getByRole("button", { name: "Stop and cancel 1" });
+    expect(sure).toHaveFocus();
+    await userEvent.keyboard("{Escape}");
+    expect(screen.getByRole("button", { name: "Stop" })).toHaveFocus();
+    expect(posted).toEqual([]);
+    await userEvent.click(screen.getByRole("button", { name: "Stop" }));
+    await userEvent.keyboard("{Enter}");
+    await waitFor(() => {
+      expect(posted).toEqual(["/threads/t-1/stop"]);
+    });
+    expect(await screen.findByText("Stopped")).toBeVisible();
+    expect(screen.queryByRole("button", { name: "Stop" })).toBeNull();
+    expect(screen.getByRole("main")).toHaveFocus();
+  });
+
+  it("says when there is no such thread, and leads to the list", async () => {
+    open("/thread/ops/none");
+    expect(await screen.findByRole("heading", { name: "No such thread" })).toBeVisible();
+    await userEvent.click(screen.getByRole("button", { name: "All threads" }));
+    const row = await screen.findByRole("link", { name: /ops.*t-1.*1 question open/ });
+    await userEvent.click(row);
+    expect(await screen.findByRole("list", { name: "Timeline" })).toBeVisible();
+  });
+});
+
+it("a timeline within one millisecond keeps the order of cause and effect", () => {
+  const data = thread();
+  data.history.runs = [run("r1", 0, 0, "interrupt"), run("r2", 0, 0, "success")];
+  const answered = decided("resolved", { payload: { approved: true }, at: at(0) });
+  data.history.interrupts = [question("a", answered)];
+  const read = readThread(data.history.runs, data.history, data.state);
+  expect(timelineOf(read).map((one) => one.key)).toEqual([
+    "began:r1",
+    "asked:a",
+    "ended:r1",
+    "decided:a",
+    "began:r2",
+    "ended:r2",
+  ]);
+});
