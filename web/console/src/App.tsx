@@ -13,6 +13,9 @@ const ThreadPage = lazy(async () => ({
 const ThreadsPage = lazy(async () => ({
   default: (await import("./thread/ThreadsPage.js")).ThreadsPage,
 }));
+const SettingsPage = lazy(async () => ({
+  default: (await import("./settings/SettingsPage.js")).SettingsPage,
+}));
 
 /** The console: its views and their addresses, below wherever the server is mounted. */
 export function App() {
@@ -29,6 +32,7 @@ export function App() {
             <Route path="inbox/:interruptId" element={<InboxPage />} />
             <Route path="thread" element={<ThreadsPage />} />
             <Route path="thread/:agentId/:threadId" element={<ThreadPage />} />
+            <Route path="settings" element={<SettingsPage />} />
             <Route path="*" element={<Nowhere />} />
           </Routes>
         </Suspense>

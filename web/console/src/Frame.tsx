@@ -61,6 +61,7 @@ function Nav() {
         )}
       </NavLink>
       <NavLink to="/thread">Threads</NavLink>
+      <NavLink to="/settings">Settings</NavLink>
     </nav>
   );
 }

@@ -1,5 +1,5 @@
 import type { InboxConnection, InboxState } from "@sayso/react/inbox";
-import { useEffect, useMemo, useRef, useState } from "react";
+import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { Link, useNavigate, useParams, useSearchParams } from "react-router";
 import { ConnectionBar } from "../ConnectionBar.js";
 import { Frame } from "../Frame.js";
@@ -57,12 +57,14 @@ export function InboxPage() {
     follows.current = true;
     go(next);
   };
-  const select = (id: string, on: boolean) => {
-    const next = new Set(selected);
-    if (on) next.add(id);
-    else next.delete(id);
-    setSelected(next);
-  };
+  const select = useCallback((id: string, on: boolean) => {
+    setSelected((before) => {
+      const next = new Set(before);
+      if (on) next.add(id);
+      else next.delete(id);
+      return next;
+    });
+  }, []);
   const chosen = ids.filter((id) => selected.has(id));
   const leave = () => {
     if (together !== null) setTogether(null);

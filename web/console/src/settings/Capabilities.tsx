@@ -1,0 +1,44 @@
+import { ArgumentTable } from "@sayso/react/components";
+import { useEffect, useState } from "react";
+import { fetchCapabilities, type AgentSummary } from "../api.js";
+
+/** What one agent declares; asked for when it is unfolded. */
+export function Capabilities({ agent }: { readonly agent: AgentSummary }) {
+  const [open, setOpen] = useState(false);
+  return (
+    <details
+      className="capabilities"
+      onToggle={({ currentTarget }) => {
+        setOpen(currentTarget.open);
+      }}
+    >
+      <summary>
+        <strong>{agent.name}</strong>
+        {agent.description !== null && <span>{agent.description}</span>}
+      </summary>
+      {open && <Declared name={agent.name} />}
+    </details>
+  );
+}
+
+function Declared({ name }: { readonly name: string }) {
+  const [found, setFound] = useState<{ readonly value?: unknown; readonly error?: string }>({});
+  useEffect(() => {
+    const abort = new AbortController();
+    fetchCapabilities(name, abort.signal).then(
+      (value) => {
+        setFound({ value });
+      },
+      (reason: unknown) => {
+        if (abort.signal.aborted) return;
+        setFound({ error: reason instanceof Error ? reason.message : String(reason) });
+      },
+    );
+    return () => {
+      abort.abort();
+    };
+  }, [name]);
+  if (found.error !== undefined) return <p role="alert">{found.error}</p>;
+  if (found.value === undefined) return <p className="sayso-quiet">Asking the server…</p>;
+  return <ArgumentTable value={found.value} label={`Capabilities of ${name}`} />;
+}

@@ -1,0 +1,127 @@
+import { useId, useState, type SyntheticEvent } from "react";
+import { setToken, useToken } from "../access.js";
+import { Frame } from "../Frame.js";
+import { useShortcutsOn } from "../shortcuts.js";
+import { useTheme, type Theme } from "../theme.js";
+import { useTitle } from "../title.js";
+import { useAgents } from "../useAgents.js";
+import { Capabilities } from "./Capabilities.js";
+
+const THEMES: readonly (readonly [theme: Theme, label: string])[] = [
+  ["system", "As the system has it"],
+  ["light", "Light"],
+  ["dark", "Dark"],
+];
+
+/** Who one is to the server, how the console looks, and what the server can do. */
+export function SettingsPage() {
+  const [theme, setTheme] = useTheme();
+  const [keys, setKeys] = useShortcutsOn();
+  const list = useAgents();
+  useTitle(0, "Settings");
+  return (
+    <Frame tools={null}>
+      <main className="settings" id="main" tabIndex={-1}>
+        <h1>Settings</h1>
+        <TokenBox />
+        <section aria-labelledby="look-title">
+          <h2 id="look-title">Look and keys</h2>
+          <fieldset className="themes">
+            <legend>Theme</legend>
+            {THEMES.map(([value, label]) => (
+              <label key={value} className="switch">
+                <input
+                  type="radio"
+                  name="theme"
+                  checked={theme === value}
+                  onChange={() => {
+                    setTheme(value);
+                  }}
+                />
+                {label}
+              </label>
+            ))}
+          </fieldset>
+          <label className="switch">
+            <input
+              type="checkbox"
+              checked={keys}
+              onChange={({ target }) => {
+                setKeys(target.checked);
+              }}
+            />
+            Single keys do something in the inbox
+          </label>
+        </section>
+        <section aria-labelledby="agents-title">
+          <h2 id="agents-title">What the server can do</h2>
+          {list.status === "loading" && <p className="sayso-quiet">Asking the server…</p>}
+          {list.status === "failed" && (
+            <p role="alert">
+              {list.message}{" "}
+              <button type="button" className="sayso-button sayso-small" onClick={list.retry}>
+                Try now
+              </button>
+            </p>
+          )}
+          {list.status === "ready" && list.agents.length === 0 && (
+            <p className="sayso-quiet">It has no agents.</p>
+          )}
+          {list.status === "ready" &&
+            list.agents.map((agent) => <Capabilities key={agent.name} agent={agent} />)}
+        </section>
+      </main>
+    </Frame>
+  );
+}
+
+function TokenBox() {
+  const token = useToken();
+  const [text, setText] = useState("");
+  const id = useId();
+  const submit = (event: SyntheticEvent) => {
+    event.preventDefault();
+    setToken(text);
+    setText("");
+  };
+  return (
+    <section aria-labelledby="token-title">
+      <h2 id="token-title">Access</h2>
+      <form className="token" onSubmit={submit}>
+        <label htmlFor={id}>Token</label>
+        <input
+          id={id}
+          className="sayso-input"
+          type="password"
+          autoComplete="off"
+          value={text}
+          aria-describedby={`${id}-hint`}
+          onChange={({ target }) => {
+            setText(target.value);
+          }}
+        />
+        <button type="submit" className="sayso-button sayso-primary" disabled={text.trim() === ""}>
+          Use it
+        </button>
+        {token !== "" && (
+          <button
+            type="button"
+            className="sayso-button"
+            onClick={() => {
+              setToken("");
+            }}
+          >
+            Forget it
+          </button>
+        )}
+      </form>
+      <p id={`${id}-hint`} className="sayso-quiet">
+        Sent with every request as <code>Authorization: Bearer</code>. It stays in this page’s
+        memory: a reload forgets it.
+      </p>
+      <p role="status" className="token-status">
+        {token === "" ? "No token is in use." : "A token is in use."}
+      </p>
+    </section>
+  );
+}

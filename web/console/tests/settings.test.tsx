@@ -1,0 +1,78 @@
+import { render, screen, waitFor } from "@testing-library/react";
+import { userEvent } from "@testing-library/user-event";
+import { StrictMode } from "react";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { setToken } from "../src/access.js";
+import { App } from "../src/App.js";
+
+const asked: { path: string; authorization: string | null }[] = [];
+
+/** A server that knows nobody without the right token. */
+function guard(url: string, init?: RequestInit): Promise<Response> {
+  const { pathname } = new URL(url);
+  const authorization = new Headers(init?.headers).get("authorization");
+  asked.push({ path: pathname, authorization });
+  if (authorization !== "Bearer open sesame") {
+    return Promise.resolve(Response.json({ code: "unauthenticated" }, { status: 401 }));
+  }
+  const body =
+    pathname === "/agents"
+      ? { items: [{ name: "ops", description: "The demo agent." }] }
+      : { humanInTheLoop: { approvals: true } };
+  return Promise.resolve(Response.json(body));
+}
+
+function open(path: string): void {
+  window.history.replaceState(null, "", path);
+  render(
+    <StrictMode>
+      <App />
+    </StrictMode>,
+  );
+}
+
+beforeEach(() => {
+  asked.length = 0;
+  vi.stubGlobal("fetch", guard);
+  vi.spyOn(console, "error").mockImplementation(() => undefined);
+});
+afterEach(() => {
+  setToken("");
+  vi.unstubAllGlobals();
+});
+
+describe("the settings", () => {
+  it("take a token that goes with every request, and forget it", async () => {
+    open("/settings");
+    expect(await screen.findByText(/asks who you are/)).toBeVisible();
+    await userEvent.type(await screen.findByLabelText("Token"), " open sesame {Enter}");
+    expect(screen.getByText("A token is in use.")).toBeVisible();
+    expect(await screen.findByText("The demo agent.")).toBeVisible();
+    expect(asked.at(-1)?.authorization).toBe("Bearer open sesame");
+    expect(
+      asked.some((one) => one.path === "/interrupts/stream" && one.authorization !== null),
+    ).toBe(true);
+    expect(screen.getByLabelText("Token")).toHaveValue("");
+    expect(Object.values(localStorage).join()).not.toContain("sesame");
+    await userEvent.click(screen.getByRole("button", { name: "Forget it" }));
+    await waitFor(() => {
+      expect(asked.at(-1)?.authorization).toBeNull();
+    });
+  });
+
+  it("show what each agent declares", async () => {
+    setToken("open sesame");
+    open("/settings");
+    await userEvent.click(await screen.findByText("ops"));
+    expect(await screen.findByText("humanInTheLoop")).toBeVisible();
+    expect(asked.at(-1)?.path).toBe("/agents/ops/capabilities");
+  });
+
+  it("choose the theme", async () => {
+    open("/settings");
+    await userEvent.click(await screen.findByRole("radio", { name: "Dark" }));
+    expect(document.documentElement).toHaveAttribute("data-theme", "dark");
+    await userEvent.click(screen.getByRole("radio", { name: "As the system has it" }));
+    expect(document.documentElement).not.toHaveAttribute("data-theme");
+  });
+});
