@@ -1,7 +1,8 @@
 """Clients that do anything in any order: tabs, retries, lost bodies, wrong and late answers.
 
-Whatever they do, every stream is well-formed (each is judged), each approved call has run once and
-no other has run, each call has one result unless it waits, and all who load the thread agree.
+Some decide in the inbox, some stop. Whatever they do, every stream is well-formed (each is judged),
+each approved call has run once and no other has run, each call has one result unless it waits, and
+all who load the thread agree.
 """
 
 import json
@@ -13,6 +14,7 @@ from typing import Any
 import pytest
 
 from sayso import ToolCall, Turn, approval
+from tests.contract.rest import delete, inbox, post, stop
 from tests.contract.server import Client, Server, answer, approve, cancel, deny, eventually, served
 from tests.contract.wire import Run
 
@@ -29,8 +31,12 @@ ENDINGS = {
     "invalid_payload",
     "already_resolved",
     "thread_busy",
+    "cancelled",
 }
-ACTIONS = ("say", "answer", "answer", "answer", "wrong", "retry", "regenerate", "tab", "lose")
+ACTIONS = (
+    *("say", "answer", "answer", "answer", "wrong", "retry", "regenerate", "tab", "lose"),
+    *("inbox", "inbox", "stop"),
+)
 
 
 class Play:
@@ -80,6 +86,11 @@ class Play:
             fresh = tab.again()
             await fresh.connect()
             self.tabs = [*self.tabs[-2:], fresh]
+        elif action == "stop":
+            if await self.known():
+                await stop(self.server, tab)
+        elif action == "inbox":
+            await self.decide(tab)
         elif action == "retry" and self.bodies:
             await self.send(tab, self.random.choice(self.bodies[-3:]))
         elif action in ("say", "regenerate"):
@@ -91,6 +102,23 @@ class Play:
                 tab.model.messages = before
         elif tab.model.pending:
             await self.respond(tab, action)
+
+    async def known(self) -> bool:
+        """Whether the thread has begun to exist."""
+        return await self.server.store.load("default", self.tabs[0].thread) is not None
+
+    async def decide(self, tab: Client) -> None:
+        """Answer one that waits, or one that this tab still shows, or take an answer back."""
+        items = await inbox(self.server, f"?threadId={tab.thread}")
+        shown = [{"id": i["id"], "reason": i["reason"]} for i in [*items, *tab.model.pending]]
+        if not shown:
+            return
+        entry = self.entry(self.random.choice(shown))
+        path = f"/interrupts/{entry.pop('interruptId')}/answer"
+        if self.random.random() < 0.2:
+            assert (await delete(self.server, path)).status in (200, 409)
+        else:
+            assert (await post(self.server, path, entry)).status in (200, 202, 404, 409)
 
     def words(self) -> str:
         self.count += 1
@@ -152,7 +180,10 @@ class Play:
         assert len(ids) == len(set(ids))
         results = Counter(m["toolCallId"] for m in messages if m["role"] == "tool")
         calls = [call for m in messages for call in m.get("toolCalls", ())]
-        waiting = {i.get("toolCallId") for i in first.model.pending}
+        waiting = {
+            i.get("toolCallId") for i in await inbox(self.server, f"?threadId={first.thread}")
+        }
+        assert waiting >= {i.get("toolCallId") for i in first.model.pending}
         for call in calls:
             assert results[call["id"]] == (call["id"] not in waiting), (call, shown.last)
         told = Counter(
@@ -164,7 +195,7 @@ class Play:
 
 
 @pytest.mark.parametrize("kind", ["memory", "sqlite"])
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(20))
 async def test_whatever_clients_do_the_thread_stays_whole(
     tmp_path: Path, kind: str, seed: int
 ) -> None:
