@@ -1,0 +1,176 @@
+"""The inbox: what is asked in any thread, answered where it is found, by one of several people."""
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from e2e.playground import MILLISECONDS
+from e2e.reviewer import Reviewer
+from tests.server import DemoServer, interrupts, until
+
+
+@pytest.fixture
+def reviewer(server: DemoServer, page: Page) -> Iterator[Reviewer]:
+    """A person with the inbox in reach. A script error or a broken policy fails the test."""
+    person = Reviewer(server, page)
+    yield person
+    assert person.faults == []
+
+
+def test_an_inbox_of_ten_is_cleared_by_keyboard_alone(reviewer: Reviewer) -> None:
+    """Step to each, approve or deny it; each refund that was approved happened once (T1, T2)."""
+    threads = [f"t-{number}" for number in range(10)]
+    for thread in threads:
+        reviewer.server.run(thread, text="refund")
+    reviewer.open()
+    reviewer.counts("10 open")
+    for number in range(10):
+        reviewer.press("j")
+        expect(reviewer.question.get_by_role("button", name="Approve")).to_be_visible()
+        if number % 2 == 0:
+            reviewer.press("a")
+            reviewer.sees("Approved")
+        else:
+            reviewer.press("d")
+            expect(reviewer.question.get_by_role("textbox")).to_be_focused()
+            reviewer.press("n", "o", "Tab", "Enter")
+            reviewer.sees("Denied")
+        focused = reviewer.page.evaluate("document.activeElement?.className")
+        assert focused == "sayso-outcome"
+    expect(reviewer.page.get_by_text("Nothing waits for you.")).to_be_visible()
+    until(
+        "five refunds",
+        lambda: [reviewer.server.kinds(one) for one in threads] == [["refund"], []] * 5,
+    )
+
+
+def test_a_set_goes_on_with_its_last_answer_and_no_client(reviewer: Reviewer) -> None:
+    """Answers are held by the server until their set is complete; then the run starts there."""
+    reviewer.server.run("mails", text="email")
+    reviewer.open()
+    reviewer.counts("3 open")
+    reviewer.press("j", "a")
+    reviewer.sees("goes on when 2 more of its thread are answered")
+    reviewer.counts("2 open, 1 answered")
+    reviewer.question.get_by_role("button", name="Change").click()
+    expect(reviewer.question.get_by_role("button", name="Approve")).to_be_visible()
+    reviewer.press("a")
+    reviewer.sees("goes on when 2 more")
+    assert reviewer.server.kinds("mails") == []
+    reviewer.press("j", "a")
+    reviewer.sees("goes on when 1 more of its thread is answered")
+    reviewer.press("j", "a")
+    expect(reviewer.page.get_by_text("Nothing waits for you.")).to_be_visible()
+    until("three mails", lambda: reviewer.server.kinds("mails") == ["email"] * 3)
+
+
+def test_several_are_decided_together_once_all_were_seen(reviewer: Reviewer) -> None:
+    """Each in full on the screen first; one denied, the others approved, one request (V1, V2)."""
+    reviewer.server.run("mails", text="email")
+    reviewer.server.run("money", text="refund")
+    reviewer.open()
+    reviewer.counts("4 open")
+    reviewer.page.get_by_role("checkbox", name="Select all").check()
+    reviewer.page.get_by_role("button", name="Decide together").click()
+    cards = reviewer.cards("send_email")
+    expect(cards).to_have_count(3)
+    posts: list[str] = []
+    reviewer.page.on(
+        "request",
+        lambda sent: posts.append(sent.url) if sent.method == "POST" else None,
+    )
+    cards.nth(0).get_by_role("button", name="Deny").click()
+    cards.nth(0).get_by_role("button", name="Confirm denial").click()
+    approve = reviewer.page.get_by_role("button", name="Approve the other 3")
+    expect(approve).to_be_disabled()
+    further = reviewer.page.get_by_role("button", name="Read on")
+    for _ in range(20):
+        if approve.is_enabled():
+            break
+        further.click()
+    approve.click()
+    expect(reviewer.page.get_by_text("4 decided")).to_be_visible(timeout=MILLISECONDS)
+    assert posts == [f"{reviewer.server.url}/interrupts/answers"]
+    until("two mails", lambda: reviewer.server.kinds("mails") == ["email"] * 2)
+    until("one refund", lambda: reviewer.server.kinds("money") == ["refund"])
+
+
+def test_two_reviewers_see_each_other_decide(reviewer: Reviewer, browser: Browser) -> None:
+    """The other's card closes by itself and says what was decided and by whom (Q1, Q4)."""
+    (asked,) = interrupts(reviewer.server.run("money", text="refund"))
+    other = Reviewer(reviewer.server, browser.new_page())
+    for person in (reviewer, other):
+        person.open(f"inbox/{asked['id']}")
+        expect(person.question.get_by_role("button", name="Approve")).to_be_visible()
+    other.press("a")
+    reviewer.sees("Approved elsewhere")
+    reviewer.sees("by local")
+    expect(reviewer.question.get_by_role("button", name="Approve")).to_have_count(0)
+    until("one refund", lambda: reviewer.server.kinds("money") == ["refund"])
+    other.page.close()
+
+
+def test_a_link_leads_to_one_question_also_when_it_is_settled(reviewer: Reviewer) -> None:
+    """Its address is the interrupt; after the decision it says how that was (A10, T4)."""
+    (asked,) = interrupts(reviewer.server.run("money", text="refund"))
+    reviewer.open(f"inbox/{asked['id']}")
+    expect(reviewer.cards("issue_refund")).to_contain_text("A-17")
+    reviewer.press("a")
+    reviewer.sees("Approved")
+    reviewer.page.reload()
+    reviewer.sees("Approved elsewhere")
+    reviewer.page.go_back()
+
+
+def test_an_open_inbox_survives_its_server(reviewer: Reviewer) -> None:
+    """Killed and started again: the list stays, comes back live, the answer arrives (CL-07)."""
+    reviewer.server.run("money", text="refund")
+    reviewer.open()
+    reviewer.counts("1 open")
+    reviewer.server.kill()
+    expect(reviewer.page.get_by_text("The server is away.")).to_be_visible(timeout=MILLISECONDS)
+    expect(reviewer.rows()).to_have_count(1)
+    reviewer.server.start()
+    expect(reviewer.page.get_by_text("The server is away.")).to_have_count(0, timeout=MILLISECONDS)
+    reviewer.server.run("more", text="refund")
+    reviewer.counts("2 open")
+    reviewer.press("j", "a")
+    reviewer.sees("Approved")
+    until("one refund", lambda: reviewer.server.kinds("money") == ["refund"])
+
+
+def test_the_title_counts_what_is_open(reviewer: Reviewer) -> None:
+    """So does the tab's icon, and both follow the server."""
+    reviewer.open()
+    reviewer.counts("0 open")
+    expect(reviewer.page).to_have_title("Inbox · Sayso")
+    reviewer.server.run("money", text="refund")
+    expect(reviewer.page).to_have_title("(1) Inbox · Sayso", timeout=MILLISECONDS)
+    icon = reviewer.page.locator('link[rel="icon"]').get_attribute("href")
+    assert icon is not None
+    assert icon.startswith("data:image/svg+xml")
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_nothing_keeps_anybody_out(server: DemoServer, browser: Browser, width: int) -> None:
+    """List, question, outcome, keys: no barrier that axe knows, at desk and phone width (T1)."""
+    context = browser.new_context(viewport={"width": width, "height": 844})
+    person = Reviewer(server, context.new_page())
+    person.open()
+    person.counts("0 open")
+    person.finds_no_barrier()
+    server.run("mails", text="email")
+    server.run("form", text="quarterly")
+    person.counts("4 open")
+    person.finds_no_barrier()
+    person.rows().last.click()
+    expect(person.question.get_by_role("button", name="Answer")).to_be_visible()
+    person.finds_no_barrier()
+    person.press("?")
+    expect(person.page.get_by_role("dialog", name="Keys")).to_be_visible()
+    person.finds_no_barrier()
+    person.press("Escape")
+    assert person.page.evaluate("document.documentElement.scrollWidth") <= width
+    assert person.faults == []
+    context.close()

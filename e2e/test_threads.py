@@ -1,0 +1,79 @@
+"""A thread's page, and the way to stop what a thread is doing."""
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from e2e.playground import MILLISECONDS, Playground
+from e2e.reviewer import Reviewer
+from tests.server import DemoServer, cancelled, interrupts, resolved
+
+
+@pytest.fixture
+def reader(server: DemoServer, page: Page) -> Iterator[Reviewer]:
+    """A person who reads a thread. A script error or a broken policy fails the test."""
+    person = Reviewer(server, page)
+    yield person
+    assert person.faults == []
+
+
+def test_a_thread_tells_who_decided_what(reader: Reviewer) -> None:
+    """Runs, questions and decisions in order, with who and when."""
+    asked = interrupts(reader.server.run("mails/today", text="email"))
+    no = {"approved": False, "reason": "Sam has left the company"}
+    answers = [resolved(asked[0], {"approved": True}), resolved(asked[1], no), cancelled(asked[2])]
+    reader.server.run("mails/today", resume=answers)
+    reader.open("thread")
+    reader.page.get_by_role("link", name="mails/today").click()
+    moments = reader.page.get_by_role("list", name="Timeline").get_by_role("listitem")
+    expect(moments).to_have_count(10, timeout=MILLISECONDS)
+    expect(moments.nth(0)).to_contain_text("Run began")
+    expect(moments.nth(4)).to_contain_text("Run waits for answers")
+    decided = reader.page.get_by_role("list", name="Timeline")
+    expect(decided.get_by_text("Approved", exact=True)).to_be_visible()
+    expect(decided.get_by_text("Sam has left the company").first).to_be_visible()
+    expect(decided.get_by_text("by local").first).to_be_visible()
+    expect(moments.nth(9)).to_contain_text("Run finished")
+    reader.finds_no_barrier()
+
+
+def test_a_waiting_thread_is_stopped_on_its_page(reader: Reviewer) -> None:
+    """Asked for twice; the question is cancelled, the effect never happens, the page says so."""
+    reader.server.run("money", text="refund")
+    reader.open("thread/ops/money")
+    reader.page.get_by_role("button", name="Stop").click()
+    reader.finds_no_barrier()
+    reader.page.get_by_role("button", name="Stop and cancel 1").click()
+    expect(reader.page.get_by_role("status").get_by_text("Stopped")).to_be_visible(
+        timeout=MILLISECONDS
+    )
+    expect(reader.page.get_by_text("Cancelled").first).to_be_visible()
+    assert reader.server.kinds("money") == []
+    reader.open()
+    reader.counts("0 open")
+
+
+def test_a_waiting_conversation_is_stopped_in_the_playground(playground: Playground) -> None:
+    """The card says that it was stopped, and the next message starts afresh."""
+    playground.say("refund")
+    expect(playground.cards("issue_refund")).to_be_visible()
+    playground.page.get_by_role("button", name="Stop").click()
+    playground.page.get_by_role("button", name="Stop and cancel 1").click()
+    expect(playground.page.get_by_text("It was cancelled with its turn.")).to_be_visible()
+    assert playground.server.kinds(playground.thread_id) == []
+    playground.can_write()
+    playground.say("hello")
+    playground.shows("Hello")
+
+
+def test_work_in_progress_is_stopped_in_the_playground(playground: Playground) -> None:
+    """A running turn ends at its next record, and what was not begun is not done."""
+    playground.say("slow")
+    playground.page.get_by_role("button", name="Stop").click()
+    playground.page.get_by_role("button", name="Stop now").click()
+    expect(playground.page.get_by_role("button", name="Stop", exact=True)).to_have_count(
+        0, timeout=MILLISECONDS
+    )
+    playground.can_write()
+    assert len(playground.server.kinds(playground.thread_id)) <= 1
