@@ -3,6 +3,7 @@ import {
   randomUUID,
   type AbstractAgent,
   type Interrupt,
+  type RunAgentParameters,
   type RunAgentResult,
 } from "@ag-ui/client";
 import { canConnect } from "./agent.js";
@@ -16,6 +17,7 @@ import {
   type MachineState,
   type Origin,
 } from "./machine.js";
+import { legacyCommand, type LegacyQuestion } from "./legacy.js";
 import { RunDriver, type RunEnd } from "./runs.js";
 import type { Answer, Problem } from "./types.js";
 
@@ -31,6 +33,12 @@ export interface ControllerOptions {
   readonly timeoutMs?: number;
   /** Checks answers against their `responseSchema` before they are kept (CL-05). */
   readonly validate?: Validate;
+}
+
+/** What is kept of a thread that was left. */
+interface Parked {
+  readonly state: MachineState;
+  readonly legacy: LegacyQuestion | null;
 }
 
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
@@ -49,8 +57,9 @@ export class InterruptController {
   readonly clock: () => number;
   readonly #validate: Validate | undefined;
   readonly #listeners = new Set<() => void>();
-  readonly #parked = new Map<string, MachineState>();
+  readonly #parked = new Map<string, Parked>();
   #state: MachineState;
+  #legacy: LegacyQuestion | null = null;
   #stopListening: (() => void) | undefined;
   #expiryTimer: ReturnType<typeof setTimeout> | undefined;
   #sync: Promise<RunEnd> | undefined;
@@ -113,7 +122,10 @@ export class InterruptController {
     return this.#answerAndSend(id, answer);
   }
 
-  /** Declines to answer one interrupt (the first one, when no id is given); see `resolve`. */
+  /**
+   * Declines to answer one interrupt (the first one, when no id is given); see `resolve`. One of
+   * the legacy dialect, which has no way to say so, is only put away (LG-11).
+   */
   cancel(id?: string): Promise<RunAgentResult | undefined> {
     return this.#answerAndSend(id, { status: "cancelled" });
   }
@@ -134,10 +146,13 @@ export class InterruptController {
       this.#dispatch({ type: "ticked", now });
       return undefined;
     }
-    const { interrupts, answers } = this.#state;
+    const parameters = this.#entries();
+    if (parameters === null) {
+      this.#dispatch({ type: "finished", origin: "submit", now });
+      return undefined;
+    }
     this.#dispatch({ type: "submitted", now });
-    const resume = buildResumeArray([...interrupts], { ...answers });
-    const end = await this.runs.start("submit", { resume });
+    const end = await this.runs.start("submit", parameters);
     if (end.kind === "failure" || end.kind === "abandoned") return undefined;
     return end.result;
   }
@@ -171,11 +186,28 @@ export class InterruptController {
   async switchThread(threadId: string): Promise<void> {
     if (threadId === this.#state.threadId) return;
     await this.runs.abandon();
-    this.#parked.set(this.#state.threadId, this.#state);
+    this.#parked.set(this.#state.threadId, { state: this.#state, legacy: this.#legacy });
     const back = this.#parked.get(threadId);
     this.agent.threadId = threadId;
-    this.agent.pendingInterrupts = [...(back?.interrupts ?? [])];
-    this.#set(back ?? reduce(this.#state, { type: "reset", threadId }));
+    this.#legacy = back?.legacy ?? null;
+    this.agent.pendingInterrupts = this.#legacy === null ? [...(back?.state.interrupts ?? [])] : [];
+    this.#set(back?.state ?? reduce(this.#state, { type: "reset", threadId }));
+  }
+
+  /** The question as an older server asked it, when this interrupt is one of those (LG-03). */
+  legacyOf(id: string): LegacyQuestion | null {
+    return this.#legacy?.interrupt.id === id ? this.#legacy : null;
+  }
+
+  /** The answers in the dialect of the questions (F4); null when there is nothing to send. */
+  #entries(): RunAgentParameters | null {
+    const { interrupts, answers } = this.#state;
+    const [first] = interrupts;
+    const legacy = first === undefined ? null : this.legacyOf(first.id);
+    if (legacy === null) return { resume: buildResumeArray([...interrupts], { ...answers }) };
+    const answer = answers[legacy.interrupt.id];
+    if (answer?.status !== "resolved") return null;
+    return { forwardedProps: legacyCommand(legacy, answer) };
   }
 
   async #answerAndSend(id: string | undefined, answer: Answer) {
@@ -213,6 +245,7 @@ export class InterruptController {
   }
 
   #onOutcome(origin: Origin, end: RunEnd): void {
+    this.#legacy = end.kind === "interrupt" ? end.legacy : null;
     if (end.kind === "interrupt") this.#interrupted(origin, end.interrupts, end.problem);
     else {
       const cancelled = end.kind === "cancelled";

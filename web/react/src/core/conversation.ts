@@ -173,6 +173,13 @@ export class Conversation {
 
   /** Cancels all open questions and sends a text instead, in one request (E9, RE-09). */
   async steerAway(text: string): Promise<void> {
+    const [first] = this.controller.getSnapshot().interrupts;
+    if (first !== undefined && this.controller.legacyOf(first.id) !== null) {
+      // The legacy dialect has no cancelled answer: the text goes out as a message of its own.
+      await this.controller.cancelAll();
+      this.send(text);
+      return;
+    }
     const id = this.#newId();
     this.controller.agent.addMessage({ id, role: "user", content: text });
     this.#refresh();

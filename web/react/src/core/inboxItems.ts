@@ -1,5 +1,6 @@
 import type { Interrupt } from "@ag-ui/client";
 import { asRecord, asText } from "./json.js";
+import { readInterrupt } from "./readInterrupt.js";
 import type { Answer, Closed } from "./types.js";
 
 /** An answer that the server keeps until the others of its set are there. */
@@ -30,12 +31,9 @@ export interface Listed {
 /** Reads one interrupt of the REST interface; null for what cannot be one (A3). */
 export function readListed(value: unknown, now: number): Listed | null {
   const view = asRecord(value);
-  const [id, reason] = [asText(view?.id), asText(view?.reason)];
+  const interrupt = readInterrupt(view);
   const threadId = asText(view?.threadId);
-  if (view === undefined || id === undefined || reason === undefined || threadId === undefined) {
-    return null;
-  }
-  const interrupt = readInterrupt(view, id, reason);
+  if (view === undefined || interrupt === null || threadId === undefined) return null;
   const given = asRecord(view.answer);
   const answer = readAnswer(given);
   const by = asText(given?.by) ?? null;
@@ -61,26 +59,6 @@ export function readListed(value: unknown, now: number): Listed | null {
       ...(by !== null && { by }),
       ...(at !== undefined && { at }),
     },
-  };
-}
-
-/** The members that the protocol gives an interrupt; the rest of the listing is not part of it. */
-function readInterrupt(
-  view: Readonly<Record<string, unknown>>,
-  id: string,
-  reason: string,
-): Interrupt {
-  const [message, toolCallId] = [asText(view.message), asText(view.toolCallId)];
-  const expiresAt = asText(view.expiresAt);
-  const [responseSchema, metadata] = [asRecord(view.responseSchema), asRecord(view.metadata)];
-  return {
-    id,
-    reason,
-    ...(message !== undefined && { message }),
-    ...(toolCallId !== undefined && { toolCallId }),
-    ...(expiresAt !== undefined && { expiresAt }),
-    ...(responseSchema !== undefined && { responseSchema: { ...responseSchema } }),
-    ...(metadata !== undefined && { metadata: { ...metadata } }),
   };
 }
 

@@ -18,6 +18,7 @@ export type {
   Sent,
 } from "./conversation.js";
 export type { Page } from "./follow.js";
+export type { LegacyQuestion } from "./legacy.js";
 export type { Quick } from "./quick.js";
 export type { Choice, Extra, JsonSchema, Shape } from "./shape.js";
 export type { CallView, InterruptView, Phase } from "./views.js";

@@ -15,6 +15,7 @@ import {
   timedOut,
   truncated,
 } from "./failure.js";
+import { LEGACY_EVENT, readLegacy, type LegacyQuestion } from "./legacy.js";
 import type { Origin } from "./machine.js";
 import type { Failure } from "./types.js";
 
@@ -25,6 +26,8 @@ export type RunEnd =
       readonly kind: "interrupt";
       readonly interrupts: readonly Interrupt[];
       readonly problem: Failure | null;
+      /** Set when an older server asked by a custom event, and is to be answered likewise. */
+      readonly legacy: LegacyQuestion | null;
       readonly result: RunAgentResult | undefined;
     }
   | { readonly kind: "cancelled"; readonly result: RunAgentResult | undefined }
@@ -51,6 +54,8 @@ interface Track {
   started: boolean;
   progressed: boolean;
   terminal: RunEnd | null;
+  /** The last question of the legacy dialect in this run (LG-11). */
+  legacy: LegacyQuestion | null;
   ended: boolean;
   timer: ReturnType<typeof setTimeout> | undefined;
   liveTimer: ReturnType<typeof setTimeout> | undefined;
@@ -204,18 +209,14 @@ export class RunDriver {
       onRunFinishedEvent: (params) => {
         const current = this.#trackOf(params.input);
         if (current === undefined) return;
-        const result = undefined;
-        const end: RunEnd =
-          params.outcome === "interrupt"
-            ? {
-                kind: "interrupt",
-                interrupts: params.interrupts,
-                problem: failureFromMetadata(params.event.metadata),
-                result,
-              }
-            : { kind: params.outcome, result };
+        const end = endOf(params, current.legacy);
         current.terminal = end;
         for (const listener of this.#listeners) listener.onOutcome?.(current.origin, end);
+      },
+      onCustomEvent: ({ event, input }) => {
+        const current = this.#trackOf(input);
+        if (current === undefined || event.name !== LEGACY_EVENT) return;
+        current.legacy = readLegacy(event.value, current.runId);
       },
       onRunErrorEvent: ({ event, input }) => {
         const current = this.#trackOf(input);
@@ -285,11 +286,28 @@ function track(runId: string, origin: Origin, ours: boolean, finish: (end: RunEn
     started: false,
     progressed: false,
     terminal: null,
+    legacy: null,
     ended: false,
     timer: undefined,
     liveTimer: undefined,
     finish,
   };
+}
+
+type Finished = Parameters<NonNullable<AgentSubscriber["onRunFinishedEvent"]>>[0];
+
+/** What `RUN_FINISHED` says. The outcome wins over a custom event of the same run (F3, LG-11). */
+function endOf(params: Finished, legacy: LegacyQuestion | null): RunEnd {
+  const result = undefined;
+  if (params.outcome === "interrupt") {
+    const problem = failureFromMetadata(params.event.metadata);
+    return { kind: "interrupt", interrupts: params.interrupts, problem, legacy: null, result };
+  }
+  if (params.outcome === "success" && legacy !== null) {
+    const interrupts = [legacy.interrupt];
+    return { kind: "interrupt", interrupts, problem: null, legacy, result };
+  }
+  return { kind: params.outcome, result };
 }
 
 function broken(current: Track): RunEnd {

@@ -1,17 +1,21 @@
 import type { Interrupt } from "@ag-ui/client";
 import { useEffect, useId, useRef, useState, type ReactElement } from "react";
-import { useSayso } from "./context.js";
+import { LEGACY_EVENT } from "../core/legacy.js";
+import { useController, useSayso } from "./context.js";
 import { useInterrupts, type CancelFn, type Interrupts, type ResolveFn } from "./useInterrupts.js";
 
-/** The question in the form older code reads: `value` is the interrupt. */
-export interface InterruptEvent {
+/**
+ * The question in the form older code reads: `value` is the interrupt, or, from a server that asks
+ * by a custom event alone, what came with that event (LG-03).
+ */
+export interface InterruptEvent<TValue = Interrupt> {
   readonly name: string;
-  readonly value: Interrupt;
+  readonly value: TValue;
 }
 
 /** What `handler` gets. */
-export interface InterruptHandlerProps {
-  readonly event: InterruptEvent;
+export interface InterruptHandlerProps<TValue = Interrupt> {
+  readonly event: InterruptEvent<TValue>;
   readonly interrupt: Interrupt;
   readonly interrupts: readonly Interrupt[];
   readonly resolve: ResolveFn;
@@ -19,20 +23,24 @@ export interface InterruptHandlerProps {
 }
 
 /** What `render` gets: the above, what `handler` returned, and how the answers stand. */
-export interface InterruptRenderProps<TResult>
+export interface InterruptRenderProps<TResult, TValue = Interrupt>
   extends
-    InterruptHandlerProps,
+    InterruptHandlerProps<TValue>,
     Pick<Interrupts, "answers" | "errors" | "status" | "failure" | "retry"> {
   /** What `handler` returned for this interrupt; null before, without one, and when it threw. */
   readonly result: TResult | null;
 }
 
-export interface UseInterruptConfig<TResult, TInChat extends boolean | undefined> {
-  readonly render: (props: InterruptRenderProps<Awaited<TResult>>) => ReactElement;
+export interface UseInterruptConfig<
+  TResult,
+  TInChat extends boolean | undefined,
+  TValue = Interrupt,
+> {
+  readonly render: (props: InterruptRenderProps<Awaited<TResult>, TValue>) => ReactElement;
   /** Called once per interrupt id, before an answer is given. */
-  readonly handler?: (props: InterruptHandlerProps) => TResult;
+  readonly handler?: (props: InterruptHandlerProps<TValue>) => TResult;
   /** Which interrupts this hook shows; all when left out. One that throws shows nothing. */
-  readonly enabled?: (event: InterruptEvent) => boolean;
+  readonly enabled?: (event: InterruptEvent<TValue>) => boolean;
   readonly agentId?: string;
   /** True (default): shown by `<InterruptSlot>`. False: the hook returns the element. */
   readonly renderInChat?: TInChat;
@@ -44,11 +52,18 @@ export type UseInterruptReturn<TInChat extends boolean | undefined> = TInChat ex
   : undefined;
 
 /** Shows the open questions of an agent's thread with `render` and sends what it resolves. */
-export function useInterrupt<TResult = null, TInChat extends boolean | undefined = undefined>(
-  config: UseInterruptConfig<TResult, TInChat>,
-): UseInterruptReturn<TInChat> {
+export function useInterrupt<
+  TResult = null,
+  TInChat extends boolean | undefined = undefined,
+  TValue = Interrupt,
+>(config: UseInterruptConfig<TResult, TInChat, TValue>): UseInterruptReturn<TInChat> {
   const { agentId, enabled, handler, render, renderInChat } = config;
   const { slot } = useSayso();
+  const controller = useController(agentId);
+  const toEvent = (one: Interrupt): InterruptEvent<TValue> => ({
+    name: LEGACY_EVENT,
+    value: (controller.legacyOf(one.id)?.value ?? one) as TValue,
+  });
   const all = useInterrupts(agentId === undefined ? {} : { agentId });
   const { resolve, cancel, retry, answers, errors, status, failure } = all;
   const interrupts = all.interrupts.filter((one) => isEnabled(enabled, toEvent(one)));
@@ -56,7 +71,7 @@ export function useInterrupt<TResult = null, TInChat extends boolean | undefined
   const [result, setResult] = useState<{ id: string; value: Awaited<TResult> } | null>(null);
   const handled = useRef(new Set<string>());
 
-  const props: InterruptHandlerProps | null =
+  const props: InterruptHandlerProps<TValue> | null =
     interrupt === undefined
       ? null
       : {
@@ -99,13 +114,9 @@ export function useInterrupt<TResult = null, TInChat extends boolean | undefined
   return (inChat ? undefined : element) as UseInterruptReturn<TInChat>;
 }
 
-function toEvent(interrupt: Interrupt): InterruptEvent {
-  return { name: "on_interrupt", value: interrupt };
-}
-
-function isEnabled(
-  enabled: ((event: InterruptEvent) => boolean) | undefined,
-  event: InterruptEvent,
+function isEnabled<TValue>(
+  enabled: ((event: InterruptEvent<TValue>) => boolean) | undefined,
+  event: InterruptEvent<TValue>,
 ): boolean {
   if (enabled === undefined) return true;
   try {

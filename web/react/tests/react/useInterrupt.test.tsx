@@ -8,6 +8,7 @@ import {
   SaysoProvider,
   useInterrupt,
   useInterrupts,
+  type InterruptRenderProps,
   type UseInterruptConfig,
 } from "../../src/index.js";
 import { approval, finished, interrupted, run, runError, ScriptedServer } from "../wire.js";
@@ -259,4 +260,36 @@ it("useInterrupts gives the same without rendering", async () => {
   server.onRun(run(interrupted(approval("a"))));
   await start(agent);
   expect(screen.getByText("awaiting 1")).toBeVisible();
+});
+
+it("[F4] [LG-03] hands on what an older server sent, and answers it in its dialect", async () => {
+  const server = new ScriptedServer();
+  const value = { question: "Where to?" };
+  function Older() {
+    useInterrupt({
+      render: ({ event, resolve }: InterruptRenderProps<null, { question: string }>) => (
+        <button
+          onClick={() => {
+            void resolve("Paris");
+          }}
+        >
+          {event.value.question}
+        </button>
+      ),
+    });
+    return <InterruptSlot />;
+  }
+  const { agent } = mount(server, <Older />);
+  server.onRun(
+    run({ type: "CUSTOM", name: "on_interrupt", value }, { type: "RUN_FINISHED" }),
+    run(finished),
+  );
+  await start(agent);
+  await userEvent.click(screen.getByRole("button", { name: "Where to?" }));
+  await waitFor(() => {
+    expect(server.runs[1]?.body.forwardedProps).toEqual({
+      command: { resume: "Paris", interruptEvent: value },
+    });
+  });
+  expect(screen.queryByRole("button")).toBeNull();
 });

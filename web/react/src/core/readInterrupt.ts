@@ -1,0 +1,21 @@
+import type { Interrupt } from "@ag-ui/client";
+import { asRecord, asText } from "./json.js";
+
+/** An interrupt out of anything that looks like one; null without id and reason (A3, IN-14). */
+export function readInterrupt(value: unknown): Interrupt | null {
+  const view = asRecord(value);
+  const [id, reason] = [asText(view?.id), asText(view?.reason)];
+  if (view === undefined || id === undefined || reason === undefined) return null;
+  const [message, toolCallId] = [asText(view.message), asText(view.toolCallId)];
+  const expiresAt = asText(view.expiresAt);
+  const [responseSchema, metadata] = [asRecord(view.responseSchema), asRecord(view.metadata)];
+  return {
+    id,
+    reason,
+    ...(message !== undefined && { message }),
+    ...(toolCallId !== undefined && { toolCallId }),
+    ...(expiresAt !== undefined && { expiresAt }),
+    ...(responseSchema !== undefined && { responseSchema: { ...responseSchema } }),
+    ...(metadata !== undefined && { metadata: { ...metadata } }),
+  };
+}
