@@ -15,7 +15,10 @@ export default defineConfig({
   },
   server: {
     proxy: Object.fromEntries(
-      ["/agents", "/demo", "/interrupts", "/threads"].map((path) => [path, "http://127.0.0.1:8000"]),
+      ["/agents", "/demo", "/interrupts", "/threads"].map((path) => [
+        path,
+        "http://127.0.0.1:8000",
+      ]),
     ),
   },
   test: {
