@@ -221,8 +221,9 @@ class World:
         for _ in range(20):
             await asyncio.sleep(0.001)  # the store's thread tells nobody
             with suppress(StoreError):
-                view = await self.view(thread)
+                # In this order: what is claimed in between is held by then.
                 due = (await self.store.due(self.clock.now(), 100)).items
+                view = await self.view(thread)
                 if view.thread.holder is None and not any(d.thread_id == thread for d in due):
                     return True
         return False
