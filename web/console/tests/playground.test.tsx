@@ -2,6 +2,7 @@ import { act, render, screen, waitFor } from "@testing-library/react";
 import { userEvent } from "@testing-library/user-event";
 import { StrictMode } from "react";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { InboxServer, listed } from "../../react/tests/core/inboxServer.js";
 import { App } from "../src/App.js";
 import { ending, FakeServer, question, says, snapshots } from "./server.js";
 
@@ -123,6 +124,27 @@ describe("the playground", () => {
       expect(screen.queryByRole("heading", { name: "Effects" })).toBeNull();
     });
     expect(screen.getByRole("heading", { name: "State" })).toBeVisible();
+  });
+
+  it("[Q4] hears at once from the inbox that its question was settled elsewhere", async () => {
+    const server = new FakeServer().install();
+    const inbox = new InboxServer();
+    const rest = fetch;
+    vi.stubGlobal("fetch", (url: string, init?: RequestInit) =>
+      new URL(url).pathname.startsWith("/interrupts")
+        ? inbox.fetch(url, { method: "GET", ...init })
+        : rest(url, init),
+    );
+    inbox.items = [listed("int_1")];
+    server.connect = () => snapshots([user], question);
+    open("/play/ops/t-1");
+    expect(await screen.findByRole("button", { name: "Yes" })).toBeVisible();
+    expect(await screen.findByRole("link", { name: "Inbox 1 open" })).toBeVisible();
+    server.connect = () => snapshots([user]);
+    act(() => {
+      inbox.tell({ type: "settled", interrupt: listed("int_1", { status: "resolved" }) });
+    });
+    expect(await screen.findByText("Answered elsewhere")).toBeVisible();
   });
 
   it("begins another thread on request", async () => {

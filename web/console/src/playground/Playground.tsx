@@ -14,6 +14,7 @@ import { SidePanel } from "./SidePanel.js";
 import { statusWords } from "./status.js";
 import { Transcript } from "./Transcript.js";
 import { useEffects } from "./useEffects.js";
+import { useInboxNews } from "./useInboxNews.js";
 
 export interface PlaygroundProps {
   readonly session: Conversation;
@@ -34,6 +35,7 @@ export function Playground({ session, agents, agentId, threadId }: PlaygroundPro
   const open = machine.interrupts.length;
   const running = machine.status === "running" || machine.status === "submitting";
   const effects = useEffects(machine.status, running);
+  useInboxNews(session, threadId);
   const mine = effects?.filter((one) => one.threadId === threadId).length ?? 0;
   const words = statusWords(machine);
   useTitle(open, open > 0 ? words : agentId);
