@@ -103,6 +103,20 @@ describe("the inbox", () => {
     });
   });
 
+  it("never lets a quick key meet the question before the one that was stepped to", async () => {
+    const server = open("/inbox/a", asking("a", "b", "c"));
+    server.replies.push(settled);
+    await screen.findByText("3 open");
+    await within(question()).findByRole("button", { name: "Approve" });
+    act(() => {
+      for (const key of ["j", "j", "a", "j"]) {
+        document.body.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
+      }
+    });
+    expect(await within(question()).findByText("Approved")).toBeVisible();
+    expect(server.posted.map((one) => one.path)).toEqual(["/interrupts/c/answer"]);
+  });
+
   it("leaves letters alone while something is written, and altogether when they are turned off", async () => {
     open("/inbox", asking("a"));
     await screen.findByText("1 open");

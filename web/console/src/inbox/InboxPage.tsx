@@ -1,5 +1,5 @@
 import type { InboxConnection, InboxState } from "@sayso/react/inbox";
-import { useCallback, useEffect, useMemo, useRef, useState } from "react";
+import { useCallback, useMemo, useRef, useState } from "react";
 import { Link, useNavigate, useParams, useSearchParams } from "react-router";
 import { ConnectionBar } from "../ConnectionBar.js";
 import { Frame } from "../Frame.js";
@@ -13,7 +13,7 @@ import { Filters } from "./Filters.js";
 import { Help } from "./Help.js";
 import { useSharedInbox, waitingIn } from "./InboxProvider.js";
 import { List } from "./List.js";
-import { press, stepTo } from "./moves.js";
+import { useSteps } from "./useSteps.js";
 
 /** Everything that waits for a person, in all threads: found, read and answered in place. */
 export function InboxPage() {
@@ -31,19 +31,7 @@ export function InboxPage() {
   const { items, connection } = state;
   const shown = applyFilter(items, filter, now);
   const ids = useMemo(() => shown.map((one) => one.interrupt.id), [shown]);
-  const place = useRef(0);
-  const follows = useRef(false);
-  const at = interruptId === null ? -1 : ids.indexOf(interruptId);
   useTitle(waitingIn(state), "Inbox");
-
-  useEffect(() => {
-    if (at >= 0) place.current = at;
-  }, [at]);
-  useEffect(() => {
-    if (!follows.current) return;
-    follows.current = false;
-    page.current?.querySelector<HTMLElement>('.row-link[aria-current="true"]')?.focus();
-  }, [interruptId]);
 
   const hrefOf = (id: string | null, over: Filter = filter) =>
     `/inbox${id === null ? "" : `/${encodeURIComponent(id)}`}${writeFilter(over)}`;
@@ -51,12 +39,7 @@ export function InboxPage() {
     setTogether(null);
     void navigate(hrefOf(id), { replace: interruptId !== null });
   };
-  const step = (by: 1 | -1) => {
-    const next = stepTo(ids, at, place.current, by);
-    if (next === null || next === interruptId) return;
-    follows.current = true;
-    go(next);
-  };
+  const { step, act, reset } = useSteps({ ids, currentId: interruptId, page, go });
   const select = useCallback((id: string, on: boolean) => {
     setSelected((before) => {
       const next = new Set(before);
@@ -79,13 +62,13 @@ export function InboxPage() {
       step(-1);
     },
     a: () => {
-      press(page.current, "approve");
+      act("approve");
     },
     d: () => {
-      press(page.current, "deny");
+      act("deny");
     },
     e: () => {
-      press(page.current, "edit");
+      act("edit");
     },
     x: () => {
       if (interruptId !== null) select(interruptId, !selected.has(interruptId));
@@ -117,7 +100,7 @@ export function InboxPage() {
         </button>
       }
     >
-      <main className="inbox" id="main" ref={page} data-detail={detail}>
+      <main className="inbox" id="main" ref={page} data-detail={detail} onPointerDown={reset}>
         <ConnectionBar
           connection={connection}
           onTryNow={() => {

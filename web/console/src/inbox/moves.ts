@@ -1,3 +1,6 @@
+/** What a key can do to a question. */
+export type Act = "approve" | "deny" | "edit";
+
 /**
  * Where a step leads in a list: to the neighbour of the one at `at`; when that is gone from the
  * list (-1), to what has taken its `place`. Null when there is nothing in that direction.
@@ -17,7 +20,7 @@ export function stepTo(
  * Does to the question on the page what its own button does. One without such a button is answered
  * in its fields, so the first of them gets the focus.
  */
-export function press(page: HTMLElement | null, act: "approve" | "deny" | "edit"): void {
+export function press(page: HTMLElement | null, act: Act): void {
   const card = page?.querySelector(".detail-card .sayso-card") ?? null;
   const body = card?.querySelector(".sayso-body:not([hidden])") ?? null;
   if (body === null) return;
