@@ -47,7 +47,7 @@ describe("a question asked by a custom event alone", () => {
     expect(state().status).toBe("awaiting");
   });
 
-  it("[F4] [LG-04] is answered in its own dialect, once, with the event as it came", async () => {
+  it("[F4] is answered in its own dialect, once, with the event as it came", async () => {
     const value = JSON.stringify(approval("a"));
     const server = new ScriptedServer().onRun(run(asks(value), plain), run(finished));
     const { controller, state } = start(server);
@@ -73,7 +73,7 @@ describe("a question asked by a custom event alone", () => {
     expect(state().status).toBe("idle");
   });
 
-  it("[LG-11] is the last of several, and what is asked next is shown in turn", async () => {
+  it("is the last of several, and what is asked next is shown in turn", async () => {
     const server = new ScriptedServer().onRun(
       run(asks("one?"), asks("two?"), plain),
       run(asks("one?"), plain),
@@ -85,7 +85,7 @@ describe("a question asked by a custom event alone", () => {
     expect(state()).toMatchObject({ status: "awaiting", interrupts: [{ message: "one?" }] });
   });
 
-  it("[LG-11] is put away by a cancel, without a request", async () => {
+  it("is put away by a cancel, without a request", async () => {
     const server = new ScriptedServer().onRun(run(asks("Where?"), plain));
     const { controller, state } = start(server);
     await controller.runs.start("run");
@@ -159,7 +159,7 @@ it("[F3] the same question through both channels is one question, answered the s
 });
 
 describe("the value of the event", () => {
-  it("[LG-02] is an interrupt as text or as object, or else the question itself", () => {
+  it("is an interrupt as text or as object, or else the question itself", () => {
     const one = approval("a");
     expect(readLegacy(JSON.stringify(one), "r").interrupt).toEqual(one);
     expect(readLegacy(one, "r").interrupt).toEqual(one);

@@ -262,7 +262,7 @@ it("useInterrupts gives the same without rendering", async () => {
   expect(screen.getByText("awaiting 1")).toBeVisible();
 });
 
-it("[F4] [LG-03] hands on what an older server sent, and answers it in its dialect", async () => {
+it("[F4] hands on what an older server sent, and answers it in its dialect", async () => {
   const server = new ScriptedServer();
   const value = { question: "Where to?" };
   function Older() {
