@@ -23,7 +23,7 @@ def readme() -> dict[str, Any]:
 async def test_the_example_asks_runs_and_closes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Copied as it stands: a refund is approved, then the ticket is closed (issue A1)."""
+    """Copied as it stands: a refund is approved, then the ticket is closed."""
     monkeypatch.chdir(tmp_path)
     names = readme()
     async with names["app"].lifespan():

@@ -1,4 +1,4 @@
-"""Agents that do what they should not: the stream ends well and the thread can go on (issue A1)."""
+"""Agents that do what they should not: the stream ends well and the thread can go on."""
 
 import asyncio
 import contextlib

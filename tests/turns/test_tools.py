@@ -140,7 +140,7 @@ async def test_a_tool_that_speaks_does_not_part_its_call_from_its_result(
 async def test_whatever_a_tool_raises_is_a_failed_call(
     kind: str, tmp_path: Path, error: BaseException, sync: bool
 ) -> None:
-    """Bad input of issue A1: the turn goes on, the server too, and replay says the same."""
+    """Bad input: the turn goes on, the server too, and replay says the same."""
 
     def declare(world: World, app: Sayso) -> Any:
         def synchronous() -> str:

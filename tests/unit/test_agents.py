@@ -1,4 +1,4 @@
-"""Agents that cannot be served are refused where they are declared (issue A1)."""
+"""Agents that cannot be served are refused where they are declared."""
 
 from collections.abc import Callable
 from typing import Any
