@@ -2,13 +2,13 @@
 
 import asyncio
 import json
-from collections.abc import Mapping
+from collections.abc import Coroutine, Mapping
 from typing import Any
 
 from tests.contract.server import Client, Server, eventually
 from tests.contract.wire import PATIENCE, Exchange, Run
 
-__all__ = ["at_rest", "call", "delete", "get", "inbox", "post", "reached", "stop"]
+__all__ = ["at_once", "at_rest", "call", "delete", "get", "inbox", "post", "reached", "stop"]
 
 JSON = {"content-type": "application/json"}
 
@@ -66,6 +66,26 @@ async def at_rest(server: Server, client: Client) -> None:
         return view is not None and view.thread.holder is None
 
     await eventually(idle)
+
+
+async def at_once(
+    server: Server, client: Client, *exchanges: Coroutine[Any, Any, Run]
+) -> list[Run]:
+    """Let exchanges about a client's thread race.
+
+    One that follows the run of another process looks for its end every so often, so time passes
+    whenever nobody runs the thread; never under a run, whose lease would pass with it.
+    """
+    race = asyncio.gather(*exchanges)
+
+    async def over() -> bool:
+        view = await server.store.load("default", client.thread)
+        if not race.done() and view is not None and view.thread.holder is None:
+            await server.clock.advance(0.5)
+        return race.done()
+
+    await eventually(over)
+    return await race
 
 
 async def reached(event: asyncio.Event) -> None:

@@ -8,7 +8,7 @@ import pytest
 from sayso import Turn
 from tests.contract.replicas import replica
 from tests.contract.requirements import requirement
-from tests.contract.rest import at_rest, get, post, stop
+from tests.contract.rest import at_once, at_rest, get, post, stop
 from tests.contract.server import Client, Server, approve, deny, served
 from tests.contract.tools import Kit, kit
 
@@ -25,7 +25,7 @@ async def test_of_an_inbox_and_a_client_that_race_one_wins(server: Server, tools
             by_inbox = post(server, f"/interrupts/{one}/answer", deny(), app=other)
             by_client = client.resume(approve())
             both = (by_inbox, by_client) if attempt % 2 else (by_client, by_inbox)
-            done = await asyncio.gather(*both)
+            done = await at_once(server, client, *both)
             answered, run = done if attempt % 2 else (done[1], done[0])
             await at_rest(server, client)
         item = await get(server, f"/interrupts/{one}")
@@ -49,7 +49,9 @@ async def test_equal_answers_that_race_are_one(server: Server, tools: Kit) -> No
         server.effects.clear()
         (one,) = [item["id"] for item in client.model.pending]
         async with replica(server, (client.agent, tools.refunding)) as other:
-            runs = await asyncio.gather(
+            runs = await at_once(
+                server,
+                client,
                 post(server, f"/interrupts/{one}/answer", approve()),
                 post(server, f"/interrupts/{one}/answer", approve(), app=other),
                 client.resume(approve()),
