@@ -64,7 +64,7 @@ LAYERS = (
     Layer(
         "pure",
         (
-            "agents.tools streams.textstream",
+            "agents.decisions agents.tools streams.textstream",
             "protocol.ending protocol.guard schemas.forms",
             "gate.desk gate.ladder agents.turninput",
             "gate.decisions gate.steering",
@@ -74,6 +74,7 @@ LAYERS = (
             "protocol.messages schemas.misfits",
             "protocol.forward_compat schemas.subschemas",
             "agents.approval agents.codec agents.outcomes agents.parts agents.registry",
+            "agents.wording",
             "protocol.generations protocol.usage",
             "protocol.frames protocol.interrupts protocol.shapes turns.journal turns.turnstate",
             "jsonpatch",

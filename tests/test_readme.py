@@ -14,7 +14,7 @@ from tests.sources import ROOT
 def readme() -> dict[str, Any]:
     """The names that the README's Python defines, all blocks as one module."""
     blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text("utf-8"), re.S)
-    assert len(blocks) == 2
+    assert len(blocks) == 3
     names: dict[str, Any] = {"__name__": "agents"}
     exec("\n".join(blocks), names)  # noqa: S102 - our own page
     return names
@@ -47,6 +47,21 @@ async def test_the_example_tells_a_denial(tmp_path: Path, monkeypatch: pytest.Mo
         assert told.startswith("Not refunded. ")
         assert "denied" in told
         assert "too late" in told
+
+
+async def test_the_example_of_a_decision_tells_what_was_chosen(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Design 3: the option with its consequence, in a sentence for a model."""
+    monkeypatch.chdir(tmp_path)
+    names = readme()
+    async with names["app"].lifespan():
+        client = Client(names["app"], "cleaner")
+        await client.say("clean up")
+        await client.resume(answer({"action": "proceed_scoped"}))
+        told = client.model.messages[-1]["content"]
+        assert "Only the temporary ones (proceed_scoped)" in told
+        assert told.endswith("312 are gone, 535 stay.")
 
 
 async def test_the_example_is_mounted_in_another_app(

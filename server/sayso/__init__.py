@@ -3,6 +3,7 @@
 from importlib.metadata import version as _version
 
 from sayso.agents import approval, parts
+from sayso.agents.decisions import Decision, Option, describe
 from sayso.agents.outcomes import Answer, Call, Question, ToolCall
 from sayso.agents.tools import DidNotHappen, Happened, Tool
 from sayso.agents.turninput import TurnInput
@@ -40,6 +41,7 @@ __all__ = [
     "CancelledCall",
     "Clock",
     "Code",
+    "Decision",
     "DeclarationError",
     "DidNotHappen",
     "GivenAnswer",
@@ -49,6 +51,7 @@ __all__ = [
     "NestedCall",
     "NotRecordable",
     "OpenMessage",
+    "Option",
     "Principal",
     "Question",
     "Reasoning",
@@ -65,5 +68,6 @@ __all__ = [
     "TurnInput",
     "approval",
     "current_call",
+    "describe",
     "parts",
 ]

@@ -189,18 +189,34 @@ async def test_a_clean_up_does_to_the_files_what_was_chosen(
 ) -> None:
     """Design 9, `clean up`: 847 files that are really there, and really go."""
     (question,) = await demo.ask("clean up")
-    assert question["responseSchema"]["properties"]["action"]["enum"] == [
+    assert question["reason"] == "sayso:decision"
+    choices = question["responseSchema"]["properties"]["action"]["oneOf"]
+    assert [choice["const"] for choice in choices] == [
         "proceed_all",
         "proceed_scoped",
         "stage_only",
         "cancel",
     ]
-    assert "847" in question["message"]
+    assert "312" in choices[1]["description"]
+    told = question["metadata"]["sayso"]
+    assert told["impact"] == {"files": 847, "temporary": 312, "reversible": False}
+    assert told["plannedAction"] in question["message"]
+    assert told["why"] in question["message"]
     assert files(demo.data, "old") == 847
     await demo.answer(resolved(question, {"action": action}))
     assert (files(demo.data, "old"), files(demo.data, "staged")) == (old, staged)
     effect = ("cleanup", {"action": action, "files": touched})
     assert await demo.done() == ([] if touched is None else [effect])
+
+
+async def test_what_nobody_planned_is_not_done_to_the_files(demo: Demo) -> None:
+    """Design 3: the action is one of the options; anything else leaves the question open."""
+    (question,) = await demo.ask("clean up")
+    for wrong in ({"action": "delete_everything"}, {"action": "proceed_all", "params": {}}, {}):
+        assert (await demo.answer(resolved(question, wrong)))[-1]["code"] == "invalid_payload"
+    events = await demo.answer(cancelled(question))
+    assert said(events) == "All 847 files stay where they are."
+    assert (files(demo.data, "old"), await demo.done()) == (847, [])
 
 
 async def test_threads_do_not_clean_up_each_others_files(demo: Demo) -> None:

@@ -3,15 +3,18 @@
 Pure records: they hold what was decided, by whom, and with which effective arguments.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Generic, Literal, TypeVar
+from datetime import datetime
+from typing import Any, Generic, Literal, TypedDict, TypeVar
 
 from sayso.options import DEFAULT, Default, OnExpire
 
-__all__ = ["Answer", "Call", "CallStatus", "Question", "ToolCall"]
+__all__ = ["Answer", "AnswerStatus", "Call", "CallStatus", "Question", "Terms", "ToolCall"]
 
 T = TypeVar("T")
 
+AnswerStatus = Literal["resolved", "cancelled", "expired"]
 CallStatus = Literal["executed", "denied", "cancelled", "expired", "failed"]
 
 
@@ -34,20 +37,32 @@ class Question:
     metadata: dict[str, Any] | None = None
 
 
+class Terms(TypedDict, total=False):
+    """How long a question waits and what becomes of it then, as in `Question`, by name."""
+
+    expires_in: float | Default | None
+    expires_at: datetime | None
+    on_expire: OnExpire | Default
+    metadata: Mapping[str, Any] | None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer(Generic[T]):
     """The settled answer to a question.
 
     `value` is the payload as the type that was asked for; None unless `resolved`. `by` is the
     authenticated subject, None when nobody decided. `request` is the run input that brought the
-    answer, None when it came another way.
+    answer, None when it came another way. `question` and `said` are both in words: `describe`
+    makes a sentence of them.
     """
 
-    status: Literal["resolved", "cancelled", "expired"]
+    status: AnswerStatus
     value: T | None = None
     by: str | None = None
     metadata: dict[str, Any] = field(default_factory=dict)
     request: Any = None
+    question: str = ""
+    said: str = ""
 
     @property
     def resolved(self) -> bool:

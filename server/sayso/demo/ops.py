@@ -11,7 +11,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from sayso import Answer, Call, Sayso, ToolCall, Turn
+from sayso import Answer, Call, Option, Sayso, ToolCall, Turn
 from sayso.demo.tools import Ops
 
 __all__ = ["ROWS", "declare"]
@@ -66,28 +66,35 @@ async def email(turn: Turn, ops: Ops) -> None:
         await ops.say(turn, f"{sent.args['to']}: {told(sent)}")
 
 
-class CleanUp(BaseModel):
-    """What to do about the old files."""
-
-    model_config = ConfigDict(extra="forbid")
-    action: Literal["proceed_all", "proceed_scoped", "stage_only", "cancel"]
-
-
 async def clean_up(turn: Turn, ops: Ops) -> None:
-    """A choice among options; the files are real, in the sandbox folder."""
+    """A decision that informs; the files are real, in the sandbox folder."""
     thread_id = turn.input.thread_id
-    count = await turn.step(ops.find_old_files, thread_id, name="find old files", idempotent=True)
-    answer: Answer[CleanUp] = await turn.interrupt(
-        "input_required",
-        f"{count} files are older than a year. proceed_all deletes them all, proceed_scoped the "
-        "312 temporary ones, stage_only moves them aside, cancel leaves them.",
-        response=CleanUp,
+    old = await turn.step(ops.find_old_files, thread_id, name="find old files", idempotent=True)
+    decision = await turn.decide(
+        planned_action=f"Delete {old.count} files that are older than a year.",
+        why=f"None of them has been opened since; the oldest is from {old.since}.",
+        impact={"files": old.count, "temporary": old.temporary, "reversible": False},
+        options=[
+            Option("Delete all", "proceed_all", f"All {old.count} files are gone for good."),
+            Option(
+                "Delete only the temporary ones",
+                "proceed_scoped",
+                f"{old.temporary} files are gone for good, {old.count - old.temporary} stay.",
+            ),
+            Option(
+                "Move them aside",
+                "stage_only",
+                f"All {old.count} files go to the staging folder, from where they can come back.",
+            ),
+            Option("Leave them", "cancel", "Nothing changes."),
+        ],
     )
-    if answer.value is None or answer.value.action == "cancel":
-        await ops.say(turn, f"All {count} files stay where they are.")
+    if decision.action is None or decision.action == "cancel":
+        await ops.say(turn, f"All {old.count} files stay where they are.")
         return
-    action = answer.value.action
-    done = await turn.step(ops.clean_up, thread_id, action, name="clean up", verify=ops.happened)
+    done = await turn.step(
+        ops.clean_up, thread_id, decision.action, name="clean up", verify=ops.happened
+    )
     await ops.say(turn, done)
 
 

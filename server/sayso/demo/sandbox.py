@@ -1,10 +1,12 @@
 """The sandbox: a folder of really old files, which the demo agent may really clean up."""
 
 import os
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from hashlib import blake2b
 from pathlib import Path
 
-__all__ = ["Sandbox"]
+__all__ = ["OldFiles", "Sandbox"]
 
 OLD = 847
 """How many old files there are."""
@@ -18,21 +20,31 @@ _NAMES = tuple(
 )
 
 
+@dataclass(frozen=True, slots=True)
+class OldFiles:
+    """What there is to clean up: how many files, the temporary ones among them, since when."""
+
+    count: int
+    temporary: int
+    since: str
+
+
 class Sandbox:
     """Files below one folder, apart for each thread."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
-    def fill(self, thread_id: str) -> int:
-        """Make the old files that are not there; returns how many there are."""
+    def fill(self, thread_id: str) -> OldFiles:
+        """Make the old files that are not there; returns what there is."""
         old = self._of(thread_id) / "old"
         old.mkdir(parents=True, exist_ok=True)
         for name in _NAMES:
             path = old / name
             path.touch()
             os.utime(path, (_LONG_AGO, _LONG_AGO))
-        return len(_NAMES)
+        since = datetime.fromtimestamp(_LONG_AGO, UTC).strftime("%B %Y")
+        return OldFiles(len(_NAMES), SCOPED, since)
 
     def delete(self, thread_id: str, *, scoped: bool) -> int:
         """Delete the old files, or the temporary ones among them; returns how many are meant."""

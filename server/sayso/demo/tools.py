@@ -17,7 +17,7 @@ from pydantic import Field
 
 from sayso import DidNotHappen, Happened, Sayso, Turn, approval
 from sayso.demo.ledger import Ledger
-from sayso.demo.sandbox import Sandbox
+from sayso.demo.sandbox import OldFiles, Sandbox
 
 __all__ = ["Ops", "Pace"]
 
@@ -141,8 +141,8 @@ class Ops:
             self._die()
         return done
 
-    def find_old_files(self, thread_id: str) -> int:
-        """Look for old files, which the demo first puts there; returns how many there are."""
+    def find_old_files(self, thread_id: str) -> OldFiles:
+        """Look for old files, which the demo first puts there."""
         return self._sandbox.fill(thread_id)
 
     def clean_up(self, thread_id: str, action: str) -> str:

@@ -4,14 +4,22 @@ One source makes the `responseSchema` that goes out and decodes what comes back,
 cannot drift apart.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 from sayso.schemas.typed import hoist, schema_of
 
-__all__ = ["ResponseType", "approval_schema", "confirmation", "response_type", "unsure_schema"]
+__all__ = [
+    "Choice",
+    "ResponseType",
+    "approval_schema",
+    "choice_schema",
+    "confirmation",
+    "response_type",
+    "unsure_schema",
+]
 
 _ACTIONS = (
     ("run_again", "Run it again", "It did not happen, or happening twice does no harm."),
@@ -28,11 +36,24 @@ class ResponseType:
     decode: Callable[[Any], Any]
 
 
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One action of a `choice_schema`; `params` is the schema of what it takes, if anything."""
+
+    action: str
+    title: str
+    description: str = ""
+    params: dict[str, Any] | None = None
+    needs_params: bool = False
+
+
 def response_type(response: Any) -> ResponseType:
     """What `response=` means: a pydantic model, a Python type, a JSON Schema object, or None.
 
     Raises `DeclarationError` for a type without a JSON Schema, or a schema that cannot be used.
     """
+    if isinstance(response, ResponseType):
+        return response
     if response is None:
         return ResponseType(None, lambda payload: payload)
     if isinstance(response, dict):
@@ -66,6 +87,41 @@ def approval_schema(editable: dict[str, Any] | None) -> dict[str, Any]:
     arguments, definitions = hoist(editable, "editedArgs")
     properties["editedArgs"] = {**arguments, "title": "Arguments"}
     return _object(properties, "approved", definitions=definitions)
+
+
+def choice_schema(title: str, choices: Sequence[Choice]) -> dict[str, Any]:
+    """What answers a decision: `action`, with the `params` of that action, and perhaps a `note`.
+
+    `params` is refused where the chosen action takes none.
+    """
+    properties: dict[str, Any] = {
+        "action": {
+            "title": title,
+            "oneOf": [
+                {"const": one.action, "title": one.title}
+                | ({"description": one.description} if one.description else {})
+                for one in choices
+            ],
+        },
+        "note": {"type": "string", "title": "Note", "maxLength": 2000},
+    }
+    definitions: dict[str, Any] = {}
+    rules: list[dict[str, Any]] = []
+    if any(one.params is not None for one in choices):
+        properties["params"] = {"title": "Details"}
+        for number, one in enumerate(choices):
+            when = {"properties": {"action": {"const": one.action}}, "required": ["action"]}
+            if one.params is None:
+                rules.append({"if": when, "then": {"properties": {"params": False}}})
+                continue
+            described, more = hoist(one.params, f"params{number}")
+            definitions |= more
+            then: dict[str, Any] = {"properties": {"params": described}}
+            if one.needs_params:
+                then["required"] = ["params"]
+            rules.append({"if": when, "then": then})
+    schema = _object(properties, "action", definitions=definitions)
+    return {**schema, "allOf": rules} if rules else schema
 
 
 def unsure_schema(result: dict[str, Any] | None, *, optional: bool) -> dict[str, Any]:

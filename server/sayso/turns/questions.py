@@ -8,6 +8,7 @@ from uuid import uuid4
 from sayso import jsonvalue
 from sayso.agents.codec import to_json
 from sayso.agents.outcomes import Answer, Question
+from sayso.agents.wording import said
 from sayso.errors import DeclarationError, InvalidAnswer
 from sayso.gate.expiry import policy_of
 from sayso.options import DEFAULT, Default, GivenAnswer, OnExpire, check_lifetime
@@ -187,9 +188,14 @@ async def _answer(execution: Execution, response: ResponseType, place: Place) ->
     metadata = jsonvalue.decode(interrupt.answer_metadata) if interrupt.answer_metadata else {}
     expired = interrupt.status == "expired"
     resumed = None if expired else execution.resumed_with[data["pause"]]
+    question = interrupt.message or ""
     if interrupt.status != "resolved":
         return Answer(
-            status=interrupt.status, by=interrupt.decided_by, metadata=metadata, request=resumed
+            status=interrupt.status,
+            by=interrupt.decided_by,
+            metadata=metadata,
+            request=resumed,
+            question=question,
         )
     payload = jsonvalue.decode(interrupt.payload) if interrupt.payload is not None else None
     try:
@@ -205,4 +211,6 @@ async def _answer(execution: Execution, response: ResponseType, place: Place) ->
         by=interrupt.decided_by,
         metadata=metadata,
         request=resumed,
+        question=question,
+        said=said(payload, response.schema),
     )

@@ -4,16 +4,17 @@ import asyncio
 import random as _random
 from collections.abc import AsyncIterable, Awaitable, Callable, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any, TypeVar
+from typing import Any, TypeVar, Unpack, overload
 from uuid import UUID, uuid4
 
-from sayso.agents.outcomes import Answer, Call, Question, ToolCall
+from sayso.agents.decisions import Clarifying, Decision, Described, Option
+from sayso.agents.outcomes import Answer, Call, Question, Terms, ToolCall
 from sayso.agents.tools import Tool, Verify
 from sayso.agents.turninput import TurnInput
 from sayso.errors import NestedCall
 from sayso.options import DEFAULT, Default, OnExpire
 from sayso.records import Principal
-from sayso.turns import calls, messages, questions, steps
+from sayso.turns import calls, decisions, messages, questions, steps
 from sayso.turns.activities import Activity, show_activity
 from sayso.turns.customs import send_custom
 from sayso.turns.effects import contained
@@ -229,6 +230,58 @@ class Turn:
             metadata=metadata,
         )
         return await questions.question(self._execution, asked)
+
+    async def decide(
+        self,
+        *,
+        why: str,
+        planned_action: str,
+        options: Sequence[Option],
+        impact: Described | None = None,
+        **terms: Unpack[Terms],
+    ) -> Decision:
+        """Let a person choose one of several ways to go, informed: what, why, to what effect.
+
+        `impact` is a text, or figures by name: `{"files": 847}`. The answer is `{"action"}`, with
+        the `params` of that option and perhaps a `note`. Raises ValueError for options that cannot
+        be offered. What a model should hear of it is `describe(decision)`.
+        """
+        return await decisions.decide(
+            self._execution,
+            why=why,
+            planned_action=planned_action,
+            impact=impact,
+            options=options,
+            terms=terms,
+        )
+
+    @overload
+    async def clarify(
+        self, question: str, *, options: Sequence[Option], **about: Unpack[Clarifying]
+    ) -> Decision: ...
+
+    @overload
+    async def clarify(
+        self, question: str, *, response: Any = None, **about: Unpack[Clarifying]
+    ) -> Answer[Any]: ...
+
+    async def clarify(
+        self,
+        question: str,
+        *,
+        options: Sequence[Option] = (),
+        response: Any = None,
+        **about: Unpack[Clarifying],
+    ) -> Decision | Answer[Any]:
+        """Ask before work starts: when it is unclear what is meant, or much would be touched.
+
+        `scope` is what the request could cover, `blast_radius` how far a mistake would reach, each
+        a text or figures by name. With `options` the answer is a `Decision`, else an `Answer` of
+        the type `response`, by default a text.
+        """
+        return await decisions.clarify(
+            self._execution, question, options=options, response=response, about=about
+        )
 
     async def interrupt_all(self, asked: Sequence[Question]) -> list[Answer[Any]]:
         """Ask several things at once; answers come in order."""
