@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
-from sayso.protocol.ending import Peer
+from sayso.protocol.peers import Peer
 from sayso.streams.stream import Reader, RunStream
 from tests.stream_checker import events_of
 

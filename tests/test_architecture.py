@@ -70,6 +70,7 @@ LAYERS = (
             "gate.decisions gate.steering",
             "gate.situation",
             "gate.answers gate.expiry gate.held gate.history gate.refusals schemas.typed",
+            "protocol.peers",
             "protocol.runinput schemas.schema",
             "protocol.messages schemas.misfits",
             "protocol.forward_compat schemas.subschemas",

@@ -2,8 +2,9 @@
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from inspect import getdoc, iscoroutinefunction, signature
-from typing import Any, Unpack
+from typing import Any, Literal, Unpack
 
 from starlette.routing import BaseRoute
 
@@ -17,6 +18,7 @@ from sayso.http.agents import AgentRecord, ToolRecord
 from sayso.http.app import Edge
 from sayso.http.app import Options as EdgeOptions
 from sayso.http.console import built_console
+from sayso.http.copilotkit import MANNER, CopilotKitMount
 from sayso.http.interrupts import InterruptPaths
 from sayso.http.security import Authenticate
 from sayso.http.threads import ThreadPaths
@@ -93,10 +95,12 @@ class Sayso:
         **options: Unpack[OptionValues],
     ) -> None:
         ticking = clock or SystemClock()
-        bounds = limits or Limits()
+        bounds = self._limits = limits or Limits()
+        self._keep_alive = keep_alive
         self._options = declared(options)
         self._agents = Agents()
         self._tools: dict[str, Tool] = {}
+        self._records = _Records(self._agents, self._tools)
         self.engine = Engine(
             agents=self._agents,
             tools=self._tools,
@@ -116,7 +120,7 @@ class Sayso:
                 limits=bounds,
                 console=built_console() if console else None,
             ),
-            agents=_Records(self._agents, self._tools),
+            agents=self._records,
             routes=[
                 *ThreadPaths(self.engine.threads, self.engine.stop_thread, bounds).routes(),
                 *InterruptPaths(
@@ -168,6 +172,39 @@ class Sayso:
             return function
 
         return register
+
+    def copilotkit(
+        self,
+        path: str = "/copilotkit",
+        *,
+        default: str | None = None,
+        refusals: Literal["error", "recover"] = "recover",
+        show_expiry: bool = False,
+    ) -> None:
+        """Serve every agent to CopilotKit: `runtimeUrl` is this server with `path`.
+
+        `default` is the agent that pages get when they name none, unless one is called so; None:
+        the only one there is. `refusals` goes before the agents' option: CopilotKit's hook can
+        not go on from an error. It cannot answer or cancel a card that is past its `expiresAt`
+        either, so questions are shown without one unless `show_expiry`; they expire all the same,
+        and an answer that comes too late is refused. Raises `DeclarationError` for a path that
+        something else is served at, or no value of an option.
+        """
+        if refusals not in ("error", "recover"):
+            raise DeclarationError(
+                f"copilotkit: refusals must be 'error' or 'recover', not {refusals!r}"
+            )
+        self._edge.mount(
+            CopilotKitMount(
+                self.engine,
+                self._records,
+                path=path,
+                default=default,
+                manner=replace(MANNER, refusals=refusals, expiry=show_expiry),
+                limits=self._limits,
+                keep_alive=self._keep_alive,
+            )
+        )
 
     def tool(
         self,

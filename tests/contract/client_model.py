@@ -98,7 +98,7 @@ class ClientModel:
         self.state = applied.result
 
     def _run_finished(self, event: Json) -> None:
-        self.pending = list(event["outcome"].get("interrupts", ()))
+        self.pending = list(event.get("outcome", {}).get("interrupts", ()))
 
     def _known(self, message_id: str) -> Json:
         message = self._find(message_id)

@@ -5,6 +5,7 @@ See `tests/captured/README.md` for which client sent what.
 
 import copy
 import json
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
@@ -157,13 +158,23 @@ def transplanted(body: Json, client: Client, interrupts: list[Json]) -> Json:
 
 async def first_run(server: Server, name: str) -> tuple[Client, Run, Json]:
     """The run that a captured resume answers, on a thread of ours."""
-    body = captured(name)
+    version = captured(name).get("protocolVersion")
+    return await begun(name, server.client(desk_of(server), version=version))
+
+
+def desk_of(server: Server) -> Callable[[Turn], Awaitable[None]]:
+    """The agent of the captured conversations."""
+    agent = Desk(server)
 
     async def desk(turn: Turn) -> None:
         await agent(turn)
 
-    agent = Desk(server)
-    client = server.client(desk, version=body.get("protocolVersion"))
+    return desk
+
+
+async def begun(name: str, client: Client) -> tuple[Client, Run, Json]:
+    """The client with the run that a captured resume answers, and that resume."""
+    body = captured(name)
     said = body["messages"][:1] or [{"id": "u", "role": "user", "content": "Refund order 1001"}]
     client.model.messages = copy.deepcopy(said)
     template = {key: value for key, value in body.items() if key != "resume"}

@@ -6,6 +6,7 @@ from typing import Any
 from sayso.http.agents import AgentRecord, ToolRecord
 from sayso.http.app import Edge, Options
 from sayso.protocol import frames
+from sayso.protocol.peers import Manner
 from sayso.protocol.runinput import RunInput
 from sayso.records import Principal
 from sayso.streams.stream import Reader
@@ -34,6 +35,9 @@ AGENTS: Mapping[str, AgentRecord] = {
     ),
     "plain": AgentRecord(name="plain"),
 }
+
+
+AS_ASKED = Manner()
 
 
 class StubEngine:
@@ -66,11 +70,15 @@ class StubEngine:
     async def stop(self) -> None:
         self.stops += 1
 
-    async def run(self, agent: str, request: RunInput, principal: Principal) -> Reader:
+    async def run(
+        self, agent: str, request: RunInput, principal: Principal, _: Manner = AS_ASKED
+    ) -> Reader:
         self.calls.append(("run", agent, request, principal))
         return self._answer(request)
 
-    async def connect(self, agent: str, request: RunInput, principal: Principal) -> Reader:
+    async def connect(
+        self, agent: str, request: RunInput, principal: Principal, _: Manner = AS_ASKED
+    ) -> Reader:
         self.calls.append(("connect", agent, request, principal))
         return self._answer(request)
 

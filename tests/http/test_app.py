@@ -212,10 +212,10 @@ async def test_uvicorn_streams_a_run_chunk_by_chunk_and_sees_a_client_leave() ->
 
         writer.write(head.encode() + run_body())
         await soon(reader.readuntil(b'"RUN_STARTED"'))
-        assert streams[1].readers == 1
+        assert len(streams[1].readers) == 1
         writer.close()
         await writer.wait_closed()
-        await until(lambda: streams[1].readers == 0)
+        await until(lambda: not streams[1].readers)
 
 
 async def test_a_client_of_the_library_reads_it_whole() -> None:

@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sayso.protocol.ending import Ending, Peer
+from sayso.protocol.ending import Ending
 from sayso.protocol.guard import StreamOrderError
+from sayso.protocol.peers import Peer
 from sayso.streams.stream import Reader, RunStream
 from tests.bodies import body_of
 from tests.contract.requirements import requirement

@@ -11,7 +11,8 @@ import pytest
 from sayso.errors import Problem
 from sayso.limits import Limits
 from sayso.protocol import frames, shapes
-from sayso.protocol.ending import Ending, Peer
+from sayso.protocol.ending import Ending
+from sayso.protocol.peers import Peer
 from sayso.protocol.runinput import decode_run_input
 from tests.contract.requirements import requirement
 from tests.spec.judge import event_types, schema_faults, shape_faults

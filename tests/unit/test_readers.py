@@ -174,7 +174,7 @@ async def test_room_is_given_when_the_reader_leaves() -> None:
     await asyncio.sleep(0)
     reader.detach()
     await soon(producer)
-    assert stream.readers == 0
+    assert not stream.readers
 
 
 @requirement("ER-13")

@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sayso.protocol.ending import Ending, Peer
+from sayso.protocol.ending import Ending
+from sayso.protocol.peers import Peer
 from sayso.protocol.usage import Usage
 from tests.contract.requirements import requirement
 from tests.spec.judge import schema_faults

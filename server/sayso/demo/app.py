@@ -1,4 +1,4 @@
-"""The demo as an app: the agent `ops`, its ledger, and `GET /demo/effects`."""
+"""The demo as an app: the agent `ops`, also for CopilotKit, and `GET /demo/effects`."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -56,4 +56,5 @@ def demo_app(
         die=die,
     )
     declare(app, ops)
+    app.copilotkit()
     return app

@@ -7,7 +7,7 @@ import asyncio
 import logging
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from sayso.agents.registry import Agent, Agents
 from sayso.agents.tools import Tool
@@ -19,7 +19,7 @@ from sayso.engine.judge import tool_judge
 from sayso.engine.leases import LeaseKeeper
 from sayso.engine.live import LiveRuns
 from sayso.engine.runner import Runner
-from sayso.engine.standing import peer_of, present, recovered, refused, standing, told
+from sayso.engine.standing import present, recovered, refused, standing, told
 from sayso.engine.stopping import Stopper, Stopping
 from sayso.engine.sweeper import Sweeper
 from sayso.engine.threads import Threads
@@ -29,6 +29,7 @@ from sayso.gate import refusals
 from sayso.gate.expiry import notes
 from sayso.limits import Limits
 from sayso.protocol.ending import Ending
+from sayso.protocol.peers import Manner, Peer, peer_of
 from sayso.protocol.runinput import RunInput
 from sayso.records import Principal, ThreadView, Turn
 from sayso.stores.base import Store
@@ -42,6 +43,19 @@ AT_ONCE = 0.5
 """Seconds that a stop waits for the end of a run, so that the thread can be used right after."""
 ATTEMPTS = 8
 """Times that a request is judged anew because the thread changed under it."""
+
+
+AS_ASKED = Manner()
+"""What a request says itself, and no more."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A request, what its sender can take, and how its edge wants it answered."""
+
+    request: RunInput
+    peer: Peer
+    manner: Manner
 
 
 class Engine:
@@ -129,10 +143,15 @@ class Engine:
         await self._store.close()
 
     async def run(
-        self, agent_name: str, request: RunInput, principal: Principal, *, channel: str = "run"
+        self,
+        agent_name: str,
+        request: RunInput,
+        principal: Principal,
+        manner: Manner = AS_ASKED,
     ) -> Reader:
         """Start, resume, replay, follow or refuse. Raises `Problem` before there is a stream."""
         agent = self._agent(agent_name)
+        asked = _Asked(request, peer_of(request, manner), manner)
         _warn(request, request.warnings)
         for _ in range(ATTEMPTS):
             view = await self._load(request, principal)
@@ -142,7 +161,7 @@ class Engine:
                 view,
                 agent=agent_name,
                 principal=principal,
-                channel=channel,
+                channel=manner.channel,
                 now=now,
                 limits=self._limits,
                 judge=self._judge,
@@ -150,37 +169,47 @@ class Engine:
             )
             try:
                 if view is not None:
-                    await self._note_late(decision, request, view, principal, channel, now)
-                return await self._carry_out(decision, agent, request, principal, view)
+                    await self._note_late(decision, request, view, principal, manner.channel, now)
+                return await self._carry_out(decision, agent, asked, principal, view)
             except Conflict:
                 continue
         busy = gate.Refuse(Code.THREAD_BUSY, "This thread changes too fast: send this again.")
-        return self._refused(busy, agent, request, await self._load(request, principal))
+        return self._refused(busy, agent, asked, await self._load(request, principal))
 
-    async def connect(self, agent_name: str, request: RunInput, principal: Principal) -> Reader:
+    async def connect(
+        self,
+        agent_name: str,
+        request: RunInput,
+        principal: Principal,
+        manner: Manner = AS_ASKED,
+    ) -> Reader:
         """The thread as one run of snapshots; then live, if a run is going on (A1)."""
         self._agent(agent_name)
+        peer = peer_of(request, manner)
         view = await self._load(request, principal)
         if view is None:
-            return standing(request, None, Ending(type="success"))
+            return standing(request, peer, None, Ending(type="success"))
         if view.turn is not None and view.turn.agent != agent_name:
             text = f"This thread belongs to agent {view.turn.agent!r}: connect there."
-            return refused(request, gate.Refuse(Code.WRONG_AGENT, text))
+            return refused(request, peer, gate.Refuse(Code.WRONG_AGENT, text))
         if view.thread.holder is not None:
-            return self._live.attach(view, request.run_id, peer_of(request))
+            return self._live.attach(view, request.run_id, peer)
         # A turn that is suspended with nothing open could not go on: its last run says why.
         stuck = view.turn is not None and view.turn.status == "suspended"
         ending = present(view) if stuck else Ending(type="success")
-        return standing(request, view, ending)
+        return standing(request, peer, view, ending)
 
     async def stop_thread(
         self, principal: Principal, thread_id: str, run_id: str | None = None
     ) -> bool:
         """Stop what a thread is doing; False if that is nothing, or another run than `run_id`.
 
+        A run has the id that it was begun with, and that of each reader who follows it here.
         Returns once a run of this process has ended, or is known to end at its next record. Raises
         `Problem` for a thread that is not the caller's.
         """
+        if run_id is not None and self._live.follows(principal.scope, thread_id, run_id):
+            run_id = None
         runner: Runner | None = None
 
         def running_here(stopper: Stopper) -> bool:
@@ -223,39 +252,41 @@ class Engine:
         self,
         decision: gate.Decision,
         agent: Agent,
-        request: RunInput,
+        asked: _Asked,
         principal: Principal,
         view: ThreadView | None,
     ) -> Reader:
         if isinstance(decision, gate.Refuse):
-            return self._refused(decision, agent, request, view)
+            return self._refused(decision, agent, asked, view)
+        request, peer = asked.request, asked.peer
         _warn(request, decision.warnings)
         match decision:
             case gate.Start():
                 claimed = await self._claims.start(decision, agent, request, principal, view)
-                return self._started(claimed, request)
+                return self._started(claimed, asked)
             case gate.Resume() if view is not None and view.turn is not None:
-                return await self._resume(decision, agent, request, view, view.turn)
+                return await self._resume(decision, agent, asked, view, view.turn)
             case gate.Hold() if view is not None:
-                return await self._hold(decision, request, view)
+                return await self._hold(decision, asked, view)
             case gate.Attach() if view is not None:
-                return self._live.attach(view, request.run_id, peer_of(request))
+                return self._live.attach(view, request.run_id, peer)
             case gate.Replay() if view is not None:
-                return standing(request, view, present(view))
+                return standing(request, peer, view, present(view))
         raise AssertionError(f"the gate decided {decision!r} without a thread")
 
     def _refused(
-        self, refusal: gate.Refuse, agent: Agent, request: RunInput, view: ThreadView | None
+        self, refusal: gate.Refuse, agent: Agent, asked: _Asked, view: ThreadView | None
     ) -> Reader:
         """Say no in the way that the agent's clients can go on from (OC-01, TR-03)."""
-        if agent.options.refusals == "error":
-            return refused(request, refusal)
+        request, peer = asked.request, asked.peer
+        if (asked.manner.refusals or agent.options.refusals) == "error":
+            return refused(request, peer, refusal)
         held = view is not None and view.thread.holder is not None
         if view is not None and held and refusal.code is not Code.WRONG_AGENT:
-            return self._live.attach(view, request.run_id, peer_of(request), [told(refusal)])
-        return recovered(request, view, refusal)
+            return self._live.attach(view, request.run_id, peer, [told(refusal)])
+        return recovered(request, peer, view, refusal)
 
-    async def _hold(self, decision: gate.Hold, request: RunInput, view: ThreadView) -> Reader:
+    async def _hold(self, decision: gate.Hold, asked: _Asked, view: ThreadView) -> Reader:
         """Keep answers, and ask for the rest again."""
         kept = {item.id: item for item in decision.held}
         thread = view.thread
@@ -264,7 +295,7 @@ class Engine:
         )
         self.inbox.ring(thread.scope)
         rest = replace(view, interrupts=tuple(kept.get(one.id, one) for one in view.interrupts))
-        return standing(request, rest, present(rest))
+        return standing(asked.request, asked.peer, rest, present(rest))
 
     async def _note_late(
         self,
@@ -288,14 +319,15 @@ class Engine:
     async def _resume(
         self,
         decision: gate.Resume,
-        asked: Agent,
-        request: RunInput,
+        newest: Agent,
+        asked: _Asked,
         view: ThreadView,
         turn: Turn,
     ) -> Reader:
+        request = asked.request
         agent = self._agents.version(turn.agent, turn.version)
         if agent is None:
-            return self._refused(refusals.missing_version(turn), asked, request, view)
+            return self._refused(refusals.missing_version(turn), newest, asked, view)
         claimed = await self._claims.resume(
             view,
             turn,
@@ -307,14 +339,13 @@ class Engine:
         )
         runner = self._live.begin(claimed)
         messages, state = runner.shown()
-        reader = runner.stream.attach(
-            request.run_id, peer_of(request), messages=messages, state=state
-        )
+        reader = runner.stream.attach(request.run_id, asked.peer, messages=messages, state=state)
         self._live.go(claimed, runner)
         return reader
 
-    def _started(self, claimed: Claimed, request: RunInput) -> Reader:
+    def _started(self, claimed: Claimed, asked: _Asked) -> Reader:
         """A new turn's reader: it is told only what the client does not know already."""
+        request = asked.request
         runner = self._live.begin(claimed)
         messages, state = runner.shown()
         known = [message.id for message in request.messages]
@@ -322,7 +353,7 @@ class Engine:
         stale = request.state is None and state != b"{}"
         reader = runner.stream.attach(
             request.run_id,
-            peer_of(request),
+            asked.peer,
             messages=None if known == shown else messages,
             state=state if stale else None,
         )

@@ -17,7 +17,8 @@ from sayso.engine.stopping import Stopper
 from sayso.errors import StoreError
 from sayso.gate.history import visible
 from sayso.limits import Limits
-from sayso.protocol.ending import Ending, Peer
+from sayso.protocol.ending import Ending
+from sayso.protocol.peers import Peer
 from sayso.records import Lease, ThreadView
 from sayso.stores.base import Store
 from sayso.streams.stream import Reader, RunStream
@@ -137,6 +138,11 @@ class LiveRuns:
             return None
         live.runner.stop(stopper)
         return live.runner
+
+    def follows(self, scope: str, thread_id: str, run_id: str) -> bool:
+        """Whether somebody reads the run of a thread, here, under that id of its own."""
+        live = self._live.get((scope, thread_id))
+        return live is not None and run_id in live.runner.stream.readers
 
     def told_to_stop(self, lease: Lease) -> None:
         """Another process was asked to stop the run under this lease."""

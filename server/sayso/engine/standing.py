@@ -15,22 +15,18 @@ from sayso.gate.decisions import Refuse
 from sayso.gate.held import uncovered
 from sayso.gate.history import PROBLEM, visible
 from sayso.protocol import frames
-from sayso.protocol.ending import Ending, Peer
+from sayso.protocol.ending import Ending
 from sayso.protocol.generations import shown_to
 from sayso.protocol.interrupts import interrupt_body
+from sayso.protocol.peers import Peer
 from sayso.protocol.runinput import RunInput
 from sayso.records import Interrupt, ThreadView
 from sayso.streams.stream import Reader
 
-__all__ = ["peer_of", "present", "recovered", "refused", "standing", "told"]
+__all__ = ["present", "recovered", "refused", "standing", "told"]
 
 _LASTING = (Code.WRONG_AGENT, Code.THREAD_TOO_LARGE)
 """What the same client would run into again: it is told in so many words."""
-
-
-def peer_of(request: RunInput) -> Peer:
-    """What the sender of a request can take."""
-    return Peer(versioned=request.versioned)
 
 
 def present(view: ThreadView) -> Ending:
@@ -46,21 +42,25 @@ def present(view: ThreadView) -> Ending:
 
 
 def standing(
-    request: RunInput, view: ThreadView | None, ending: Ending, said: Sequence[bytes] = ()
+    request: RunInput,
+    peer: Peer,
+    view: ThreadView | None,
+    ending: Ending,
+    said: Sequence[bytes] = (),
 ) -> Reader:
     """A run of snapshots: the thread as it stands (ID-03, SB-06); `said` are messages besides."""
     shown = [frames.run_started(request.thread_id, request.run_id)]
     if view is not None or said:
         stored = visible(view.messages) if view is not None else []
-        readable = shown_to(request.versioned, [*stored, *said])
+        readable = shown_to(peer.versioned, [*stored, *said])
         shown.append(frames.messages_snapshot(readable))
     if view is not None:
         shown.append(frames.state_snapshot(view.thread.state))
-    shown.append(ending.frame(request.thread_id, request.run_id, peer_of(request)))
+    shown.append(ending.frame(request.thread_id, request.run_id, peer))
     return Reader.canned(shown)
 
 
-def refused(request: RunInput, refusal: Refuse) -> Reader:
+def refused(request: RunInput, peer: Peer, refusal: Refuse) -> Reader:
     """A run that failed before anything was done: RUN_STARTED, RUN_ERROR (TR-37)."""
     ending = Ending(
         type="error",
@@ -71,12 +71,12 @@ def refused(request: RunInput, refusal: Refuse) -> Reader:
     return Reader.canned(
         [
             frames.run_started(request.thread_id, request.run_id),
-            ending.frame(request.thread_id, request.run_id, peer_of(request)),
+            ending.frame(request.thread_id, request.run_id, peer),
         ]
     )
 
 
-def recovered(request: RunInput, view: ThreadView | None, refusal: Refuse) -> Reader:
+def recovered(request: RunInput, peer: Peer, view: ThreadView | None, refusal: Refuse) -> Reader:
     """A refusal that the client can go on from: the thread as it stands, and what was wrong.
 
     Over open interrupts they are asked again, under the same ids, with the problem as
@@ -85,11 +85,11 @@ def recovered(request: RunInput, view: ThreadView | None, refusal: Refuse) -> Re
     """
     waiting = _waiting(view) if view is not None else []
     if refusal.code is Code.WRONG_AGENT or (refusal.code in _LASTING and not waiting):
-        return refused(request, refusal)
+        return refused(request, peer, refusal)
     ending = Ending(type="success") if view is None else present(view)
     if waiting:
         ending = Ending(type="interrupt", interrupts=_with_problem(waiting, refusal))
-    return standing(request, view, ending, said=[told(refusal)])
+    return standing(request, peer, view, ending, said=[told(refusal)])
 
 
 def _waiting(view: ThreadView) -> list[Interrupt]:

@@ -2,6 +2,7 @@
 
 problems ── Host, Origin ──┬── /healthz, the console         for anybody
                            └── authentication ──┬── runs     bare ASGI
+                                                ├── mounts   other protocols, with their own errors
                                                 └── routes   Starlette
 """
 
@@ -11,11 +12,12 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
-from starlette.routing import BaseRoute, Match, Router
+from starlette.routing import BaseRoute, Match, Route, Router
+from starlette.routing import Mount as Mounted
 
-from sayso.errors import DeclarationError
+from sayso.errors import DeclarationError, Problem
 from sayso.http.agents import AgentRecord, Agents
 from sayso.http.asgi import App, Receive, Scope, Send, path_of
 from sayso.http.console import Console
@@ -24,7 +26,7 @@ from sayso.http.runs import Engine, RunEndpoint
 from sayso.http.security import Authenticate, Authenticated, Doorkeeper
 from sayso.limits import Limits
 
-__all__ = ["Edge", "Options"]
+__all__ = ["Edge", "Mount", "Options"]
 
 _log = logging.getLogger("sayso.http")
 
@@ -53,6 +55,19 @@ class Options:
             raise DeclarationError("keep_alive must be seconds above zero, or None for never")
 
 
+class Mount(Protocol):
+    """Another protocol, spoken by everything below one path."""
+
+    path: str
+    """With a leading slash and without a trailing one."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request of an authenticated principal; raises Problem."""
+
+    async def say(self, problem: Problem, send: Send) -> None:
+        """Answer with a problem in that protocol's words."""
+
+
 class Edge:
     """The ASGI app. Starts the engine at the first request, or with the server by `lifespan`."""
 
@@ -71,6 +86,8 @@ class Edge:
         )
         self._console = None if options.console is None else Console(options.console)
         self._router = Router([*Agents(agents).routes(), *routes], redirect_slashes=False)
+        self._mounts: list[tuple[str, App]] = []
+        self._authenticate = options.authenticate
         self._private = Authenticated(self._serve, options.authenticate)
         # Problems twice: those of the inside leave through the doorkeeper, who adds CORS to them.
         inside = ProblemBoundary(self._enter)
@@ -90,6 +107,29 @@ class Edge:
             await self._live(receive, send)
         elif scope["type"] == "websocket":
             await send({"type": "websocket.close", "code": 1000, "reason": "HTTP only"})
+
+    def mount(self, mount: Mount) -> None:
+        """Serve a further protocol. Raises DeclarationError for a path that cannot be its own."""
+        path = mount.path
+        if not path.startswith("/") or path.endswith("/") or "//" in path:
+            raise DeclarationError(
+                f"path {path!r} must begin with a slash and name something, as /copilotkit does"
+            )
+        taken = {"agents", "healthz", *(at.strip("/").split("/")[0] for at, _ in self._mounts)}
+        taken |= {
+            route.path.strip("/").split("/")[0]
+            for route in self._router.routes
+            if isinstance(route, Route | Mounted)
+        }
+        if (first := path.split("/")[1]) in taken:
+            raise DeclarationError(f"path {path!r}: /{first} is served already; choose another one")
+
+        async def serve(scope: Scope, receive: Receive, send: Send) -> None:
+            await self._start()
+            await mount(scope, receive, send)
+
+        private = Authenticated(serve, self._authenticate)
+        self._mounts.append((path, ProblemBoundary(private, mount.say)))
 
     @asynccontextmanager
     async def lifespan(self, _: Any = None) -> AsyncIterator[None]:
@@ -126,7 +166,12 @@ class Edge:
             "app": self,
             "starlette.exception_handlers": ({}, {}),
         }
-        if self._console is None or self._is_served(inner, path):
+        mounted = next(
+            (app for at, app in self._mounts if path == at or path.startswith(f"{at}/")), None
+        )
+        if mounted is not None:
+            await mounted(inner, receive, send)
+        elif self._console is None or self._is_served(inner, path):
             await self._private(inner, receive, send)
         else:
             await self._console(inner, receive, send, path)

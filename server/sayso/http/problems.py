@@ -5,7 +5,7 @@ here and shown as `internal_error`.
 """
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Final
 
 import orjson
@@ -14,9 +14,19 @@ from starlette.exceptions import HTTPException
 from sayso.errors import Code, Problem, StoreUnavailable
 from sayso.http.asgi import App, ClientGone, Receive, Scope, Send
 
-__all__ = ["ProblemBoundary", "method_not_allowed", "not_found", "problem_body", "send_problem"]
+__all__ = [
+    "ProblemBoundary",
+    "Say",
+    "error_fields",
+    "method_not_allowed",
+    "not_found",
+    "problem_body",
+    "send_problem",
+]
 
 _log = logging.getLogger("sayso.http")
+
+Say = Callable[[Problem, Send], Awaitable[None]]
 
 _TITLES: Final = {
     400: "Bad request",
@@ -71,17 +81,21 @@ def problem_body(problem: Problem) -> dict[str, object]:
 
 async def send_problem(problem: Problem, send: Send) -> None:
     """Answer with a problem as `application/problem+json`."""
-    status = problem.status
     data = orjson.dumps(problem_body(problem))
-    fields: list[tuple[bytes, bytes]] = [
-        (b"content-type", b"application/problem+json"),
-        (b"content-length", str(len(data)).encode()),
+    fields = error_fields(problem, b"application/problem+json", data)
+    await send({"type": "http.response.start", "status": problem.status, "headers": fields})
+    await send({"type": "http.response.body", "body": data, "more_body": False})
+
+
+def error_fields(problem: Problem, media: bytes, body: bytes) -> list[tuple[bytes, bytes]]:
+    """The headers of an answer that tells of a problem, in whatever words."""
+    return [
+        (b"content-type", media),
+        (b"content-length", str(len(body)).encode()),
         (b"cache-control", b"no-store"),
         (b"x-content-type-options", b"nosniff"),
         *_more_fields(problem),
     ]
-    await send({"type": "http.response.start", "status": status, "headers": fields})
-    await send({"type": "http.response.body", "body": data, "more_body": False})
 
 
 def _more_fields(problem: Problem) -> Sequence[tuple[bytes, bytes]]:
@@ -114,10 +128,11 @@ def _problem_of(error: Exception) -> Problem:
 
 
 class ProblemBoundary:
-    """Turns what an inner app raises into a problem."""
+    """Turns what an inner app raises into an answer; `say` is how its clients are told."""
 
-    def __init__(self, app: App) -> None:
+    def __init__(self, app: App, say: Say = send_problem) -> None:
         self._app = app
+        self._say = say
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request.
@@ -130,4 +145,4 @@ class ProblemBoundary:
         except ClientGone:
             _log.info("a client left before its request was complete")
         except Exception as error:
-            await send_problem(_problem_of(error), send)
+            await self._say(_problem_of(error), send)

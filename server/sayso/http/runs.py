@@ -15,11 +15,12 @@ from sayso.http.body import read_json_body
 from sayso.http.problems import method_not_allowed
 from sayso.http.sse import respond
 from sayso.limits import Limits
+from sayso.protocol.peers import Manner
 from sayso.protocol.runinput import RunInput, decode_run_input
 from sayso.records import Principal
 from sayso.streams.stream import Reader
 
-__all__ = ["Engine", "RunEndpoint"]
+__all__ = ["Engine", "RunEndpoint", "deliver"]
 
 _log = logging.getLogger("sayso.http")
 
@@ -33,13 +34,17 @@ class Engine(Protocol):
     async def stop(self) -> None:
         """End in order: readers get their last event; idempotent."""
 
-    async def run(self, agent: str, request: RunInput, principal: Principal) -> Reader:
+    async def run(
+        self, agent: str, request: RunInput, principal: Principal, manner: Manner = ..., /
+    ) -> Reader:
         """Run, resume, replay, attach or refuse; a refusal is a reader too.
 
         Raises Problem for what is answered without a stream, StoreUnavailable.
         """
 
-    async def connect(self, agent: str, request: RunInput, principal: Principal) -> Reader:
+    async def connect(
+        self, agent: str, request: RunInput, principal: Principal, manner: Manner = ..., /
+    ) -> Reader:
         """The thread as one run of snapshots, then live if a run is going on."""
 
     async def delivered(self, reader: Reader, principal: Principal) -> None:
@@ -91,16 +96,27 @@ class RunEndpoint:
             raise method_not_allowed(*(("POST",) if action else ("GET", "HEAD", "POST")))
         body = await read_json_body(scope, receive, self._limits.body)
         request = decode_run_input(body, self._limits)
-        call = self._engine.connect if action else self._engine.run
+        enter = self._engine.connect if action else self._engine.run
         principal = scope[PRINCIPAL]
-        reader = await call(name, request, principal)
-        await respond(reader, receive, send, keep_alive=self._keep_alive)
-        if reader.delivered:
-            await self._note_delivered(reader, principal)
+        reader = await enter(name, request, principal)
+        await deliver(self._engine, reader, principal, receive, send, keep_alive=self._keep_alive)
 
-    async def _note_delivered(self, reader: Reader, principal: Principal) -> None:
-        """Without the note a retry is answered with the run again, which is safe: so no error."""
-        try:
-            await self._engine.delivered(reader, principal)
-        except StoreError as error:
-            _log.warning("the delivery of run %s was not noted: %s", reader.run_key, error)
+
+async def deliver(
+    engine: Engine,
+    reader: Reader,
+    principal: Principal,
+    receive: Receive,
+    send: Send,
+    *,
+    keep_alive: float | None,
+) -> None:
+    """Answer with what a reader gives, and note it when the whole body went out."""
+    await respond(reader, receive, send, keep_alive=keep_alive)
+    if not reader.delivered:
+        return
+    try:
+        await engine.delivered(reader, principal)
+    except StoreError as error:
+        # Without the note a retry is answered with the run again, which is safe: so no error.
+        _log.warning("the delivery of run %s was not noted: %s", reader.run_key, error)

@@ -8,22 +8,17 @@ from typing import Any, Literal, Self
 
 import orjson
 
+from sayso import jsonvalue
 from sayso.errors import Code
 from sayso.protocol import frames
+from sayso.protocol.peers import Peer
 
-__all__ = ["STOPPED", "Ending", "Peer"]
+__all__ = ["STOPPED", "Ending"]
 
 STOPPED = "The run was stopped."
 """What is said of a cancelled run when nothing else is known."""
 
 EndingType = Literal["success", "interrupt", "cancelled", "error"]
-
-
-@dataclass(frozen=True, slots=True)
-class Peer:
-    """What a reader can take. `versioned`: it declared protocol 1.0 or a later minor (TR-13)."""
-
-    versioned: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,13 +78,14 @@ class Ending:
         """The terminal frame for one reader.
 
         `cancelled` is fatal to clients before 1.0, so they get RUN_ERROR with code `abort`, which
-        they show as a stop and not as a failure (OC-03). Never raises: an ending that has no
-        frame becomes a RUN_ERROR that says so.
+        they show as a stop and not as a failure (OC-03). One that `finishes` gets a RUN_FINISHED
+        without an outcome instead, and before the RUN_ERROR of a failure (LC-04, LC-15). Never
+        raises: an ending that has no frame becomes a RUN_ERROR that says so.
         """
         try:
             return self._frame(thread_id, run_id, peer)
         except (TypeError, ValueError):
-            return frames.run_error(
+            return _released(thread_id, run_id, peer) + frames.run_error(
                 Code.INTERNAL_ERROR.value,
                 "The run ended, but its outcome is too large or has no JSON form.",
                 None,
@@ -97,14 +93,31 @@ class Ending:
 
     def _frame(self, thread_id: str, run_id: str, peer: Peer) -> bytes:
         if self.type == "error":
-            return frames.run_error(self.code, self.message or "", self.details, self.usage)
+            failed = frames.run_error(self.code, self.message or "", self.details, self.usage)
+            return _released(thread_id, run_id, peer) + failed
         told = None
         if self.type == "cancelled":
             message = self.message or STOPPED
+            told = {"message": message}
+            if not peer.versioned and peer.finishes:
+                return frames.run_finished(thread_id, run_id, None, None, self.usage, told)
             if not peer.versioned:
                 return frames.run_error(Code.ABORT.value, message, None, self.usage)
-            told = {"message": message}
         outcome = b'{"type":"%b"}' % self.type.encode()
         if self.interrupts:
-            outcome = b'{"type":"interrupt","interrupts":[%b]}' % b",".join(self.interrupts)
+            shown = self.interrupts if peer.expiry else map(_without_expiry, self.interrupts)
+            outcome = b'{"type":"interrupt","interrupts":[%b]}' % b",".join(shown)
         return frames.run_finished(thread_id, run_id, outcome, self.result, self.usage, told)
+
+
+def _released(thread_id: str, run_id: str, peer: Peer) -> bytes:
+    """What makes a reader let go of the questions it has answered; nothing to all others."""
+    return frames.run_finished(thread_id, run_id, None, None) if peer.finishes else b""
+
+
+def _without_expiry(interrupt: bytes) -> bytes:
+    if b'"expiresAt"' not in interrupt:
+        return interrupt
+    body = jsonvalue.decode(interrupt)
+    body.pop("expiresAt", None)
+    return jsonvalue.encode(body)

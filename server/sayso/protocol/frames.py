@@ -119,17 +119,20 @@ def state_snapshot(state: bytes) -> bytes:
 def run_finished(
     thread_id: str,
     run_id: str,
-    outcome: bytes,
+    outcome: bytes | None,
     result: bytes | None,
     usage: Sequence[Mapping[str, Any]] = (),
     details: Mapping[str, Any] | None = None,
 ) -> bytes:
     """The good ending; a result of null is left out (OU-11). ValueError if it is too long.
 
-    `details` go into `metadata.sayso`.
+    `details` go into `metadata.sayso`. An outcome of None is left out, which says no more than
+    that the run is over.
     """
     ids = orjson.dumps({"threadId": thread_id, "runId": run_id})[1:-1]
-    data = b'data: {"type":"RUN_FINISHED",' + ids + b',"outcome":' + _one_line(outcome)
+    data = b'data: {"type":"RUN_FINISHED",' + ids
+    if outcome is not None:
+        data += b',"outcome":' + _one_line(outcome)
     if result is not None and result.strip() != b"null":
         data += b',"result":' + _one_line(result)
     if usage:

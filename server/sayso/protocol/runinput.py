@@ -34,6 +34,7 @@ __all__ = [
     "decode_run_input",
     "parse_json",
     "read_entry",
+    "read_run_input",
 ]
 
 _VERSION = re.compile(r"([0-9]+)\.([0-9]+)", re.ASCII)
@@ -157,7 +158,15 @@ def decode_run_input(body: bytes, limits: Limits) -> RunInput:
             Code.BODY_TOO_LARGE,
             f"the body has {len(body)} bytes; send at most {limits.body}",
         )
-    value = parse_json(body, limits)
+    return read_run_input(parse_json(body, limits), limits)
+
+
+def read_run_input(value: Any, limits: Limits) -> RunInput:
+    """Read a request from its JSON, which may have come inside of something else.
+
+    Raises:
+        Problem: `unsupported_version` or `invalid_input`, as `decode_run_input`.
+    """
     findings = Findings()
     _refuse_newer_line(value)
     members = _INPUT.read(value, (), findings)

@@ -11,9 +11,10 @@ from typing import Any, Final, Self
 
 from sayso.errors import Code
 from sayso.protocol import frames
-from sayso.protocol.ending import Ending, Peer
+from sayso.protocol.ending import Ending
 from sayso.protocol.generations import older_event, shown_to
 from sayso.protocol.guard import StreamGuard, StreamOrderError
+from sayso.protocol.peers import Peer
 from sayso.streams.textstream import TextStream
 
 __all__ = ["Ending", "Peer", "Reader", "RunStream", "TextStream"]
@@ -207,8 +208,7 @@ class RunStream:
         self._tail: list[bytes] = []
         self._tail_size = 0
         self._ending: Ending | None = None
-        self.full = False
-        """So much is unread that a producer should `await room()` before it goes on."""
+        self.full = False  # so much is unread that a producer should `await room()` first
         self._taking: asyncio.Future[None] | None = None
         self.on_readers: Callable[[], None] = lambda: None  # told when readers come and go
 
@@ -218,9 +218,9 @@ class RunStream:
         return self._ending is not None
 
     @property
-    def readers(self) -> int:
-        """How many readers are attached."""
-        return len(self._readers)
+    def readers(self) -> list[str]:
+        """Who is attached: the run id that each of them knows this run by."""
+        return [reader.run_id for reader in self._readers]
 
     def attach(
         self, run_id: str, peer: Peer, *, messages: Iterable[bytes] | None, state: bytes | None
@@ -249,10 +249,10 @@ class RunStream:
         return reader
 
     def emit(self, event: dict[str, Any]) -> None:
-        """Send one event to all readers.
+        """Send one event to all readers; or nothing is sent, and nothing counts as sent.
 
         Raises StreamOrderError when order or balance forbid it, TypeError when it has no JSON
-        form, ValueError when it is too large; then nothing was sent and nothing counts as sent.
+        form, ValueError when it is too large.
         """
         self._refuse_after_end()
         data = frames.frame(event)
@@ -284,7 +284,7 @@ class RunStream:
         self._refuse_after_end()
         self._guard.check_settled()
         bodies = list(messages)
-        head = b"" if state is None else frames.state_snapshot(state)
+        head = frames.state_snapshot(state) if state is not None else b""
         current = older = head + frames.messages_snapshot(bodies)
         if self._older() and (flattened := shown_to(False, bodies)) != bodies:
             older = head + frames.messages_snapshot(flattened)

@@ -1,0 +1,47 @@
+"""Who reads a run, and how the edge that serves it wants it told. Pure."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from sayso.protocol.runinput import RunInput
+
+__all__ = ["Manner", "Peer", "peer_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class Peer:
+    """What a reader can take.
+
+    `versioned`: it declared protocol 1.0 or a later minor (TR-13). `expiry`: it is told when
+    questions expire. `finishes`: it lets go of what it has answered at a RUN_FINISHED only, so
+    every ending has one (CK-07, TR-03).
+    """
+
+    versioned: bool = False
+    expiry: bool = True
+    finishes: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Manner:
+    """How an edge wants its requests answered, beside what they say themselves.
+
+    `channel` is noted with the answers that come by it. `refusals` None: as the agent's option
+    says. `expiry`: whether clients are told when questions expire; some let nobody answer or
+    cancel one that has (CK-06). `lets_go`: whether clients can go on after a RUN_ERROR on an
+    answer; those that cannot get a RUN_FINISHED before it (LC-04, CK-07).
+    """
+
+    channel: str = "run"
+    refusals: Literal["error", "recover"] | None = None
+    expiry: bool = True
+    lets_go: bool = True
+
+
+def peer_of(request: RunInput, manner: Manner) -> Peer:
+    """What the sender of a request can take."""
+    return Peer(
+        versioned=request.versioned,
+        expiry=manner.expiry,
+        finishes=not manner.lets_go and bool(request.resume),
+    )

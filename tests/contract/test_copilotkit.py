@@ -1,0 +1,279 @@
+"""The CopilotKit mount: what its pages ask for, in both transports, and what they can go on from.
+
+The real client drives the same routes in `e2e/test_copilotkit.py`.
+"""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from sayso import Turn
+from tests.contract.optional import past
+from tests.contract.requirements import requirement
+from tests.contract.rest import call, get
+from tests.contract.runtime import TRANSPORTS, Page, page
+from tests.contract.server import Client, Server, answer, approve, cancel, deny
+from tests.contract.tools import Kit
+from tests.contract.wire import Run
+
+both = pytest.mark.parametrize("transport", TRANSPORTS)
+
+SHOWN = ["RUN_STARTED", "MESSAGES_SNAPSHOT", "STATE_SNAPSHOT", "RUN_FINISHED"]
+
+
+def codes(run: Run) -> list[str]:
+    """The problems that the interrupts of a run tell of."""
+    found = [i.get("metadata", {}).get("sayso", {}).get("problem") for i in run.interrupts]
+    return [problem["code"] for problem in found if problem]
+
+
+@both
+async def test_info_lists_the_agents_and_one_that_goes_by_default(
+    server: Server, tools: Kit, transport: str
+) -> None:
+    """A page that names no agent means `default`; an id that is not listed breaks it."""
+    info = (await page(server, tools.refunding, transport).info()).json
+    assert set(info["agents"]) == {"desk", "default"}
+    assert info["agents"]["default"]["name"] == "default"
+    assert info["agents"]["desk"]["capabilities"]["humanInTheLoop"]["interrupts"] is True
+    assert info["mode"] == "sse"
+    assert info["threadEndpoints"] == {
+        "list": True,
+        "inspect": False,
+        "mutations": False,
+        "realtimeMetadata": False,
+    }
+    # Each of these would make the page ask for what is not here.
+    assert not {"intelligence", "suggestions", "inspectorMetadata"} & set(info)
+
+
+@pytest.mark.parametrize(("chosen", "listed"), [(None, {"a", "b"}), ("b", {"a", "b", "default"})])
+async def test_with_several_agents_the_default_is_chosen(
+    server: Server, tools: Kit, chosen: str | None, listed: set[str]
+) -> None:
+    """Nobody guesses which of several a page means."""
+    for name in ("a", "b"):
+        server.app.agent(name)(tools.greeting)
+    server.app.copilotkit(default=chosen)
+    assert set((await get(server, "/copilotkit/info"))["agents"]) == listed
+    run = await Page(server.app, "default", transport="rest").open().end()
+    assert run.status == (200 if chosen else 404)
+
+
+async def test_a_default_that_nobody_registered_says_so_to_the_developer(server: Server) -> None:
+    """`message` of an info error is what the browser's console shows."""
+    server.app.copilotkit(default="nobody")
+    run = await call(server.app, "GET", "/copilotkit/info")
+    assert run.status == 500
+    assert "'nobody'" in run.json["message"]
+
+
+@both
+@requirement("TR-07", "TR-08", "CK-04", "CK-05")
+async def test_an_approval_under_the_same_run_id_runs_the_tool_once(
+    server: Server, tools: Kit, transport: str
+) -> None:
+    """CK-04, CK-05: the hook's own tool message is no result and gone after the resume."""
+    tab = page(server, tools.refunding, transport)
+    first = await tab.say("refund")
+    assert [i["reason"] for i in first.interrupts] == ["tool_call"]
+    run = await tab.resume(approve())
+    assert run.events[0]["runId"] == first.events[0]["runId"]
+    assert run.outcome == "success"
+    assert server.effects == [("refund", "A-17", 240.0)]
+    results = [m for m in tab.model.messages if m["role"] == "tool"]
+    assert [m["content"] for m in results] == ["Refunded 240.00."]
+
+
+@both
+async def test_three_cards_are_answered_one_by_one_and_sent_together(
+    server: Server, tools: Kit, transport: str
+) -> None:
+    """C7: approved, denied, withdrawn; each call has one result."""
+    tab = page(server, tools.mailing, transport)
+    await tab.say("mail")
+    assert len(tab.model.pending) == 3
+    run = await tab.resume(approve(), deny("no"), cancel())
+    assert run.outcome == "success"
+    assert [e for e in server.effects if e[0] == "email"] == [("email", "ann")]
+
+
+@both
+@requirement("TR-03", "CK-03", "CK-07")
+@pytest.mark.parametrize(
+    ("code", "entries"),
+    [
+        ("invalid_payload", (answer({"approved": "yes"}), approve(), approve())),
+        ("invalid_payload", (answer(None), approve(), approve())),
+        ("partial_resume", (approve(),)),
+        ("unknown_interrupt", ("foreign",)),
+    ],
+)
+async def test_a_refused_answer_leaves_live_cards(
+    server: Server, tools: Kit, transport: str, code: str, entries: Any
+) -> None:
+    """TR-03: an error would wedge the page, so the cards are asked again and say why."""
+    tab = page(server, tools.mailing, transport)
+    await tab.say("mail")
+    asked = list(tab.model.pending)
+    if entries == ("foreign",):
+        entries = ({"interruptId": "int_nobody", **approve()},)
+    stored = server.dump()
+    run = await tab.resume(*entries)
+    assert run.types == SHOWN
+    assert [i["id"] for i in run.interrupts] == [i["id"] for i in asked]
+    assert set(codes(run)) == {code}
+    assert server.dump() == stored
+    assert (await tab.resume(approve(), approve(), approve())).outcome == "success"
+    assert len([e for e in server.effects if e[0] == "email"]) == 3
+
+
+@both
+async def test_two_tabs_agree_on_the_first_answer(
+    server: Server, tools: Kit, transport: str
+) -> None:
+    """Q1: the late tab is shown what came of it, without an error; nothing runs twice."""
+    tab = page(server, tools.refunding, transport)
+    await tab.say("refund")
+    other = tab.again()
+    await other.connect()
+    assert [i["id"] for i in other.model.pending] == [i["id"] for i in tab.model.pending]
+    await tab.resume(approve())
+    late = await other.resume(deny())
+    assert (late.types, late.outcome) == (SHOWN, "success")
+    assert other.model.pending == []
+    assert len(server.effects) == 1
+    assert "already" in late.snapshot[-1]["content"]
+
+
+@both
+@requirement("CK-06", "TR-19")
+async def test_cards_do_not_show_when_they_expire(
+    server: Server, tools: Kit, transport: str
+) -> None:
+    """CK-06: the page would make an expired card dead; here a late answer shows what became."""
+    tab = page(server, tools.refunding, transport, expires_in=60)
+    first = await tab.say("refund")
+    assert "expiresAt" not in first.interrupts[0]
+    assert "expiresAt" not in (await tab.again().connect()).interrupts[0]
+    plain = Client(server.app, "desk", thread=tab.thread)
+    assert "expiresAt" in (await plain.connect()).interrupts[0]
+    await past(server, Client(server.app, "desk", thread=tab.thread), 61)
+    late = await tab.resume(approve())
+    assert (late.types, late.outcome) == (SHOWN, "success")
+    assert (tab.model.pending, server.effects) == ([], [])
+    assert "expired" in late.snapshot[-1]["content"]
+
+
+async def test_whoever_wants_the_expiry_on_cards_says_so(server: Server, tools: Kit) -> None:
+    """An option, for pages that show a countdown and live with that hook's rule."""
+    server.app.agent("desk", expires_in=60)(tools.refunding)
+    server.app.copilotkit("/ck", show_expiry=True, refusals="error")
+    tab = Page(server.app, "desk", transport="rest")
+    body = {**tab.body(), "messages": [tab.user("refund")]}
+    run = await call(server.app, "POST", "/ck/agent/desk/run", body)
+    assert "expiresAt" in run.interrupts[0]
+    tab.model.take(run.events)
+    sent = tab.body(resume=tab.entries(answer({"approved": 1})))
+    refused = await call(server.app, "POST", "/ck/agent/desk/run", sent)
+    assert refused.types == ["RUN_STARTED", "RUN_FINISHED", "RUN_ERROR"]
+
+
+@both
+@requirement("LC-04", "LC-15")
+async def test_an_answer_whose_run_fails_lets_the_page_go_on(
+    server: Server, transport: str
+) -> None:
+    """CK-07: a RUN_ERROR alone would block every later message; RUN_FINISHED comes before it."""
+
+    async def agent(turn: Turn) -> None:
+        await turn.interrupt("confirmation", "Go?")
+        raise RuntimeError("out of order")
+
+    tab = page(server, agent, transport)
+    await tab.say("go")
+    run = await tab.resume(approve())
+    assert run.types[-2:] == ["RUN_FINISHED", "RUN_ERROR"]
+    assert "outcome" not in run.events[-2]
+    assert tab.model.pending == []
+    other = tab.again()
+    connected = await other.connect()
+    assert (connected.types, connected.outcome) == (SHOWN, "success")
+    # A run that answers nothing has nothing to let go of.
+    replayed = await tab.run(tab.body(runId=tab.run_id, messages=[]))
+    assert replayed.types[-1] == "RUN_ERROR"
+    assert "RUN_FINISHED" not in replayed.types
+
+
+@both
+async def test_a_run_in_progress_is_followed_and_stopped_by_any_page(
+    server: Server, transport: str
+) -> None:
+    """A page that was loaded anew, and one that follows, stop it by their own ids or by none."""
+    going = asyncio.Event()
+    never = asyncio.Event()
+
+    async def wait() -> None:
+        going.set()
+        await never.wait()
+
+    async def agent(turn: Turn) -> None:
+        await turn.say("before")
+        await turn.step(wait, idempotent=True)
+
+    tab = page(server, agent, transport)
+    tab.user("go")
+    running = tab.open()
+    await asyncio.wait_for(going.wait(), 5)
+    other = tab.again()
+    other.user("me too")
+    follows = other.open()
+    await follows.until("MESSAGES_SNAPSHOT")
+    assert (await tab.stop("another-run")).json["stopped"] is False
+    assert (await other.stop(other.run_id)).json == {"stopped": True}
+    assert (await running.end()).last["code"] == "abort"
+    await follows.end()
+    assert (await tab.stop()).json["stopped"] is False
+    reloaded = await tab.again().connect()
+    assert (reloaded.types, reloaded.outcome) == (SHOWN, "success")
+
+
+@both
+async def test_a_stopped_answer_ends_in_a_finished_run(server: Server, transport: str) -> None:
+    """CK-07: RUN_ERROR with code `abort` would block the page that has answered."""
+    going = asyncio.Event()
+    never = asyncio.Event()
+
+    async def wait() -> None:
+        going.set()
+        await never.wait()
+
+    async def agent(turn: Turn) -> None:
+        await turn.interrupt("confirmation", "Go?")
+        await turn.step(wait, idempotent=True)
+
+    tab = page(server, agent, transport)
+    await tab.say("go")
+    resumed = asyncio.create_task(tab.resume(approve()))
+    await asyncio.wait_for(going.wait(), 5)
+    assert (await tab.stop(tab.run_id)).json == {"stopped": True}
+    run = await resumed
+    assert run.types[-1] == "RUN_FINISHED"
+    assert "outcome" not in run.last
+    assert tab.model.pending == []
+
+
+@both
+async def test_a_stop_with_a_card_open_withdraws_it(
+    server: Server, tools: Kit, transport: str
+) -> None:
+    """Design 4: a waiting turn ends at once; the page's card is answered with what became of it."""
+    tab = page(server, tools.refunding, transport)
+    await tab.say("refund")
+    assert (await tab.stop()).json == {"stopped": True}
+    late = await tab.resume(approve())
+    assert (late.types, server.effects) == (SHOWN, [])
+    assert "outcome" not in late.last
+    assert tab.model.pending == []
+    assert "already cancelled" in late.snapshot[-1]["content"]
