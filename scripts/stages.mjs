@@ -31,6 +31,9 @@ const nodeReport = (path) => [
   `--test-reporter-destination=${path}`,
 ];
 
+// Files side by side, one process a core; a file's own tests share its servers.
+const SIDE_BY_SIDE = ["-n", "auto", "--dist=loadfile"];
+
 // Node takes its test files last, and a report path is known only when the stage runs.
 const nodeTests = (folder) => ({
   command: process.execPath,
@@ -59,7 +62,7 @@ export const stages = () => [
   },
   { name: "python:lint", needs: ["tests"], commands: [python("ruff", ["check", "."])] },
   { name: "python:types", needs: ["tests"], commands: [python("mypy", [])] },
-  { name: "python:tests", needs: ["tests", "node"], commands: pytest([]) },
+  { name: "python:tests", needs: ["tests", "node"], commands: pytest(SIDE_BY_SIDE) },
   {
     name: "clients",
     needs: ["tests", "node"],

@@ -1,7 +1,9 @@
 """Time as an argument: everything that needs the hour gets a `Clock`."""
 
 import asyncio
+import threading
 import time
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Protocol
 
@@ -20,6 +22,12 @@ class Clock(Protocol):
     async def sleep(self, seconds: float) -> None:
         """Wait that long on this clock."""
 
+    def every(self, seconds: float, work: Callable[[], None], name: str) -> Callable[[], None]:
+        """Call `work` every so many seconds, whatever the event loop is held up with.
+
+        Until what this returns is called, which waits for a call that is going on.
+        """
+
 
 class SystemClock:
     """The machine's own time."""
@@ -35,6 +43,23 @@ class SystemClock:
     async def sleep(self, seconds: float) -> None:
         """Wait that long."""
         await asyncio.sleep(seconds)
+
+    def every(self, seconds: float, work: Callable[[], None], name: str) -> Callable[[], None]:
+        """Call `work` every so many seconds in a thread of that name."""
+        over = threading.Event()
+
+        def run() -> None:
+            while not over.wait(seconds):
+                work()
+
+        thread = threading.Thread(target=run, name=name, daemon=True)
+
+        def end() -> None:
+            over.set()
+            thread.join()
+
+        thread.start()
+        return end
 
 
 def iso(milliseconds: int) -> str:

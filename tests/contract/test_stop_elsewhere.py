@@ -61,7 +61,6 @@ async def test_the_holder_sees_it_at_its_next_commit(server: Server) -> None:
 async def test_the_holder_sees_it_when_it_renews_its_lease(tmp_path: Path, kind: str) -> None:
     """Design 4: a turn that records nothing hears of it all the same."""
     server = Server(kind, tmp_path)
-    server.app.engine._keeper._every = 0.01
 
     async def agent(turn: Turn) -> None:
         await turn.say("Thinking.")
@@ -77,6 +76,7 @@ async def test_the_holder_sees_it_when_it_renews_its_lease(tmp_path: Path, kind:
             watching = follower.open(follower.body(messages=[], runId="w"), action="/connect")
             await watching.until("MESSAGES_SNAPSHOT")
             assert await stop(server, client, app=other)
+            await server.clock.advance(3)
             assert (await exchange.end()).judged(client.thread, "r").outcome == "cancelled"
             await server.clock.advance(1)
             assert (await watching.end()).judged(client.thread, "w").outcome == "cancelled"

@@ -32,6 +32,7 @@ async def test_a_holder_whose_lease_ran_out_records_nothing_more(kind: str, tmp_
         first = talk.client.open()
         await first.until("RUN_STARTED")
         await until(lambda: bool(world.effects))
+        world.process.forget_leases()
         await world.begin()
         await world.at_rest(talk.thread)
         run = await talk.connect()
@@ -55,6 +56,7 @@ async def test_no_effect_begins_once_the_lease_has_run_out(kind: str, tmp_path: 
         return await turn.step(world.effect, "too late", idempotent=True)
 
     async with World.of(kind, tmp_path, agent) as world:
+        world.process.forget_leases()
         talk = Conversation(world)
         run = await talk.say()
         assert run.outcome == "lease_lost"
@@ -71,6 +73,7 @@ async def test_a_lease_that_runs_out_while_a_start_is_recorded_stops_the_effect(
 
     async with World.of(kind, tmp_path, agent) as world:
         window = world.process.window
+        world.process.forget_leases()
         window.fail(
             "commit",
             when="after",

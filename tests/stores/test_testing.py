@@ -83,6 +83,26 @@ async def test_a_task_that_sleeps_for_ever_again_is_found_out() -> None:
         await clock.advance(-1)
 
 
+async def test_periodic_work_is_done_at_its_times_among_sleepers() -> None:
+    """As a process's own thread would: leases of the living are renewed while time passes."""
+    clock = FakeClock(now=0)
+    seen: list[tuple[str, int]] = []
+    end = clock.every(3, lambda: seen.append(("work", clock.now())), "work")
+
+    async def sleeper() -> None:
+        await clock.sleep(4)
+        seen.append(("woken", clock.now()))
+
+    task = asyncio.create_task(sleeper())
+    await clock.advance(7)
+    await task
+    assert seen == [("work", 3000), ("woken", 4000), ("work", 6000)]
+    end()
+    end()
+    await clock.advance(60)
+    assert len(seen) == 3
+
+
 async def test_sleeping_for_nothing_lets_others_run() -> None:
     """And needs nobody to advance the clock."""
     clock: Clock = FakeClock(now=0)

@@ -83,6 +83,10 @@ class Process:
         """Shut down in order; of a process that was killed, sweep up what is left in memory."""
         await self.app.engine.stop(grace)
 
+    def forget_leases(self) -> None:
+        """From now on it renews none, as a process that is stopped by a signal does."""
+        self.window.fail("renew", times=1_000)
+
     async def die(self) -> None:
         """From now on nothing of it reaches the store."""
         self.window.cut()

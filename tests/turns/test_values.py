@@ -185,7 +185,12 @@ async def replayed(kind: str, folder: Path, function: Any) -> list[Any]:
     return seen
 
 
-@pytest.mark.parametrize(("function", "expected"), TYPED.items(), ids=repr)
+def named(function: Any) -> str:
+    """Its name, or its type's; never its address, which differs between processes."""
+    return getattr(function, "__name__", type(function).__name__)
+
+
+@pytest.mark.parametrize(("function", "expected"), TYPED.items(), ids=map(named, TYPED))
 async def test_a_typed_result_is_the_same_value_of_the_same_type(
     kind: str, tmp_path: Path, function: Any, expected: Any
 ) -> None:
@@ -196,7 +201,7 @@ async def test_a_typed_result_is_the_same_value_of_the_same_type(
     assert type(again) is type(live)
 
 
-@pytest.mark.parametrize("function", [plain, unannotated, Service()], ids=repr)
+@pytest.mark.parametrize("function", [plain, unannotated, Service()], ids=named)
 async def test_a_result_without_a_type_is_its_json_value_live_too(
     kind: str, tmp_path: Path, function: Any
 ) -> None:

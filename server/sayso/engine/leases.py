@@ -31,8 +31,7 @@ class LeaseKeeper:
         self._every = every
         self._held: dict[tuple[str, str], tuple[Lease, float]] = {}
         self._lock = threading.Lock()
-        self._stop = threading.Event()
-        self._thread: threading.Thread | None = None
+        self._end: Callable[[], None] | None = None
         self._tell: Callable[[Lease], object] = lambda _: None
 
     def start(self, stopping: Callable[[Lease], None]) -> None:
@@ -40,12 +39,10 @@ class LeaseKeeper:
 
         `stopping` is called in the running event loop for a lease whose holder was asked to stop.
         """
-        if self._thread is None:
+        if self._end is None:
             loop = asyncio.get_running_loop()
             self._tell = lambda lease: loop.call_soon_threadsafe(stopping, lease)
-            self._stop.clear()
-            self._thread = threading.Thread(target=self._renew, name="sayso-leases", daemon=True)
-            self._thread.start()
+            self._end = self._clock.every(self._every, self._renew, "sayso-leases")
 
     def stop(self) -> None:
         """Renew no more; idempotent. Leases that are still held are let go.
@@ -53,10 +50,10 @@ class LeaseKeeper:
         So another process can take those threads over at once. Author code of theirs must have
         been cancelled: it can begin no effect any more.
         """
-        self._stop.set()
-        if self._thread is not None:
-            self._thread.join()
-            self._thread = None
+        if self._end is not None:
+            self._end()
+            self._end = None
+            self._let_go()
 
     def keep(self, lease: Lease, claimed: float) -> Callable[[], bool]:
         """Renew a lease that was claimed at that monotonic second; returns its `alive` check."""
@@ -83,21 +80,19 @@ class LeaseKeeper:
                 del self._held[lease.scope, lease.thread_id]
 
     def _renew(self) -> None:
-        while not self._stop.wait(self._every):
-            with self._lock:
-                leases = [lease for lease, _ in self._held.values()]
-            if not leases:
-                continue
-            asked = self._clock.monotonic()
-            try:
-                renewed = self._store.renew(leases, self.lease_ms)
-            except StoreError as error:
-                _log.warning("leases could not be renewed: %s", error)
-                continue
-            self._note(leases, renewed.lost, asked + self.lease_ms / 1000)
-            for lease in renewed.stopping:
-                self._tell(lease)
-        self._let_go()
+        with self._lock:
+            leases = [lease for lease, _ in self._held.values()]
+        if not leases:
+            return
+        asked = self._clock.monotonic()
+        try:
+            renewed = self._store.renew(leases, self.lease_ms)
+        except StoreError as error:
+            _log.warning("leases could not be renewed: %s", error)
+            return
+        self._note(leases, renewed.lost, asked + self.lease_ms / 1000)
+        for lease in renewed.stopping:
+            self._tell(lease)
 
     def _let_go(self) -> None:
         with self._lock:

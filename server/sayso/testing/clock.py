@@ -3,10 +3,21 @@
 import asyncio
 import heapq
 import itertools
+from collections.abc import Callable
+from dataclasses import dataclass
 
 __all__ = ["FakeClock"]
 
 _NANO = 1_000_000_000
+
+
+@dataclass(eq=False, slots=True)
+class _Ticker:
+    """What is done every so many nanoseconds, and when next."""
+
+    period: int
+    work: Callable[[], None]
+    due: int
 
 
 class FakeClock:
@@ -22,6 +33,7 @@ class FakeClock:
         self._yields = yields
         self._order = itertools.count()
         self._sleepers: list[tuple[int, int, asyncio.Future[None]]] = []
+        self._tickers: list[_Ticker] = []
 
     def now(self) -> int:
         """Wall time in milliseconds since the epoch."""
@@ -46,6 +58,21 @@ class FakeClock:
         heapq.heappush(self._sleepers, (deadline, next(self._order), waiter))
         await waiter
 
+    def every(self, seconds: float, work: Callable[[], None], name: str) -> Callable[[], None]:
+        """Have `advance` call `work` at its times, so that a live process stays one.
+
+        What it raises comes out of `advance`.
+        """
+        period = round(seconds * _NANO)
+        ticker = _Ticker(period, work, self._elapsed + period)
+        self._tickers.append(ticker)
+
+        def end() -> None:
+            if ticker in self._tickers:
+                self._tickers.remove(ticker)
+
+        return end
+
     async def advance(self, seconds: float, *, wakes: int = 10_000) -> None:
         """Move time on and wake sleepers in the order of their deadlines, each at its own time.
 
@@ -57,7 +84,16 @@ class FakeClock:
             raise ValueError(f"time does not go back: {seconds} s")
         target = self._elapsed + round(seconds * _NANO)
         await self._let_others_run()
-        while self._sleepers and self._sleepers[0][0] <= target:
+        while True:
+            due = self._sleepers[0][0] if self._sleepers else target + 1
+            ticker = min(self._tickers, key=lambda ticker: ticker.due, default=None)
+            if ticker is not None and ticker.due <= min(due, target):
+                self._elapsed = max(self._elapsed, ticker.due)
+                ticker.due = self._elapsed + ticker.period
+                ticker.work()
+                continue
+            if due > target:
+                break
             deadline, _, waiter = heapq.heappop(self._sleepers)
             if waiter.done():
                 continue
