@@ -3,6 +3,9 @@
 from pathlib import Path
 
 import pytest
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
 
 from sayso.http.console import built_console
 from tests.asgi import JSON, call
@@ -39,6 +42,20 @@ async def test_every_view_is_the_page(built: Path, path: str) -> None:
     assert answer.headers["cache-control"] == "no-cache"
     assert b'src="/assets/index-abc.js"' in answer.body
     assert b'<meta name="sayso-root" content="/" />' in answer.body
+
+
+def nothing(_: Request) -> Response:
+    """No effects."""
+    return Response("{}")
+
+
+async def test_only_a_demo_s_page_is_told_where_its_effects_are(built: Path) -> None:
+    """By the name of a route; every other server is not asked for what it does not have."""
+    plain = await call(edge(console=built), "GET", "/", headers=BROWSER)
+    assert b"sayso-effects" not in plain.body
+    route = Route("/demo/effects", nothing, name="effects")
+    demo = await call(edge(console=built, routes=[route]), "GET", "/", headers=BROWSER)
+    assert b'<meta name="sayso-effects" content="demo/effects" />' in demo.body
 
 
 async def test_addresses_are_below_the_mount_point(built: Path) -> None:

@@ -13,6 +13,7 @@ from sayso.demo.ops import declare
 from sayso.demo.sandbox import Sandbox
 from sayso.demo.settings import Settings
 from sayso.demo.tools import Ops, Pace, die
+from sayso.http.console import EFFECTS
 from sayso.stores.base import Store
 
 __all__ = ["demo_app"]
@@ -44,7 +45,7 @@ def demo_app(
         keep_alive=settings.keep_alive,
         hosts=settings.hosts,
         origins=settings.origins,
-        routes=[Route("/demo/effects", effects, methods=["GET"])],
+        routes=[Route("/demo/effects", effects, methods=["GET"], name=EFFECTS)],
         clock=clock,
     )
     ops = Ops(

@@ -20,7 +20,7 @@ from starlette.routing import Mount as Mounted
 from sayso.errors import DeclarationError, Problem
 from sayso.http.agents import AgentRecord, Agents
 from sayso.http.asgi import App, Receive, Scope, Send, path_of
-from sayso.http.console import Console
+from sayso.http.console import EFFECTS, Console
 from sayso.http.problems import ProblemBoundary, method_not_allowed, send_problem
 from sayso.http.runs import Engine, RunEndpoint
 from sayso.http.security import Authenticate, Authenticated, Doorkeeper
@@ -84,7 +84,9 @@ class Edge:
         self._runs = RunEndpoint(
             engine, agents, limits=options.limits, keep_alive=options.keep_alive
         )
-        self._console = None if options.console is None else Console(options.console)
+        self._console = None
+        if options.console is not None:
+            self._console = Console(options.console, effects=_effects(routes))
         self._router = Router([*Agents(agents).routes(), *routes], redirect_slashes=False)
         self._mounts: list[tuple[str, App]] = []
         self._authenticate = options.authenticate
@@ -211,6 +213,13 @@ class Edge:
                     return
                 await send({"type": "lifespan.shutdown.complete"})
                 return
+
+
+def _effects(routes: Sequence[BaseRoute]) -> str | None:
+    """The path of the route of that name, without its leading slash."""
+    named = (route for route in routes if isinstance(route, Route) and route.name == EFFECTS)
+    found = next(named, None)
+    return None if found is None else found.path.removeprefix("/")
 
 
 async def _healthz(scope: Scope, send: Send) -> None:

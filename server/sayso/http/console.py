@@ -9,7 +9,10 @@ from typing import Final
 from sayso.http.asgi import Receive, Scope, Send, header
 from sayso.http.problems import method_not_allowed, not_found
 
-__all__ = ["Console", "built_console"]
+__all__ = ["EFFECTS", "Console", "built_console"]
+
+EFFECTS: Final = "effects"
+"""The name of a route that tells what a demo really did; the console shows what it says."""
 
 _POLICY: Final = (
     b"default-src 'self'; style-src 'self'; script-src 'self'; connect-src 'self'; "
@@ -53,11 +56,13 @@ class Console:
 
     Every path that names no file is a view of the console and gets `index.html`, with its relative
     addresses made absolute below the mount point; only a browser's page load does, so that a
-    wrong address of an API stays a 404.
+    wrong address of an API stays a 404. `effects` is the path of what the demo really did, without
+    a leading slash; the page shows it where there is one.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, effects: str | None = None) -> None:
         self._folder = folder
+        self._effects = effects
         self._files: dict[str, _File] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send, path: str) -> None:
@@ -80,8 +85,15 @@ class Console:
             return _file(_NOT_BUILT, b"text/plain; charset=utf-8", b"no-store")
         root = scope.get("root_path", "").rstrip("/")
         body = index.body.replace(b'="./', b'="' + _attribute(root) + b"/")
-        mark = b'<meta name="sayso-root" content="%b" />' % _attribute(root + "/")
-        return _file(body.replace(b"<head>", b"<head>\n    " + mark, 1), index.media, b"no-cache")
+        marks = [_mark("root", root + "/")]
+        if self._effects is not None:
+            marks.append(_mark("effects", self._effects))
+        head = b"\n    ".join([b"<head>", *marks])
+        return _file(body.replace(b"<head>", head, 1), index.media, b"no-cache")
+
+
+def _mark(name: str, content: str) -> bytes:
+    return b'<meta name="sayso-%b" content="%b" />' % (name.encode(), _attribute(content))
 
 
 def _attribute(text: str) -> bytes:

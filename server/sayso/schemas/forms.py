@@ -142,7 +142,7 @@ def unsure_schema(result: dict[str, Any] | None, *, optional: bool) -> dict[str,
             "result": {
                 **described,
                 "title": "Result to go on with",
-                "description": "Used by `skip` only.",
+                "description": "What it came to, where you skip it; otherwise leave this out.",
             },
         },
         "action",

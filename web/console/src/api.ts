@@ -1,4 +1,4 @@
-import { isRecord, recordsOf, request, ServerError, textOrNull } from "./rest.js";
+import { isRecord, recordsOf, request, textOrNull } from "./rest.js";
 
 /** An agent as the server lists it. */
 export interface AgentSummary {
@@ -26,15 +26,9 @@ export async function fetchAgents(signal?: AbortSignal): Promise<readonly AgentS
   }));
 }
 
-/** What the demo did so far; null when this server is not the demo. */
-export async function fetchEffects(signal?: AbortSignal): Promise<readonly Effect[] | null> {
-  let body: unknown;
-  try {
-    body = await request("demo/effects", withSignal(signal));
-  } catch (error) {
-    if (error instanceof ServerError && error.status === 404) return null;
-    throw error;
-  }
+/** What the demo did so far, as it tells at this path. */
+export async function fetchEffects(path: string, signal: AbortSignal): Promise<readonly Effect[]> {
+  const body = await request(path, { signal });
   return recordsOf(isRecord(body) ? body.effects : undefined).map((item) => ({
     kind: String(item.kind),
     args: item.args,

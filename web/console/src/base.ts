@@ -3,8 +3,17 @@
  * serves; the development server is at the root.
  */
 export function rootPath(page: Document = document): string {
-  const said = page.querySelector('meta[name="sayso-root"]')?.getAttribute("content");
-  return said === null || said === undefined || said === "" ? "/" : said;
+  return said(page, "root") ?? "/";
+}
+
+/** Where this server tells what it really did; null on every server but the demo. */
+export function effectsPath(page: Document = document): string | null {
+  return said(page, "effects");
+}
+
+function said(page: Document, name: string): string | null {
+  const content = page.querySelector(`meta[name="sayso-${name}"]`)?.getAttribute("content");
+  return content === null || content === undefined || content === "" ? null : content;
 }
 
 /** The address of something on the server, given without a leading slash. */

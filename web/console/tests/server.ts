@@ -11,6 +11,7 @@ export class FakeServer {
   effects: unknown = { effects: [] };
   connect: Responder = () => snapshots();
   readonly runs: Responder[] = [];
+  readonly asked: string[] = [];
   readonly posted: { path: string; body: { resume?: unknown[]; messages: unknown[] } }[] = [];
 
   install(): this {
@@ -44,8 +45,9 @@ export class FakeServer {
   }
 
   #get(pathname: string): Response {
+    this.asked.push(pathname);
     if (pathname === "/agents") return Response.json(this.agents);
-    if (pathname === "/demo/effects" && this.effects !== null) return Response.json(this.effects);
+    if (pathname === "/demo/effects") return Response.json(this.effects);
     return new Response("{}", { status: 404 });
   }
 }

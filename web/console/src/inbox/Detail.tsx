@@ -37,7 +37,7 @@ export function Detail({ inbox, state, id }: DetailProps & { readonly id: string
       />
       <NotSent
         failure={failure}
-        ready={view.phase === "answered"}
+        ready={view.phase === "answered" && state.answers[id] !== undefined}
         onRetry={() => void inbox.send([id])}
       />
     </div>

@@ -1,3 +1,4 @@
+import { sessionDrafts } from "@sayso/react";
 import { Inbox, useInbox, type InboxState } from "@sayso/react/inbox";
 import { validateAnswer } from "@sayso/react/validate";
 import { createContext, useContext, useEffect, useMemo, useState, type ReactNode } from "react";
@@ -15,7 +16,13 @@ const Context = createContext<Shared | null>(null);
 /** One inbox for the whole console: it counts what is open wherever the reader is. */
 export function InboxProvider({ children }: { readonly children: ReactNode }) {
   const [inbox] = useState(
-    () => new Inbox({ url: serverUrl(""), fetch: serverFetch, validate: validateAnswer }),
+    () =>
+      new Inbox({
+        url: serverUrl(""),
+        fetch: serverFetch,
+        validate: validateAnswer,
+        drafts: sessionDrafts("sayso-inbox"),
+      }),
   );
   const state = useInbox(inbox);
   useEffect(

@@ -37,7 +37,7 @@ export function Playground({ session, agents, agentId, threadId }: PlaygroundPro
   const effects = useEffects(machine.status, running);
   useInboxNews(session, threadId);
   const mine = effects?.filter((one) => one.threadId === threadId).length ?? 0;
-  const words = statusWords(machine);
+  const words = statusWords(machine, conversation.connection);
   useTitle(open, open > 0 ? words : agentId);
 
   const send = (message: string) => {

@@ -1,7 +1,11 @@
-import type { MachineState } from "@sayso/react";
+import type { Closed, ConversationState, MachineState } from "@sayso/react";
 
-/** A thread's status in words. */
-export function statusWords(machine: MachineState): string {
+/** A thread's status in words; nobody knows it before the first look at the server. */
+export function statusWords(
+  machine: MachineState,
+  connection: ConversationState["connection"],
+): string {
+  if (connection.status === "loading" && machine.status === "idle") return "Restoring…";
   const open = machine.interrupts.length;
   switch (machine.status) {
     case "idle":
@@ -17,8 +21,13 @@ export function statusWords(machine: MachineState): string {
     case "expired":
       return "Time is over";
     case "stale":
-      return machine.closed.at(-1)?.ending === "lapsed" ? "Expired" : "Settled elsewhere";
+      return staleWords(machine.closed.at(-1)?.ending);
     default:
       return machine.status satisfies never;
   }
+}
+
+function staleWords(ending: Closed["ending"] | undefined): string {
+  if (ending === "lapsed") return "Expired";
+  return ending === "stopped" ? "Stopped" : "Settled elsewhere";
 }

@@ -1,5 +1,6 @@
 import { useEffect, useState } from "react";
 import { fetchEffects, type Effect } from "../api.js";
+import { effectsPath } from "../base.js";
 
 const EVERY_MS = 2000;
 
@@ -8,16 +9,15 @@ const EVERY_MS = 2000;
  * `moment` changes, and every two seconds while something may be happening.
  */
 export function useEffects(moment: unknown, busy: boolean): readonly Effect[] | null {
-  const [effects, setEffects] = useState<readonly Effect[] | null>(null);
-  const [absent, setAbsent] = useState(false);
+  const [path] = useState(() => effectsPath());
+  const [effects, setEffects] = useState<readonly Effect[] | null>(path === null ? null : []);
   useEffect(() => {
-    if (absent) return undefined;
+    if (path === null) return undefined;
     const abort = new AbortController();
     const load = () => {
-      fetchEffects(abort.signal).then(
+      fetchEffects(path, abort.signal).then(
         (found) => {
-          if (found === null) setAbsent(true);
-          else setEffects((before) => (before?.length === found.length ? before : found));
+          setEffects((before) => (before?.length === found.length ? before : found));
         },
         // The server is away: the conversation says so, and the next look may succeed.
         () => undefined,
@@ -29,6 +29,6 @@ export function useEffects(moment: unknown, busy: boolean): readonly Effect[] | 
       abort.abort();
       clearInterval(timer);
     };
-  }, [moment, busy, absent]);
+  }, [moment, busy, path]);
   return effects;
 }

@@ -6,6 +6,7 @@ import {
   shapeOf,
   type Answer,
   type CallView,
+  type Interrupt,
   type InterruptView,
 } from "../core/index.js";
 import { ChoiceBody, FormBody, TextBody } from "./AnswerBodies.js";
@@ -57,6 +58,7 @@ export function InterruptCard(props: InterruptCardProps) {
   const outcome = outcomeOf(view);
   const until = expiryOf(interrupt);
   const label = LABELS[interrupt.reason] ?? interrupt.reason;
+  const message = messageOf(interrupt, call);
   const [folded, setFolded] = useState(0);
   const onFolded = useCallback(() => {
     setFolded((count) => count + 1);
@@ -101,10 +103,10 @@ export function InterruptCard(props: InterruptCardProps) {
         {until !== null && closed === null && <Countdown until={until} clock={clock} />}
       </header>
       <FoldContext.Provider value={folding}>
-        {interrupt.message !== undefined && (
-          <Fold text={interrupt.message}>
+        {message !== null && (
+          <Fold text={message}>
             <p className="sayso-message" dir="auto">
-              <PlainText text={interrupt.message} />
+              <PlainText text={message} />
             </p>
           </Fold>
         )}
@@ -135,6 +137,19 @@ export function InterruptCard(props: InterruptCardProps) {
       </div>
     </section>
   );
+}
+
+/**
+ * What is asked, in words. The server's own sentence for a gated call only repeats the arguments,
+ * for clients that show nothing else; where they stand below it in full, it is left out.
+ */
+function messageOf(interrupt: Interrupt, call: CallView | null): string | null {
+  const { message, metadata } = interrupt;
+  if (message === undefined) return null;
+  const told = asRecord(asRecord(metadata)?.sayso);
+  const ours = call?.args !== undefined && told?.tool === call.name;
+  const repeats = message.startsWith(`Approve ${call?.name ?? ""}(`) && message.endsWith(")?");
+  return ours && repeats ? null : message;
 }
 
 function Body(props: {

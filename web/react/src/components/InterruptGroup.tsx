@@ -71,7 +71,10 @@ export function InterruptGroup({ controller, batch, messages }: InterruptGroupPr
   );
 }
 
-/** What stands below a single question: why it was not sent, and the way to try again. */
+/**
+ * What stands below a single question: why it was not sent and the way to try again, or the way to
+ * send an answer that was given before a reload.
+ */
 export function NotSent(props: {
   readonly failure: Failure | null;
   readonly ready: boolean;
@@ -83,7 +86,7 @@ export function NotSent(props: {
     if (failure !== null) line.current?.scrollIntoView({ block: "nearest" });
   }, [failure]);
   return (
-    <div className="sayso-sending" ref={line} data-open={failure !== null}>
+    <div className="sayso-sending" ref={line} data-open={failure !== null || ready}>
       <p role="alert" className="sayso-failure">
         {failure !== null && (
           <>
@@ -92,9 +95,9 @@ export function NotSent(props: {
           </>
         )}
       </p>
-      {failure !== null && ready && (
+      {ready && (
         <button type="button" className="sayso-button sayso-primary" onClick={onRetry}>
-          Try again
+          {failure === null ? "Send this answer" : "Try again"}
         </button>
       )}
     </div>

@@ -43,8 +43,11 @@ export function outcomeOf(view: InterruptView): Outcome | null {
     }
     case "lapsed":
       return { tone: "warn", title: "Expired", detail: "Nobody answered in time." };
-    case "stopped":
-      return { tone: "quiet", title: "Stopped", detail: "It was cancelled with its turn." };
+    case "stopped": {
+      const by = who(closed.by, closed.at);
+      const why = "It was cancelled with its turn";
+      return { tone: "quiet", title: "Stopped", detail: by === null ? `${why}.` : `${why} ${by}.` };
+    }
     case "superseded":
     case undefined:
       return {

@@ -7,19 +7,14 @@ import {
   type RunAgentResult,
 } from "@ag-ui/client";
 import { canConnect } from "./agent.js";
+import type { Drafts } from "./drafts.js";
 import { nextExpiry } from "./expiry.js";
 import { needsLook } from "./failure.js";
-import {
-  canSubmit,
-  initialState,
-  reduce,
-  type Action,
-  type MachineState,
-  type Origin,
-} from "./machine.js";
+import { canSubmit, reduce } from "./machine.js";
+import { initialState, type Action, type MachineState, type Origin } from "./machineState.js";
 import { legacyCommand, type LegacyQuestion } from "./legacy.js";
 import { RunDriver, type RunEnd } from "./runs.js";
-import type { Answer, Problem } from "./types.js";
+import type { Answer, Answers, Closed, Problem } from "./types.js";
 
 /** Checks a payload before it is kept as an answer; no problems means that it may be sent. */
 export type Validate = (interrupt: Interrupt, payload: unknown) => readonly Problem[];
@@ -33,6 +28,16 @@ export interface ControllerOptions {
   readonly timeoutMs?: number;
   /** Checks answers against their `responseSchema` before they are kept (CL-05). */
   readonly validate?: Validate;
+  /**
+   * Keeps answers over a reload until they are sent. What comes back is in `answers` again and goes
+   * out with the next submission, so whoever draws the questions has to show it. Default: none.
+   */
+  readonly drafts?: Drafts;
+  /**
+   * Asks how a question ended that was gone when we looked; null when nobody knows. With it, cards
+   * say who decided what elsewhere. Default: not asked.
+   */
+  readonly lookUp?: (interruptId: string) => Promise<Closed | null>;
 }
 
 /** What is kept of a thread that was left. */
@@ -56,6 +61,8 @@ export class InterruptController {
   readonly runs: RunDriver;
   readonly clock: () => number;
   readonly #validate: Validate | undefined;
+  readonly #drafts: Drafts | undefined;
+  readonly #lookUp: ControllerOptions["lookUp"];
   readonly #listeners = new Set<() => void>();
   readonly #parked = new Map<string, Parked>();
   #state: MachineState;
@@ -68,6 +75,8 @@ export class InterruptController {
     this.agent = agent;
     this.clock = options.clock ?? Date.now;
     this.#validate = options.validate;
+    this.#drafts = options.drafts;
+    this.#lookUp = options.lookUp;
     this.runs = new RunDriver(agent, {
       timeoutMs: options.timeoutMs ?? 30_000,
       newId: options.newId ?? randomUUID,
@@ -165,10 +174,18 @@ export class InterruptController {
     if (!canConnect(this.agent)) return Promise.resolve(undefined);
     if (this.#sync !== undefined) return this.#sync;
     if (this.runs.active !== null && !this.runs.concluded) return Promise.resolve(undefined);
-    this.#sync = this.runs.start("sync").finally(() => {
-      this.#sync = undefined;
+    const sync = this.runs.start("sync").finally(() => {
+      if (this.#sync === sync) this.#sync = undefined;
     });
-    return this.#sync;
+    this.#sync = sync;
+    return sync;
+  }
+
+  /** Gives up a look that is under way; the server is not told. */
+  lookAway(): void {
+    if (this.#sync === undefined) return;
+    this.#sync = undefined;
+    void this.runs.abandon();
   }
 
   /** The thread was stopped by other means: what is open was cancelled with it. */
@@ -267,7 +284,38 @@ export class InterruptController {
   ): void {
     const anchor = this.agent.messages.at(-1)?.id ?? null;
     const now = this.clock();
+    const recalled = this.#recall(interrupts);
     this.#dispatch({ type: "interrupted", origin, interrupts, anchor, problem, now });
+    this.#dispatch({ type: "recalled", answers: recalled, now });
+  }
+
+  /** What was answered before a reload, as far as it still fits its question. */
+  #recall(interrupts: readonly Interrupt[]): Answers {
+    const { threadId, asked } = this.#state;
+    const fresh = interrupts.filter(({ id }) => asked[id] === undefined);
+    const kept = this.#drafts?.read(threadId, fresh) ?? {};
+    return Object.fromEntries(
+      fresh.flatMap((one) => {
+        const answer = kept[one.id];
+        if (answer === undefined) return [];
+        const free = answer.status === "cancelled" || this.#validate === undefined;
+        const fits = free || this.#validate(one, answer.payload).length === 0;
+        return fits ? [[one.id, answer]] : [];
+      }),
+    );
+  }
+
+  /** Asks how those ended that are gone without a word. */
+  #askAbout(before: readonly Closed[], after: readonly Closed[]): void {
+    if (this.#lookUp === undefined || before === after) return;
+    const known = new Set(before.map((one) => one.interrupt.id));
+    for (const { interrupt, ending, by } of after) {
+      const unclear = ending === "elsewhere" || ending === "superseded" || ending === "lapsed";
+      if (!unclear || by !== undefined || known.has(interrupt.id)) continue;
+      void this.#lookUp(interrupt.id).then((closed) => {
+        if (closed !== null) this.#dispatch({ type: "told", closed });
+      });
+    }
   }
 
   #dispatch(action: Action): void {
@@ -275,10 +323,19 @@ export class InterruptController {
   }
 
   #set(next: MachineState): void {
-    if (next === this.#state) return;
+    const before = this.#state;
+    if (next === before) return;
     this.#state = next;
+    if (next.threadId === before.threadId) this.#keepDrafts(before, next);
+    this.#askAbout(before.closed, next.closed);
     this.#watchExpiry();
     for (const listener of this.#listeners) listener();
+  }
+
+  /** What is answered is kept until it was sent; a thread with nothing open keeps nothing. */
+  #keepDrafts(before: MachineState, next: MachineState): void {
+    if (next.answers === before.answers && next.interrupts === before.interrupts) return;
+    this.#drafts?.write(next.threadId, next.interrupts, next.answers);
   }
 
   /** One timer for the next expiry; after it, a server that settles expired ones is asked. */

@@ -4,7 +4,7 @@ import type { InterruptController } from "./controller.js";
 import { mayPass } from "./failure.js";
 import { backoff, browserPage, pollEvery, type Page } from "./follow.js";
 import { equalJson } from "./json.js";
-import type { Origin } from "./machine.js";
+import type { Origin } from "./machineState.js";
 import type { RunEnd } from "./runs.js";
 import { nextSteps, type Step, type StepEvent } from "./steps.js";
 import type { Failure } from "./types.js";
@@ -101,6 +101,7 @@ export class Conversation {
         },
         onProgress: (origin) => {
           if (origin === "run") this.#delivered();
+          else this.#update({ connection: { status: "ready" } });
         },
         onOutcome: (origin, end) => {
           this.#onOutcome(origin, end);
@@ -118,7 +119,7 @@ export class Conversation {
       for (const stop of stops) stop();
       subscription.unsubscribe();
       for (const timer of [this.#frame, this.#retry, this.#poll]) clearTimeout(timer);
-      if (runs.active === "sync") void runs.abandon();
+      this.controller.lookAway();
     };
     this.look();
     return () => {
@@ -134,18 +135,26 @@ export class Conversation {
   }
 
   /**
-   * Sends a text; while a run is going on it waits for its turn (E7). While questions are open
-   * nothing is sent: they have to be answered, or steered away from (CL-11).
+   * Sends a text; while a run is going on, or while nobody knows yet whether one is, it waits for
+   * its turn (E7). While questions are open nothing is sent: they have to be answered, or steered
+   * away from (CL-11).
    */
   send(text: string): Sent {
     const { status, interrupts } = this.controller.getSnapshot();
     if (interrupts.length > 0 || status === "submitting") return "blocked";
-    if (status === "running" || this.#outgoing !== null) {
+    if (status === "running" || this.#outgoing !== null || this.#looking) {
       this.#update({ queued: [...this.#state.queued, text] });
       return "queued";
     }
     void this.#post({ id: this.#newId(), text, runId: this.#newId(), failure: null });
     return "sent";
+  }
+
+  /** Whether a look is under way that may yet find a run: the first one, or one that was answered. */
+  get #looking(): boolean {
+    const { runs } = this.controller;
+    if (this.#state.connection.status === "loading") return true;
+    return runs.active === "sync" && runs.started && !runs.concluded;
   }
 
   /** Takes a waiting text back and returns it. */
@@ -283,7 +292,10 @@ export class Conversation {
     }
     this.#step({ type: "ended" });
     if (canConnect(this.controller.agent) && mayPass(end.failure)) this.#lose(end.failure);
-    else if (origin === "sync") this.#update({ connection: { status: "ready" } });
+    else if (origin === "sync") {
+      this.#update({ connection: { status: "ready" } });
+      this.#flushQueue();
+    }
   }
 
   #lose(failure: Failure): void {

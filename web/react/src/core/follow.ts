@@ -1,4 +1,4 @@
-import type { Status } from "./machine.js";
+import type { Status } from "./machineState.js";
 
 /** What following needs of a page; `document` and `window` together are one. */
 export interface Page {

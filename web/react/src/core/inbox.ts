@@ -1,3 +1,4 @@
+import type { Drafts } from "./drafts.js";
 import { failureFromRejection } from "./failure.js";
 import { backoff, browserPage, type Page } from "./follow.js";
 import { InboxClient, type InboxAddress, type InboxEvent, type Taken } from "./inboxClient.js";
@@ -18,7 +19,8 @@ import {
 } from "./inboxState.js";
 import { asRecord } from "./json.js";
 import type { Validate } from "./controller.js";
-import type { Answer, Failure } from "./types.js";
+import type { InboxItem } from "./inboxItems.js";
+import type { Answer, Failure, Interrupt } from "./types.js";
 
 export interface InboxOptions extends InboxAddress {
   /** The time in epoch milliseconds. Default `Date.now`. */
@@ -26,6 +28,8 @@ export interface InboxOptions extends InboxAddress {
   /** Checks answers against their `responseSchema` before they are sent (CL-05). */
   readonly validate?: Validate;
   readonly page?: Page;
+  /** Keeps answers over a reload until they are sent; see `ControllerOptions`. Default: none. */
+  readonly drafts?: Drafts;
   /** How often a page that nobody looks at asks how many are open. Default 30 000 ms. */
   readonly pollMs?: number;
 }
@@ -44,6 +48,7 @@ export class Inbox {
   readonly #client: InboxClient;
   readonly #validate: Validate | undefined;
   readonly #page: Page;
+  readonly #drafts: Drafts | undefined;
   readonly #pollMs: number;
   readonly #listeners = new Set<() => void>();
   #state: InboxState = EMPTY_INBOX;
@@ -58,6 +63,7 @@ export class Inbox {
     this.#validate = options.validate;
     this.#page = options.page ?? browserPage();
     this.#pollMs = options.pollMs ?? 30_000;
+    this.#drafts = options.drafts;
   }
 
   /** The present state; the same object until something changes. */
@@ -233,7 +239,7 @@ export class Inbox {
       case "reload":
         return this.#list();
       case "changed":
-        this.#set(withListed(this.#state, event.listed));
+        this.#take(withListed(this.#state, event.listed));
         return 0;
       case "deleted":
         this.#set(withoutThread(this.#state, event.threadId, this.clock()));
@@ -251,7 +257,7 @@ export class Inbox {
     this.#attempt = 0;
     const before = this.#state.items;
     const { items, partial } = reply.value;
-    this.#set({
+    this.#take({
       ...withList(this.#state, items, partial, this.clock()),
       connection: { status: "ready" },
     });
@@ -291,11 +297,43 @@ export class Inbox {
     return this.#state.items.find((one) => one.interrupt.id === id);
   }
 
+  /** Takes over what the server has; what was answered before a reload is offered again. */
+  #take(next: InboxState): void {
+    const known = new Set(this.#state.items.map((one) => one.interrupt.id));
+    const fresh = next.items.filter((one) => one.held === null && !known.has(one.interrupt.id));
+    const kept = byThread(fresh).flatMap(([threadId, interrupts]) =>
+      Object.entries(this.#drafts?.read(threadId, interrupts) ?? {}),
+    );
+    this.#set(next);
+    for (const [id, answer] of kept) {
+      if (this.#state.answers[id] === undefined) this.keep(id, answer);
+    }
+  }
+
   #set(next: InboxState): void {
-    if (next === this.#state) return;
+    const before = this.#state;
+    if (next === before) return;
     this.#state = next;
+    if (this.#drafts !== undefined && next.answers !== before.answers) {
+      const changed = [...before.items, ...next.items].filter(
+        ({ interrupt: { id } }) => next.answers[id] !== before.answers[id],
+      );
+      for (const threadId of new Set(changed.map((one) => one.threadId))) {
+        const ofThread = next.items.filter((one) => one.threadId === threadId);
+        const interrupts = ofThread.map((one) => one.interrupt);
+        this.#drafts.write(threadId, interrupts, next.answers);
+      }
+    }
     for (const listener of this.#listeners) listener();
   }
+}
+
+function byThread(items: readonly InboxItem[]): readonly (readonly [string, Interrupt[]])[] {
+  const threads = new Map<string, Interrupt[]>();
+  for (const { threadId, interrupt } of items) {
+    threads.set(threadId, [...(threads.get(threadId) ?? []), interrupt]);
+  }
+  return [...threads];
 }
 
 const UNSAID: Failure = {

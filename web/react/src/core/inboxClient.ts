@@ -2,7 +2,7 @@ import { failureFromHttp, failureFromRejection, timedOut } from "./failure.js";
 import { readEvents } from "./eventStream.js";
 import { readListed, type InboxItem, type Listed } from "./inboxItems.js";
 import { asRecord, asText, parseJson } from "./json.js";
-import type { Answer, Failure } from "./types.js";
+import type { Answer, Closed, Failure } from "./types.js";
 
 /** Where a Sayso server is, and how it is asked. */
 export interface InboxAddress {
@@ -170,6 +170,12 @@ export class InboxClient {
       clearTimeout(timer);
     }
   }
+}
+
+/** How one interrupt of a Sayso server ended; null while it is open, and when nobody can say. */
+export async function lookUp(address: InboxAddress, id: string): Promise<Closed | null> {
+  const reply = await new InboxClient(address).one(id, Date.now());
+  return reply.ok ? (reply.value?.closed ?? null) : null;
 }
 
 const NOT_OURS = "Something answered, but not a Sayso server.";

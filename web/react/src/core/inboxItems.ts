@@ -1,6 +1,6 @@
 import type { Interrupt } from "@ag-ui/client";
 import { asRecord, asText } from "./json.js";
-import { readInterrupt } from "./readInterrupt.js";
+import { readAnswer, readInterrupt } from "./readInterrupt.js";
 import type { Answer, Closed } from "./types.js";
 
 /** An answer that the server keeps until the others of its set are there. */
@@ -53,7 +53,7 @@ export function readListed(value: unknown, now: number): Listed | null {
     item,
     closed: {
       interrupt,
-      ending: view.status === "expired" ? "lapsed" : "elsewhere",
+      ending: endingOf(view.status, given?.channel),
       answer,
       closedAt: time(at) ?? now,
       ...(by !== null && { by }),
@@ -62,12 +62,10 @@ export function readListed(value: unknown, now: number): Listed | null {
   };
 }
 
-function readAnswer(given: Readonly<Record<string, unknown>> | undefined): Answer | null {
-  if (given?.status === "cancelled") return { status: "cancelled" };
-  if (given?.status !== "resolved") return null;
-  return "payload" in given
-    ? { status: "resolved", payload: given.payload }
-    : { status: "resolved" };
+/** By status and channel: a turn that was stopped, or a time that ran out, decided for itself. */
+function endingOf(status: unknown, channel: unknown): Closed["ending"] {
+  if (channel === "stop") return "stopped";
+  return status === "expired" ? "lapsed" : "elsewhere";
 }
 
 function time(value: unknown): number | undefined {

@@ -2,7 +2,9 @@ export { SaysoAgent, canConnect } from "./agent.js";
 export { InterruptController, controllerOf } from "./controller.js";
 export { Conversation } from "./conversation.js";
 export { expiryOf, formatRemaining, isExpired } from "./expiry.js";
-export { canSubmit, initialState, isAnswerable, reduce } from "./machine.js";
+export { canSubmit, isAnswerable, reduce } from "./machine.js";
+export { initialState } from "./machineState.js";
+export { sessionDrafts } from "./drafts.js";
 export { equalJson, parseJson } from "./json.js";
 export { quickAnswer, quickOf } from "./quick.js";
 export { RunDriver } from "./runs.js";
@@ -23,10 +25,12 @@ export type { Quick } from "./quick.js";
 export type { Choice, Extra, JsonSchema, Shape } from "./shape.js";
 export type { CallView, InterruptView, Phase } from "./views.js";
 export type { Step } from "./steps.js";
-export type { Action, MachineState, Origin, Status } from "./machine.js";
+export type { Action, MachineState, Origin, Status } from "./machineState.js";
+export type { Drafts } from "./drafts.js";
 export type { RunEnd, RunListener } from "./runs.js";
 export type {
   Answer,
+  Answers,
   Batch,
   Closed,
   Ending,

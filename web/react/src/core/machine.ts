@@ -1,102 +1,8 @@
 import type { Interrupt } from "@ag-ui/client";
 import { isExpired } from "./expiry.js";
 import { equalJson } from "./json.js";
-import type { Answer, Batch, Closed, Ending, Failure, Problem } from "./types.js";
-
-/**
- * Where a thread stands with its person.
- *
- * - `idle`: nothing open, nothing running
- * - `running`: a run is going on (also a resumed one, once the server has begun to act on it)
- * - `awaiting`: questions are open
- * - `submitting`: the answers are on their way and nothing came back yet
- * - `failed`: the last run or submission failed; open questions and answers are kept
- * - `expired`: an open question can no longer be answered, only cancelled
- * - `stale`: what was open here has been settled without us
- */
-export type Status =
-  "idle" | "running" | "awaiting" | "submitting" | "failed" | "expired" | "stale";
-
-/** What the machine knows. Immutable: every action makes a new value or returns the same one. */
-export interface MachineState {
-  readonly threadId: string;
-  readonly status: Status;
-  /** The open interrupts, in the order in which they were asked. */
-  readonly interrupts: readonly Interrupt[];
-  readonly answers: Readonly<Record<string, Answer>>;
-  readonly errors: Readonly<Record<string, readonly Problem[]>>;
-  /** Ids of open interrupts past answering. */
-  readonly expired: readonly string[];
-  readonly failure: Failure | null;
-  readonly closed: readonly Closed[];
-  readonly batches: readonly Batch[];
-  /** How often an id was asked; a form starts afresh when this grows (CL-08). */
-  readonly asked: Readonly<Record<string, number>>;
-  /** The answers as last sent, until they are changed or refused. */
-  readonly sent: Readonly<Record<string, Answer>>;
-  /** Questions whose answers the server has begun to act on, until the run's end is known. */
-  readonly inFlight: readonly Interrupt[];
-}
-
-/** How a run came about: a message, a submission, or a look at what the server has. */
-export type Origin = "run" | "submit" | "sync";
-
-export type Action =
-  | { readonly type: "started"; readonly origin: Origin; readonly now: number }
-  | { readonly type: "submitted"; readonly now: number }
-  | { readonly type: "accepted"; readonly now: number }
-  | {
-      readonly type: "interrupted";
-      readonly origin: Origin;
-      readonly interrupts: readonly Interrupt[];
-      readonly anchor: string | null;
-      /** Why the server asks again instead of going on. */
-      readonly problem: Failure | null;
-      readonly now: number;
-    }
-  | {
-      readonly type: "finished";
-      readonly origin: Origin;
-      /** The turn ended because it was stopped. */
-      readonly cancelled?: boolean;
-      readonly now: number;
-    }
-  | {
-      readonly type: "failed";
-      readonly origin: Origin;
-      readonly failure: Failure;
-      readonly now: number;
-    }
-  | { readonly type: "abandoned" }
-  | {
-      readonly type: "answered";
-      readonly id: string;
-      readonly answer: Answer;
-      readonly now: number;
-    }
-  | { readonly type: "objected"; readonly id: string; readonly problems: readonly Problem[] }
-  | { readonly type: "withdrawn"; readonly id: string; readonly now: number }
-  | { readonly type: "ticked"; readonly now: number }
-  | { readonly type: "dismissed" }
-  | { readonly type: "reset"; readonly threadId: string };
-
-/** A thread of which nothing is known yet. */
-export function initialState(threadId: string): MachineState {
-  return {
-    threadId,
-    status: "idle",
-    interrupts: [],
-    answers: {},
-    errors: {},
-    expired: [],
-    failure: null,
-    closed: [],
-    batches: [],
-    asked: {},
-    sent: {},
-    inFlight: [],
-  };
-}
+import { initialState, type Action, type MachineState, type Status } from "./machineState.js";
+import type { Batch, Closed, Ending, Failure } from "./types.js";
 
 /** Pure and total: an action that does not fit the state returns the state itself. */
 export function reduce(state: MachineState, action: Action): MachineState {
@@ -125,6 +31,10 @@ export function reduce(state: MachineState, action: Action): MachineState {
       if (!isAnswerable(state) || !(action.id in state.answers)) return state;
       return resting({ ...state, answers: without(state.answers, action.id) }, action.now);
     }
+    case "recalled":
+      return recalled(state, action);
+    case "told":
+      return told(state, action.closed);
     case "ticked":
       return isAnswerable(state) ? resting(state, action.now) : state;
     case "dismissed":
@@ -177,6 +87,31 @@ function answered(
     },
     now,
   );
+}
+
+/** Only what is open, has no answer and may still be answered takes a kept one. */
+function recalled(
+  state: MachineState,
+  { answers, now }: Extract<Action, { type: "recalled" }>,
+): MachineState {
+  if (!isAnswerable(state)) return state;
+  const fit = state.interrupts.filter((one) => {
+    const answer = answers[one.id];
+    if (answer === undefined || state.answers[one.id] !== undefined) return false;
+    return answer.status === "cancelled" || !isPast(state, one, now);
+  });
+  const given = pick(answers, new Set(fit.map((one) => one.id)));
+  if (fit.length === 0) return state;
+  return resting({ ...state, answers: { ...state.answers, ...given } }, now);
+}
+
+/** How a question ended, where we only saw that it was gone. */
+function told(state: MachineState, closed: Closed): MachineState {
+  const before = state.closed.find((one) => one.interrupt.id === closed.interrupt.id);
+  if (before === undefined || before.ending === "answered") return state;
+  const known = { ...closed, interrupt: before.interrupt, closedAt: before.closedAt };
+  const all = state.closed.map((one) => (one === before ? known : one));
+  return { ...state, closed: all };
 }
 
 /** A look at the server that finds a live run finds our questions answered, too. */

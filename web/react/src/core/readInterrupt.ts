@@ -1,5 +1,6 @@
 import type { Interrupt } from "@ag-ui/client";
 import { asRecord, asText } from "./json.js";
+import type { Answer } from "./types.js";
 
 /** An interrupt out of anything that looks like one; null without id and reason (A3, IN-14). */
 export function readInterrupt(value: unknown): Interrupt | null {
@@ -18,4 +19,13 @@ export function readInterrupt(value: unknown): Interrupt | null {
     ...(responseSchema !== undefined && { responseSchema: { ...responseSchema } }),
     ...(metadata !== undefined && { metadata: { ...metadata } }),
   };
+}
+
+/** An answer as it is stored or listed; null for anything else. */
+export function readAnswer(given: Readonly<Record<string, unknown>> | undefined): Answer | null {
+  if (given?.status === "cancelled") return { status: "cancelled" };
+  if (given?.status !== "resolved") return null;
+  return "payload" in given
+    ? { status: "resolved", payload: given.payload }
+    : { status: "resolved" };
 }

@@ -16,7 +16,7 @@ import {
   truncated,
 } from "./failure.js";
 import { LEGACY_EVENT, readLegacy, type LegacyQuestion } from "./legacy.js";
-import type { Origin } from "./machine.js";
+import type { Origin } from "./machineState.js";
 import type { Failure } from "./types.js";
 
 /** How a run ended, whichever of the client's two failure channels said so (CL-15). */
@@ -109,6 +109,11 @@ export class RunDriver {
     return this.#current?.origin ?? null;
   }
 
+  /** Whether the present run has begun to answer. */
+  get started(): boolean {
+    return this.#current?.started === true;
+  }
+
   /** Whether the present run has said how it ends, so that only its body is still open. */
   get concluded(): boolean {
     return this.#current === undefined || this.#current.terminal !== null;
@@ -135,7 +140,7 @@ export class RunDriver {
     parameters: RunAgentParameters = {},
     subscriber?: AgentSubscriber,
   ): Promise<RunEnd> {
-    await this.abandon();
+    if (this.#current !== undefined) await this.abandon();
     const runId = parameters.runId ?? this.#newId();
     const ended = new Promise<RunEnd>((resolve) => {
       this.#current = track(runId, origin, true, resolve);

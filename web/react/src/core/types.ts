@@ -6,6 +6,9 @@ export type { Interrupt, Message, ResumeEntry } from "@ag-ui/client";
 export type Answer =
   { readonly status: "resolved"; readonly payload?: unknown } | { readonly status: "cancelled" };
 
+/** Answers by interrupt id. */
+export type Answers = Readonly<Record<string, Answer>>;
+
 /** One complaint about a payload; `pointer` is a JSON Pointer into it ("" is the whole payload). */
 export interface Problem {
   readonly pointer: string;

@@ -1,6 +1,7 @@
 import type { Interrupt, Message, ToolCall } from "@ag-ui/client";
 import { asRecord, asText, parseJson } from "./json.js";
-import { isAnswerable, type MachineState } from "./machine.js";
+import { isAnswerable } from "./machine.js";
+import { type MachineState } from "./machineState.js";
 import type { Answer, Batch, Closed, Problem } from "./types.js";
 
 /** What a card can be in; shown as its `data-state`. */

@@ -1,4 +1,5 @@
 export { Inbox } from "../core/inbox.js";
+export { lookUp } from "../core/inboxClient.js";
 export { inboxView } from "../core/inboxState.js";
 export { useInbox } from "../react/useInbox.js";
 

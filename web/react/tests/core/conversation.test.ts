@@ -96,6 +96,59 @@ describe("a thread that is opened", () => {
   });
 });
 
+describe("before the first look has told how a thread stands", () => {
+  it("[E7] keeps what is written, and sends it once the run that it found is over", async () => {
+    const hold = deferred();
+    const server = new ScriptedServer().onConnect(
+      heldRun(snapshot([user("u1", "slow")]), hold.promise, [...says("m1", "done"), finished]),
+    );
+    const rig = live(server);
+    expect(rig.conversation.send("early")).toBe("queued");
+    await pass(100);
+    expect(rig.conversation.send("next")).toBe("queued");
+    server.onRun(run(...says("m2", "ok"), finished), run(...says("m3", "ok"), finished));
+    expect(server.runs).toEqual([]);
+    hold.resolve();
+    await pass(50);
+    expect(texts(rig)).toEqual(["slow", "done", "early", "ok", "next", "ok"]);
+    expect(rig.conversation.getSnapshot().connection.status).toBe("ready");
+  });
+
+  it("sends it at once when nothing is going on there", async () => {
+    const server = new ScriptedServer().onConnect(run(...snapshot(), finished));
+    const rig = live(server);
+    server.onRun(run(...says("m1", "hello"), finished));
+    expect(rig.conversation.send("hi")).toBe("queued");
+    await pass(1);
+    expect(texts(rig)).toEqual(["hi", "hello"]);
+  });
+
+  it("keeps it while the server is away, and while a question turns out to be open", async () => {
+    const server = new ScriptedServer().onConnect(
+      broken,
+      run(...snapshot(), interrupted(approval("a"))),
+    );
+    const rig = live(server);
+    expect(rig.conversation.send("hi")).toBe("queued");
+    await pass(1);
+    expect(rig.conversation.getSnapshot().connection.status).toBe("lost");
+    await pass(1000);
+    expect(status(rig)).toBe("awaiting");
+    expect(rig.conversation.getSnapshot().queued).toEqual(["hi"]);
+    expect(server.runs).toEqual([]);
+  });
+
+  it("is looked at again when a page lets go and comes back in the same moment", async () => {
+    const server = new ScriptedServer().onConnect(run(...snapshot([user("u1", "hi")]), finished));
+    const rig = live(server);
+    rig.close();
+    rig.conversation.open();
+    await pass(1);
+    expect(texts(rig)).toEqual(["hi"]);
+    expect(rig.conversation.getSnapshot().connection.status).toBe("ready");
+  });
+});
+
 describe("sending", () => {
   async function ready(server = new ScriptedServer()): Promise<Rig & { server: ScriptedServer }> {
     server.onConnect(run(...snapshot(), finished));

@@ -1,0 +1,61 @@
+import { asRecord, parseJson } from "./json.js";
+import { readAnswer } from "./readInterrupt.js";
+import type { Answer, Answers, Interrupt } from "./types.js";
+
+/**
+ * Where answers outlive a reload until they are sent. What is read back is offered again, to be
+ * looked at and sent by a person: nothing is ever sent because it was kept.
+ */
+export interface Drafts {
+  /** The kept answers to those of these questions that are still asked in the same words. */
+  read(threadId: string, interrupts: readonly Interrupt[]): Answers;
+  /** Keeps these answers of a thread instead of all that were kept before. */
+  write(threadId: string, interrupts: readonly Interrupt[], answers: Answers): void;
+}
+
+/**
+ * Drafts in the tab's `sessionStorage`: they end with the tab. Without storage (a server, a browser
+ * that denies it, a full one) nothing is kept.
+ */
+export function sessionDrafts(prefix = "sayso"): Drafts {
+  const keyOf = (threadId: string) => `${prefix}:answers:${threadId}`;
+  return {
+    read: (threadId, interrupts) => {
+      const kept = asRecord(parseJson(quiet(() => sessionStorage.getItem(keyOf(threadId))) ?? ""));
+      const found: Record<string, Answer> = {};
+      for (const one of interrupts) {
+        const draft = asRecord(kept?.[one.id]);
+        const answer = readAnswer(asRecord(draft?.answer));
+        if (answer !== null && draft?.question === digestOf(one)) found[one.id] = answer;
+      }
+      return found;
+    },
+    write: (threadId, interrupts, answers) => {
+      const kept = interrupts.flatMap((one) => {
+        const answer = answers[one.id];
+        return answer === undefined ? [] : [[one.id, { answer, question: digestOf(one) }] as const];
+      });
+      quiet(() => {
+        if (kept.length === 0) sessionStorage.removeItem(keyOf(threadId));
+        else sessionStorage.setItem(keyOf(threadId), JSON.stringify(Object.fromEntries(kept)));
+      });
+    },
+  };
+}
+
+/** Tells a question from one that was put differently under the same id (CL-08). */
+function digestOf({ message, toolCallId, responseSchema }: Interrupt): number {
+  const text = JSON.stringify([message, toolCallId, responseSchema]);
+  let hash = 0;
+  for (let at = 0; at < text.length; at += 1)
+    hash = (Math.imul(hash, 31) + text.charCodeAt(at)) | 0;
+  return hash;
+}
+
+function quiet<T>(act: () => T): T | null {
+  try {
+    return act();
+  } catch {
+    return null;
+  }
+}
