@@ -65,6 +65,7 @@ class _Checker:
         self.activities: set[str] = set()
         self.results: set[str] = set()
         self.message_ids: dict[str, str] = {}
+        self.asked = False
 
     def run(self, events: list[Event]) -> Iterator[str]:
         if not events:
@@ -104,8 +105,8 @@ class _Checker:
         elif kind == "MESSAGES_SNAPSHOT":
             if any(space != "subagent" for space, _ in self.open):
                 yield "MS-06: a snapshot while something is open"
-        elif kind == "CUSTOM" and "value" not in event:
-            yield "PT-01: no value"
+        elif kind == "CUSTOM":
+            yield from self.custom(event)
 
     def finished(self, event: Event) -> Iterator[str]:
         for space, name in self.open:
@@ -113,11 +114,20 @@ class _Checker:
         for (_, name), count in self.steps.items():
             if count:
                 yield f"ST-02: step {name!r} is still open"
-        outcome = event["outcome"]
+        outcome = event.get("outcome")
+        if outcome is None:
+            if not self.asked:
+                yield "LG-09: neither an outcome nor a question by event"
+            return
         if outcome["type"] == "interrupt" and not outcome["interrupts"]:
             yield "OU-04: no interrupts"
         if outcome["type"] != "interrupt" and "interrupts" in outcome:
             yield "OU-06: interrupts on another outcome"
+
+    def custom(self, event: Event) -> Iterator[str]:
+        if "value" not in event:
+            yield "PT-01: no value"
+        self.asked |= event["name"] == "on_interrupt"
 
     def paired(self, event: Event) -> Iterator[str]:
         space, act, member = PAIRS[event["type"]]

@@ -57,6 +57,9 @@ class Sayso:
     | `routes` | further Starlette routes | none |
     | `clock` | a `Clock` | the system's |
     | `refusals` | `error`: RUN_ERROR; `recover`: the thread as it stands | `error` |
+    | `interrupts` | how clients are asked: `standard`, `legacy`, `both` | `standard` |
+    | `legacy_value` | what `on_interrupt` carries: `interrupt`, `message` | `interrupt` |
+    | `legacy_answers` | whether `forwardedProps.command` answers | True |
     | `unknown_entries` | ids never asked, beside others: `refuse`, `ignore` | `refuse` |
     | `partial` | some of the answers: `refuse`; `accumulate`: keep them | `refuse` |
     | `on_message` | text while something is open: `refuse`, `answer`, `cancel` | `refuse` |

@@ -49,6 +49,7 @@ class Code(StrEnum):
 
     # before the stream: HTTP problems
     MALFORMED_JSON = "malformed_json"
+    INVALID_QUERY = "invalid_query"
     INVALID_INPUT = "invalid_input"
     UNSUPPORTED_MEDIA_TYPE = "unsupported_media_type"
     UNSUPPORTED_VERSION = "unsupported_version"
@@ -88,6 +89,7 @@ class Code(StrEnum):
 
 STATUS: dict[Code, int] = {
     Code.MALFORMED_JSON: 400,
+    Code.INVALID_QUERY: 400,
     Code.INVALID_INPUT: 422,
     Code.UNSUPPORTED_MEDIA_TYPE: 415,
     Code.UNSUPPORTED_VERSION: 422,

@@ -9,14 +9,16 @@ from datetime import datetime
 from enum import Enum
 from inspect import iscoroutinefunction
 from math import isfinite
-from typing import Any, Final, Literal, TypedDict
+from typing import Any, Final, Literal, TypedDict, get_args
 
 from sayso.errors import DeclarationError
 
 __all__ = [
     "DEFAULT",
     "Default",
+    "Emission",
     "GivenAnswer",
+    "LegacyValue",
     "OnExpire",
     "OptionValues",
     "Options",
@@ -55,6 +57,13 @@ withdrawn. `approve`: the call runs; only for a tool that spells it out. A `Give
 """
 
 
+Emission = Literal["standard", "legacy", "both"]
+"""How clients are asked: by the outcome of the run, by the older dialect's `on_interrupt` event,
+or by both, which is one interrupt all the same (LG-13, F3)."""
+LegacyValue = Literal["interrupt", "message"]
+"""What that event carries: the interrupt as JSON text, or its message as it is (LG-02)."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reminder:
     """What an `on_reminder` hook is told about a question that is still open."""
@@ -77,6 +86,9 @@ class OptionValues(TypedDict, total=False):
     """The options by name, for keyword arguments."""
 
     refusals: Literal["error", "recover"]
+    interrupts: Emission
+    legacy_value: LegacyValue
+    legacy_answers: bool
     unknown_entries: Literal["refuse", "ignore"]
     partial: Literal["refuse", "accumulate"]
     on_message: Literal["refuse", "answer", "cancel"]
@@ -92,6 +104,8 @@ class OptionValues(TypedDict, total=False):
 
 _CHOICES: Final[dict[str, tuple[str, ...]]] = {
     "refusals": ("error", "recover"),
+    "interrupts": get_args(Emission),
+    "legacy_value": get_args(LegacyValue),
     "unknown_entries": ("refuse", "ignore"),
     "partial": ("refuse", "accumulate"),
     "on_message": ("refuse", "answer", "cancel"),
@@ -111,6 +125,12 @@ class Options:
     refusals: Literal["error", "recover"] = "error"
     """`error`: a refusal is a RUN_ERROR. `recover`: it shows the thread as it stands, its open
     interrupts with the problem in their metadata."""
+    interrupts: Emission = "standard"
+    """How clients are asked that do not say it themselves by `?interrupts=` (TR-26)."""
+    legacy_value: LegacyValue = "interrupt"
+    """What the event of the older dialect carries."""
+    legacy_answers: bool = True
+    """Whether `forwardedProps.command` answers; otherwise it is the author's to read (LG-15)."""
     unknown_entries: Literal["refuse", "ignore"] = "refuse"
     """Answers to ids never issued, beside answers to those that were (TR-01)."""
     partial: Literal["refuse", "accumulate"] = "refuse"
@@ -138,6 +158,8 @@ class Options:
     def __post_init__(self) -> None:
         for name, values in _CHOICES.items():
             _check_choice(name, getattr(self, name), values)
+        if not isinstance(self.legacy_answers, bool):
+            raise DeclarationError(f"legacy_answers is True or False, not {self.legacy_answers!r}")
         check_lifetime(self.expires_in, "expires_in")
         check_lifetime(self.detached_for, "detached_for")
         share = self.remind_at

@@ -36,21 +36,20 @@ YES_OR_NO = {
 }
 
 REFUNDED = [("refund_order", 1001, 49.9)]
-SHOWN_AGAIN: tuple[str, list[Any]] = ("interrupt", [])
-"""A legacy answer under the interrupted run's own id: for now a retry of that run, and no more."""
+DELETED: list[Any] = [("custom", {"approved": True})]
 OUTCOMES: dict[str, tuple[str, list[Any]]] = {
     "agui-0.0.59-resume-fresh-client": ("success", REFUNDED),
-    "agui-0.0.59-resume-legacy": ("interrupts_pending", []),
+    "agui-0.0.59-resume-legacy": ("success", DELETED),
     "agui-0.0.59-resume-multi": ("success", [("pay_invoice", "A-17", 120)]),
     "agui-0.0.59-resume-single": ("success", REFUNDED),
     "agui-1.0.0-resume-fresh-client": ("success", REFUNDED),
-    "agui-1.0.0-resume-legacy": ("interrupts_pending", []),
+    "agui-1.0.0-resume-legacy": ("success", DELETED),
     "agui-1.0.0-resume-multi": ("success", [("pay_invoice", "A-17", 120)]),
     "agui-1.0.0-resume-single": ("success", REFUNDED),
     "copilotkit-extras-resume": ("success", REFUNDED),
     "copilotkit-resume-after-new-message": ("success", REFUNDED),
     "copilotkit-resume-cancel": ("success", []),
-    "copilotkit-resume-custom-reason": ("success", [("custom", {"approved": True})]),
+    "copilotkit-resume-custom-reason": ("success", DELETED),
     "copilotkit-resume-form": (
         "success",
         [
@@ -60,7 +59,7 @@ OUTCOMES: dict[str, tuple[str, list[Any]]] = {
             )
         ],
     ),
-    "copilotkit-resume-legacy": SHOWN_AGAIN,
+    "copilotkit-resume-legacy": ("success", DELETED),
     "copilotkit-resume-multi": ("success", [("pay_invoice", "A-17", 120)]),
     "copilotkit-resume-no-payload": ("invalid_payload", []),
     "copilotkit-resume-second-step": ("success", [("announce", "#releases")]),
@@ -68,7 +67,7 @@ OUTCOMES: dict[str, tuple[str, list[Any]]] = {
     "copilotkit-resume-two-results-one-call": ("success", REFUNDED),
     "copilotkit-runtime-rest-resume-after-reload": ("success", REFUNDED),
     "copilotkit-runtime-rest-resume-cancel": ("success", []),
-    "copilotkit-runtime-rest-resume-legacy-after-reload": SHOWN_AGAIN,
+    "copilotkit-runtime-rest-resume-legacy-after-reload": ("success", DELETED),
     "copilotkit-runtime-rest-resume-multi": (
         "success",
         [("pay_invoice", "A-17", 120), ("pay_invoice", "C-42", 77)],
@@ -151,15 +150,19 @@ def transplanted(body: Json, client: Client, interrupts: list[Json]) -> Json:
     for message in sent["messages"]:
         if message["role"] == "tool":
             message["toolCallId"] = calls.get(message["toolCallId"], message["toolCallId"])
+    if "command" in sent["forwardedProps"]:
+        (interrupt,) = interrupts
+        sent["forwardedProps"]["command"]["interruptEvent"]["id"] = interrupt["id"]
+        return sent
     for entry, interrupt in zip(sent.get("resume", ()), interrupts, strict=True):
         entry["interruptId"] = interrupt["id"]
     return sent
 
 
-async def first_run(server: Server, name: str) -> tuple[Client, Run, Json]:
+async def first_run(server: Server, name: str, query: str = "") -> tuple[Client, Run, Json]:
     """The run that a captured resume answers, on a thread of ours."""
     version = captured(name).get("protocolVersion")
-    return await begun(name, server.client(desk_of(server), version=version))
+    return await begun(name, server.client(desk_of(server), version=version), query)
 
 
 def desk_of(server: Server) -> Callable[[Turn], Awaitable[None]]:
@@ -172,7 +175,7 @@ def desk_of(server: Server) -> Callable[[Turn], Awaitable[None]]:
     return desk
 
 
-async def begun(name: str, client: Client) -> tuple[Client, Run, Json]:
+async def begun(name: str, client: Client, query: str = "") -> tuple[Client, Run, Json]:
     """The client with the run that a captured resume answers, and that resume."""
     body = captured(name)
     said = body["messages"][:1] or [{"id": "u", "role": "user", "content": "Refund order 1001"}]
@@ -184,10 +187,10 @@ async def begun(name: str, client: Client) -> tuple[Client, Run, Json]:
     template["forwardedProps"] = {
         key: value for key, value in body["forwardedProps"].items() if key != "command"
     }
-    return client, await client.run(template), body
+    return client, await client.run(template, action=query), body
 
 
-@requirement("TR-07", "TR-08", "LC-28", "LG-15")
+@requirement("TR-07", "TR-08", "LC-28", "LG-04", "LG-15")
 @pytest.mark.parametrize("name", sorted(OUTCOMES))
 async def test_a_captured_answer_has_the_outcome_that_its_client_meant(
     server: Server, name: str
@@ -195,8 +198,7 @@ async def test_a_captured_answer_has_the_outcome_that_its_client_meant(
     """Each tool once or not at all; one result per call; the same again is a replay."""
     client, first, body = await first_run(server, name)
     outcome, effects = OUTCOMES[name]
-    legacy = "command" in body["forwardedProps"]
-    sent = transplanted(body, client, [] if legacy else first.interrupts)
+    sent = transplanted(body, client, first.interrupts)
     client.model.messages = copy.deepcopy(sent["messages"])
     stored = server.dump()
     run = await client.run(sent)
@@ -223,10 +225,29 @@ async def test_after_a_refused_captured_answer_a_right_one_is_taken(
 ) -> None:
     """ER-07, TR-03: the thread is where it was."""
     client, first, body = await first_run(server, name)
-    legacy = "command" in body["forwardedProps"]
-    await client.run(transplanted(body, client, [] if legacy else first.interrupts))
+    await client.run(transplanted(body, client, first.interrupts))
     assert (await client.resume(approve())).outcome == "success"
     assert len(server.effects) == 1
+
+
+@requirement("LG-04", "LG-14")
+@pytest.mark.parametrize("name", [n for n in sorted(OUTCOMES) if "legacy" in n])
+async def test_a_captured_legacy_answer_fits_the_question_that_was_asked_by_event(
+    server: Server, name: str
+) -> None:
+    """Asked as its client wants to be; the same body again has no second effect (ID-01)."""
+    client, first, body = await first_run(server, name, "?interrupts=legacy")
+    (asked,) = first.asked
+    sent = transplanted(body, client, [json.loads(asked)])
+    for _ in range(2):
+        run = await client.again().run(sent, action="?interrupts=legacy")
+        assert (run.outcome, run.asked) == ("success", [])
+        assert server.effects == DELETED
+    stale = copy.deepcopy(sent)
+    stale["forwardedProps"]["command"]["interruptEvent"] = body["forwardedProps"]["command"][
+        "interruptEvent"
+    ]
+    assert (await client.again().run(stale)).outcome == "unknown_interrupt"
 
 
 async def test_a_message_typed_while_the_card_was_open_has_its_turn_after_the_answer(

@@ -22,8 +22,7 @@ async def test_a_captured_answer_does_what_its_page_meant(
     """As at `/agents/{a}`, save that a refusal leaves the card live (TR-03)."""
     tab = page(server, desk_of(server), transport)
     _, first, body = await begun(name, tab)
-    legacy = "command" in body["forwardedProps"]
-    sent = transplanted(body, tab, [] if legacy else first.interrupts)
+    sent = transplanted(body, tab, first.interrupts)
     tab.model.messages = copy.deepcopy(sent["messages"])
     run = await tab.run(sent)
     outcome, effects = OUTCOMES[name]

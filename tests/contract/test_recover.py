@@ -78,9 +78,11 @@ async def test_a_refusal_over_open_interrupts_asks_them_again(
     if code == "invalid_payload":
         assert problems[1]["problems"][0]["pointer"] == "/approved"
     assert (server.dump(), server.effects) == (stored, effects)
-    # The client goes on from there with the cards that it has just been given again.
+    # What was typed is still there, and has its turn once the cards that came again are answered.
+    assert tab.model.messages[-2]["content"] == "and?"
     done = await tab.resume(approve(), approve(), approve())
-    assert done.outcome == "success"
+    assert done.outcome == "interrupt"
+    assert [i["id"] for i in done.interrupts] != [i["id"] for i in first.interrupts]
     assert len([e for e in server.effects if e[0] == "email"]) == 3
 
 

@@ -270,7 +270,7 @@ async def test_a_legacy_answer_where_nothing_is_open_starts_nothing(
     stored, effects = server.dump(), list(server.effects)
     if said is not None:
         client.user(said)
-    for command in ({"resume": {"approved": True}}, {"resume": False}, {"interruptEvent": "x"}):
+    for command in ({"resume": {"approved": None}}, {"resume": False}, {"interruptEvent": "x"}):
         run = await client.run(forwardedProps={"command": command})
         assert run.outcome == "unknown_interrupt"
         assert (server.dump(), server.effects) == (stored, effects)

@@ -190,6 +190,9 @@ async def test_server_options_hold_for_agents_without_their_own(tmp_path: Any, k
         shown = (await server.request("GET", f"/agents/{own.agent}").end()).json["options"]
         assert shown == {
             "refusals": "error",
+            "interrupts": "standard",
+            "legacyValue": "interrupt",
+            "legacyAnswers": True,
             "unknownEntries": "refuse",
             "partial": "refuse",
             "onMessage": "refuse",

@@ -24,8 +24,11 @@ def thread_faults(events: Sequence[Event], *, thread_id: str, run_id: str) -> li
         handler = getattr(checker, f"_{event['type'].lower()}", None)
         if handler is not None:
             handler(event)
+    asked = [event for event in events if event.get("name") == "on_interrupt"]
+    if asked:
+        checker.asked(events, len(asked))
     if events[-1].get("outcome", {}).get("type") == "interrupt":
-        checker.interrupted(events)
+        checker.interrupted([event for event in events if event not in asked])
     return checker.faults
 
 
@@ -107,6 +110,16 @@ class _Checker:
                 != call["function"]["arguments"]
             ):
                 self.fault(f"MS-03: {call['id']} is not restated as it was streamed")
+
+    def asked(self, events: Sequence[Event], number: int) -> None:
+        """LG-01: the questions of the older dialect come last, and each is one of the outcome's."""
+        tail = events[-1 - number :]
+        if any(event.get("name") != "on_interrupt" for event in tail[:-1]):
+            self.fault(f"LG-01: what is asked by event does not come last: {tail}")
+        if not all(isinstance(event["value"], str) for event in tail[:-1]):
+            self.fault("LG-02: a question by event that is no text")
+        if len(tail[-1].get("outcome", {}).get("interrupts", tail[:-1])) != number:
+            self.fault("F3: the two channels ask for different things")
 
     def interrupted(self, events: Sequence[Event]) -> None:
         interrupts = events[-1]["outcome"]["interrupts"]

@@ -66,6 +66,16 @@ class Run:
         return kind
 
     @property
+    def silent(self) -> bool:
+        """Whether the run finished without an outcome, as the older dialect has it."""
+        return self.last["type"] == "RUN_FINISHED" and "outcome" not in self.last
+
+    @property
+    def asked(self) -> list[str]:
+        """What the older dialect asks, by event."""
+        return [e["value"] for e in self.of("CUSTOM") if e["name"] == "on_interrupt"]
+
+    @property
     def interrupts(self) -> list[Event]:
         assert self.outcome == "interrupt", f"no interrupt but {self.last}"
         found: list[Event] = self.last["outcome"]["interrupts"]

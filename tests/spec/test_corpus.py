@@ -180,7 +180,7 @@ def test_every_ending_that_we_have_words_for_is_a_right_one(versioned: bool) -> 
             Ending(type="error", message="m", usage=usage),
             Ending(type="error", code="c", message="m", details={"code": "c", "x": None}),
         )
-        for event in events_of(ending.frame("t", "r", Peer(versioned=versioned)))
+        for event in events_of(ending.last_frames("t", "r", Peer(versioned=versioned)))
     ]
     assert schema_faults(found) == []
     assert schema_faults(events_of(frames.run_started("t", "r"))) == []

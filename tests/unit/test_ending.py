@@ -30,7 +30,7 @@ def test_an_ending_is_kept_as_json_and_comes_back_equal(ending: Ending) -> None:
     kept = ending.to_json()
     assert orjson.loads(kept)["type"] == ending.type
     assert Ending.from_json(kept) == ending
-    found = events_of(ending.frame("t", "r", NEW))
+    found = events_of(ending.last_frames("t", "r", NEW))
     assert model_faults(found) == []
 
 

@@ -286,13 +286,6 @@ def test_refusals_come_in_the_documented_order() -> None:
     assert isinstance(decide(right, view), Resume)
 
 
-def test_forwarded_props_are_no_answer() -> None:
-    """A legacy answer is made an entry before the gate, or it is none (LG-15)."""
-    view = thread("suspended", asked("i1"), messages=[U1])
-    legacy = replace(request(messages=[U1]), forwarded_props={"command": {"resume": True}})
-    assert refusal(legacy, view).code is Code.INTERRUPTS_PENDING
-
-
 def test_a_sentence_stays_short_whatever_the_client_calls_things() -> None:
     """The details name everything, the sentence the first few, cut (ER-14)."""
     refused = refusal(request(*(yes(f"{n}" + "x" * 400) for n in range(50))), None)

@@ -241,8 +241,11 @@ def test_a_message_may_cancel_what_is_open_and_start_afterwards() -> None:
         (request(yes("i2"), messages=[U1]), Code.ALREADY_RESOLVED),
         (request(no("i2"), messages=[U1]), Code.PARTIAL_RESUME),
         (
-            replace(request(messages=[U1]), forwarded_props={"command": {"resume": "Rome"}}),
-            Code.INTERRUPTS_PENDING,
+            replace(
+                request(messages=[U1]),
+                forwarded_props={"command": {"resume": "Rome", "interruptEvent": "Where?"}},
+            ),
+            Code.UNKNOWN_INTERRUPT,
         ),
     ],
 )

@@ -135,5 +135,5 @@ def test_no_report_breaks_an_ending(
         Ending(type="cancelled", usage=usage.entries()),
     ):
         for versioned in (True, False):
-            frame = ending.frame("t", "r", Peer(versioned=versioned))
+            frame = ending.last_frames("t", "r", Peer(versioned=versioned))
             assert schema_faults(events_of(frame)) == []

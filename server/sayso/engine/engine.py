@@ -19,7 +19,7 @@ from sayso.engine.judge import tool_judge
 from sayso.engine.leases import LeaseKeeper
 from sayso.engine.live import LiveRuns
 from sayso.engine.runner import Runner
-from sayso.engine.standing import present, recovered, refused, standing, told
+from sayso.engine.standing import present, recovered, refused, standing, told, unsent
 from sayso.engine.stopping import Stopper, Stopping
 from sayso.engine.sweeper import Sweeper
 from sayso.engine.threads import Threads
@@ -151,8 +151,10 @@ class Engine:
     ) -> Reader:
         """Start, resume, replay, follow or refuse. Raises `Problem` before there is a stream."""
         agent = self._agent(agent_name)
-        asked = _Asked(request, peer_of(request, manner), manner)
+        asked = _Asked(request, peer_of(request, manner, agent.options), manner)
         _warn(request, request.warnings)
+        if request.command is not None and not agent.options.legacy_answers:
+            _warn(request, ["forwardedProps.command answers nothing here: legacy_answers is off"])
         for _ in range(ATTEMPTS):
             view = await self._load(request, principal)
             now = self._clock.now()
@@ -184,8 +186,7 @@ class Engine:
         manner: Manner = AS_ASKED,
     ) -> Reader:
         """The thread as one run of snapshots; then live, if a run is going on (A1)."""
-        self._agent(agent_name)
-        peer = peer_of(request, manner)
+        peer = peer_of(request, manner, self._agent(agent_name).options)
         view = await self._load(request, principal)
         if view is None:
             return standing(request, peer, None, Ending(type="success"))
@@ -242,7 +243,7 @@ class Engine:
             principal.scope,
             request.thread_id,
             run_id=request.run_id,
-            interrupt_ids=[entry.interrupt_id for entry in request.resume],
+            interrupt_ids=request.answered_ids,
         )
         if view is not None and view.thread.owner != principal.subject:
             raise Problem(Code.UNKNOWN_THREAD, "There is no such thread.")
@@ -279,23 +280,29 @@ class Engine:
     ) -> Reader:
         """Say no in the way that the agent's clients can go on from (OC-01, TR-03)."""
         request, peer = asked.request, asked.peer
-        if (asked.manner.refusals or agent.options.refusals) == "error":
+        strict = (asked.manner.refusals or agent.options.refusals) == "error"
+        # A client of the older dialect has no other way back to the question (design 5).
+        again = refusal.code is Code.INTERRUPTS_PENDING and peer.interrupts != "standard"
+        if strict and not again:
             return refused(request, peer, refusal)
         held = view is not None and view.thread.holder is not None
         if view is not None and held and refusal.code is not Code.WRONG_AGENT:
-            return self._live.attach(view, request.run_id, peer, [told(refusal)])
+            said = [*unsent(request, view), told(refusal)]
+            return self._live.attach(view, request.run_id, peer, said)
         return recovered(request, peer, view, refusal)
 
     async def _hold(self, decision: gate.Hold, asked: _Asked, view: ThreadView) -> Reader:
         """Keep answers, and ask for the rest again."""
         kept = {item.id: item for item in decision.held}
         thread = view.thread
-        await self._store.settle(
-            thread.scope, thread.id, thread.revision, decision.held, self._clock.now()
-        )
-        self.inbox.ring(thread.scope)
+        if kept:
+            await self._store.settle(
+                thread.scope, thread.id, thread.revision, decision.held, self._clock.now()
+            )
+            self.inbox.ring(thread.scope)
         rest = replace(view, interrupts=tuple(kept.get(one.id, one) for one in view.interrupts))
-        return standing(asked.request, asked.peer, rest, present(rest))
+        said = [message.body for message in decision.shown]
+        return standing(asked.request, asked.peer, rest, present(rest), said)
 
     async def _note_late(
         self,

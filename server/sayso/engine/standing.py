@@ -13,7 +13,7 @@ from sayso import jsonvalue
 from sayso.errors import Code
 from sayso.gate.decisions import Refuse
 from sayso.gate.held import uncovered
-from sayso.gate.history import PROBLEM, visible
+from sayso.gate.history import PROBLEM, new_user_messages, visible
 from sayso.protocol import frames
 from sayso.protocol.ending import Ending
 from sayso.protocol.generations import shown_to
@@ -23,7 +23,7 @@ from sayso.protocol.runinput import RunInput
 from sayso.records import Interrupt, ThreadView
 from sayso.streams.stream import Reader
 
-__all__ = ["present", "recovered", "refused", "standing", "told"]
+__all__ = ["present", "recovered", "refused", "standing", "told", "unsent"]
 
 _LASTING = (Code.WRONG_AGENT, Code.THREAD_TOO_LARGE)
 """What the same client would run into again: it is told in so many words."""
@@ -56,7 +56,7 @@ def standing(
         shown.append(frames.messages_snapshot(readable))
     if view is not None:
         shown.append(frames.state_snapshot(view.thread.state))
-    shown.append(ending.frame(request.thread_id, request.run_id, peer))
+    shown.append(ending.last_frames(request.thread_id, request.run_id, peer))
     return Reader.canned(shown)
 
 
@@ -71,7 +71,7 @@ def refused(request: RunInput, peer: Peer, refusal: Refuse) -> Reader:
     return Reader.canned(
         [
             frames.run_started(request.thread_id, request.run_id),
-            ending.frame(request.thread_id, request.run_id, peer),
+            ending.last_frames(request.thread_id, request.run_id, peer),
         ]
     )
 
@@ -89,7 +89,16 @@ def recovered(request: RunInput, peer: Peer, view: ThreadView | None, refusal: R
     ending = Ending(type="success") if view is None else present(view)
     if waiting:
         ending = Ending(type="interrupt", interrupts=_with_problem(waiting, refusal))
-    return standing(request, peer, view, ending, said=[told(refusal)])
+    return standing(request, peer, view, ending, said=[*unsent(request, view), told(refusal)])
+
+
+def unsent(request: RunInput, view: ThreadView | None) -> list[bytes]:
+    """The user's new messages of a refused request, shown and not stored: nothing typed is lost.
+
+    The client keeps them and sends them with the next request.
+    """
+    stored = view.messages if view is not None else ()
+    return [message.body for message in new_user_messages(request.messages, stored)]
 
 
 def _waiting(view: ThreadView) -> list[Interrupt]:

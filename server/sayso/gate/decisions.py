@@ -35,9 +35,13 @@ class Resume:
 
 @dataclass(frozen=True, slots=True)
 class Hold:
-    """Keep these interrupts' answers until the rest has come, and ask for the rest again."""
+    """Keep these interrupts' answers until the rest has come, and ask for the rest again.
+
+    `shown`: new user messages that are not kept, since they come again with the last answer.
+    """
 
     held: tuple[Interrupt, ...]
+    shown: tuple[Message, ...] = ()
     warnings: tuple[str, ...] = ()
 
 

@@ -28,9 +28,13 @@ The ladder; the first rung that applies decides:
 10. A payload over the limit, or one that its schema or its tool refuses: `invalid_payload` (CR-6).
 11. Every open interrupt answered: Resume; new messages wait until the turn ends (E5, RE-09). A
     ready turn goes on the same way. Some of them answered: Hold, or Replay if nothing is new.
-12. Idle: an answer in `forwardedProps.command` is `unknown_interrupt`, never plain input (D2).
-    Start with a new message, on a new thread, or if the last run's body was delivered whole
+12. Idle: Start with a new message, on a new thread, or if the last run's body was delivered whole
     (regenerate); else Replay.
+
+An answer of the older dialect (`forwardedProps.command`, unless `legacy_answers` is off or `resume`
+is there, LG-07) is attributed first and then judged like any other (LG-14). What cannot be
+attributed is refused at the sixth rung; one for an unknown id also beside a new message (D2). Such
+clients know one question at a time, so an answer to some of what is open passes the eighth (TR-28).
 
 A Start or a queued message that would make the history too large is `thread_too_large`.
 """
@@ -39,6 +43,7 @@ from dataclasses import replace
 
 from sayso.gate import held, refusals
 from sayso.gate.answers import Judge, alike, problems, settled
+from sayso.gate.attribution import attributed
 from sayso.gate.decisions import Attach, Decision, Hold, Replay, Resume, Start
 from sayso.gate.expiry import by_expiry
 from sayso.gate.history import merge, too_large
@@ -47,6 +52,7 @@ from sayso.gate.situation import Situation, distinct, situation
 from sayso.gate.steering import BY_MESSAGE, steered
 from sayso.limits import Limits
 from sayso.options import Options
+from sayso.protocol.legacy import CHANNEL, Command
 from sayso.protocol.runinput import RunInput
 from sayso.records import Interrupt, Principal, ThreadView
 
@@ -73,10 +79,15 @@ def check(
     id and interrupt ids. `now` is milliseconds since the epoch, `channel` is how the answers came,
     `options` are those of `agent`.
     """
-    entries, twice = distinct(request.resume)
-    if twice:
-        return refusals.duplicate(twice)
-    case = _without_unknown(situation(request, view, agent, entries), options)
+    command = request.command if options.legacy_answers else None
+    if command is not None:
+        read = _commanded(command, situation(request, view, agent, {}))
+        channel = CHANNEL
+    else:
+        read = _listed(request, view, agent)
+    if isinstance(read, Refuse):
+        return read
+    case = _without_unknown(read, options)
     decision = _already_done(case) or _unfinished_elsewhere(case) or _wrong_ids(case)
     if decision is not None:
         return decision
@@ -94,6 +105,21 @@ def check(
         or _hold(case, principal, channel, now)
         or _resume(case, principal, channel, now, limits)
     )
+
+
+def _listed(request: RunInput, view: ThreadView | None, agent: str) -> Situation | Refuse:
+    entries, twice = distinct(request.resume)
+    return refusals.duplicate(twice) if twice else situation(request, view, agent, entries)
+
+
+def _commanded(command: Command, case: Situation) -> Situation | Refuse:
+    """An answer of the older dialect, beside its thread."""
+    found = attributed(command, case)
+    if not isinstance(found, Refuse):
+        return replace(case, entries=found, legacy=True)
+    if case.turn is not None and case.foreign and (case.running or case.suspended):
+        return refusals.wrong_agent(case.turn.agent)
+    return refusals.busy() if case.running else found
 
 
 def _without_unknown(case: Situation, options: Options) -> Situation:
@@ -154,7 +180,7 @@ def _unfinished_elsewhere(case: Situation) -> Decision | None:
 
 
 def _wrong_ids(case: Situation) -> Refuse | None:
-    if case.unknown and (case.suspended or not case.fresh):
+    if case.unknown and (case.suspended or case.legacy or not case.fresh):
         return refusals.unknown(case.unknown)
     differing = case.differing
     decided = [item for item in differing if not by_expiry(item)]
@@ -169,6 +195,8 @@ def _uncovered(case: Situation, options: Options) -> Refuse | None:
         return None
     if not case.entries:
         return refusals.pending(missing)
+    if case.legacy:
+        return None
     # A message cannot be kept beside answers that are: it would wait for nothing (E6).
     if options.partial == "accumulate" and case.given and not case.fresh:
         return None
@@ -207,10 +235,11 @@ def _hold(case: Situation, principal: Principal, channel: str, now: int) -> Deci
         if (entry := case.entries.get(item.id)) is not None
         and ((kept := held.read(item)) is None or not alike(kept.entry, entry))
     ]
-    if not new:
+    if not new and not case.fresh:
         return Replay(case.warnings)
     return Hold(
         held=tuple(held.hold(item, case.entries[item.id], principal, channel, now) for item in new),
+        shown=case.fresh,
         warnings=case.warnings,
     )
 
@@ -236,8 +265,6 @@ def _resume(
 
 def _start(case: Situation, limits: Limits) -> Decision:
     view = case.view
-    if case.request.answers_by_command:
-        return refusals.nothing_open()
     if view is not None and view.run is not None and not (case.fresh or view.run.delivered):
         return Replay(case.warnings)
     stored = view.messages if view else ()

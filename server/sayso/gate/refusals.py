@@ -17,10 +17,12 @@ __all__ = [
     "invalid",
     "missing_version",
     "named",
+    "not_asked",
     "nothing_open",
     "partial",
     "pending",
     "too_large",
+    "unattributed",
     "unknown",
     "wrong_agent",
 ]
@@ -82,6 +84,25 @@ def nothing_open() -> Refuse:
         Code.UNKNOWN_INTERRUPT,
         "nothing is open on this thread, so this answers nothing; read the thread to see how it "
         "stands",
+    )
+
+
+def not_asked() -> Refuse:
+    """A legacy answer to a raw value that nothing open was asked with (D1)."""
+    return _refuse(
+        Code.UNKNOWN_INTERRUPT,
+        "nothing that is open on this thread was asked with this interruptEvent; send the value "
+        "as it came, or read the thread to see what is open",
+    )
+
+
+def unattributed(ids: Sequence[str]) -> Refuse:
+    """A legacy answer that could be for any of several (C4, LG-14)."""
+    return _refuse(
+        Code.PARTIAL_RESUME,
+        f"this answer does not say which of {named(ids)} it is for; send the interruptEvent that "
+        "it answers, or as resume an object with an answer for each id",
+        [{"interruptId": key} for key in ids],
     )
 
 

@@ -29,6 +29,8 @@ class Situation:
     said: tuple[Message, ...] = ()
     """Messages that are themselves an answer: they join the history at once."""
     warnings: tuple[str, ...] = ()
+    legacy: bool = False
+    """Its answers came one by one, in the older dialect (TR-28)."""
 
     @property
     def turn(self) -> Turn | None:

@@ -28,8 +28,7 @@ def steered(
     case: Situation, options: Options, limits: Limits, judge: Judge | None
 ) -> Situation | Refuse | None:
     """The request with the answers that its message stands for; None when it stands for none."""
-    request = case.request
-    if request.resume or request.answers_by_command or not case.fresh or not case.missing:
+    if case.entries or not case.fresh or not case.missing:
         return None
     if options.on_message == "cancel":
         return replace(

@@ -6,7 +6,8 @@ request may do is the engine's decision.
 
 import logging
 from collections.abc import Mapping
-from typing import Final, Protocol
+from typing import Final, Protocol, get_args
+from urllib.parse import parse_qsl
 
 from sayso.errors import Code, Problem, StoreError
 from sayso.http.agents import AgentRecord
@@ -15,12 +16,13 @@ from sayso.http.body import read_json_body
 from sayso.http.problems import method_not_allowed
 from sayso.http.sse import respond
 from sayso.limits import Limits
+from sayso.options import Emission
 from sayso.protocol.peers import Manner
 from sayso.protocol.runinput import RunInput, decode_run_input
 from sayso.records import Principal
 from sayso.streams.stream import Reader
 
-__all__ = ["Engine", "RunEndpoint", "deliver"]
+__all__ = ["Engine", "RunEndpoint", "deliver", "emission_of"]
 
 _log = logging.getLogger("sayso.http")
 
@@ -52,6 +54,25 @@ class Engine(Protocol):
 
 
 _ACTIONS: Final = ("connect",)
+_EMISSIONS: Final[dict[str, Emission]] = {value: value for value in get_args(Emission)}
+
+
+def emission_of(scope: Scope) -> Emission | None:
+    """How the sender wants to be asked, by `?interrupts=`; None when it does not say.
+
+    Problem `invalid_query` for an unknown value, or two that differ.
+    """
+    query = parse_qsl(scope.get("query_string", b"").decode("latin-1"), keep_blank_values=True)
+    wanted = {value for name, value in query if name == "interrupts"}
+    if not wanted:
+        return None
+    if len(wanted) > 1 or not wanted <= _EMISSIONS.keys():
+        raise Problem(
+            Code.INVALID_QUERY,
+            f"The parameter 'interrupts' is one of {', '.join(_EMISSIONS)}; without it the agent's "
+            "own way to ask is used.",
+        )
+    return _EMISSIONS[wanted.pop()]
 
 
 class RunEndpoint:
@@ -94,11 +115,12 @@ class RunEndpoint:
             )
         if scope["method"] != "POST":
             raise method_not_allowed(*(("POST",) if action else ("GET", "HEAD", "POST")))
+        manner = Manner(interrupts=emission_of(scope))
         body = await read_json_body(scope, receive, self._limits.body)
         request = decode_run_input(body, self._limits)
         enter = self._engine.connect if action else self._engine.run
         principal = scope[PRINCIPAL]
-        reader = await enter(name, request, principal)
+        reader = await enter(name, request, principal, manner)
         await deliver(self._engine, reader, principal, receive, send, keep_alive=self._keep_alive)
 
 

@@ -11,6 +11,7 @@ import orjson
 from sayso import jsonvalue
 from sayso.errors import Code
 from sayso.protocol import frames
+from sayso.protocol.legacy import asking
 from sayso.protocol.peers import Peer
 
 __all__ = ["STOPPED", "Ending"]
@@ -74,8 +75,8 @@ class Ending:
             details=value.get("details"),
         )
 
-    def frame(self, thread_id: str, run_id: str, peer: Peer) -> bytes:
-        """The terminal frame for one reader.
+    def last_frames(self, thread_id: str, run_id: str, peer: Peer) -> bytes:
+        """The terminal frame for one reader, after those that ask it by event if it wants that.
 
         `cancelled` is fatal to clients before 1.0, so they get RUN_ERROR with code `abort`, which
         they show as a stop and not as a failure (OC-03). One that `finishes` gets a RUN_FINISHED
@@ -83,7 +84,7 @@ class Ending:
         raises: an ending that has no frame becomes a RUN_ERROR that says so.
         """
         try:
-            return self._frame(thread_id, run_id, peer)
+            return self._last_frames(thread_id, run_id, peer)
         except (TypeError, ValueError):
             return _released(thread_id, run_id, peer) + frames.run_error(
                 Code.INTERNAL_ERROR.value,
@@ -91,7 +92,7 @@ class Ending:
                 None,
             )
 
-    def _frame(self, thread_id: str, run_id: str, peer: Peer) -> bytes:
+    def _last_frames(self, thread_id: str, run_id: str, peer: Peer) -> bytes:
         if self.type == "error":
             failed = frames.run_error(self.code, self.message or "", self.details, self.usage)
             return _released(thread_id, run_id, peer) + failed
@@ -103,11 +104,20 @@ class Ending:
                 return frames.run_finished(thread_id, run_id, None, None, self.usage, told)
             if not peer.versioned:
                 return frames.run_error(Code.ABORT.value, message, None, self.usage)
-        outcome = b'{"type":"%b"}' % self.type.encode()
+        outcome: bytes | None = b'{"type":"%b"}' % self.type.encode()
+        asked = b""
         if self.interrupts:
-            shown = self.interrupts if peer.expiry else map(_without_expiry, self.interrupts)
+            shown = self.interrupts
+            if not peer.expiry:
+                shown = tuple(map(_without_expiry, shown))
             outcome = b'{"type":"interrupt","interrupts":[%b]}' % b",".join(shown)
-        return frames.run_finished(thread_id, run_id, outcome, self.result, self.usage, told)
+            if peer.interrupts != "standard":
+                asked = b"".join(asking(one, peer.value) for one in shown)
+            if peer.interrupts == "legacy":
+                outcome = None
+        return asked + frames.run_finished(
+            thread_id, run_id, outcome, self.result, self.usage, told
+        )
 
 
 def _released(thread_id: str, run_id: str, peer: Peer) -> bytes:

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
+from sayso.options import Emission, LegacyValue, Options
 from sayso.protocol.runinput import RunInput
 
 __all__ = ["Manner", "Peer", "peer_of"]
@@ -14,12 +15,14 @@ class Peer:
 
     `versioned`: it declared protocol 1.0 or a later minor (TR-13). `expiry`: it is told when
     questions expire. `finishes`: it lets go of what it has answered at a RUN_FINISHED only, so
-    every ending has one (CK-07, TR-03).
+    every ending has one (CK-07, TR-03). `interrupts` and `value` are how it is asked (LG-13).
     """
 
     versioned: bool = False
     expiry: bool = True
     finishes: bool = False
+    interrupts: Emission = "standard"
+    value: LegacyValue = "interrupt"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,19 +32,23 @@ class Manner:
     `channel` is noted with the answers that come by it. `refusals` None: as the agent's option
     says. `expiry`: whether clients are told when questions expire; some let nobody answer or
     cancel one that has (CK-06). `lets_go`: whether clients can go on after a RUN_ERROR on an
-    answer; those that cannot get a RUN_FINISHED before it (LC-04, CK-07).
+    answer; those that cannot get a RUN_FINISHED before it (LC-04, CK-07). `interrupts` None: they
+    are asked as the agent's option says.
     """
 
     channel: str = "run"
     refusals: Literal["error", "recover"] | None = None
     expiry: bool = True
     lets_go: bool = True
+    interrupts: Emission | None = None
 
 
-def peer_of(request: RunInput, manner: Manner) -> Peer:
+def peer_of(request: RunInput, manner: Manner, options: Options) -> Peer:
     """What the sender of a request can take."""
     return Peer(
         versioned=request.versioned,
         expiry=manner.expiry,
-        finishes=not manner.lets_go and bool(request.resume),
+        finishes=not manner.lets_go and bool(request.resume or request.command),
+        interrupts=manner.interrupts or options.interrupts,
+        value=options.legacy_value,
     )

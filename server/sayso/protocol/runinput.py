@@ -24,6 +24,7 @@ from sayso.protocol.forward_compat import (
     obj,
     text,
 )
+from sayso.protocol.legacy import Command, read_command
 from sayso.protocol.messages import read_messages
 from sayso.records import Message
 
@@ -79,13 +80,15 @@ class RunInput:
         return match is None or match[1].strip("0") != ""
 
     @property
-    def answers_by_command(self) -> bool:
-        """Whether `forwardedProps.command` answers: presence counts, truth does not (LG-05)."""
-        props = self.forwarded_props
-        command = props.get("command") if isinstance(props, dict) else None
-        if not isinstance(command, dict):
-            return False
-        return command.get("resume") is not None or command.get("interruptEvent") is not None
+    def command(self) -> Command | None:
+        """The answer in `forwardedProps.command`, if any; a `resume` list wins over it (LG-07)."""
+        return None if self.resume else read_command(self.forwarded_props)
+
+    @property
+    def answered_ids(self) -> list[str]:
+        """The interrupts that its answers name."""
+        command = self.command
+        return [entry.interrupt_id for entry in self.resume] if command is None else command.names
 
     @property
     def user_text(self) -> str:
@@ -175,6 +178,8 @@ def read_run_input(value: Any, limits: Limits) -> RunInput:
         messages = _messages(members.get("messages"), limits, findings)
         _check_payloads(value.get("resume"), limits, findings)
         _warn_of_version(members.get("protocolVersion"), findings)
+        if members.get("resume") and read_command(members.get("forwardedProps")) is not None:
+            findings.warn(("forwardedProps", "command"), "was ignored: `resume` is there and wins")
     if findings.count:
         raise Problem(
             Code.INVALID_INPUT,

@@ -19,7 +19,7 @@ from jsonschema_rs import (
 from sayso import jsonvalue
 from sayso.errors import DeclarationError
 from sayso.schemas.misfits import LEAVES, Fault, Finder
-from sayso.schemas.subschemas import Subschemas, subschemas
+from sayso.schemas.subschemas import Subschemas, subschemas, takes_text
 
 __all__ = ["Fault", "Schema", "compile_bytes", "compile_schema"]
 
@@ -57,6 +57,11 @@ class Schema:
         self._validator = _checked(source)
         self._parts: ValidatorMap | None = None
         self._leaves: dict[str, Draft202012Validator] = {}
+
+    @property
+    def takes_text(self) -> bool:
+        """Whether some string may fit."""
+        return takes_text(self._schemas)
 
     def fits(self, value: Any) -> bool:
         """Whether a JSON value fits; False for anything that is no JSON value."""

@@ -13,7 +13,7 @@ from urllib.parse import unquote
 from sayso import jsonvalue
 from sayso.errors import DeclarationError
 
-__all__ = ["Subschemas", "children", "subschemas"]
+__all__ = ["Subschemas", "children", "subschemas", "takes_text"]
 
 MOST_NODES: Final = 10_000
 DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
@@ -116,6 +116,29 @@ def subschemas(schema: dict[str, Any]) -> Subschemas:
     _check_cycles(found)
     _check_expansion(found)
     return found
+
+
+def takes_text(found: Subschemas, at: str = "") -> bool:
+    """Whether some string may fit; never False for a schema that takes one.
+
+    Types, fixed values, references and combinations are looked at; `not` and `if` are not.
+    """
+    node = found.nodes[at]
+    if not isinstance(node, dict):
+        return node is not False
+    kinds = node.get("type", "string")
+    fixed = [node["const"]] if "const" in node else node.get("enum", [""])
+    if "string" not in ([kinds] if isinstance(kinds, str) else kinds):
+        return False
+    if not any(isinstance(value, str) for value in fixed):
+        return False
+    if at in found.targets and not takes_text(found, found.targets[at]):
+        return False
+
+    def parts(key: str) -> list[bool]:
+        return [takes_text(found, f"{at}/{key}/{n}") for n in range(len(node.get(key, ())))]
+
+    return all(parts("allOf")) and all(any(parts(key)) for key in ("anyOf", "oneOf") if key in node)
 
 
 def _refuse(at: str, what: str) -> DeclarationError:

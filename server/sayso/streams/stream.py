@@ -240,7 +240,7 @@ class RunStream:
         opening += [frames.frame(event) for event in self._guard.restated()]
         reader._pending.append(b"".join(opening))
         if (ending := self._ending) is not None:
-            reader._end(ending.frame(self.thread_id, run_id, peer), whole=not ending.goes_on)
+            reader._end(ending.last_frames(self.thread_id, run_id, peer), whole=not ending.goes_on)
             return reader
         self._seal()
         reader._stream = self
@@ -302,7 +302,7 @@ class RunStream:
         self._ending = ending
         readers, self._readers = self._readers, []
         for each in readers:
-            last = ending.frame(self.thread_id, each.run_id, each.peer)
+            last = ending.last_frames(self.thread_id, each.run_id, each.peer)
             each._end(last, whole=not ending.goes_on)
         self._sleepers.clear()
         self._taken()

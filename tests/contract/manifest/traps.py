@@ -1,9 +1,8 @@
 """Requirements: where texts and real clients disagree."""
 
-from tests.contract.verdicts import TESTED, Requirement, divergence, later, not_ours
+from tests.contract.verdicts import TESTED, Requirement, divergence, not_ours
 
 PROTOBUF = not_ours("protobuf is not offered")
-LEGACY = later("the legacy dialect is not built yet")
 
 RULES = {
     "TR-01": Requirement(
@@ -139,17 +138,17 @@ RULES = {
     "TR-27": Requirement(
         "langgraph adapter",
         "Every spelling of a legacy answer is read in one place.",
-        LEGACY,
+        TESTED,
     ),
     "TR-28": Requirement(
         "copilotkit hook",
         "After one legacy answer the rest is asked again.",
-        LEGACY,
+        TESTED,
     ),
     "TR-29": Requirement(
         "client 1.0.0 agent",
         "The channel is chosen per peer.",
-        LEGACY,
+        TESTED,
     ),
     "TR-30": Requirement(
         "observed",
