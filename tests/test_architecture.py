@@ -70,7 +70,7 @@ LAYERS = (
             "gate.attribution gate.decisions gate.steering",
             "gate.situation",
             "gate.answers gate.expiry gate.held gate.history gate.refusals schemas.typed",
-            "protocol.peers",
+            "gate.frontend protocol.peers",
             "protocol.runinput schemas.schema",
             "protocol.legacy protocol.messages schemas.misfits",
             "protocol.forward_compat schemas.subschemas",

@@ -10,6 +10,7 @@ Exception
 │   │   ├── OpenMessage      a recorded call while a text message is open
 │   │   ├── NestedCall       a recorded call inside a recorded step
 │   │   ├── CancelledCall    author code cancelled a recorded call
+│   │   ├── NotOffered       a front-end tool that the client did not offer
 │   │   ├── InvalidAnswer    a stored answer that the author's own type refuses
 │   │   └── ReplayMismatch   the code no longer asks for what the journal holds
 │   └── StoreError
@@ -30,6 +31,7 @@ __all__ = [
     "InvalidAnswer",
     "LeaseLost",
     "NestedCall",
+    "NotOffered",
     "NotRecordable",
     "OpenMessage",
     "Problem",
@@ -178,6 +180,10 @@ class NestedCall(TurnError):
 
 class CancelledCall(TurnError):
     """Author code cancelled a recorded call; the call was finished and recorded all the same."""
+
+
+class NotOffered(TurnError):
+    """A front-end tool was called that the client did not offer; nothing was sent."""
 
 
 class TooManyInterrupts(TurnError):

@@ -1,6 +1,6 @@
 """What an author sees of the request that began a turn, or of one that answered it. Pure."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,13 +11,16 @@ from sayso.records import Message
 
 __all__ = ["TurnInput", "begun_with", "request_of", "text_of", "turn_input"]
 
+_UNANSWERED = "Unanswered: nobody said what came of this call."
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnInput:
     """A run input in Python's words, the same for the whole turn (design 3).
 
     `messages` is the visible history as JSON objects, oldest first, without activities, which are
-    shown and not said (MS-08); `text` the newest user message's text. `state`, `tools`, `context`
+    shown and not said (MS-08), and with a word after each call that was never answered (TC-16);
+    `text` the newest user message's text. `state`, `tools`, `context`
     and `forwarded_props` are as the client sent them.
     """
 
@@ -66,16 +69,38 @@ def turn_input(thread_id: str, stored: bytes, messages: Sequence[Message]) -> Tu
         thread_id=thread_id,
         run_id=request["runId"],
         text=request["text"],
-        messages=tuple(
-            jsonvalue.decode(message.body)
-            for message in paired(messages[: request["history"]])
-            if message.visibility != "hidden" and message.role != "activity"
-        ),
+        messages=tuple(_said(messages[: request["history"]])),
         state=request["state"],
         tools=tuple(request["tools"]),
         context=tuple(request["context"]),
         forwarded_props=request["forwardedProps"],
     )
+
+
+def _said(messages: Sequence[Message]) -> Iterator[dict[str, Any]]:
+    """The visible history; a call that nobody has answered is followed by a word about that.
+
+    Models refuse a history with a call left open. Only the agent gets to read the word: it is no
+    result, and none of the client's messages (design 4, TC-11).
+    """
+    answered = {
+        jsonvalue.decode(message.body)["toolCallId"]
+        for message in messages
+        if message.role == "tool"
+    }
+    for message in paired(messages):
+        if message.visibility == "hidden" or message.role == "activity":
+            continue
+        body = jsonvalue.decode(message.body)
+        yield body
+        for call in body.get("toolCalls") or () if message.role == "assistant" else ():
+            if call["id"] not in answered:
+                yield {
+                    "id": f"{call['id']}-unanswered",
+                    "role": "tool",
+                    "toolCallId": call["id"],
+                    "content": _UNANSWERED,
+                }
 
 
 def text_of(messages: Sequence[Message]) -> str:

@@ -13,6 +13,7 @@ from sayso.clock import Clock
 from sayso.engine.leases import LeaseKeeper
 from sayso.errors import LeaseLost
 from sayso.gate import ladder as gate
+from sayso.gate.frontend import results_of
 from sayso.protocol.runinput import RunInput
 from sayso.records import (
     Claim,
@@ -120,7 +121,10 @@ class Claims:
         retry: bool = False,
         request: RunInput | None = None,
     ) -> Claimed:
-        """Let a turn go on with its answers; `request` is None when no client brought them."""
+        """Let a turn go on with its answers; `request` is None when no client brought them.
+
+        The results of the client's own tools join the history with it.
+        """
         run_id = request.run_id if request is not None else f"run_{uuid4().hex}"
         run = new_run(run_id, turn, self._clock.now())
         entries = await self._store.journal(view.thread.scope, turn.key)
@@ -128,14 +132,17 @@ class Claims:
         sent = request.state if request is not None else None
         state = sent or jsonvalue.decode(view.thread.state)
         pause = None if retry else _resumed(entries, state, request)
+        settled = tuple(replace(interrupt, run_key=run.key) for interrupt in settle)
+        known = {message.id for message in view.messages}
+        results = tuple(one for one in results_of(settled) if one.id not in known)
         return await self._again(
             view,
             replace(turn, status="running", ended_at=None),
             agent,
             run,
             state,
-            settled=tuple(replace(interrupt, run_key=run.key) for interrupt in settle),
-            queue=queue,
+            settled=settled,
+            queue=(*results, *queue),
             entries=entries,
             pause=pause,
             retry=retry,

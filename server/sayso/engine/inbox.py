@@ -7,11 +7,12 @@ looks for all who listen, at once when this process has changed something, else 
 import asyncio
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from sayso.clock import Clock
 from sayso.errors import Code, Problem, StoreError
+from sayso.gate.frontend import is_call
 from sayso.records import (
     Change,
     ChangeKind,
@@ -111,8 +112,11 @@ class Inbox:
         after: str | None = None,
         limit: int = 100,
     ) -> Page[ListedInterrupt]:
-        """A page of the caller's interrupts, oldest first; ValueError for a cursor of no list."""
-        return await self._store.interrupts(
+        """A page of the caller's interrupts, oldest first; ValueError for a cursor of no list.
+
+        Calls of the client's own tools are none of them: no person answers those.
+        """
+        page = await self._store.interrupts(
             principal.scope,
             owner=principal.subject,
             status=status,
@@ -123,11 +127,12 @@ class Inbox:
             after=after,
             limit=limit,
         )
+        return replace(page, items=tuple(one for one in page.items if not is_call(one.interrupt)))
 
     async def interrupt(self, principal: Principal, interrupt_id: str) -> ListedInterrupt:
         """One of the caller's interrupts; Problem `unknown_interrupt`, also for a foreign one."""
         found = await self._store.interrupt(principal.scope, interrupt_id)
-        if found is None or found.owner != principal.subject:
+        if found is None or found.owner != principal.subject or is_call(found.interrupt):
             raise Problem(
                 Code.UNKNOWN_INTERRUPT,
                 "There is no such interrupt: GET /interrupts lists those that are open.",
@@ -220,5 +225,7 @@ class Inbox:
             item = await self._store.interrupt(scope, change.interrupt_id)
             if item is None or item.thread_id != change.thread_id:
                 return  # deleted meanwhile, which is told in its turn
+            if is_call(item.interrupt):
+                return
         for listener in concerned():
             listener.add(Notice(change.kind, change.thread_id, change.at, item))

@@ -146,7 +146,7 @@ class Runner:
             concluded = conclude(execution, self._claimed.run, settled)
             following = self._following(execution, concluded)
             concluded = await self._store(concluded, following)
-            if self._stopper is not None and concluded.ending.type == "interrupt":
+            if self._stopper is not None and concluded.ending.waits:
                 concluded = await self._paused_too_late(concluded, self._stopper)
             # Code that unwinds in order has done so before anybody is told; no other holds them up.
             await execution.unwind(GRACE)
@@ -168,7 +168,8 @@ class Runner:
 
     def _following(self, execution: Execution, concluded: Conclusion) -> Turn | None:
         """The turn that a waiting message begins once this one has succeeded."""
-        if not self._waiting or concluded.ending.type != "success":
+        ending = concluded.ending
+        if not self._waiting or ending.type != "success" or ending.waits:
             return None
         before = execution.turn
         history = [*execution.transcript.messages, *self._waiting]

@@ -12,6 +12,7 @@ from uuid import uuid4
 from sayso import jsonvalue
 from sayso.errors import Code
 from sayso.gate.decisions import Refuse
+from sayso.gate.frontend import is_call
 from sayso.gate.held import uncovered
 from sayso.gate.history import PROBLEM, new_user_messages, visible
 from sayso.protocol import frames
@@ -102,10 +103,11 @@ def unsent(request: RunInput, view: ThreadView | None) -> list[bytes]:
 
 
 def _waiting(view: ThreadView) -> list[Interrupt]:
-    """What an idle thread waits for; an answer that is held is not asked for again."""
+    """What an idle thread asks; a question whose answer is held is not asked again."""
     if view.turn is None or view.turn.status != "suspended":
         return []
-    return uncovered(item for item in view.interrupts if item.turn_key == view.turn.key)
+    mine = [item for item in view.interrupts if item.turn_key == view.turn.key]
+    return uncovered(item for item in mine if not is_call(item))
 
 
 def _with_problem(waiting: list[Interrupt], refusal: Refuse) -> tuple[bytes, ...]:

@@ -5,6 +5,11 @@ thread is *running* while somebody holds it, *waiting* while its newest turn is 
 interrupts, *ready* while that turn is suspended and all its interrupts have an answer, settled or
 held, else *idle*. `Options` change what the rungs in brackets say.
 
+A call of the client's own tool is open as well, but no question: its answer is a tool message for
+it, which counts as something new, and `resume` cannot name it (TC-11, TC-14). A new user message
+without that answer says that none will come (design 4). A tool message for any other call of the
+server's is ignored.
+
 The ladder; the first rung that applies decides:
 
  1. Two entries for one id that differ: `duplicate_entry` (RE-08, D8). Equal ones count once.
@@ -24,12 +29,13 @@ The ladder; the first rung that applies decides:
  8. An open interrupt without an answer: `interrupts_pending` if there are no answers at all (CR-4,
     E1), else `partial_resume` (CR-3, E6). No answer is ever read out of silence (EX-06). One that
     is held counts. [`partial="accumulate"`: answers without a message go on to the next rungs.]
+    Replay if the client's own calls are all that is open and the request brings nothing.
  9. `resolved` at or after `expiresAt`: `interrupt_expired`; `cancelled` counts (EX-04, EX-05).
 10. A payload over the limit, or one that its schema or its tool refuses: `invalid_payload` (CR-6).
 11. Every open interrupt answered: Resume; new messages wait until the turn ends (E5, RE-09). A
     ready turn goes on the same way. Some of them answered: Hold, or Replay if nothing is new.
 12. Idle: Start with a new message, on a new thread, or if the last run's body was delivered whole
-    (regenerate); else Replay.
+    (regenerate); else Replay, as for a result of a call that the turn did not wait for any more.
 
 An answer of the older dialect (`forwardedProps.command`, unless `legacy_answers` is off or `resume`
 is there, LG-07) is attributed first and then judged like any other (LG-14). What cannot be
@@ -41,14 +47,14 @@ A Start or a queued message that would make the history too large is `thread_too
 
 from dataclasses import replace
 
-from sayso.gate import held, refusals
+from sayso.gate import frontend, held, refusals
 from sayso.gate.answers import Judge, alike, problems, settled
 from sayso.gate.attribution import attributed
 from sayso.gate.decisions import Attach, Decision, Hold, Replay, Resume, Start
 from sayso.gate.expiry import by_expiry
 from sayso.gate.history import merge, too_large
 from sayso.gate.refusals import Refuse
-from sayso.gate.situation import Situation, distinct, situation
+from sayso.gate.situation import Situation, distinct, late, situation, with_calls
 from sayso.gate.steering import BY_MESSAGE, steered
 from sayso.limits import Limits
 from sayso.options import Options
@@ -98,11 +104,12 @@ def check(
         return meant
     if meant is not None:
         case, channel = meant, BY_MESSAGE
+    case = with_calls(case, now)
     return (
         _uncovered(case, options)
         or _expired(case, now)
         or _misfits(case, limits, judge)
-        or _hold(case, principal, channel, now)
+        or _hold(case, principal, channel, now, limits)
         or _resume(case, principal, channel, now, limits)
     )
 
@@ -130,7 +137,7 @@ def _without_unknown(case: Situation, options: Options) -> Situation:
     return replace(
         case,
         entries={key: entry for key, entry in case.entries.items() if key not in unknown},
-        warnings=(_ignored(unknown),),
+        warnings=(*case.warnings, _ignored(unknown)),
     )
 
 
@@ -139,7 +146,7 @@ def _ignored(ids: list[str]) -> str:
 
 
 def _already_done(case: Situation) -> Decision | None:
-    if case.fresh:
+    if case.news:
         return None
     if case.entries:
         if case.unknown or case.differing or not case.entries.keys() <= case.decided.keys():
@@ -168,7 +175,7 @@ def _repeated(case: Situation) -> Decision:
 
 
 def _held(case: Situation) -> tuple[Interrupt, ...]:
-    return tuple(held.settle(item) for item in case.open.values())
+    return tuple(held.settle(item) for item in case.waiting.values())
 
 
 def _unfinished_elsewhere(case: Situation) -> Decision | None:
@@ -189,29 +196,30 @@ def _wrong_ids(case: Situation) -> Refuse | None:
     return refusals.expired(differing) if differing else None
 
 
-def _uncovered(case: Situation, options: Options) -> Refuse | None:
+def _uncovered(case: Situation, options: Options) -> Decision | None:
     missing = case.missing
     if not missing:
         return None
+    questions = [key for key in missing if key not in case.calls]
     if not case.entries:
-        return refusals.pending(missing)
+        # Who brings nothing to a thread that waits for its client alone is shown it as it stands.
+        return refusals.pending(questions) if questions else Replay(case.warnings)
     if case.legacy:
         return None
     # A message cannot be kept beside answers that are: it would wait for nothing (E6).
     if options.partial == "accumulate" and case.given and not case.fresh:
         return None
-    return refusals.partial(missing)
+    calls = [frontend.called(case.calls[key]) for key in missing if key in case.calls]
+    return refusals.partial(questions, calls)
 
 
 def _expired(case: Situation, now: int) -> Refuse | None:
-    late = [
-        item
+    overdue = [
+        case.open[key]
         for key, entry in case.given.items()
-        if entry.status == "resolved"
-        and (item := case.open[key]).expires_at is not None
-        and now >= item.expires_at
+        if entry.status == "resolved" and late(case.open[key], now)
     ]
-    return refusals.expired(late) if late else None
+    return refusals.expired(overdue) if overdue else None
 
 
 def _misfits(case: Situation, limits: Limits, judge: Judge | None) -> Refuse | None:
@@ -220,12 +228,15 @@ def _misfits(case: Situation, limits: Limits, judge: Judge | None) -> Refuse | N
         for item in case.open.values()
         if (entry := case.entries.get(item.id)) is not None
         and entry.status == "resolved"
+        and not frontend.is_call(item)
         and (wrong := problems(item, entry.payload, limits, judge))
     }
     return refusals.invalid(found) if found else None
 
 
-def _hold(case: Situation, principal: Principal, channel: str, now: int) -> Decision | None:
+def _hold(
+    case: Situation, principal: Principal, channel: str, now: int, limits: Limits
+) -> Decision | None:
     """Answers to some of what is open: kept, unless the same are kept already."""
     if not case.missing:
         return None
@@ -237,27 +248,29 @@ def _hold(case: Situation, principal: Principal, channel: str, now: int) -> Deci
     ]
     if not new and not case.fresh:
         return Replay(case.warnings)
-    return Hold(
-        held=tuple(held.hold(item, case.entries[item.id], principal, channel, now) for item in new),
-        shown=case.fresh,
-        warnings=case.warnings,
-    )
+    holding = [held.hold(item, case.entries[item.id], principal, channel, now) for item in new]
+    stored = case.view.messages if case.view else ()
+    results = frontend.results_of(map(held.settle, holding))
+    if results and too_large(stored, results, limits.history):
+        return refusals.too_large(limits.history)
+    return Hold(held=tuple(holding), shown=case.fresh, warnings=case.warnings)
 
 
 def _resume(
     case: Situation, principal: Principal, channel: str, now: int, limits: Limits
 ) -> Decision:
     stored = case.view.messages if case.view else ()
-    new = (*case.said, *case.fresh)
+    settle = tuple(
+        settled(item, case.entries[key], principal, channel, now)
+        if key in case.entries
+        else held.settle(item)
+        for key, item in case.open.items()
+    )
+    new = (*frontend.results_of(settle), *case.said, *case.fresh)
     if new and too_large(stored, new, limits.history):
         return refusals.too_large(limits.history)
     return Resume(
-        settle=tuple(
-            settled(item, case.entries[key], principal, channel, now)
-            if key in case.entries
-            else held.settle(item)
-            for key, item in case.open.items()
-        ),
+        settle=settle,
         queue=(*case.said, *(replace(message, visibility="waiting") for message in case.fresh)),
         warnings=case.warnings,
     )
@@ -268,6 +281,10 @@ def _start(case: Situation, limits: Limits) -> Decision:
     if view is not None and view.run is not None and not (case.fresh or view.run.delivered):
         return Replay(case.warnings)
     stored = view.messages if view else ()
+    asked = view.interrupts if view else ()
+    if not case.fresh and frontend.belated(asked, case.request.messages, stored):
+        # What came of a call after its turn went on is no wish to hear that turn once more.
+        return Replay((*case.warnings, "a result for a call that waits no more was ignored"))
     merged = merge(case.request.messages, stored)
     if too_large(stored, merged.append, limits.history):
         return refusals.too_large(limits.history)

@@ -1,11 +1,12 @@
 """Refusals of the gate: a code, one sentence that says what to do next, details per interrupt."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from sayso.clock import iso
 from sayso.errors import Code
+from sayso.gate import frontend
 from sayso.records import Interrupt, Turn
 
 __all__ = [
@@ -122,26 +123,30 @@ def already_resolved(items: Sequence[Interrupt]) -> Refuse:
 
 def expired(items: Sequence[Interrupt]) -> Refuse:
     """An answer to what has expired (EX-04, D5, D6)."""
-    ids = named([item.id for item in items])
+    ids = named([frontend.called(item) if frontend.is_call(item) else item.id for item in items])
     if any(item.status in ("resolved", "cancelled") for item in items):
         text = (
             f"{ids} expired before this answer came, and was settled by the rule that was declared "
             "for that; read the thread to see what came of it"
+        )
+    elif all(map(frontend.is_call, items)):
+        text = (
+            f"the result of {ids} came after its time was up, so the agent goes on without it; "
+            "read the thread to see how it stands"
         )
     else:
         text = (
             f"{ids} expired before this answer came, so nothing was carried out; cancel what is "
             "still open, or ask the agent again"
         )
-    return _refuse(
-        Code.INTERRUPT_EXPIRED,
-        text,
-        [
-            {"interruptId": item.id}
-            | ({} if item.expires_at is None else {"at": iso(item.expires_at)})
-            for item in items
-        ],
-    )
+    return _refuse(Code.INTERRUPT_EXPIRED, text, [_overdue(item) for item in items])
+
+
+def _overdue(item: Interrupt) -> dict[str, Any]:
+    """An expired one in the details; clients know a call of theirs by the call's id."""
+    call = frontend.is_call(item)
+    detail = {"toolCallId": frontend.called(item)} if call else {"interruptId": item.id}
+    return detail if item.expires_at is None else {**detail, "at": iso(item.expires_at)}
 
 
 def pending(ids: Sequence[str]) -> Refuse:
@@ -154,14 +159,26 @@ def pending(ids: Sequence[str]) -> Refuse:
     )
 
 
-def partial(ids: Sequence[str]) -> Refuse:
-    """Open interrupts that the request leaves out (CR-3, E6)."""
-    return _refuse(
-        Code.PARTIAL_RESUME,
-        f"this request has no answer to {named(ids)}; "
-        "answer or cancel every open interrupt in one request",
-        [{"interruptId": key} for key in ids],
-    )
+def partial(ids: Sequence[str], calls: Sequence[str] = ()) -> Refuse:
+    """Open interrupts, and calls of the client's own tools, that the request leaves out (CR-3, E6).
+
+    The calls' ids are in `details` as `toolCallIds`.
+    """
+    left = []
+    if ids:
+        left.append(
+            f"this request has no answer to {named(ids)}; "
+            "answer or cancel every open interrupt in one request"
+        )
+    if calls:
+        left.append(
+            f"this request has no tool message for {named(calls)}; "
+            "send the results of all calls that the run left to you in one request"
+        )
+    refused = _refuse(Code.PARTIAL_RESUME, "; ".join(left), [{"interruptId": key} for key in ids])
+    if not calls:
+        return refused
+    return replace(refused, details={**refused.details, "toolCallIds": [*calls]})
 
 
 def invalid(problems: Mapping[str, Sequence[tuple[str, str]]]) -> Refuse:

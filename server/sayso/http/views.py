@@ -7,6 +7,7 @@ from sayso import jsonvalue
 from sayso.clock import iso
 from sayso.gate import held
 from sayso.gate.expiry import late_refusals
+from sayso.gate.frontend import called, is_call
 from sayso.protocol.interrupts import interrupt_body
 from sayso.records import (
     Entry,
@@ -106,17 +107,21 @@ def summary_view(summary: ThreadSummary) -> Json:
     )
 
 
-def _open(view: ThreadView) -> list[Interrupt]:
+def _open(view: ThreadView, *, calls: bool = False) -> list[Interrupt]:
+    """The questions that are open, or the calls that the client was left to run."""
     turn = view.turn
     return [
         item
         for item in view.interrupts
-        if turn is not None and item.status == "open" and item.turn_key == turn.key
+        if turn is not None
+        and item.status == "open"
+        and item.turn_key == turn.key
+        and is_call(item) is calls
     ]
 
 
 def thread_view(view: ThreadView) -> Json:
-    """One thread, with its open interrupts."""
+    """One thread, with its open interrupts, and the calls that its client has yet to answer."""
     thread, turn, run = view.thread, view.turn, view.run
     outcome = None if run is None or run.outcome is None else jsonvalue.decode(run.outcome)["type"]
     return _given(
@@ -129,6 +134,7 @@ def thread_view(view: ThreadView) -> Json:
         outcome=outcome,
         openInterrupts=len(_open(view)),
         interrupts=[interrupt_view(item) for item in _open(view)],
+        pendingToolCallIds=[called(item) for item in _open(view, calls=True)] or None,
         createdAt=iso(thread.created_at),
         updatedAt=iso(thread.updated_at),
     )
@@ -179,7 +185,9 @@ def history_view(
         "threadId": view.thread.id,
         "runs": [_run_view(run) for run in runs],
         "messages": [jsonvalue.decode(body) for body in bodies],
-        "interrupts": [interrupt_view(item, turnId=item.turn_key) for item in interrupts],
+        "interrupts": [
+            interrupt_view(item, turnId=item.turn_key) for item in interrupts if not is_call(item)
+        ],
     }
 
 

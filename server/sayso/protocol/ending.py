@@ -14,7 +14,7 @@ from sayso.protocol import frames
 from sayso.protocol.legacy import asking
 from sayso.protocol.peers import Peer
 
-__all__ = ["STOPPED", "Ending"]
+__all__ = ["STOPPED", "Ending", "EndingType"]
 
 STOPPED = "The run was stopped."
 """What is said of a cancelled run when nothing else is known."""
@@ -26,7 +26,8 @@ EndingType = Literal["success", "interrupt", "cancelled", "error"]
 class Ending:
     """How a run ends. `interrupts` and `result` are JSON values as they go out.
 
-    `code`, `message` and `details` (shown as `metadata.sayso`) are those of an error; a cancelled
+    `pending` are the ids of the tool calls that a success leaves to the client (TC-12). `code`,
+    `message` and `details` (shown as `metadata.sayso`) are those of an error; a cancelled
     run has a `message` too, which says why. `usage` is
     what the models of this run cost; it is told once and not kept, as a replay costs nothing
     (US-05). `goes_on`: only this body ends, the run does so later or elsewhere; it is not kept.
@@ -36,6 +37,7 @@ class Ending:
     type: EndingType
     interrupts: tuple[bytes, ...] = ()
     result: bytes | None = None
+    pending: tuple[str, ...] = ()
     code: str | None = None
     message: str | None = None
     details: dict[str, Any] | None = None
@@ -49,6 +51,13 @@ class Ending:
             raise ValueError("an error ending needs a message for a person (ER-05)")
         if self.type != "success" and self.result is not None:
             raise ValueError("only a success has a result (OU-08)")
+        if self.type != "success" and self.pending:
+            raise ValueError("only a success names calls that are left to the client (OU-06)")
+
+    @property
+    def waits(self) -> bool:
+        """Whether the turn is not over: it waits for people, or for the client's own tools."""
+        return bool(self.interrupts or self.pending)
 
     def to_json(self) -> bytes:
         """The ending as one JSON object, for `Run.outcome`; what has no value is left out."""
@@ -57,6 +66,8 @@ class Ending:
             value["interrupts"] = [orjson.Fragment(item) for item in self.interrupts]
         if self.result is not None:
             value["result"] = orjson.Fragment(self.result)
+        if self.pending:
+            value["pendingToolCallIds"] = self.pending
         for name in ("code", "message", "details"):
             if (member := getattr(self, name)) is not None:
                 value[name] = member
@@ -64,7 +75,10 @@ class Ending:
 
     @classmethod
     def from_json(cls, data: bytes) -> Self:
-        """The ending that `to_json` wrote."""
+        """The ending that `to_json` wrote, as it is told again.
+
+        Without `pending`: a run that tells of another has started no call itself (TC-12).
+        """
         value = orjson.loads(data)
         return cls(
             type=value["type"],
@@ -115,6 +129,10 @@ class Ending:
                 asked = b"".join(asking(one, peer.value) for one in shown)
             if peer.interrupts == "legacy":
                 outcome = None
+        elif self.pending and peer.versioned:
+            # Fatal to clients before 1.0, which derive it from the stream as all may (TC-13).
+            ids = orjson.dumps(self.pending)
+            outcome = b'{"type":"success","pendingToolCallIds":%b}' % ids
         return asked + frames.run_finished(
             thread_id, run_id, outcome, self.result, self.usage, told
         )

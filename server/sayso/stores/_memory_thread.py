@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
+from sayso.gate.frontend import is_call
 from sayso.records import (
     Claim,
     Entry,
@@ -172,7 +173,9 @@ class Held:
             running=thread.holder is not None,
             turn_status=turn.status,
             outcome=outcome_type(run.outcome),
-            open_interrupts=sum(i.status == "open" for i in self._of_newest_turn()),
+            open_interrupts=sum(
+                i.status == "open" and not is_call(i) for i in self._of_newest_turn()
+            ),
         )
 
     def due_now(self) -> dict[Arm, int]:

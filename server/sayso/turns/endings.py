@@ -21,7 +21,8 @@ from sayso.errors import (
     TurnError,
 )
 from sayso.gate.expiry import by_expiry
-from sayso.protocol.ending import Ending
+from sayso.gate.frontend import called, is_call
+from sayso.protocol.ending import Ending, EndingType
 from sayso.protocol.interrupts import interrupt_body
 from sayso.records import Commit, Entry, Interrupt, Run
 from sayso.turns.execution import Execution
@@ -114,7 +115,11 @@ def _suspended(execution: Execution, run: Run) -> Conclusion:
     asked = tuple(execution.asked)
     _keep_open(execution, ("reasoning",))
     execution.journal.write(_pause(execution))
-    ending = Ending(type="interrupt", interrupts=tuple(map(interrupt_body, asked)))
+    questions = tuple(interrupt_body(item) for item in asked if not is_call(item))
+    # A run that only leaves calls to its client is complete, and no interrupted one (TC-11).
+    pending = () if questions else tuple(map(called, asked))
+    kind: EndingType = "interrupt" if questions else "success"
+    ending = Ending(type=kind, interrupts=questions, pending=pending)
     return Conclusion(ending, _commit(execution, run, ending, "suspended", interrupts=asked))
 
 

@@ -243,6 +243,9 @@ class Execution:
 
     def ask(self, branch: Branch, interrupt: Interrupt) -> None:
         """Make the turn wait for a person; the question leaves with the suspension."""
+        if any(item.id == interrupt.id for item in self.asked):
+            branch.block()
+            return
         self._asked_bytes += len(interrupt_body(interrupt))
         if len(self.asked) >= self.limits.open_interrupts:
             allowed = f"{self.limits.open_interrupts} questions"

@@ -12,8 +12,19 @@ from sayso import jsonvalue
 from sayso.errors import ReplayMismatch
 from sayso.records import Entry
 
-__all__ = ["Journal", "ended", "fingerprint", "identify", "numbered", "without_last_failures"]
+__all__ = [
+    "FRONT_END",
+    "Journal",
+    "ended",
+    "fingerprint",
+    "identify",
+    "is_front_end",
+    "numbered",
+    "without_last_failures",
+]
 
+FRONT_END = "front"
+"""How the ids of calls begin that the client runs; those of all other calls begin otherwise."""
 _END = b'{"end":'
 
 
@@ -42,6 +53,11 @@ def identify(turn_key: str, prefix: str, place: str) -> str:
     return f"{prefix}_{hashlib.blake2b(text, digest_size=12).hexdigest()}"
 
 
+def is_front_end(call_id: str) -> bool:
+    """Whether a tool call of a turn's own is one that the client runs."""
+    return call_id.startswith(f"{FRONT_END}_")
+
+
 class Journal:
     """Recorded entries by place, with what must still be written along with the next commit."""
 
@@ -61,6 +77,13 @@ class Journal:
         if entry is not None and entry.fingerprint != wanted:
             raise ReplayMismatch(place, entry.fingerprint, wanted)
         return entry
+
+    def earlier(self, kind: str, wanted: str) -> Entry | None:
+        """The first entry of a kind that asked for the same, wherever it stands."""
+        for entry in self._entries.values():
+            if entry.kind == kind and entry.fingerprint == wanted:
+                return entry
+        return None
 
     def entries(self) -> tuple[Entry, ...]:
         """All entries, in the order in which their places were first written."""

@@ -11,13 +11,14 @@ from sayso.agents.outcomes import Answer, Question
 from sayso.agents.wording import said
 from sayso.errors import DeclarationError, InvalidAnswer
 from sayso.gate.expiry import policy_of
+from sayso.gate.frontend import FRONT_END
 from sayso.options import DEFAULT, Default, GivenAnswer, OnExpire, check_lifetime
 from sayso.records import Entry, Interrupt
 from sayso.schemas.forms import ResponseType, confirmation, response_type
 from sayso.schemas.schema import compile_schema
 from sayso.turns.execution import Execution, Place
 
-__all__ = ["answered", "put", "question", "questions"]
+__all__ = ["answered", "checked_times", "interrupt_of", "put", "question", "questions"]
 
 _CORE = ("input_required", "confirmation")
 
@@ -30,7 +31,7 @@ def put(
     name: str,
     data: dict[str, Any],
     reason: str,
-    message: str,
+    message: str | None,
     schema: dict[str, Any] | None,
     metadata: dict[str, Any] | None = None,
     tool_call_id: str | None = None,
@@ -57,7 +58,7 @@ def put(
         metadata=None if not metadata else to_json(metadata, "the metadata of a question"),
         policy=None if expiry is None else policy_of(rule),
         expires_at=expiry,
-        remind_at=_reminder(execution, now, expiry),
+        remind_at=None if reason == FRONT_END else _reminder(execution, now, expiry),
     )
     entry = {**data, "interrupt": interrupt.id, "pause": len(execution.resumed_with)}
     execution.record(place, kind, name, "asked", jsonvalue.encode(entry))
@@ -85,13 +86,20 @@ def _reminder(execution: Execution, now: int, expiry: int | None) -> int | None:
     return None if expiry is None or share is None else now + int(share * (expiry - now))
 
 
+def interrupt_of(execution: Execution, entry: Entry) -> Interrupt:
+    """The interrupt behind an asked entry: settled, open, or only just asked."""
+    wanted = jsonvalue.decode(entry.data)["interrupt"]
+    found = execution.interrupts.get(wanted)
+    return found or next(item for item in execution.asked if item.id == wanted)
+
+
 async def answered(execution: Execution, entry: Entry) -> tuple[Interrupt, dict[str, Any]]:
     """The interrupt behind an asked entry, settled or open, and the entry's data.
 
     An answer comes out after all that had ended before the pause. Brings the state over the pause.
     """
     data = jsonvalue.decode(entry.data)
-    interrupt = execution.interrupts[data["interrupt"]]
+    interrupt = interrupt_of(execution, entry)
     if interrupt.status != "open":
         await execution.timeline.before(execution.pauses[data["pause"]])
         execution.state.resume(data["pause"])
@@ -143,13 +151,9 @@ def _checked(item: Question) -> ResponseType:
             f"reason {item.reason!r}: use 'input_required', 'confirmation' or a namespaced one "
             "such as 'shop:refund'; 'core:' is reserved (IN-04)"
         )
-    if item.expires_at is not None and item.expires_at.tzinfo is None:
-        raise ValueError("expires_at needs a time zone: pass datetime.now(UTC) + … (IN-09)")
-    if item.expires_in is not DEFAULT:
-        try:
-            check_lifetime(item.expires_in, "expires_in")
-        except DeclarationError as error:
-            raise ValueError(str(error)) from None
+    if item.reason == FRONT_END:
+        raise ValueError(f"reason {FRONT_END!r} belongs to the client's tools: use turn.frontend")
+    checked_times(item.expires_in, item.expires_at)
     if item.reason == "input_required" and item.response is None:
         raise ValueError("an input_required question needs response= (IN-06)")
     if item.metadata:
@@ -159,6 +163,17 @@ def _checked(item: Question) -> ResponseType:
     if item.on_expire is not DEFAULT:
         _check_on_expire(item.on_expire, response)
     return response
+
+
+def checked_times(expires_in: float | Default | None, expires_at: datetime | None) -> None:
+    """ValueError for an end of a question's life that is none."""
+    if expires_at is not None and expires_at.tzinfo is None:
+        raise ValueError("expires_at needs a time zone: pass datetime.now(UTC) + … (IN-09)")
+    if expires_in is not DEFAULT:
+        try:
+            check_lifetime(expires_in, "expires_in")
+        except DeclarationError as error:
+            raise ValueError(str(error)) from None
 
 
 def _check_on_expire(rule: OnExpire, response: ResponseType) -> None:

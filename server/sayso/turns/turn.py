@@ -19,6 +19,7 @@ from sayso.turns.activities import Activity, show_activity
 from sayso.turns.customs import send_custom
 from sayso.turns.effects import contained
 from sayso.turns.execution import Execution
+from sayso.turns.frontend import call_frontend
 from sayso.turns.reasoning import Reasoning
 from sayso.turns.spending import report_usage
 from sayso.turns.turnstate import view
@@ -200,6 +201,32 @@ class Turn:
                     "for a plain function"
                 )
         return await calls.call_all(self._execution, wanted)
+
+    async def frontend(
+        self,
+        name: str,
+        arguments: Mapping[str, Any] | None = None,
+        *,
+        returns: Any = str,
+        expires_in: float | Default | None = DEFAULT,
+        expires_at: datetime | None = None,
+    ) -> Call[Any]:
+        """Have the client run one of its own tools, and wait for what came of it.
+
+        Only those that it offered with the message that began the turn (`input.tools`), else
+        `NotOffered`. `returns` is a type for the result: text by default, JSON in it for others.
+        The outcome is `executed`, `failed` (the client said so, or the result is no such value),
+        `cancelled` (the user went on without answering it) or `expired`. The same call twice in a
+        turn is made once. The client decides about it by its own rules: no policy is asked here.
+        """
+        return await call_frontend(
+            self._execution,
+            name,
+            arguments,
+            returns=returns,
+            expires_in=expires_in,
+            expires_at=expires_at,
+        )
 
     # Questions
 

@@ -58,12 +58,12 @@ RULES = {
     "TC-11": Requirement(
         "spec events/tool-calls",
         "A front-end tool gets no result from the server and no interrupt.",
-        FRONT_END,
+        TESTED,
     ),
     "TC-12": Requirement(
         "spec events/tool-calls",
         "A success names its unanswered calls, toward peers of 1.0 only.",
-        FRONT_END,
+        TESTED,
     ),
     "TC-13": Requirement(
         "spec events/tool-calls",
@@ -73,7 +73,7 @@ RULES = {
     "TC-14": Requirement(
         "spec events/tool-calls",
         "Every front-end call is answered before the thread goes on.",
-        FRONT_END,
+        TESTED,
     ),
     "TC-15": Requirement(
         "spec events/tool-calls",

@@ -25,7 +25,7 @@ SELECT
     (
         SELECT count(*) FROM interrupt INDEXED BY interrupt_turn
         WHERE interrupt.thread = thread.key AND interrupt.turn_key = thread.turn
-            AND interrupt.status = 'open'
+            AND interrupt.status = 'open' AND interrupt.reason <> 'sayso:frontend'
     )
 FROM thread
 JOIN turn ON turn.key = thread.turn AND turn.thread = thread.key
