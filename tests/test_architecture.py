@@ -50,6 +50,7 @@ LAYERS = (
         "engine",
         (
             "engine.engine",
+            "engine.edits engine.forks engine.restarts",
             "engine.desk engine.sweeper engine.threads",
             "engine.inbox engine.live",
             "engine.attendance engine.reminders engine.standing",
@@ -64,7 +65,8 @@ LAYERS = (
     Layer(
         "pure",
         (
-            "agents.decisions agents.tools streams.textstream",
+            "agents.decisions agents.tools schemas.states streams.textstream",
+            "turns.copies",
             "protocol.ending protocol.guard schemas.forms",
             "gate.desk gate.ladder agents.turninput",
             "gate.attribution gate.decisions gate.steering",
@@ -77,7 +79,8 @@ LAYERS = (
             "agents.approval agents.codec agents.outcomes agents.parts agents.registry",
             "agents.wording",
             "protocol.generations protocol.usage",
-            "protocol.frames protocol.interrupts protocol.shapes turns.journal turns.turnstate",
+            "protocol.frames protocol.interrupts protocol.shapes",
+            "turns.journal turns.marks turns.turnstate",
             "jsonpatch",
         ),
         pure=True,

@@ -20,6 +20,7 @@ from sayso.http.app import Options as EdgeOptions
 from sayso.http.console import built_console
 from sayso.http.copilotkit import MANNER, CopilotKitMount
 from sayso.http.interrupts import InterruptPaths
+from sayso.http.repairs import RepairPaths
 from sayso.http.security import Authenticate
 from sayso.http.threads import ThreadPaths
 from sayso.limits import Limits
@@ -32,6 +33,7 @@ from sayso.options import (
     overridden,
     shown,
 )
+from sayso.schemas.states import state_type
 from sayso.stores import open_store
 from sayso.stores.base import Store
 from sayso.turns.turn import Turn
@@ -126,6 +128,13 @@ class Sayso:
             agents=self._records,
             routes=[
                 *ThreadPaths(self.engine.threads, self.engine.stop_thread, bounds).routes(),
+                *RepairPaths(
+                    self.engine.threads,
+                    self.engine.edits,
+                    self.engine.forks,
+                    self.engine.restarts,
+                    bounds,
+                ).routes(),
                 *InterruptPaths(
                     self.engine.inbox, self.engine.desk, bounds, keep_alive=keep_alive
                 ).routes(),
@@ -149,17 +158,21 @@ class Sayso:
         *,
         version: str = "1",
         description: str | None = None,
+        state: Any = None,
         **options: Unpack[OptionValues],
     ) -> Callable[[AgentFunction], AgentFunction]:
         """Register an async function of one argument, its `Turn`, as `POST /agents/{name}`.
 
         Open turns keep the version that they began with; old versions may stay registered beside
-        the newest. `options` go before those of the app. Raises `DeclarationError` for a name,
+        the newest. `state` is the shape of its state (a pydantic model, a type, a JSON Schema
+        object): edits from outside have to leave one that fits. `options` go before those of the
+        app. Raises `DeclarationError` for a name,
         function or option that cannot be served.
         """
         if not isinstance(name, str):  # used bare, it would register nothing and say nothing
             raise DeclarationError('an agent has a name in its path: write @app.agent("name")')
         chosen = overridden(self._options, options, name)
+        shape = None if state is None else state_type(state)
 
         def register(function: AgentFunction) -> AgentFunction:
             _check_agent(name, function)
@@ -170,6 +183,7 @@ class Sayso:
                     function=function,
                     description=description or getdoc(function) or "",
                     options=chosen,
+                    state=shape,
                 )
             )
             return function
@@ -286,6 +300,7 @@ class _Records(Mapping[str, AgentRecord]):
             version=agent.version,
             tools=tuple(_tool_record(tool) for tool in self._tools.values()),
             options=shown(agent.options),
+            state=None if agent.state is None else agent.state.schema,
         )
 
     def __iter__(self) -> Any:

@@ -75,6 +75,8 @@ class Code(StrEnum):
     ALREADY_RESOLVED = "already_resolved"
     THREAD_BUSY = "thread_busy"
     THREAD_TOO_LARGE = "thread_too_large"
+    NOT_WAITING = "not_waiting"
+    JOURNAL_GONE = "journal_gone"
     WRONG_AGENT = "wrong_agent"
     AGENT_VERSION_MISSING = "agent_version_missing"
     # endings of a run
@@ -111,6 +113,8 @@ STATUS: dict[Code, int] = {
     Code.INTERRUPT_EXPIRED: 410,
     Code.ALREADY_RESOLVED: 409,
     Code.THREAD_BUSY: 409,
+    Code.NOT_WAITING: 409,
+    Code.JOURNAL_GONE: 410,
     Code.AGENT_VERSION_MISSING: 409,
 }
 """HTTP status of each code that is answered without a stream."""

@@ -1,4 +1,4 @@
-"""JSON Patch (RFC 6902) over JSON values: all of a patch or nothing. Pure."""
+"""JSON Patch (RFC 6902) and merge patches (RFC 7396) over JSON values. Pure."""
 
 import copy
 from collections.abc import Sequence
@@ -6,7 +6,7 @@ from typing import Any
 
 from sayso import jsonvalue
 
-__all__ = ["Operation", "apply"]
+__all__ = ["Operation", "apply", "merged"]
 
 Operation = dict[str, Any]
 
@@ -20,6 +20,19 @@ def apply(value: Any, operations: Sequence[Operation]) -> Any:
         except (ValueError, LookupError, TypeError, AttributeError) as error:
             raise ValueError(f"operation {number} of the patch: {error}") from None
     return root[""]
+
+
+def merged(value: Any, patch: Any) -> Any:
+    """The value after an RFC 7396 merge patch: null removes a member, lists are replaced whole."""
+    if not isinstance(patch, dict):
+        return copy.deepcopy(patch)
+    result = dict(value) if isinstance(value, dict) else {}
+    for name, change in patch.items():
+        if change is None:
+            result.pop(name, None)
+        else:
+            result[name] = merged(result.get(name), change)
+    return result
 
 
 def _apply_one(root: dict[str, Any], operation: Operation) -> None:

@@ -162,7 +162,8 @@ class Thread:
     """A conversation. `revision` grows with every claim, commit and settle; `fence` with claims.
 
     `holder` and `lease_until` (store time) say which process runs it now; both are None when idle.
-    `state` is also what the last snapshot told clients. `stopping`: its holder was asked to stop.
+    `state` is also what the last snapshot told clients. `stopping`: its holder was asked to stop;
+    by whom first, and by which channel, is kept until the next claim.
     """
 
     scope: str
@@ -177,6 +178,8 @@ class Thread:
     holder: str | None = None
     lease_until: int | None = None
     stopping: bool = False
+    stop_by: str | None = None
+    stop_channel: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -21,6 +21,9 @@ CASES: list[Case] = [
     ("POST", "/threads/{t}/stop", None, "unknown_thread"),
     ("POST", "/threads/{t}/stop", {"runId": "r"}, "unknown_thread"),
     ("DELETE", "/threads/{t}", None, "unknown_thread"),
+    ("PATCH", "/threads/{t}/state", {"values": {}}, "unknown_thread"),
+    ("POST", "/threads/{t}/fork", {"interruptId": "{i}"}, "unknown_thread"),
+    ("POST", "/threads/{t}/restart", None, "unknown_thread"),
     ("GET", "/interrupts/{i}", None, "unknown_interrupt"),
     ("POST", "/interrupts/{i}/answer", approve(), "unknown_interrupt"),
     ("POST", "/interrupts/{i}/answer", {"status": "cancelled"}, "unknown_interrupt"),
@@ -60,6 +63,8 @@ async def test_what_is_another_s_does_not_exist(guarded: Server, case: Case) -> 
         sent = body
         if body is not None and "answers" in body:
             sent = {"answers": [{**body["answers"][0], "interruptId": asked}]}
+        if body is not None and "interruptId" in body:
+            sent = {"interruptId": asked}
         return path.format(t=thread, i=asked), sent
 
     told = set()

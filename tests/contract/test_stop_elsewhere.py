@@ -98,6 +98,31 @@ async def test_a_wish_to_stop_outlives_its_holder(server: Server) -> None:
         assert stuck.done == ["work"]
 
 
+async def test_who_stopped_a_turn_elsewhere_is_known(server: Server) -> None:
+    """I6, U1: a question that the stop overtook was cancelled by that person, by that channel."""
+
+    async def agent(turn: Turn) -> None:
+        await turn.interrupt("confirmation", "?")
+
+    client = server.client(agent)
+    client.user("go")
+
+    def suspends(commit: Commit) -> bool:
+        return bool(commit.interrupts)
+
+    hold = server.store.hold("commit", match=suspends)
+    exchange = client.open(client.body(runId="r"))
+    await hold.reached()
+    async with replica(server, (client.agent, agent)) as other:
+        assert await stop(server, client, app=other)
+        hold.release()
+        assert (await exchange.end()).judged(client.thread, "r").outcome == "cancelled"
+    past = await get(server, f"/threads/{client.thread}/history")
+    (item,) = past["interrupts"]
+    assert (item["status"], item["answer"]["by"]) == ("cancelled", "local")
+    assert item["answer"]["channel"] == "stop"
+
+
 async def test_a_call_that_was_running_when_its_server_died_is_told_as_unknown(
     server: Server,
 ) -> None:

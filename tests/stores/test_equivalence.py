@@ -194,19 +194,22 @@ class TwoStores(RuleBasedStateMachine):
     def settle(self, data: st.DataObject, thread: tuple[str, str], off: int, now: int) -> None:
         known = self.known_revision(thread) + off
         settled = data.draw(interrupts(thread))
-        self.both(lambda store: store.settle(*thread, known, settled, now))
+        state, recorded = data.draw(st.none() | blobs), data.draw(entries)
+        self.both(
+            lambda store: store.settle(*thread, known, settled, now, state=state, entries=recorded)
+        )
 
     @rule(thread=threads, off=st.sampled_from((0, 0, 0, 1)), now=times)
     def delete(self, thread: tuple[str, str], off: int, now: int) -> None:
         known = self.known_revision(thread) + off
         self.both(lambda store: store.delete(*thread, known, now))
 
-    @rule(latest=st.booleans(), off=st.sampled_from((0, 0, 1)))
-    def stop(self, latest: bool, off: int) -> None:
+    @rule(latest=st.booleans(), off=st.sampled_from((0, 0, 1)), by=st.none() | names)
+    def stop(self, latest: bool, off: int, by: str | None) -> None:
         if self.leases:
             lease = self.leases[-1 if latest else 0]
             where = (lease.scope, lease.thread_id, lease.fence + off)
-            self.both(lambda store: store.request_stop(*where))
+            self.both(lambda store: store.request_stop(*where, by=by, channel=by))
 
     @rule(data=st.data(), scope=st.sampled_from(SCOPES), limit=st.integers(1, 4))
     def page(self, data: st.DataObject, scope: str, limit: int) -> None:

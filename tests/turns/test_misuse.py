@@ -57,7 +57,10 @@ async def test_an_agent_that_raises_fails_its_turn_alone(
 async def test_more_text_than_a_thread_holds_ends_the_turn_and_leaves_no_error_behind(
     kind: str, tmp_path: Path, way: str
 ) -> None:
-    """`thread_too_large`, for endless text too, and the loop hears of no lost error (design 4)."""
+    """`thread_too_large`, for endless text too, and the loop hears of no lost error (design 4).
+
+    Text for which there is no room is taken back from who has seen it, before the error.
+    """
 
     async def endless() -> AsyncIterator[str]:
         while True:
@@ -75,8 +78,12 @@ async def test_more_text_than_a_thread_holds_ends_the_turn_and_leaves_no_error_b
                     await message.write(piece)
 
     async with World.of(kind, tmp_path, agent, limits=Limits(history=2_000)) as world:
-        run = await Conversation(world).say()
+        talk = Conversation(world)
+        run = await talk.say()
         assert run.outcome == "thread_too_large"
+        seen = list(talk.history)
+        assert seen == (await talk.connect()).snapshot
+        assert [m["role"] for m in seen] == ["user"]
 
 
 @pytest.mark.parametrize("error", [ValueError("v"), StopIteration("s"), *EXITS], ids=repr)

@@ -1,13 +1,24 @@
 """Agents as they are registered: by name, in one or more versions. Pure data."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from sayso.errors import DeclarationError
 from sayso.options import Options
 
-__all__ = ["Agent", "Agents"]
+__all__ = ["Agent", "Agents", "StateShape"]
+
+
+class StateShape(Protocol):
+    """What an agent declares of its state."""
+
+    @property
+    def schema(self) -> dict[str, Any]:
+        """Its JSON Schema."""
+
+    def problems(self, value: Any) -> Sequence[tuple[str, str]]:
+        """What is wrong with a state, as JSON Pointers and sentences."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,6 +29,7 @@ class Agent:
     version: str
     function: Callable[[Any], Awaitable[Any]]
     description: str = ""
+    state: StateShape | None = None
     options: Options = field(default_factory=Options)
 
 

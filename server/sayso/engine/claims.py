@@ -8,7 +8,7 @@ from uuid import uuid4
 
 from sayso import jsonvalue
 from sayso.agents.registry import Agent
-from sayso.agents.turninput import begun_with, request_of, text_of
+from sayso.agents.turninput import begun_with, request_of, text_of, turn_input
 from sayso.clock import Clock
 from sayso.engine.leases import LeaseKeeper
 from sayso.errors import LeaseLost
@@ -28,6 +28,8 @@ from sayso.records import (
     Turn,
 )
 from sayso.stores.base import Store
+from sayso.turns.copies import Copied
+from sayso.turns.marks import edited, pauses
 
 __all__ = ["Claimed", "Claims"]
 
@@ -129,7 +131,10 @@ class Claims:
         run = new_run(run_id, turn, self._clock.now())
         entries = await self._store.journal(view.thread.scope, turn.key)
         # A client that was just loaded sends {} because it knows nothing, not to clear the state.
-        sent = request.state if request is not None else None
+        # And who edited the state while the turn waited knew more than a page that was open then.
+        waited = pauses(entries)
+        is_edited = bool(waited and edited(entries, waited[-1]))
+        sent = request.state if request is not None and not is_edited else None
         state = sent or jsonvalue.decode(view.thread.state)
         pause = None if retry else _resumed(entries, state, request)
         settled = tuple(replace(interrupt, run_key=run.key) for interrupt in settle)
@@ -154,6 +159,46 @@ class Claims:
         state = jsonvalue.decode(view.thread.state)
         return await self._again(view, turn, agent, run, state, entries=entries)
 
+    async def begin_again(self, view: ThreadView, turn: Turn, agent: Agent) -> Claimed:
+        """Begin a turn with what another one began with, which has ended."""
+        now = self._clock.now()
+        given = turn_input(view.thread.id, turn.request, view.messages)
+        run_id = f"run_{uuid4().hex}"
+        again = Turn(
+            key=f"turn_{uuid4().hex}",
+            agent=agent.name,
+            version=agent.version,
+            status="running",
+            request=request_of(replace(given, run_id=run_id), len(view.messages)),
+            principal=turn.principal,
+            started_at=now,
+        )
+        # The interrupts of the view are those of the turn before.
+        before = replace(view, interrupts=())
+        return await self._again(before, again, agent, new_run(run_id, again, now), given.state)
+
+    async def found(self, owner: Principal, thread_id: str, made: Copied, run: Run) -> None:
+        """Make a thread out of a copied turn, which waits; `Conflict` if there is one."""
+        await self._write(
+            Claim(
+                scope=owner.scope,
+                thread_id=thread_id,
+                owner=owner.subject,
+                agent=made.turn.agent,
+                revision=0,
+                holder=self._holder,
+                lease_ms=self._keeper.lease_ms,
+                now=self._clock.now(),
+                turn=made.turn,
+                run=run,
+                state=made.state,
+                messages=made.messages,
+                interrupts=made.interrupts,
+                entries=made.entries,
+            ),
+            Commit(now=self._clock.now(), release=True),
+        )
+
     async def close(
         self,
         view: ThreadView,
@@ -170,7 +215,7 @@ class Claims:
         has nothing to do but to let it go.
         """
         now = self._clock.now()
-        lease = await self._store.claim(
+        await self._write(
             Claim(
                 scope=view.thread.scope,
                 thread_id=view.thread.id,
@@ -185,10 +230,15 @@ class Claims:
                 messages=messages,
                 interrupts=interrupts,
                 entries=entries,
-            )
+            ),
+            Commit(now=now, dequeue=True, release=True),
         )
+
+    async def _write(self, claim: Claim, release: Commit) -> None:
+        """Write all in a claim, and let the thread go at once."""
+        lease = await self._store.claim(claim)
         with suppress(LeaseLost):
-            await self._store.commit(lease, Commit(now=now, dequeue=True, release=True))
+            await self._store.commit(lease, release)
 
     async def _again(
         self,
@@ -268,11 +318,11 @@ def _started_with(before: tuple[Message, ...], decision: gate.Start) -> tuple[Me
 
 def _resumed(entries: tuple[Entry, ...], state: Any, request: RunInput | None) -> Entry | None:
     """The record of the last pause, with what the turn is resumed with."""
-    pauses = [entry for entry in entries if entry.kind == "pause"]
-    if not pauses:
+    waited = pauses(entries)
+    if not waited:
         return None
-    data = {**jsonvalue.decode(pauses[-1].data), "resume": state}
+    data = {**jsonvalue.decode(waited[-1].data), "resume": state}
     if request is not None:
         given = begun_with(request, request.state, request.user_text)
         data["request"] = jsonvalue.decode(request_of(given, 0))
-    return replace(pauses[-1], data=jsonvalue.encode(data))
+    return replace(waited[-1], data=jsonvalue.encode(data))

@@ -14,10 +14,13 @@ from sayso.agents.tools import Tool
 from sayso.clock import Clock
 from sayso.engine.claims import Claimed, Claims
 from sayso.engine.desk import Desk
+from sayso.engine.edits import StateEdits
+from sayso.engine.forks import Forks
 from sayso.engine.inbox import Inbox
 from sayso.engine.judge import tool_judge
 from sayso.engine.leases import LeaseKeeper
 from sayso.engine.live import LiveRuns
+from sayso.engine.restarts import Restarts
 from sayso.engine.runner import Runner
 from sayso.engine.standing import present, recovered, refused, standing, told, unsent
 from sayso.engine.stopping import Stopper, Stopping
@@ -101,6 +104,11 @@ class Engine:
             claims=self._claims,
             live=self._live,
             inbox=self.inbox,
+        )
+        self.edits = StateEdits(self.threads, agents, store, clock, self.inbox.ring)
+        self.forks = Forks(self.threads, self._claims, store, clock, self.inbox.ring)
+        self.restarts = Restarts(
+            self.threads, agents, store, self._claims, self._live, self._stopping
         )
         self._sweeper = Sweeper(
             agents,

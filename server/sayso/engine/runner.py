@@ -30,6 +30,7 @@ from sayso.turns.endings import Conclusion, conclude
 from sayso.turns.execution import Execution
 from sayso.turns.journal import Journal, without_last_failures
 from sayso.turns.leased import Leased
+from sayso.turns.marks import is_mark, origins, pauses
 from sayso.turns.spending import spent
 from sayso.turns.turn import Turn as AuthorTurn
 from sayso.turns.turnstate import TurnState
@@ -211,31 +212,34 @@ class Runner:
         execution.transcript.unsettled.clear()
         for event in concluded.events:
             self.stream.emit(event)
-        if concluded.ending.type == "interrupt":
+        too_large = concluded.ending.code == Code.THREAD_TOO_LARGE.value
+        if concluded.ending.type == "interrupt" or too_large:
+            # Readers may have seen text for which the thread has no room: it goes, here and there.
             bodies, state = self.shown()
             self.stream.snapshot(messages=bodies, state=state)
 
     def _prepare(self, turn: Turn, entries: Sequence[Entry]) -> Execution:
         claimed = self._claimed
-        pauses = [jsonvalue.decode(entry.data) for entry in entries if entry.kind == "pause"]
+        waited = [jsonvalue.decode(entry.data) for entry in pauses(entries)]
         given = turn_input(claimed.lease.thread_id, turn.request, self._history + self._waiting)
         resumed = [
             turn_input(claimed.lease.thread_id, jsonvalue.encode(pause["request"]), ())
             if "request" in pause
             else None
-            for pause in pauses
+            for pause in waited
         ]
         execution = Execution(
             turn=turn,
             leased=self._leased,
             stream=self.stream,
-            journal=Journal(entry for entry in entries if entry.kind != "pause"),
+            journal=Journal(entry for entry in entries if not is_mark(entry)),
             interrupts=[*claimed.interrupts, *claimed.settled],
-            state=TurnState(given.state, pauses),
+            state=TurnState(given.state, waited),
             history=self._history,
             given=given,
             resumed_with=resumed,
-            pauses=[pause["ended"] for pause in pauses],
+            pauses=[pause["ended"] for pause in waited],
+            origins=origins(entries),
             usage=self._usage,
             clock=self._clock,
             effects=Effects(self._pool, self._leased.check, self.attended),

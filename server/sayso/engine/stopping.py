@@ -15,7 +15,7 @@ from sayso.engine.claims import Claims
 from sayso.errors import Code, Conflict, Problem
 from sayso.protocol.ending import STOPPED as SAID
 from sayso.protocol.ending import Ending
-from sayso.records import Interrupt, Principal, Run, ThreadView, Turn
+from sayso.records import Interrupt, Principal, Run, Thread, ThreadView, Turn
 from sayso.stores.base import Store
 from sayso.turns.journal import Journal
 from sayso.turns.leftovers import leftovers
@@ -33,18 +33,25 @@ ATTEMPTS = 8
 
 @dataclass(frozen=True, slots=True)
 class Stopper:
-    """Who stopped a turn; None when another process was told, and not by whom.
+    """Who stopped a turn, and by which channel; the store knows it when another process was told.
 
     `why`, when nobody did, is what clients are told.
     """
 
     by: str | None
     why: str | None = None
+    channel: str = STOPPED
 
     @property
     def ending(self) -> Ending:
         """How the run ends."""
         return Ending(type="cancelled", message=self.why or SAID)
+
+    def known_to(self, thread: Thread) -> "Stopper":
+        """This one, or whom the thread's store knows when this process does not."""
+        if self.by is not None or self.why is not None:
+            return self
+        return Stopper(thread.stop_by, channel=thread.stop_channel or STOPPED)
 
 
 class Stopping:
@@ -78,7 +85,13 @@ class Stopping:
                 if view.thread.holder is None:
                     return await self._stop_waiting(view, stopper)
                 if not running_here(stopper):
-                    await self._store.request_stop(principal.scope, thread_id, view.thread.fence)
+                    await self._store.request_stop(
+                        principal.scope,
+                        thread_id,
+                        view.thread.fence,
+                        by=stopper.by,
+                        channel=stopper.channel,
+                    )
                 return True
             except Conflict:
                 continue
@@ -96,7 +109,7 @@ class Stopping:
             if view.turn.status != "suspended":
                 return None
             try:
-                return await self.end(view, view.turn, stopper)
+                return await self.end(view, view.turn, stopper.known_to(view.thread))
             except Conflict:
                 continue
         return None
@@ -167,6 +180,6 @@ def _cancelled(item: Interrupt, stopper: Stopper, now: int, run: Run) -> Interru
         held=None,
         decided_by=stopper.by,
         decided_at=now,
-        channel=STOPPED,
+        channel=stopper.channel,
         run_key=run.key,
     )

@@ -133,7 +133,8 @@ class Sweeper:
             await self._claims.close(view, view.turn, view.run)
             return
         if due.why == "abandoned" and view.thread.stopping:
-            await self._stopping.end(view, view.turn, Stopper(None), run=view.run)
+            stopper = Stopper(None).known_to(view.thread)
+            await self._stopping.end(view, view.turn, stopper, run=view.run)
             return
         agent = self._agents.version(view.turn.agent, view.turn.version)
         if agent is None:

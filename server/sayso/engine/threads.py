@@ -1,6 +1,6 @@
 """Threads as they stand: listed, shown, inspected, deleted. Of others' threads nothing is told."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from sayso.clock import Clock
@@ -67,9 +67,11 @@ class Threads:
             limit=limit,
         )
 
-    async def view(self, principal: Principal, thread_id: str) -> ThreadView:
-        """One thread at one instant."""
-        view = await self._store.load(principal.scope, thread_id)
+    async def view(
+        self, principal: Principal, thread_id: str, *, interrupt_ids: Sequence[str] = ()
+    ) -> ThreadView:
+        """One thread at one instant; with those interrupts of earlier turns, if it has them."""
+        view = await self._store.load(principal.scope, thread_id, interrupt_ids=interrupt_ids)
         if view is None or view.thread.owner != principal.subject:
             raise Problem(Code.UNKNOWN_THREAD, "There is no such thread: GET /threads lists yours.")
         return view

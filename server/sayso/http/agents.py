@@ -45,6 +45,8 @@ class AgentRecord:
     tools: tuple[ToolRecord, ...] = ()
     options: Mapping[str, Any] = field(default_factory=dict)
     """The options of the agent by name, as JSON; those that are switched off are left out."""
+    state: Mapping[str, Any] | None = None
+    """The JSON Schema of its state, if it declares one."""
 
 
 def description(agent: AgentRecord) -> dict[str, Any]:
@@ -65,6 +67,7 @@ def description(agent: AgentRecord) -> dict[str, Any]:
                 for tool in agent.tools
             ],
             "options": dict(agent.options),
+            "stateSchema": "" if agent.state is None else agent.state,
         }
     )
 

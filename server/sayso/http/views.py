@@ -29,7 +29,18 @@ __all__ = [
 
 Json = dict[str, Any]
 
-_NOT_SHOWN = ("end", "ended", "pause", "request", "resume", "state", "writes")
+_NOT_SHOWN = (
+    "asked",
+    "end",
+    "ended",
+    "history",
+    "pause",
+    "request",
+    "resume",
+    "state",
+    "turn",
+    "writes",
+)
 """Members of journal entries that only replay needs."""
 
 
@@ -121,9 +132,13 @@ def _open(view: ThreadView, *, calls: bool = False) -> list[Interrupt]:
 
 
 def thread_view(view: ThreadView) -> Json:
-    """One thread, with its open interrupts, and the calls that its client has yet to answer."""
+    """One thread, with its open interrupts, and the calls that its client has yet to answer.
+
+    `problem` is why its last run failed.
+    """
     thread, turn, run = view.thread, view.turn, view.run
-    outcome = None if run is None or run.outcome is None else jsonvalue.decode(run.outcome)["type"]
+    ended = {} if run is None or run.outcome is None else jsonvalue.decode(run.outcome)
+    problem = {name: ended[name] for name in ("code", "message", "details") if name in ended}
     return _given(
         threadId=thread.id,
         agent=thread.agent,
@@ -131,7 +146,8 @@ def thread_view(view: ThreadView) -> Json:
         running=thread.holder is not None,
         stopping=True if thread.stopping else None,
         runId=None if run is None else run.run_id,
-        outcome=outcome,
+        outcome=ended.get("type"),
+        problem=problem if ended.get("type") == "error" else None,
         openInterrupts=len(_open(view)),
         interrupts=[interrupt_view(item) for item in _open(view)],
         pendingToolCallIds=[called(item) for item in _open(view, calls=True)] or None,
@@ -144,7 +160,7 @@ def state_view(view: ThreadView, journal: Iterable[Entry]) -> Json:
     """Where a turn stands: what it goes on with, the state, and what it has recorded.
 
     `next` names the tools, steps and questions that have begun and not ended; it is empty when
-    nothing goes on.
+    nothing goes on. `metadata.forkedFrom` says of which thread this one is a copy.
     """
     entries = list(journal)
     turn = view.turn
@@ -153,6 +169,9 @@ def state_view(view: ThreadView, journal: Iterable[Entry]) -> Json:
     del metadata["interrupts"]
     if turn is not None:
         metadata |= {"turnId": turn.key, "agent": turn.agent, "version": turn.version}
+    forks = [jsonvalue.decode(entry.data) for entry in entries if entry.kind == "fork"]
+    if forks:
+        metadata["forkedFrom"] = {name: forks[-1][name] for name in ("threadId", "interruptId")}
     return {
         "threadId": view.thread.id,
         "next": [entry.name for entry in entries if goes_on and entry.status != "done"],

@@ -12,6 +12,7 @@ from sayso.records import (
     Claim,
     Commit,
     Due,
+    Entry,
     Interrupt,
     Lease,
     Renewed,
@@ -76,6 +77,8 @@ class Tables:
             holder=claim.holder,
             lease_until=now + claim.lease_ms,
             stopping=False,
+            stop_by=None,
+            stop_channel=None,
             updated_at=claim.now,
             state=held.thread.state if claim.state is None else claim.state,
         )
@@ -132,14 +135,29 @@ class Tables:
         return stopping
 
     def settle(
-        self, scope: str, thread_id: str, revision: int, interrupts: Sequence[Interrupt], now: int
+        self,
+        scope: str,
+        thread_id: str,
+        revision: int,
+        interrupts: Sequence[Interrupt],
+        now: int,
+        *,
+        state: bytes | None,
+        entries: Sequence[Entry],
     ) -> None:
-        """Replace interrupts of an idle thread; see `Store.settle`."""
+        """Change an idle thread; see `Store.settle`."""
         held = self.threads.get((scope, thread_id))
         if held is None or held.thread.revision != revision or held.thread.holder is not None:
             raise _changed(thread_id)
         notes = self._write_interrupts(held, interrupts)
-        held.thread = replace(held.thread, revision=revision + 1, updated_at=now)
+        if held.turn is not None:
+            held.write_entries(held.turn.key, entries)
+        held.thread = replace(
+            held.thread,
+            revision=revision + 1,
+            updated_at=now,
+            state=held.thread.state if state is None else state,
+        )
         self._note(held, now, notes)
         self._activate(held, now)
         self._mark_due(held)
@@ -170,12 +188,15 @@ class Tables:
         del self.by_number[held.number]
         del self.threads[scope, thread_id]
 
-    def request_stop(self, scope: str, thread_id: str, fence: int) -> None:
+    def request_stop(
+        self, scope: str, thread_id: str, fence: int, *, by: str | None, channel: str | None
+    ) -> None:
         """Ask a holder to stop; see `Store.request_stop`."""
         held = self.threads.get((scope, thread_id))
         if held is None or held.thread.fence != fence or held.thread.holder is None:
             raise _changed(thread_id)
-        held.thread = replace(held.thread, stopping=True)
+        if not held.thread.stopping:
+            held.thread = replace(held.thread, stopping=True, stop_by=by, stop_channel=channel)
 
     def renew(self, leases: Sequence[Lease], until: int) -> Renewed:
         """Prolong leases; see `Store.renew`."""

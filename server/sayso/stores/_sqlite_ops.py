@@ -178,14 +178,20 @@ def settle(
     revision: int,
     interrupts: Sequence[Interrupt],
     now: int,
+    *,
+    state: bytes | None,
+    entries: Sequence[Entry],
 ) -> None:
-    """Replace interrupts of an idle thread."""
+    """Change an idle thread."""
     row = db.execute(SQL["find_thread"], (scope, thread_id)).fetchone()
     if row is None or row[1] != revision or row[3] is not None:
         raise _changed(thread_id)
     thread: int = row[0]
     whose = Whose(thread, scope, thread_id, *row[8:])
     write_noted(db, whose, interrupts, None, now)
+    _put_entries(db, thread, row[5], entries)
+    if state is not None:
+        db.execute(SQL["put_state"], (thread, state))
     db.execute(SQL["release_thread"], (now, now, thread))
     db.execute(SQL["mark_due"], (thread,))
 
@@ -204,9 +210,17 @@ def delete(
         db.execute(SQL[deletion], (thread,))
 
 
-def request_stop(db: sqlite3.Connection, scope: str, thread_id: str, fence: int) -> None:
+def request_stop(
+    db: sqlite3.Connection,
+    scope: str,
+    thread_id: str,
+    fence: int,
+    by: str | None,
+    channel: str | None,
+) -> None:
     """Ask a holder to stop."""
-    if db.execute(SQL["ask_to_stop"], (scope, thread_id, fence)).rowcount == 0:
+    values = {"scope": scope, "id": thread_id, "fence": fence, "by": by, "channel": channel}
+    if db.execute(SQL["ask_to_stop"], values).rowcount == 0:
         raise _changed(thread_id)
 
 

@@ -76,7 +76,7 @@ def interrupt_of(row: tuple[Any, ...]) -> Interrupt:
 
 
 def thread_of(row: tuple[Any, ...]) -> Thread:
-    """A thread from its columns, its state and whether it is stopping."""
+    """A thread from its columns, its state, whether it is stopping and who wanted that."""
     scope, thread_id, owner, agent, revision, fence, created, updated, state, holder, until = row[
         :11
     ]
@@ -93,6 +93,8 @@ def thread_of(row: tuple[Any, ...]) -> Thread:
         holder=holder,
         lease_until=until,
         stopping=bool(row[11]),
+        stop_by=row[12],
+        stop_channel=row[13],
     )
 
 

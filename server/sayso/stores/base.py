@@ -156,12 +156,22 @@ class Store(ABC):
 
     @abstractmethod
     async def settle(
-        self, scope: str, thread_id: str, revision: int, interrupts: Sequence[Interrupt], now: int
+        self,
+        scope: str,
+        thread_id: str,
+        revision: int,
+        interrupts: Sequence[Interrupt],
+        now: int,
+        *,
+        state: bytes | None = None,
+        entries: Sequence[Entry] = (),
     ) -> None:
-        """Replace interrupts of an idle thread without running it: settle, hold, extend, assign.
+        """Change an idle thread without running it: settle, hold, extend, assign, edit its state.
 
-        Raises `Conflict` if the revision is another, the thread is unknown, or anybody holds it,
-        also on a lease that ran out: that thread has to be claimed.
+        `interrupts` replace what has their id, `state` replaces the thread's if it is given, and
+        `entries` of the newest turn replace what has their place. Raises `Conflict` if the revision
+        is another, the thread is unknown, or anybody holds it, also on a lease that ran out: that
+        thread has to be claimed.
         """
 
     @abstractmethod
@@ -175,10 +185,20 @@ class Store(ABC):
         """
 
     @abstractmethod
-    async def request_stop(self, scope: str, thread_id: str, fence: int) -> None:
+    async def request_stop(
+        self,
+        scope: str,
+        thread_id: str,
+        fence: int,
+        *,
+        by: str | None = None,
+        channel: str | None = None,
+    ) -> None:
         """Ask the holder with that fence to stop; its next `commit` and `renew` tell it.
 
-        Idempotent. Raises `Conflict` if that holder has the thread no longer.
+        `by` and `channel` of the first who asks that holder stay with the thread until the next
+        claim; asking again changes nothing. Raises `Conflict` if that holder has the thread no
+        longer.
         """
 
     @abstractmethod

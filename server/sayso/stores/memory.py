@@ -197,12 +197,22 @@ class MemoryStore(Store):
         return stopping
 
     async def settle(
-        self, scope: str, thread_id: str, revision: int, interrupts: Sequence[Interrupt], now: int
+        self,
+        scope: str,
+        thread_id: str,
+        revision: int,
+        interrupts: Sequence[Interrupt],
+        now: int,
+        *,
+        state: bytes | None = None,
+        entries: Sequence[Entry] = (),
     ) -> None:
-        """Replace interrupts of an idle thread; see `Store.settle`."""
-        check_text(tuple(interrupts))
+        """Change an idle thread; see `Store.settle`."""
+        check_text((*interrupts, *entries))
         with self._accepted():
-            self._tables.settle(scope, thread_id, revision, interrupts, now)
+            self._tables.settle(
+                scope, thread_id, revision, interrupts, now, state=state, entries=entries
+            )
         await asyncio.sleep(0)
 
     async def delete(self, scope: str, thread_id: str, revision: int, now: int) -> None:
@@ -211,10 +221,19 @@ class MemoryStore(Store):
             self._tables.delete(scope, thread_id, revision, now, self._clock.now())
         await asyncio.sleep(0)
 
-    async def request_stop(self, scope: str, thread_id: str, fence: int) -> None:
+    async def request_stop(
+        self,
+        scope: str,
+        thread_id: str,
+        fence: int,
+        *,
+        by: str | None = None,
+        channel: str | None = None,
+    ) -> None:
         """Ask a holder to stop; see `Store.request_stop`."""
+        check_text((by, channel))
         with self._accepted():
-            self._tables.request_stop(scope, thread_id, fence)
+            self._tables.request_stop(scope, thread_id, fence, by=by, channel=channel)
         await asyncio.sleep(0)
 
     async def delivered(self, scope: str, run_key: str) -> None:

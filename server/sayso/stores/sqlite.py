@@ -148,11 +148,23 @@ class SqliteStore(Store):
         return await self._write(lambda db: ops.commit(db, lease, commit))
 
     async def settle(
-        self, scope: str, thread_id: str, revision: int, interrupts: Sequence[Interrupt], now: int
+        self,
+        scope: str,
+        thread_id: str,
+        revision: int,
+        interrupts: Sequence[Interrupt],
+        now: int,
+        *,
+        state: bytes | None = None,
+        entries: Sequence[Entry] = (),
     ) -> None:
-        """Replace interrupts of an idle thread; see `Store.settle`."""
-        given = tuple(interrupts)
-        await self._write(lambda db: ops.settle(db, scope, thread_id, revision, given, now))
+        """Change an idle thread; see `Store.settle`."""
+        given, recorded = tuple(interrupts), tuple(entries)
+        await self._write(
+            lambda db: ops.settle(
+                db, scope, thread_id, revision, given, now, state=state, entries=recorded
+            )
+        )
 
     async def delete(self, scope: str, thread_id: str, revision: int, now: int) -> None:
         """Remove a thread; see `Store.delete`."""
@@ -160,9 +172,17 @@ class SqliteStore(Store):
             lambda db: ops.delete(db, scope, thread_id, revision, now, self._clock.now())
         )
 
-    async def request_stop(self, scope: str, thread_id: str, fence: int) -> None:
+    async def request_stop(
+        self,
+        scope: str,
+        thread_id: str,
+        fence: int,
+        *,
+        by: str | None = None,
+        channel: str | None = None,
+    ) -> None:
         """Ask a holder to stop; see `Store.request_stop`."""
-        await self._write(lambda db: ops.request_stop(db, scope, thread_id, fence))
+        await self._write(lambda db: ops.request_stop(db, scope, thread_id, fence, by, channel))
 
     async def delivered(self, scope: str, run_key: str) -> None:
         """Note a run's delivery; see `Store.delivered`."""

@@ -280,12 +280,22 @@ class FaultyStore(Store):
         return await self._pass(Call("commit", commit), lambda: self.inner.commit(lease, commit))
 
     async def settle(
-        self, scope: str, thread_id: str, revision: int, interrupts: Sequence[Interrupt], now: int
+        self,
+        scope: str,
+        thread_id: str,
+        revision: int,
+        interrupts: Sequence[Interrupt],
+        now: int,
+        *,
+        state: bytes | None = None,
+        entries: Sequence[Entry] = (),
     ) -> None:
         """Point `settle`."""
         await self._pass(
             Call("settle", tuple(interrupts)),
-            lambda: self.inner.settle(scope, thread_id, revision, interrupts, now),
+            lambda: self.inner.settle(
+                scope, thread_id, revision, interrupts, now, state=state, entries=entries
+            ),
         )
 
     async def delete(self, scope: str, thread_id: str, revision: int, now: int) -> None:
@@ -294,11 +304,19 @@ class FaultyStore(Store):
             Call("delete", thread_id), lambda: self.inner.delete(scope, thread_id, revision, now)
         )
 
-    async def request_stop(self, scope: str, thread_id: str, fence: int) -> None:
+    async def request_stop(
+        self,
+        scope: str,
+        thread_id: str,
+        fence: int,
+        *,
+        by: str | None = None,
+        channel: str | None = None,
+    ) -> None:
         """Point `request_stop`."""
         await self._pass(
             Call("request_stop", thread_id),
-            lambda: self.inner.request_stop(scope, thread_id, fence),
+            lambda: self.inner.request_stop(scope, thread_id, fence, by=by, channel=channel),
         )
 
     async def delivered(self, scope: str, run_key: str) -> None:

@@ -4,7 +4,7 @@ Pure apart from log lines: reads an `Execution` that has come to rest.
 """
 
 import logging
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -25,10 +25,12 @@ from sayso.gate.frontend import called, is_call
 from sayso.protocol.ending import Ending, EndingType
 from sayso.protocol.interrupts import interrupt_body
 from sayso.records import Commit, Entry, Interrupt, Run
+from sayso.turns.copies import recorded_question
 from sayso.turns.execution import Execution
 from sayso.turns.leftovers import leftovers
+from sayso.turns.marks import pause_mark
 
-__all__ = ["Conclusion", "conclude"]
+__all__ = ["Conclusion", "conclude", "suspension"]
 
 _log = logging.getLogger("sayso.turn")
 
@@ -115,12 +117,17 @@ def _suspended(execution: Execution, run: Run) -> Conclusion:
     asked = tuple(execution.asked)
     _keep_open(execution, ("reasoning",))
     execution.journal.write(_pause(execution))
+    ending = suspension(asked)
+    return Conclusion(ending, _commit(execution, run, ending, "suspended", interrupts=asked))
+
+
+def suspension(asked: Sequence[Interrupt]) -> Ending:
+    """How a run ends whose turn waits for these interrupts."""
     questions = tuple(interrupt_body(item) for item in asked if not is_call(item))
     # A run that only leaves calls to its client is complete, and no interrupted one (TC-11).
     pending = () if questions else tuple(map(called, asked))
     kind: EndingType = "interrupt" if questions else "success"
-    ending = Ending(type=kind, interrupts=questions, pending=pending)
-    return Conclusion(ending, _commit(execution, run, ending, "suspended", interrupts=asked))
+    return Ending(type=kind, interrupts=questions, pending=pending)
 
 
 def _pause(execution: Execution) -> Entry:
@@ -128,15 +135,10 @@ def _pause(execution: Execution) -> Entry:
         "writes": execution.state.writes,
         "state": execution.state.shown,
         "ended": execution.timeline.upcoming,
+        "history": len(execution.transcript.messages),
+        "asked": [recorded_question(entry) for entry in execution.journal.asked()],
     }
-    return Entry(
-        place=f"pause:{len(execution.resumed_with)}",
-        kind="pause",
-        name="",
-        fingerprint="pause",
-        status="done",
-        data=jsonvalue.encode(data),
-    )
+    return pause_mark(len(execution.resumed_with), data)
 
 
 def _finished(execution: Execution, run: Run) -> Conclusion:

@@ -108,6 +108,10 @@ class Journal:
         self._riding = held
         return taken
 
+    def asked(self) -> list[Entry]:
+        """The questions that were put since the last commit that could hold one."""
+        return [entry for entry in self._riding.values() if entry.status == "asked"]
+
     def rides(self, kind: str) -> bool:
         """Whether an entry of that kind waits for the next commit."""
         return any(entry.kind == kind for entry in self._riding.values())

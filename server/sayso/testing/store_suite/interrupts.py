@@ -12,6 +12,7 @@ from sayso.testing.store_suite._make import (
     THREAD,
     ask,
     claim,
+    entry,
     question,
     raises,
     run,
@@ -114,6 +115,22 @@ async def settling_counts_a_revision_and_no_fence(store: Store, clock: FakeClock
     same(view and view.interrupts, (expired, question("int_2")))
     same(view and (view.thread.revision, view.thread.fence), (3, 1))
     same(view and (view.thread.updated_at, view.thread.holder), (5_000, None))
+
+
+async def an_edit_writes_state_and_entries_without_a_run(store: Store, clock: FakeClock) -> None:
+    """Both belong to the step that counts the revision; entries are the newest turn's."""
+    await ask(store, question("int_1"), entries=(entry("0"),), state=b'{"a":1}')
+    edit = entry("pause:0/edit:0", kind="edit")
+    await store.settle(SCOPE, THREAD, 2, (), 5_000, state=b'{"a":2}', entries=[edit])
+    view = await store.load(SCOPE, THREAD)
+    same(view and (view.thread.state, view.thread.revision), (b'{"a":2}', 3))
+    same(view and view.interrupts, (question("int_1"),))
+    same(await store.journal(SCOPE, "turn_1"), (entry("0"), edit))
+    await raises(Conflict, store.settle(SCOPE, THREAD, 2, (), 6_000, state=b"9", entries=[edit]))
+    await store.settle(SCOPE, THREAD, 3, (), 6_000, entries=[entry("0", data=b"[2]")])
+    view = await store.load(SCOPE, THREAD)
+    same(view and view.thread.state, b'{"a":2}')
+    same(await store.journal(SCOPE, "turn_1"), (entry("0", data=b"[2]"), edit))
 
 
 async def settling_needs_the_revision_of_now(store: Store, clock: FakeClock) -> None:

@@ -92,23 +92,25 @@ async def a_holder_learns_that_it_shall_stop(store: Store, clock: FakeClock) -> 
     lease = await store.claim(claim())
     other = await store.claim(claim(thread_id="other"))
     same(await store.commit(lease, Commit(now=3_000)), False)
-    await store.request_stop(SCOPE, THREAD, lease.fence)
-    await store.request_stop(SCOPE, THREAD, lease.fence)
+    await store.request_stop(SCOPE, THREAD, lease.fence, by="ann", channel="stop")
+    await store.request_stop(SCOPE, THREAD, lease.fence, by="bob", channel="inbox")
     same(await _renew(store, other, lease), Renewed(stopping=(lease,)))
     same(await store.commit(lease, Commit(now=3_000)), True)
     same(await store.commit(other, Commit(now=3_000)), False)
     view = await store.load(SCOPE, THREAD)
     same(view and view.thread.stopping, True)
+    same(view and (view.thread.stop_by, view.thread.stop_channel), ("ann", "stop"))
     same(view and view.thread.revision, 3)
     same(await store.commit(lease, Commit(now=3_001, release=True)), True)
     view = await store.load(SCOPE, THREAD)
     same(view and view.thread.stopping, False)
+    same(view and (view.thread.stop_by, view.thread.stop_channel), ("ann", "stop"))
 
 
 async def the_next_claim_forgets_a_stop(store: Store, clock: FakeClock) -> None:
     """Released or taken over; who takes over has seen the wish in what it read."""
     lease = await store.claim(claim())
-    await store.request_stop(SCOPE, THREAD, lease.fence)
+    await store.request_stop(SCOPE, THREAD, lease.fence, by="ann", channel="stop")
     await clock.advance(LEASE_MS / 1_000)
     view = await store.load(SCOPE, THREAD)
     same(view and view.thread.stopping, True)
@@ -117,6 +119,10 @@ async def the_next_claim_forgets_a_stop(store: Store, clock: FakeClock) -> None:
     same(await _renew(store, lease), Renewed())
     view = await store.load(SCOPE, THREAD)
     same(view and view.thread.stopping, False)
+    same(view and (view.thread.stop_by, view.thread.stop_channel), (None, None))
+    await store.request_stop(SCOPE, THREAD, lease.fence)
+    view = await store.load(SCOPE, THREAD)
+    same(view and (view.thread.stopping, view.thread.stop_by), (True, None))
 
 
 async def only_the_holder_of_now_can_be_stopped(store: Store, clock: FakeClock) -> None:

@@ -73,9 +73,12 @@ WHERE scope = ? AND id = ? AND fence = ? AND holder = ?;
 UPDATE thread SET lease_until = ? WHERE key = ?;
 
 -- name: ask_to_stop
--- Ask the holder with that fence to stop.
-UPDATE thread SET stop_fence = fence
-WHERE scope = ? AND id = ? AND fence = ? AND holder IS NOT NULL;
+-- Ask the holder with that fence to stop; who asks first is noted.
+UPDATE thread SET
+    stop_by = CASE WHEN stop_noted IS fence THEN stop_by ELSE :by END,
+    stop_channel = CASE WHEN stop_noted IS fence THEN stop_channel ELSE :channel END,
+    stop_fence = fence, stop_noted = fence
+WHERE scope = :scope AND id = :id AND fence = :fence AND holder IS NOT NULL;
 
 -- name: due_threads
 -- Who needs the server: abandoned by store time, expired or to remind by the caller's, or ready.
@@ -104,7 +107,9 @@ LIMIT :limit;
 SELECT
     thread.key, thread.turn, thread.run,
     scope, id, owner, agent, revision, fence, created_at, updated_at,
-    coalesce(state.body, x'7b7d'), holder, lease_until, holder IS NOT NULL AND stop_fence IS fence
+    coalesce(state.body, x'7b7d'), holder, lease_until, holder IS NOT NULL AND stop_fence IS fence,
+    CASE WHEN stop_noted IS fence THEN stop_by END,
+    CASE WHEN stop_noted IS fence THEN stop_channel END
 FROM thread LEFT JOIN state ON state.thread = thread.key
 WHERE scope = ? AND id = ?;
 
