@@ -273,3 +273,21 @@ async def test_a_copy_that_dies_half_way_is_whole_or_not_there(
         await copy.resume(deny())
     assert (await client.resume(approve())).outcome == "success"
     assert server.effects == [("refund", "A-17", 240.0)]
+
+
+async def test_a_call_that_waits_for_its_client_is_copied_too(server: Server) -> None:
+    """TC-11: a front-end call beside a question is left to the client of the copy as well."""
+
+    async def agent(turn: Turn) -> Any:
+        called, sure = await turn.gather(
+            turn.frontend("pick", {"day": "Mon"}), turn.interrupt("confirmation", "Sure?")
+        )
+        return [called.value, sure.value]
+
+    client = server.client(agent)
+    tools = [{"name": "pick", "description": "", "parameters": {"type": "object"}}]
+    asked = (await client.say(tools=tools)).interrupts[0]
+    copy = await forked(server, client, asked["id"])
+    assert [item["message"] for item in copy.model.pending] == ["Sure?"]
+    ran = (await get(server, f"/threads/{client.thread}"))["pendingToolCallIds"]
+    assert (await get(server, f"/threads/{copy.thread}"))["pendingToolCallIds"] == ran

@@ -6,7 +6,7 @@ neighbours `messages`, `steps`, `calls` and `questions`.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
@@ -70,7 +70,6 @@ class Execution:
         given: TurnInput,
         resumed_with: Sequence[TurnInput | None],
         pauses: Sequence[int],
-        origins: Mapping[str, str],
         usage: Usage,
         clock: Clock,
         effects: Effects,
@@ -87,7 +86,6 @@ class Execution:
         self.given = given
         self.resumed_with = resumed_with
         self.pauses = pauses
-        self._origins = origins
         self.usage = usage
         self.clock = clock
         self.limits = limits
@@ -163,7 +161,7 @@ class Execution:
 
     def identify(self, prefix: str, place: str) -> str:
         """An id that this place has in every execution of the turn."""
-        return identify(self._origins.get(place, self.turn.key), prefix, place)
+        return identify(self.journal.origins.get(place, self.turn.key), prefix, place)
 
     def message_id(self, place: str) -> str:
         """The id of the text sent at a place; another one where a retry sends it anew."""

@@ -5,7 +5,7 @@ what was asked for there: kind, name and arguments, never message text or schema
 """
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from sayso import jsonvalue
@@ -61,7 +61,11 @@ def is_front_end(call_id: str) -> bool:
 class Journal:
     """Recorded entries by place, with what must still be written along with the next commit."""
 
-    def __init__(self, entries: Iterable[Entry] = ()) -> None:
+    def __init__(
+        self, entries: Iterable[Entry] = (), origins: Mapping[str, str] | None = None
+    ) -> None:
+        self.origins = origins or {}
+        """For places that were copied from other turns, the keys of those."""
         self._entries = {entry.place: entry for entry in entries}
         self._riding: dict[str, Entry] = {}
         self._seen: set[str] = set()
