@@ -144,7 +144,7 @@ class Anything(dict[str, int]):
 
 
 def plan_of(db: sqlite3.Connection, sql: str) -> list[str]:
-    values = Anything() if ":" in sql else (0,) * sql.count("?")
+    values = (0,) * sql.count("?") if "?" in sql else Anything()
     return [step for *_, step in db.execute(f"EXPLAIN QUERY PLAN {sql}", values)]
 
 
