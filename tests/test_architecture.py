@@ -67,6 +67,7 @@ LAYERS = (
         (
             "agents.decisions agents.tools schemas.states streams.textstream",
             "turns.copies",
+            "agents.parameters",
             "protocol.ending protocol.guard schemas.forms",
             "gate.desk gate.ladder agents.turninput",
             "gate.attribution gate.decisions gate.steering",
@@ -76,7 +77,9 @@ LAYERS = (
             "protocol.runinput schemas.schema",
             "protocol.legacy protocol.messages schemas.misfits",
             "protocol.forward_compat schemas.subschemas",
-            "agents.approval agents.codec agents.outcomes agents.parts agents.registry",
+            "agents.approval",
+            "agents.policy",
+            "agents.asking agents.codec agents.outcomes agents.parts agents.registry",
             "agents.wording",
             "protocol.generations protocol.usage",
             "protocol.frames protocol.interrupts protocol.shapes",
@@ -89,7 +92,8 @@ LAYERS = (
         "base",
         (
             "options",
-            "clock errors jsonvalue limits records",
+            "limits",
+            "clock errors jsonvalue records",
             "agents engine gate protocol schemas streams",
         ),
         pure=True,

@@ -1,5 +1,6 @@
 """`Sayso`: agents, tools and options in one ASGI app."""
 
+import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -8,9 +9,10 @@ from typing import Any, Literal, Unpack
 
 from starlette.routing import BaseRoute
 
-from sayso.agents.approval import Policy, never
+from sayso.agents.approval import never
+from sayso.agents.policy import Effect, Policy
 from sayso.agents.registry import Agent, Agents
-from sayso.agents.tools import Tool, Verify
+from sayso.agents.tools import Scale, Tool, Verify
 from sayso.clock import Clock, SystemClock
 from sayso.engine.engine import Engine
 from sayso.errors import DeclarationError
@@ -40,6 +42,9 @@ from sayso.turns.turn import Turn
 
 __all__ = ["Sayso"]
 
+_NO_SEGMENT = re.compile(r"[\s/\\?#%\x00-\x1f\x7f]")
+"""What no URL can hold as it is in one of its segments, or what is read as something else there."""
+
 AgentFunction = Callable[[Turn], Awaitable[Any]]
 
 
@@ -55,6 +60,7 @@ class Sayso:
     | `limits` | a `Limits` | `Limits()` |
     | `keep_alive` | seconds of silence before a comment, None: never | 15 |
     | `tool_threads` | threads for synchronous tools and steps | 16 |
+    | `default_approval` | the policy of tools that have none of their own | `approval.never` |
     | `console` | whether the console is served at `/` | True |
     | `routes` | further Starlette routes | none |
     | `clock` | a `Clock` | the system's |
@@ -94,11 +100,26 @@ class Sayso:
         origins: Sequence[str] = (),
         limits: Limits | None = None,
         tool_threads: int = 16,
+        default_approval: Policy = never,
         console: bool = True,
         routes: Sequence[BaseRoute] = (),
         clock: Clock | None = None,
         **options: Unpack[OptionValues],
     ) -> None:
+        if not isinstance(default_approval, Policy):
+            raise DeclarationError(
+                f"default_approval is a policy, such as approval.always, not {default_approval!r}"
+            )
+        if type(tool_threads) is not int or tool_threads < 1:
+            raise DeclarationError(
+                f"tool_threads is a whole number from 1, not {tool_threads!r}: synchronous tools "
+                "and steps need a thread to run in"
+            )
+        if not isinstance(store, str | Store):
+            raise DeclarationError(
+                f"store is 'memory:', a URL such as 'sqlite:///sayso.db', or a Store, not {store!r}"
+            )
+        self._default_approval = default_approval
         ticking = clock or SystemClock()
         bounds = self._limits = limits or Limits()
         self._keep_alive = keep_alive
@@ -228,21 +249,28 @@ class Sayso:
         *,
         name: str | None = None,
         description: str | None = None,
-        approval: Policy = never,
+        approval: Policy | None = None,
         editable: bool = False,
         idempotent: bool = False,
         timeout: float | None = None,
         verify: Verify | None = None,
         expires_in: float | Default | None = DEFAULT,
         on_expire: OnExpire | Default = DEFAULT,
+        effect: Effect = "write",
+        scale: Scale | None = None,
+        permission: str | None = None,
     ) -> Callable[[Callable[..., Any]], Tool]:
         """Make a function a tool, to be called through `Turn.call`.
 
-        `approval` says which calls a person decides first; `editable` lets that person change the
-        arguments; `idempotent` lets it run again after a crash; `timeout` is in seconds; `verify`
-        says after a crash whether it happened. An approval stays open for `expires_in` seconds,
-        None for ever, and then `on_expire` says what becomes of the call; `approve` runs it. Both
-        are the agent's unless given. Raises `DeclarationError` for what cannot work.
+        `approval` says which calls a person decides first, the app's `default_approval` unless
+        given; `editable` lets that person change the arguments; `idempotent` lets it run again
+        after a crash; `timeout` is in seconds; `verify` says after a crash whether it happened. An
+        approval stays open for `expires_in` seconds, None for ever, and then `on_expire` says what
+        becomes of the call; `approve` runs it. Both are the agent's unless given. Rules may look at
+        what a tool declares of itself: its `effect` (`read`, `write`, `irreversible`), its `scale`,
+        which is how many things a call touches (the argument that says or holds them, or a function
+        of arguments), and the `permission` that its caller needs. Raises `DeclarationError` for
+        what cannot work.
         """
 
         def register(fn: Callable[..., Any]) -> Tool:
@@ -250,13 +278,16 @@ class Sayso:
                 fn,
                 name=name,
                 description=description,
-                approval=approval,
+                approval=self._default_approval if approval is None else approval,
                 editable=editable,
                 idempotent=idempotent,
                 timeout=timeout,
                 verify=verify,
                 expires_in=expires_in,
                 on_expire=on_expire,
+                effect=effect,
+                scale=scale,
+                permission=permission,
             )
             if tool.name in self._tools:
                 raise DeclarationError(
@@ -269,9 +300,10 @@ class Sayso:
 
 
 def _check_agent(name: str, function: Callable[..., Any]) -> None:
-    if not name or "/" in name or name.strip() != name:
+    if _NO_SEGMENT.search(name) or name.strip(".") == "":
         raise DeclarationError(
-            f"agent name {name!r} stands in a path: leave out slashes and outer spaces"
+            f"agent name {name!r} stands in a path, as in /agents/support: leave out spaces and "
+            "the characters / \\ ? # %"
         )
     if not iscoroutinefunction(function):
         raise DeclarationError(f"agent {name!r} must be an `async def` function")
@@ -311,11 +343,10 @@ class _Records(Mapping[str, AgentRecord]):
 
 
 def _tool_record(tool: Tool) -> ToolRecord:
-    kind = tool.approval.rule.partition(":")[0]
     return ToolRecord(
         name=tool.name,
         description=tool.description,
         parameters=tool.parameters,
-        approval=kind,  # type: ignore[arg-type]  # rules begin with one of the three kinds
+        approval=tool.approval.kind,
         editable=tool.editable,
     )

@@ -1,13 +1,18 @@
 """How much of anything a request, a thread or a turn may hold (design 4, 7)."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+
+from sayso.errors import DeclarationError
 
 __all__ = ["Limits"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """Limits in bytes and counts; the defaults are the documented ones."""
+    """Limits in bytes and counts; the defaults are the documented ones.
+
+    Raises `DeclarationError` for what is no whole number from 1: nothing would get through.
+    """
 
     body: int = 4 * 1024 * 1024
     """Bytes of a request body; more is `body_too_large`."""
@@ -23,3 +28,11 @@ class Limits:
     """Bytes of a thread's messages; more is `thread_too_large`."""
     unread: int = 1024 * 1024
     """Bytes that a reader may leave unread before it is cut off (`reader_too_slow`)."""
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if type(value) is not int or value < 1:
+                raise DeclarationError(
+                    f"{field.name} of Limits is a whole number from 1, not {value!r}"
+                )

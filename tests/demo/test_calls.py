@@ -218,3 +218,14 @@ async def test_the_same_call_is_asked_for_three_times_in_a_row(demo: Demo) -> No
     assert events[-1]["outcome"] == {"type": "success"}
     assert len(seen) == 3
     assert await demo.done() == [("again", {"service": "billing"})] * 3
+
+
+async def test_a_no_to_the_same_call_stands_without_a_further_question(demo: Demo) -> None:
+    """Design 3, V4: `again` asks on whatever the answer, and the refusal answers for the user."""
+    (question,) = await demo.ask("again")
+    events = await demo.answer(resolved(question, {"approved": False, "reason": "not now"}))
+    assert events[-1]["outcome"] == {"type": "success"}
+    assert len(results(events)) == 3
+    assert said(events).count("it was denied (not now)") == 3
+    assert await demo.effects() == []
+    assert len(await demo.ask("again")) == 1

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from sayso import DeclarationError, Sayso, Turn
+from sayso import DeclarationError, Limits, Sayso, Turn
 
 
 async def fine(turn: Turn) -> None:
@@ -26,12 +26,15 @@ async def lonely() -> None:
         (lambda app: app.agent(fine), '@app.agent("name")'),
         (lambda app: app.agent("a")(plain), "async def"),
         (lambda app: app.agent("a")(lonely), "one argument"),
-        (lambda app: app.agent("a/b")(fine), "slashes"),
+        (lambda app: app.agent("a/b")(fine), "leave out"),
+        (lambda app: app.agent("a b?c#%")(fine), "leave out"),
+        (lambda app: app.agent("a\tb")(fine), "leave out"),
+        (lambda app: app.agent("..")(fine), "path"),
         (lambda app: app.agent("")(fine), "path"),
         (lambda app: app.agent(" a")(fine), "spaces"),
         (lambda app: [app.agent("a")(fine), app.agent("a")(fine)], "version="),
     ],
-    ids=["bare", "sync", "no turn", "slash", "no name", "space", "twice"],
+    ids=["bare", "sync", "no turn", "slash", "odd", "tab", "dots", "no name", "space", "twice"],
 )
 def test_an_agent_that_cannot_be_served_fails_its_declaration(
     declare: Callable[[Any], object], says: str
@@ -40,6 +43,34 @@ def test_an_agent_that_cannot_be_served_fails_its_declaration(
     with pytest.raises(DeclarationError) as caught:
         declare(Sayso(store="memory:", console=False))
     assert says in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"tool_threads": 0},
+        {"tool_threads": True},
+        {"store": None},
+        {"default_approval": True},
+    ],
+    ids=str,
+)
+def test_a_server_that_could_not_work_fails_its_declaration(values: dict[str, Any]) -> None:
+    """With the name of what is wrong, not with what it would break later."""
+    with pytest.raises(DeclarationError, match=next(iter(values))):
+        Sayso(**{"store": "memory:", "console": False, **values})
+
+
+@pytest.mark.parametrize("value", [-1, 0, 1.5, True, "4 MB", None])
+def test_a_limit_that_lets_nothing_through_fails_its_declaration(value: Any) -> None:
+    """A limit is a whole number from 1."""
+    with pytest.raises(DeclarationError, match="body of Limits"):
+        Limits(body=value)
+
+
+def test_a_name_may_have_letters_of_any_script() -> None:
+    """Clients encode them in a path."""
+    Sayso(store="memory:", console=False).agent("détective-二")(fine)
 
 
 def test_a_declared_agent_is_the_function_it_was() -> None:

@@ -93,7 +93,9 @@ class Call(Generic[T]):
     """The outcome of a tool call; `str()` is the text that a model gets.
 
     `args` are the effective arguments as JSON values; `edited` says that a reviewer changed them.
-    `reason` is the reviewer's for a denial, the error for a failure.
+    `reason` is the reviewer's for a denial, the error for a failure. `by` is who decided, None when
+    a rule did; `rule` the rule that let it run, asked or denied. `suggested` are arguments that a
+    reviewer wrote beside a denial.
     """
 
     status: CallStatus
@@ -103,6 +105,8 @@ class Call(Generic[T]):
     edited: bool = False
     reason: str | None = None
     by: str | None = None
+    rule: str | None = None
+    suggested: dict[str, Any] | None = None
 
     @property
     def executed(self) -> bool:

@@ -5,25 +5,29 @@ reviewer is shown and that the function gets are the same validated, coerced, de
 """
 
 import inspect
+import logging
 import typing
-import warnings
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sized
+from math import inf, isnan
 from typing import Any
 
-import pydantic
-import pydantic_core
-from pydantic import BaseModel, ConfigDict, PydanticUserError, TypeAdapter, ValidationError
+from pydantic import ValidationError
 
 from sayso import jsonvalue
-from sayso.agents.approval import Policy, check_parameters, never
-from sayso.agents.codec import Codec, annotated, return_codec, stable
+from sayso.agents.approval import never
+from sayso.agents.codec import Codec, return_codec, stable
+from sayso.agents.parameters import parameters_of
+from sayso.agents.policy import Effect, Policy, Proposed
 from sayso.errors import DeclarationError
 from sayso.options import DEFAULT, Default, GivenAnswer, OnExpire, check_lifetime
+from sayso.records import Principal
 from sayso.schemas.forms import approval_schema
 from sayso.schemas.schema import Fault, Schema, compile_schema
 from sayso.schemas.typed import faults_of
 
-__all__ = ["DidNotHappen", "Happened", "Tool", "Verify"]
+__all__ = ["DidNotHappen", "Happened", "Scale", "Tool", "Verify"]
+
+_log = logging.getLogger("sayso.agents.tools")
 
 
 class Happened(typing.NamedTuple):
@@ -38,6 +42,10 @@ class DidNotHappen(typing.NamedTuple):
 
 Verify = Callable[[str], Awaitable[Happened | DidNotHappen]]
 """Asked with the call's key after a crash between started and done."""
+
+
+Scale = str | Callable[..., float]
+"""How many things a call touches: the argument that says or holds them, or a function of some."""
 
 
 class Tool:
@@ -56,25 +64,42 @@ class Tool:
         verify: Verify | None = None,
         expires_in: float | Default | None = DEFAULT,
         on_expire: OnExpire | Default = DEFAULT,
+        effect: Effect = "write",
+        scale: Scale | None = None,
+        permission: str | None = None,
     ) -> None:
         own = getattr(fn, "__name__", type(fn).__name__)
         if not isinstance(approval, Policy):
             raise DeclarationError(
-                f"approval of tool {own!r} must be approval.never, approval.always or "
-                f"approval.when(...), not {approval!r}"
+                f"approval of tool {own!r} must be a policy, such as approval.never, "
+                f"approval.always or approval.when(...), not {approval!r}"
+            )
+        if effect not in typing.get_args(Effect):
+            raise DeclarationError(
+                f"effect of tool {own!r} is 'read', 'write' or 'irreversible', not {effect!r}"
             )
         if timeout is not None and timeout <= 0:
             raise DeclarationError(f"timeout of tool {own!r} must be seconds above zero")
         self.fn = fn
         self.name = name or own
         self.description = description or inspect.getdoc(fn) or ""
-        self.approval = approval
         self.editable = editable
+        self.effect = effect
+        self.permission = permission
         self.idempotent = idempotent
         self.timeout = timeout
         self.verify = verify
         self.is_async = inspect.iscoroutinefunction(fn)
-        self.model = _arguments_model(fn, self.name)
+        self.model = parameters_of(fn, self.name).model
+        names = frozenset(self.model.model_fields)
+        self.approval = approval.concerning(self.name, names)
+        if editable and self.approval.kind == "never":
+            raise DeclarationError(
+                f"tool {self.name!r} is editable, but nobody is ever asked about it: give it an "
+                "approval=, or leave out editable=True"
+            )
+        self._scale = scale
+        self._scaled_by = _scaled_by(scale, self.name, names)
         self.parameters: dict[str, Any] = self.model.model_json_schema()
         self.parameters.pop("title", None)
         self.result: Codec = return_codec(fn)
@@ -85,7 +110,6 @@ class Tool:
             check_lifetime(expires_in, f"expires_in of tool {self.name!r}")
         if on_expire is not DEFAULT:
             _check_on_expire(on_expire, self.name, answers)
-        check_parameters(approval, self.name, frozenset(self.model.model_fields))
 
     def __call__(self, *args: object, **kwargs: object) -> Any:
         """Refuse: a direct call would bypass approval and record nothing."""
@@ -107,6 +131,37 @@ class Tool:
         """The Python values of effective arguments, as the function gets them."""
         model = self.model.model_validate_json(arguments)
         return {name: model.__dict__[name] for name in self.model.model_fields}
+
+    def proposed(
+        self, arguments: bytes, caller: Principal, thread_id: str, request: str = ""
+    ) -> Proposed:
+        """A call with effective arguments as the rules see it."""
+        values = self.values(arguments)
+        return Proposed(
+            tool=self.name,
+            arguments=values,
+            effect=self.effect,
+            scale=None if self._scale is None else self._measured(values),
+            permission=self.permission,
+            caller=caller,
+            thread_id=thread_id,
+            request=request,
+        )
+
+    def _measured(self, values: dict[str, Any]) -> float:
+        """How many things a call touches; more than any number where that cannot be said."""
+        try:
+            if callable(self._scale):
+                given = {name: values[name] for name in self._scaled_by}
+                found: Any = self._scale(**given)
+            else:
+                found = values[self._scaled_by[0]]
+            counted = isinstance(found, Sized) and not isinstance(found, str | bytes)
+            scale = float(len(found) if counted else found)
+            return inf if isnan(scale) else scale
+        except Exception:
+            _log.exception("the scale of a call of tool %r cannot be told", self.name)
+            return inf
 
     def problems(self, arguments: Any) -> tuple[Fault, ...]:
         """What is wrong with proposed arguments, each at its member; empty if nothing."""
@@ -137,54 +192,22 @@ def _check_on_expire(rule: Any, name: str, answers: Schema) -> None:
         )
 
 
-def _field(tool: str, parameter: inspect.Parameter, hint: Any) -> tuple[Any, Any]:
-    """The type and the default of one argument; None as a default makes None a value of it."""
-    default = parameter.default
-    if default is parameter.empty:
-        return hint, ...
-    if default is None:
-        return hint | None, None
-    try:
-        TypeAdapter(hint).validate_python(default)
-    except ValidationError as error:
+def _scaled_by(scale: Any, tool: str, names: frozenset[str]) -> tuple[str, ...]:
+    """The arguments that tell how many things a call touches."""
+    wanted: tuple[str, ...] = ()
+    if isinstance(scale, str):
+        wanted = (scale,)
+    elif callable(scale):
+        wanted = tuple(inspect.signature(scale).parameters)
+    elif scale is not None:
         raise DeclarationError(
-            f"tool {tool!r}: the default of parameter {parameter.name!r} does not fit its "
-            f"annotation ({error.errors(include_url=False)[0]['msg']})"
-        ) from None
-    except PydanticUserError as error:
-        raise DeclarationError(f"tool {tool!r}: {error}") from None
-    return hint, default
-
-
-def _arguments_model(fn: Callable[..., Any], name: str) -> type[BaseModel]:
-    try:
-        hints = typing.get_type_hints(annotated(fn), include_extras=True)
-    except NameError as error:
+            f"scale of tool {tool!r} is the name of an argument, or a function of arguments, "
+            f"not {scale!r}"
+        )
+    missing = [name for name in wanted if name not in names]
+    if missing:
         raise DeclarationError(
-            f"tool {name!r}: {error}; declare the tool where its annotations can be resolved"
-        ) from None
-    fields: dict[str, Any] = {}
-    for parameter in inspect.signature(fn).parameters.values():
-        if parameter.kind in (
-            parameter.VAR_POSITIONAL,
-            parameter.VAR_KEYWORD,
-            parameter.POSITIONAL_ONLY,
-        ):
-            raise DeclarationError(
-                f"tool {name!r}: parameter {parameter.name!r} cannot be passed by name; tools take "
-                "named parameters only"
-            )
-        if parameter.name.startswith("_") or parameter.name == "model_config":
-            raise DeclarationError(
-                f"tool {name!r}: parameter {parameter.name!r} has a name that pydantic keeps for "
-                "itself; give it another one"
-            )
-        fields[parameter.name] = _field(name, parameter, hints.get(parameter.name, Any))
-    config = ConfigDict(extra="forbid", arbitrary_types_allowed=False, protected_namespaces=())
-    try:
-        with warnings.catch_warnings():
-            # A parameter may be called `json` or `copy`: nobody reads those off this model.
-            warnings.simplefilter("ignore", UserWarning)
-            return pydantic.create_model(f"{name}_arguments", __config__=config, **fields)
-    except (PydanticUserError, pydantic_core.SchemaError, NameError) as error:
-        raise DeclarationError(f"tool {name!r}: {error}") from None
+            f"scale of tool {tool!r} names {', '.join(missing)}, but the tool takes "
+            f"{', '.join(sorted(names)) or 'no arguments'}"
+        )
+    return wanted

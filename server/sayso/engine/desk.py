@@ -5,19 +5,20 @@ that claims the thread, and the turn goes on here, client or no client (design 5
 """
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
 from sayso.agents.registry import Agents
+from sayso.agents.tools import Tool
 from sayso.clock import Clock
 from sayso.engine.claims import Claims
 from sayso.engine.inbox import Inbox
+from sayso.engine.judge import tool_judge
 from sayso.engine.live import LiveRuns
 from sayso.errors import Code, Conflict, Problem
 from sayso.gate import desk as gate
 from sayso.gate import refusals
-from sayso.gate.answers import Judge
 from sayso.gate.expiry import notes
 from sayso.gate.refusals import Refuse
 from sayso.limits import Limits
@@ -63,7 +64,7 @@ class Desk:
         store: Store,
         clock: Clock,
         limits: Limits,
-        judge: Judge,
+        tools: Mapping[str, Tool],
         claims: Claims,
         live: LiveRuns,
         inbox: Inbox,
@@ -72,7 +73,7 @@ class Desk:
         self._store = store
         self._clock = clock
         self._limits = limits
-        self._judge = judge
+        self._tools = tools
         self._claims = claims
         self._live = live
         self._inbox = inbox
@@ -196,7 +197,7 @@ class Desk:
                 channel=CHANNEL,
                 now=now,
                 limits=self._limits,
-                judge=self._judge,
+                judge=tool_judge(self._tools, view),
             )
             try:
                 late = notes(view.interrupts, entries, principal.subject, CHANNEL, now)

@@ -80,7 +80,6 @@ class Engine:
         self._store = store
         self._clock = clock
         self._limits = limits
-        self._judge = tool_judge(tools)
         self._keeper = LeaseKeeper(store, clock)
         self._claims = Claims(store, clock, self._keeper)
         self._stopping = Stopping(store, clock, self._claims)
@@ -100,7 +99,7 @@ class Engine:
             store=store,
             clock=clock,
             limits=limits,
-            judge=self._judge,
+            tools=tools,
             claims=self._claims,
             live=self._live,
             inbox=self.inbox,
@@ -174,7 +173,7 @@ class Engine:
                 channel=manner.channel,
                 now=now,
                 limits=self._limits,
-                judge=self._judge,
+                judge=tool_judge(self._tools, view),
                 options=agent.options,
             )
             try:

@@ -1,18 +1,23 @@
-"""What a tool's own model says about the arguments that a reviewer edited (TB-07)."""
+"""What a tool and its policy say about an answer to its call, before anything is committed (TB-07).
+
+Schema first, then policy: what a rule denies is refused at `/editedArgs`, and the question stays
+open. That another rule asks about the edited arguments is no reason to refuse: it asks afterwards.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sayso import jsonvalue
 from sayso.agents.tools import Tool
+from sayso.agents.turninput import turn_input
 from sayso.gate.answers import Judge
-from sayso.records import Interrupt
+from sayso.records import Interrupt, ThreadView
 
 __all__ = ["tool_judge"]
 
 
-def tool_judge(tools: Mapping[str, Tool]) -> Judge:
-    """A judge over the tools of an app, for the gate."""
+def tool_judge(tools: Mapping[str, Tool], view: ThreadView | None) -> Judge:
+    """A judge over the tools of an app, for the gate: of answers for the thread in `view`."""
 
     def judge(interrupt: Interrupt, payload: Any) -> Sequence[tuple[str, str]]:
         if interrupt.reason != "tool_call" or not isinstance(payload, dict):
@@ -21,9 +26,26 @@ def tool_judge(tools: Mapping[str, Tool]) -> Judge:
         tool = tools.get(metadata.get("sayso", {}).get("tool", ""))
         if tool is None or "editedArgs" not in payload:
             return ()
-        return [
+        wrong = [
             (f"/editedArgs{pointer}", message)
             for pointer, message in tool.problems(payload["editedArgs"])
         ]
+        # Arguments beside a denial do not run: they are a suggestion.
+        if wrong or payload.get("approved") is not True:
+            return wrong
+        return _forbidden(tool, view, payload["editedArgs"])
 
     return judge
+
+
+def _forbidden(
+    tool: Tool, view: ThreadView | None, edited: dict[str, Any]
+) -> Sequence[tuple[str, str]]:
+    if view is None or view.turn is None:
+        return ()
+    begun = turn_input(view.thread.id, view.turn.request, ())
+    call = tool.proposed(tool.arguments(edited), view.turn.principal, view.thread.id, begun.text)
+    decision = tool.approval.decide(call)
+    if decision.verdict != "deny":
+        return ()
+    return [("/editedArgs", f"are not allowed by rule {decision.rule!r}: write others, or deny")]

@@ -34,6 +34,13 @@ _NOT_RUN = {
 }
 
 
+_FORBIDDEN = "Not executed: the rules of this server do not allow this call."
+_AGAIN = (
+    "Not executed: a reviewer has denied this very call already, so nobody was asked again. "
+    "Do not repeat it unless the user asks for it."
+)
+
+
 def call_events(
     message_id: str, call_id: str, name: str, arguments: str
 ) -> Iterable[dict[str, Any]]:
@@ -100,14 +107,27 @@ def _ran_with(effective: dict[str, Any]) -> str:
     return f"A reviewer changed the arguments; the call ran with {ran}. Result: "
 
 
+def _not_run(data: dict[str, Any]) -> str:
+    """Why a call did not run, in words that no model takes for another ending."""
+    status, reason = data["status"], data.get("reason")
+    if "forbidden" in data:
+        return f"{_FORBIDDEN} Rule: {data['rule']}"
+    text = _AGAIN if "again" in data else (_LAPSED if "lapsed" in data else _NOT_RUN)[status]
+    if reason:
+        text += f" Reason: {reason}"
+    if "suggested" in data:
+        rather = jsonvalue.encode(data["suggested"]).decode()
+        text += f" The reviewer wrote other arguments beside it, which did not run: {rather}"
+    return text
+
+
 def result_text(data: dict[str, Any], effective: dict[str, Any]) -> str:
     """The result as a model reads it: which of the endings, and what really ran (J1, OC-10)."""
     if "text" in data:
         return str(data["text"])
     status, reason = data["status"], data.get("reason")
     if status in _NOT_RUN:
-        text = (_LAPSED if "lapsed" in data else _NOT_RUN)[status]
-        return text + (f" Reason: {reason}" if reason else "")
+        return _not_run(data)
     if status == "failed":
         text = f"Failed: {reason}"
     elif data.get("parts"):

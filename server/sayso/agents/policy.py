@@ -1,0 +1,298 @@
+"""Which tool calls run, which ask a person first, which never run: rules, and their order. Pure.
+
+Deny beats ask beats allow, whatever the order of the rules; a rule that raises, or whose answer
+cannot be read, asks: when in doubt a person decides, never silence (design 3, V5, V6). Every
+decision names its rule.
+"""
+
+import fnmatch
+import inspect
+import logging
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, Literal
+
+from sayso.agents.asking import Asking
+from sayso.errors import DeclarationError
+from sayso.records import Principal
+
+__all__ = ["Ask", "Decision", "Effect", "Policy", "Proposed", "Rule", "Verdict", "rule_name"]
+
+_log = logging.getLogger("sayso.agents.policy")
+
+Effect = Literal["read", "write", "irreversible"]
+"""What a tool does to the world: nothing, something that can be put right, or what cannot."""
+Verdict = Literal["allow", "ask", "deny"]
+VERDICTS: Final[tuple[Verdict, ...]] = ("allow", "ask", "deny")
+_WILD: Final = re.compile(r"[*?\[]")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proposed:
+    """A tool call before anybody has decided, as a rule sees it.
+
+    `arguments` are the values that the tool would get: validated, coerced, defaulted (J4). `scale`
+    is how many things the call touches, None if the tool does not say. `request` is the text of the
+    message that began the turn.
+    """
+
+    tool: str
+    arguments: Mapping[str, Any]
+    effect: Effect = "write"
+    scale: float | None = None
+    permission: str | None = None
+    caller: Principal = field(default_factory=Principal)
+    thread_id: str = ""
+    request: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """A rule that asks, and how."""
+
+    rule: str
+    asking: Asking = field(default_factory=Asking)
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What a policy says about a call, and by which rule; `asks` are all the rules that ask."""
+
+    verdict: Verdict
+    rule: str
+    asks: tuple[Ask, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule:
+    """One rule. Without a predicate it always speaks; `judge` returns the verdict itself.
+
+    `tools` is a name, or a pattern with `*` and `?`; None for a rule of one tool. `names` are the
+    arguments that the predicate takes, None for all of them.
+    """
+
+    name: str
+    verdict: Verdict = "ask"
+    tools: str | None = None
+    predicate: Callable[..., object] | None = None
+    names: tuple[str, ...] | None = None
+    judge: Callable[[Proposed], object] | None = None
+    asking: Asking = field(default_factory=Asking)
+
+    @property
+    def fixed(self) -> bool:
+        """Whether it speaks about every call."""
+        return self.predicate is None and self.judge is None
+
+    def says(self, call: Proposed) -> Verdict | None:
+        """Its verdict on a call, None if the call is none of its business; raising asks."""
+        try:
+            if self.judge is not None:
+                return _read(self.judge(call))
+            if self.predicate is None:
+                return self.verdict
+            given = call.arguments
+            if self.names is not None:
+                given = {name: given[name] for name in self.names}
+            return self.verdict if _true(self.predicate(**given)) else None
+        except BaseException:  # sys.exit() in a rule is no approval either
+            _log.exception("rule %s raised on tool %r; a person is asked", self.name, call.tool)
+            return "ask"
+
+    def concerning(self, tool: str, parameters: frozenset[str]) -> "Rule | None":
+        """The rule as it stands for one tool, or None if it can never speak there.
+
+        Raises `DeclarationError` if it asks a tool that it names for arguments which that tool does
+        not have; a pattern is meant for those tools alone that have them.
+        """
+        pattern = self.tools
+        wild = pattern is not None and _WILD.search(pattern) is not None
+        if pattern is not None and not fnmatch.fnmatchcase(tool, pattern):
+            return None
+        missing = [name for name in self.names or () if name not in parameters]
+        if missing and not wild:
+            raise DeclarationError(
+                f"approval rule {self.name!r} of tool {tool!r} names {', '.join(missing)}, "
+                f"but the tool takes {', '.join(sorted(parameters)) or 'no arguments'}"
+            )
+        return None if missing else self
+
+
+class Policy:
+    """Rules over tool calls: `Policy(deny=[…], ask=[…], allow=[…], otherwise="ask")`.
+
+    Each list holds names of tools, patterns (`"http_*"`) and rules on arguments (`calls(…)`). What
+    no rule speaks about is as `otherwise` says: a verdict, or another policy. Deny beats ask beats
+    allow.
+    """
+
+    __slots__ = ("otherwise", "parts", "rules")
+
+    def __init__(
+        self,
+        *,
+        deny: Iterable["str | Rule"] = (),
+        ask: Iterable["str | Rule"] = (),
+        allow: Iterable["str | Rule"] = (),
+        otherwise: "Verdict | Policy" = "ask",
+    ) -> None:
+        listed = [
+            _listed(item, verdict)
+            for verdict, items in zip(VERDICTS, (allow, ask, deny), strict=True)
+            for item in _items(items, verdict)
+        ]
+        taken: set[str] = set()
+        self.rules: tuple[Rule, ...] = _distinct(listed, taken)
+        self.parts: tuple[Policy, ...] = ()
+        self.otherwise: Policy | None = _fallback(otherwise)._renamed(taken)
+
+    @classmethod
+    def of(cls, *rules: Rule, otherwise: "Policy | None" = None) -> "Policy":
+        """A policy of these rules; a single one without a predicate needs no `otherwise`."""
+        policy = cls.__new__(cls)
+        policy.rules, policy.otherwise, policy.parts = rules, otherwise, ()
+        return policy
+
+    @classmethod
+    def strictest(cls, *policies: "Policy") -> "Policy":
+        """All of these: what one denies is denied, what one asks about is asked about."""
+        policy = cls.__new__(cls)
+        taken: set[str] = set()
+        policy.rules, policy.otherwise = (), None
+        policy.parts = tuple(part._renamed(taken) for part in policies)
+        return policy
+
+    def decide(self, call: Proposed) -> Decision:
+        """What becomes of a call."""
+        asks: list[Ask] = []
+        allowed: str | None = None
+        for rule in self.rules:
+            verdict = rule.says(call)
+            if verdict == "deny":
+                return Decision("deny", rule.name)
+            if verdict == "ask":
+                asks.append(Ask(rule.name, rule.asking))
+            elif verdict == "allow" and allowed is None:
+                allowed = rule.name
+        for part in self.parts:
+            decision = part.decide(call)
+            if decision.verdict == "deny":
+                return decision
+            asks += decision.asks
+            if decision.verdict == "allow" and allowed is None:
+                allowed = decision.rule
+        if asks:
+            return Decision("ask", asks[0].rule, tuple(asks))
+        if allowed is not None:
+            return Decision("allow", allowed)
+        return _ASK if self.otherwise is None else self.otherwise.decide(call)
+
+    def concerning(self, tool: str, parameters: frozenset[str]) -> "Policy":
+        """The policy for one tool: only the rules that can speak there, so that it is quick.
+
+        Raises `DeclarationError` for a rule that asks for arguments which the tool does not have.
+        """
+        rules = (rule.concerning(tool, parameters) for rule in self.rules)
+        policy = Policy.of(*(rule for rule in rules if rule is not None))
+        policy.parts = tuple(part.concerning(tool, parameters) for part in self.parts)
+        if self.otherwise is not None:
+            policy.otherwise = self.otherwise.concerning(tool, parameters)
+        return policy
+
+    @property
+    def kind(self) -> Literal["never", "always", "when"]:
+        """When it asks: never, always, or it depends on the call."""
+        rules = self._all()
+        fixed = [rule.verdict for rule in rules if rule.fixed]
+        if len(fixed) < len(rules):
+            return "when"
+        return "always" if "ask" in fixed or not fixed else "never"
+
+    def _all(self) -> list[Rule]:
+        """Its rules, those of its parts, and what speaks when they are silent."""
+        found = [*self.rules]
+        for part in self.parts:
+            found += part._all()
+        if self.otherwise is not None and not any(rule.fixed for rule in found):
+            found += self.otherwise._all()
+        return found
+
+    def _renamed(self, taken: set[str]) -> "Policy":
+        """The same under names that are not taken yet."""
+        policy = Policy.of(*_distinct(self.rules, taken))
+        policy.parts = tuple(part._renamed(taken) for part in self.parts)
+        policy.otherwise = self.otherwise and self.otherwise._renamed(taken)
+        return policy
+
+
+def rule_name(kind: str, predicate: Callable[..., object] | None) -> str:
+    """What a rule is called: by its kind and by the function that decides, if there is one."""
+    if predicate is None:
+        return kind
+    return f"{kind}:{getattr(predicate, '__name__', type(predicate).__name__)}"
+
+
+_ASK: Final = Decision("ask", "ask", (Ask("ask"),))
+
+
+def _read(said: object) -> Verdict | None:
+    if said is None:
+        return None
+    for verdict in VERDICTS:
+        if said == verdict:
+            return verdict
+    raise TypeError(f"a rule says 'allow', 'ask', 'deny' or None, not {said!r}")
+
+
+def _true(said: object) -> bool:
+    if inspect.isawaitable(said):
+        if inspect.iscoroutine(said):
+            said.close()
+        raise TypeError("a rule answers at once: it cannot be awaited")
+    return bool(said)
+
+
+def _items(items: Iterable["str | Rule"], verdict: str) -> list["str | Rule"]:
+    if isinstance(items, str):
+        raise DeclarationError(f"{verdict}= of a policy takes a list: write [{items!r}]")
+    return list(items)
+
+
+def _listed(item: object, verdict: Verdict) -> Rule:
+    if isinstance(item, str) and item:
+        return Rule(name=f"{verdict}:{item}", verdict=verdict, tools=item)
+    if isinstance(item, Rule) and item.tools is not None:
+        return replace(item, verdict=verdict, name=f"{verdict}:{item.name}")
+    raise DeclarationError(
+        f"{verdict}= of a policy lists names of tools, patterns and approval.calls(...), "
+        f"not {item!r}"
+    )
+
+
+def _fallback(otherwise: object) -> Policy:
+    if isinstance(otherwise, Policy):
+        return otherwise
+    verdict: Any = otherwise
+    if verdict not in VERDICTS:
+        raise DeclarationError(
+            f"otherwise= of a policy is 'allow', 'ask', 'deny' or a policy, not {otherwise!r}"
+        )
+    return Policy.of(Rule(name=f"otherwise:{verdict}", verdict=verdict))
+
+
+def _distinct(rules: Iterable[Rule], taken: set[str]) -> tuple[Rule, ...]:
+    """The rules under names of their own: a yes to one must not stand for a yes to another.
+
+    One that allows whatever comes is no question, and may share its name.
+    """
+    found = []
+    for rule in rules:
+        name, number = rule.name, 1
+        if not (rule.fixed and rule.verdict == "allow"):
+            while name in taken:
+                number += 1
+                name = f"{rule.name}#{number}"
+            taken.add(name)
+        found.append(rule if name == rule.name else replace(rule, name=name))
+    return tuple(found)

@@ -1,0 +1,132 @@
+"""Whether a tool call runs, asks or is refused: the policy, and what a person has said before.
+
+What a policy decides is recorded with the call under the name of its rule, so that replay takes it
+from the journal and a rule speaks once about a call.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from sayso import jsonvalue
+from sayso.agents.asking import Asking
+from sayso.agents.policy import Ask, Proposed
+from sayso.agents.tools import Tool
+from sayso.options import DEFAULT
+from sayso.schemas.forms import approval_schema
+from sayso.turns.execution import Execution, Place
+from sayso.turns.questions import put
+from sayso.turns.unsure import display
+
+__all__ = ["Ruling", "ask", "judge"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ruling:
+    """What becomes of a call, and by which rule.
+
+    It `runs`; or it asks, in the way of `asking`, and a yes stands for the rules in `satisfied`,
+    but not for all that ask if `partly`; or it is refused, and `refusal` is recorded with it.
+    """
+
+    rule: str
+    call: Proposed
+    runs: bool = False
+    asking: Asking | None = None
+    satisfied: tuple[str, ...] = ()
+    partly: bool = False
+    refusal: dict[str, Any] = field(default_factory=dict)
+
+
+def judge(
+    execution: Execution,
+    place: Place,
+    tool: Tool,
+    arguments: bytes,
+    satisfied: frozenset[str] = frozenset(),
+) -> Ruling:
+    """Decide about a call with these effective arguments.
+
+    `satisfied` are the rules that a person has said yes to.
+    """
+    given = execution.given
+    call = tool.proposed(arguments, execution.principal, given.thread_id, given.text)
+    decision = tool.approval.decide(call)
+    if decision.verdict == "deny":
+        return Ruling(rule=decision.rule, call=call, refusal={"forbidden": True})
+    asks = [one for one in decision.asks if one.rule not in satisfied]
+    if not asks:
+        return Ruling(rule=decision.rule, call=call, runs=True)
+    # Who has just said yes to part of it is not told that it was refused before.
+    refused = None if satisfied else _refused_before(execution, place.fingerprint)
+    if refused is not None:
+        return Ruling(rule=asks[0].rule, call=call, refusal={**refused, "again": True})
+    first = asks[0]
+    covered = [one.rule for one in asks if _covers(first.asking, one)]
+    return Ruling(
+        rule=first.rule,
+        call=call,
+        asking=first.asking,
+        satisfied=(*satisfied, *covered),
+        partly=len(covered) < len(asks),
+    )
+
+
+def _covers(asked: Asking, other: Ask) -> bool:
+    """Whether who is asked can speak for another rule as well: the same people, or anybody."""
+    wanted = other.asking
+    return (wanted.by, wanted.of) in ((asked.by, asked.of), ((), 1))
+
+
+def _refused_before(execution: Execution, fingerprint: str) -> dict[str, Any] | None:
+    """Who refused this very call, and why, if the user has not spoken since (V4).
+
+    The user speaks with a message, which begins another turn, or with the answer to a question.
+    """
+    refusal: dict[str, Any] | None = None
+    refused, spoke = -1, -1
+    for entry in execution.journal.entries():
+        if entry.kind == "interrupt":
+            data = jsonvalue.decode(entry.data)
+            asked = execution.interrupts.get(data["interrupt"])
+            if asked is not None and asked.status == "resolved" and asked.decided_by is not None:
+                spoke = max(spoke, data["pause"])
+        elif entry.kind == "call" and entry.status == "done" and entry.fingerprint == fingerprint:
+            data = jsonvalue.decode(entry.data)
+            if data["status"] == "denied" and "by" in data and data.get("pause", -1) >= refused:
+                refused = data["pause"]
+                refusal = {"reason": data.get("reason"), "by": data["by"], "pause": refused}
+    return refusal if refused >= spoke else None
+
+
+def ask(
+    execution: Execution,
+    place: Place,
+    tool: Tool,
+    data: dict[str, Any],
+    arguments: dict[str, Any],
+    ruling: Ruling,
+) -> None:
+    """Ask a person about a call. The caller raises `Pause`."""
+    how = ruling.asking or Asking()
+    told: dict[str, Any] = {
+        "tool": tool.name,
+        "arguments": arguments,
+        "rule": ruling.rule,
+        "effect": tool.effect,
+        "scale": ruling.call.scale,
+        "permission": tool.permission,
+    }
+    put(
+        execution,
+        place,
+        kind="call",
+        name=tool.name,
+        data={**data, "satisfied": ruling.satisfied, **({"partly": True} if ruling.partly else {})},
+        reason="tool_call",
+        message=f"Approve {display(tool.name, arguments)}?",
+        schema=approval_schema(tool.parameters if tool.editable else None),
+        metadata={"sayso": {name: value for name, value in told.items() if value is not None}},
+        tool_call_id=data["id"],
+        expires_in=tool.expires_in if how.expires_in is DEFAULT else how.expires_in,
+        on_expire=tool.on_expire,
+    )

@@ -1,0 +1,271 @@
+"""One tool call on its way to its result: proposed, judged, decided, run once, answered once.
+
+A gated call asks and is not streamed again on resume, only its result is (TB-01, TB-02). Arguments
+come from the journal, never from what a client sends (SB-05).
+"""
+
+import asyncio
+import logging
+from typing import Any, NoReturn
+
+from sayso import jsonvalue
+from sayso.agents.outcomes import Call
+from sayso.agents.parts import are_parts
+from sayso.agents.tools import Happened, Tool
+from sayso.errors import NotRecordable
+from sayso.gate.expiry import by_expiry, denied_by_expiry
+from sayso.records import Entry, EntryStatus
+from sayso.turns.approving import Ruling, ask, judge
+from sayso.turns.effects import CallInfo, EffectScope, OverTime, Unheld, cut
+from sayso.turns.execution import Execution, Place
+from sayso.turns.questions import answered
+from sayso.turns.results import (
+    EXPIRED,
+    result_content,
+    result_event,
+    result_text,
+    tool_message,
+)
+from sayso.turns.unsure import ask_unsure, display, is_unsure, verdict, verified
+
+__all__ = ["RunningCall"]
+
+_log = logging.getLogger("sayso.tool")
+
+
+class RunningCall:
+    """One call on its way to its result."""
+
+    def __init__(self, execution: Execution, place: Place, tool: Tool, arguments: bytes) -> None:
+        self.execution = execution
+        self.place = place
+        self.tool = tool
+        self.arguments = arguments
+        self.id = execution.identify("call", place.key)
+        self.key = execution.identify("key", place.key)
+        self.data: dict[str, Any] = {"id": self.id}
+        if place.entry is not None:
+            self.data = jsonvalue.decode(place.entry.data)
+
+    @property
+    def over(self) -> bool:
+        """Whether the call has its result."""
+        return "end" in self.data
+
+    def write(self, stage: EntryStatus, **changes: Any) -> Entry:
+        """Record how far the call has come."""
+        self.data = {**self.data, **changes}
+        if stage == "done":
+            self.data = {"end": self.execution.timeline.end(), **self.data}
+        return self.execution.record(
+            self.place, "call", self.tool.name, stage, jsonvalue.encode(self.data)
+        )
+
+    async def advance(self) -> None:
+        """Bring the call as far as it gets now; raises `Pause` when it waits for a person."""
+        entry = self.place.entry
+        if entry is None:
+            await self._judged(judge(self.execution, self.place, self.tool, self.arguments))
+        elif entry.status == "started":
+            await self._after_crash(entry)
+        elif entry.status == "asked":
+            await (self._after_verdict(entry) if is_unsure(entry) else self._decided(entry))
+
+    async def _judged(self, ruling: Ruling) -> None:
+        """Do what was decided about the call."""
+        self.data["rule"] = ruling.rule
+        if ruling.asking is not None:
+            ask(self.execution, self.place, self.tool, self.data, self.effective(), ruling)
+            raise self.execution.pause()
+        if ruling.runs:
+            await self._run()
+        else:
+            await self._close("denied", **ruling.refusal)
+
+    async def _decided(self, entry: Entry) -> None:
+        interrupt, _ = await answered(self.execution, entry)
+        if interrupt.status == "open":
+            self.execution.ask(self.place.branch, interrupt)
+            raise self.execution.pause()
+        payload = jsonvalue.decode(interrupt.payload) if interrupt.payload else {}
+        by = interrupt.decided_by
+        # A rule spoke where nobody did: the model is told that it expired all the same (R3, R4).
+        lapsed = True if by_expiry(interrupt) and interrupt.status != "expired" else None
+        if denied_by_expiry(interrupt):
+            await self._close("denied", lapsed=True)
+        elif interrupt.status != "resolved":
+            await self._close(interrupt.status, by=by, lapsed=lapsed)
+        elif payload.get("approved") is True:
+            await self._approved(payload, by)
+        else:
+            suggested = self._given(payload)
+            reason = payload.get("reason")
+            await self._close("denied", reason=reason, by=by, lapsed=lapsed, suggested=suggested)
+
+    def _given(self, payload: dict[str, Any]) -> dict[str, Any] | None:
+        """The arguments that a reviewer wrote instead of the proposed ones."""
+        if "editedArgs" not in payload:
+            return None
+        written = self.tool.arguments(payload["editedArgs"])
+        found: dict[str, Any] = jsonvalue.decode(written)
+        return found
+
+    async def _approved(self, payload: dict[str, Any], by: str | None) -> None:
+        """Run what was approved, unless a rule that nobody was asked about has a say in it."""
+        edited = self._given(payload)
+        if edited is not None:
+            self.data["edited"] = edited
+        if by is not None:
+            self.data["by"] = by
+        if edited is None and not self.data.pop("partly", False):
+            await self._run()
+            return
+        arguments = jsonvalue.encode(self.effective())
+        satisfied = frozenset(self.data.get("satisfied", ()))
+        await self._judged(judge(self.execution, self.place, self.tool, arguments, satisfied))
+
+    async def _after_crash(self, entry: Entry) -> None:
+        if self.tool.idempotent:
+            await self._run()
+            return
+        found = await verified(self.tool.verify, self.key, self.tool.name, self.tool.result)
+        if found is None:
+            self._ask_unsure(entry)
+        if isinstance(found, Happened):
+            await self._executed(found.value)
+        else:
+            await self._run()
+
+    def _ask_unsure(self, entry: Entry) -> NoReturn:
+        ask_unsure(
+            self.execution,
+            self.place,
+            entry,
+            shown=display(self.tool.name, self.effective()),
+            arguments=self.effective(),
+            returns=self.tool.result,
+            tool_call_id=self.id,
+        )
+        raise self.execution.pause()
+
+    async def _after_verdict(self, entry: Entry) -> None:
+        decided = await verdict(self.execution, self.place, entry)
+        if decided.action == "run_again":
+            await self._run()
+        else:
+            await self._executed(decided.value)
+
+    async def _executed(self, value: Any) -> None:
+        """Take a result that the tool did not just return: a hook's or a person's word."""
+        await self._close("executed", **self._returned(value, self._encoded(value)))
+
+    async def _run(self) -> None:
+        self.execution.live(self.place.branch)
+        entry = await self._effect()
+        if entry.status == "started":
+            self._ask_unsure(entry)
+
+    async def _effect(self) -> Entry:
+        execution, tool = self.execution, self.tool
+        await execution.timeline.live()
+        if not await execution.effects.may_begin():
+            raise execution.pause()
+        started: Entry | None = None
+        if tool.idempotent:
+            execution.effects.repeatable(asyncio.current_task())
+            await execution.before_repeatable()
+        else:
+            started = self.write("started")
+            await execution.commit()
+        scope = EffectScope(
+            execution=execution,
+            info=CallInfo(
+                key=self.key,
+                name=tool.name,
+                thread_id=execution.given.thread_id,
+                principal=execution.principal,
+                approver=self.data.get("by"),
+            ),
+            place=self.place.key,
+        )
+        arguments = tool.values(jsonvalue.encode(self.effective()))
+        try:
+            value = await execution.effects.perform(scope, tool.fn, (), arguments, tool.timeout)
+            encoded = self._encoded(value)
+        except OverTime as late:
+            if late.unsure and started is not None:
+                return started
+            return await self._close("failed", scope, reason=f"TimeoutError: {late}")
+        except Unheld as lost:
+            execution.abort(lost.error)
+            raise execution.pause() from None
+        except NotRecordable as error:
+            return await self._close("failed", scope, reason=str(error))
+        except BaseException as error:
+            if cut(error):
+                if not execution.stopped:
+                    raise
+                return await self._close("failed", scope, reason="the turn was stopped meanwhile")
+            _log.warning("tool %r of turn %s failed", tool.name, execution.turn.key, exc_info=error)
+            return await self._close("failed", scope, reason=f"{type(error).__name__}: {error}")
+        return await self._close("executed", scope, **self._returned(value, encoded))
+
+    def _returned(self, value: Any, encoded: bytes) -> dict[str, Any]:
+        """What to record of a result; content parts are told apart from a value like them."""
+        # What a person gave as the result has its type only once it has been decoded.
+        parts = are_parts(value) or are_parts(self._decoded(encoded))
+        return {"value": jsonvalue.decode(encoded), "parts": parts or None}
+
+    def _decoded(self, encoded: bytes) -> Any:
+        return self.tool.result.decode(encoded, f"the result of tool {self.tool.name!r}")
+
+    def _encoded(self, value: Any) -> bytes:
+        return self.tool.result.encode(value, f"the result of tool {self.tool.name!r}")
+
+    def effective(self) -> dict[str, Any]:
+        """The arguments that run, or would: the reviewer's, else the proposed ones."""
+        arguments = self.data.get("edited")
+        chosen: dict[str, Any] = (
+            jsonvalue.decode(self.arguments) if arguments is None else arguments
+        )
+        return chosen
+
+    async def _close(self, status: str, scope: EffectScope | None = None, **changes: Any) -> Entry:
+        """Record how the call ended, make it durable, then say so (TC-06, TC-16).
+
+        What the tool said meanwhile follows its result in the history: nothing may stand between a
+        call and its result.
+        """
+        given = {key: value for key, value in changes.items() if value is not None}
+        message_id = self.execution.identify("msg", f"{self.place.key}=")
+        entry = self.write("done", status=status, **given)
+        content = result_content(self.data, self.effective())
+        result = tool_message(message_id, self.id, content)
+        if not self.execution.transcript.fits(len(result.body)):
+            content = f"{status}, but what came of it does not fit into this thread any more."
+            result = tool_message(message_id, self.id, content)
+        self.execution.remember(result, settled=False)
+        for message in scope.messages if scope is not None else ():
+            self.execution.remember(message)
+        await self.execution.commit()
+        self.execution.transcript.unsettled.discard(message_id)
+        self.execution.live(self.place.branch)
+        self.execution.stream.emit(result_event(message_id, self.id, content))
+        return entry
+
+    def outcome(self) -> Call[Any]:
+        """What the author gets: the same live and on replay."""
+        data, value = self.data, None
+        if data["status"] == "executed":
+            value = self._decoded(jsonvalue.encode(data.get("value")))
+        return Call(
+            status=data["status"],
+            args=self.effective(),
+            text=result_text(data, self.effective()),
+            value=value,
+            edited="edited" in data,
+            reason=data.get("reason") or (EXPIRED if "lapsed" in data else None),
+            by=data.get("by"),
+            rule=data.get("rule"),
+            suggested=data.get("suggested"),
+        )
