@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from sayso import approval
 from tests.contract.server import Client, answer, approve, deny
 from tests.contract.wire import Exchange
 from tests.sources import ROOT
@@ -14,7 +15,7 @@ from tests.sources import ROOT
 def readme() -> dict[str, Any]:
     """The names that the README's Python defines, all blocks as one module."""
     blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text("utf-8"), re.S)
-    assert len(blocks) == 3
+    assert len(blocks) == 4
     names: dict[str, Any] = {"__name__": "agents"}
     exec("\n".join(blocks), names)  # noqa: S102 - our own page
     return names
@@ -73,3 +74,24 @@ async def test_the_example_is_mounted_in_another_app(
     async with site.router.lifespan_context(site):
         found = await Exchange(site, "GET", "/desk/agents/support").end()
         assert found.json["name"] == "support"
+
+
+def test_the_example_of_a_policy_decides_as_its_lists_say(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """V6: denied, asked about, allowed, and what nobody has thought of."""
+    monkeypatch.chdir(tmp_path)
+    policy = readme()["policy"]
+    verdicts = [
+        policy.concerning(tool, frozenset(arguments))
+        .decide(approval.Proposed(tool=tool, arguments=arguments))
+        .verdict
+        for tool, arguments in (
+            ("drop_table", {}),
+            ("http_get", {"url": "http://a.internal/"}),
+            ("send_email", {"to": "ann@example.com"}),
+            ("send_email", {"to": "ann@elsewhere.com"}),
+            ("sing", {}),
+        )
+    ]
+    assert verdicts == ["deny", "deny", "allow", "ask", "ask"]

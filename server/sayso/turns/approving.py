@@ -19,6 +19,9 @@ from sayso.turns.unsure import display
 
 __all__ = ["Ruling", "ask", "judge"]
 
+_SPEAKING = ("interrupt",)
+"""Kinds of entries whose answer is a word of the user, and no verdict on something proposed."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ruling:
@@ -85,9 +88,9 @@ def _refused_before(execution: Execution, fingerprint: str) -> dict[str, Any] | 
     refusal: dict[str, Any] | None = None
     refused, spoke = -1, -1
     for entry in execution.journal.entries():
-        if entry.kind == "interrupt":
+        if entry.kind in _SPEAKING and b'"interrupt"' in entry.data:
             data = jsonvalue.decode(entry.data)
-            asked = execution.interrupts.get(data["interrupt"])
+            asked = execution.interrupts.get(data.get("interrupt"))
             if asked is not None and asked.status == "resolved" and asked.decided_by is not None:
                 spoke = max(spoke, data["pause"])
         elif entry.kind == "call" and entry.status == "done" and entry.fingerprint == fingerprint:
