@@ -65,6 +65,27 @@ async def test_the_example_of_a_decision_tells_what_was_chosen(
         assert told.endswith("312 are gone, 535 stay.")
 
 
+async def test_the_example_of_breakpoints_waits_where_it_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Design 3: after the step and the phase, before and after the deployment."""
+    monkeypatch.chdir(tmp_path)
+    names = readme()
+    async with names["app"].lifespan():
+        client = Client(names["app"], "release")
+        await client.say("go")
+        seen = []
+        while client.model.pending:
+            seen.append(client.model.pending[0]["message"])
+            await client.resume(answer({"action": "continue"}))
+        assert seen == [
+            "Breakpoint after step 'compile'. Go on?",
+            "Breakpoint after phase 'build'. Go on?",
+            "Breakpoint before step 'deploy'. Go on?",
+            "Breakpoint after step 'deploy'. Go on?",
+        ]
+
+
 async def test_the_example_is_mounted_in_another_app(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -8,6 +8,7 @@ from sayso.agents.outcomes import Answer, Call, Question, ToolCall
 from sayso.agents.tools import DidNotHappen, Happened, Tool
 from sayso.agents.turninput import TurnInput
 from sayso.app import Sayso
+from sayso.breakpoints import Breakpoints
 from sayso.clock import Clock
 from sayso.errors import (
     CancelledCall,
@@ -36,6 +37,7 @@ __version__ = _version("sayso")
 __all__ = [
     "Activity",
     "Answer",
+    "Breakpoints",
     "Call",
     "CallInfo",
     "CancelledCall",

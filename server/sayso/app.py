@@ -78,9 +78,11 @@ class Sayso:
     | `on_reminder` | async hook that takes a `Reminder` | none |
     | `detached_for` | seconds that a run goes on with no reader, None: any | 900 |
     | `expiries_in_a_row` | expiries without a person that end a turn, None: any | 3 |
+    | `breakpoints` | `Breakpoints(before=…, after=…)`: where runs wait, None: nowhere | None |
+    | `run_breakpoints` | breakpoints that a request sets: `refuse`, `allow` | `refuse` |
     | `detached_at_once` | turns that go on without a client, at one time | 8 |
 
-    From `refusals` to `expiries_in_a_row` they can be set per agent; `expires_in` and `on_expire`
+    From `refusals` to `run_breakpoints` they can be set per agent; `expires_in` and `on_expire`
     per tool and question too. There `on_expire` may also be a `GivenAnswer`, and for a tool
     `approve`. `answer` takes a text for the one question that waits for a string, `cancel` cancels
     what is open and then takes it as usual. A run under `on_disconnect="cancel"` begins no effect

@@ -79,6 +79,7 @@ class Code(StrEnum):
     JOURNAL_GONE = "journal_gone"
     WRONG_AGENT = "wrong_agent"
     AGENT_VERSION_MISSING = "agent_version_missing"
+    BREAKPOINTS_REFUSED = "breakpoints_refused"
     # endings of a run
     AGENT_ERROR = "agent_error"
     AGENT_RESULT_INVALID = "agent_result_invalid"

@@ -11,6 +11,7 @@ from inspect import iscoroutinefunction
 from math import isfinite
 from typing import Any, Final, Literal, TypedDict, get_args
 
+from sayso.breakpoints import Breakpoints
 from sayso.errors import DeclarationError
 
 __all__ = [
@@ -99,6 +100,8 @@ class OptionValues(TypedDict, total=False):
     on_reminder: ReminderHook | None
     detached_for: float | None
     expiries_in_a_row: int | None
+    breakpoints: Breakpoints | None
+    run_breakpoints: Literal["refuse", "allow"]
     detached_at_once: int
 
 
@@ -111,6 +114,7 @@ _CHOICES: Final[dict[str, tuple[str, ...]]] = {
     "on_message": ("refuse", "answer", "cancel"),
     "on_disconnect": ("finish", "cancel"),
     "on_expire": ("expire", "hold", "deny", "cancel"),
+    "run_breakpoints": ("refuse", "allow"),
 }
 _OF_THE_SERVER: Final = ("detached_at_once",)
 
@@ -152,6 +156,10 @@ class Options:
     """Seconds after which a run that nobody reads is ended; None: never (N3)."""
     expiries_in_a_row: int | None = 3
     """Expiries, one after another and without a person, that end the turn; None: any number."""
+    breakpoints: Breakpoints | None = None
+    """Where every run waits to be looked at, before or after something named."""
+    run_breakpoints: Literal["refuse", "allow"] = "refuse"
+    """Whether requests may set more of them, in `forwardedProps.sayso.breakpoints`."""
     detached_at_once: int = 8
     """Turns that go on without a client at the same time, in one process."""
 
@@ -170,6 +178,11 @@ class Options:
         hook = self.on_reminder
         if hook is not None and not _is_async(hook):
             raise DeclarationError("on_reminder must be an `async def` function of one Reminder")
+        if not isinstance(self.breakpoints, Breakpoints | None):
+            raise DeclarationError(
+                "breakpoints must be Breakpoints(before=…, after=…), or None, "
+                f"not {self.breakpoints!r}"
+            )
         for name in ("expiries_in_a_row", "detached_at_once"):
             number = getattr(self, name)
             if number is None and name == "expiries_in_a_row":
@@ -216,7 +229,9 @@ def shown(options: Options) -> dict[str, Any]:
     """The options of an agent as JSON, by their names on the wire; what is None is left out."""
     hidden = ("on_reminder", *_OF_THE_SERVER)
     return {
-        first + "".join(map(str.capitalize, rest)): value
+        first + "".join(map(str.capitalize, rest)): (
+            value.to_json() if isinstance(value, Breakpoints) else value
+        )
         for name, first, *rest in ((f.name, *f.name.split("_")) for f in fields(options))
         if name not in hidden and (value := getattr(options, name)) is not None
     }

@@ -20,7 +20,7 @@ def made(kind: str, folder: Path) -> World:
 
 
 def shape(history: list[dict[str, Any]]) -> list[Any]:
-    """A history without its ids, which differ between threads."""
+    """A history without its ids, which differ between threads, and without what deaths asked."""
     calls: dict[str, str] = {}
     shaped: list[Any] = []
     for message in history:
@@ -28,7 +28,12 @@ def shape(history: list[dict[str, Any]]) -> list[Any]:
             calls[call["id"]] = call["function"]["name"] + call["function"]["arguments"]
         named = [calls[call["id"]] for call in message.get("toolCalls", ())]
         answered = calls.get(message.get("toolCallId", ""), "")
-        shaped.append([message["role"], message.get("content", ""), named, answered])
+        content = message.get("content", "")
+        if message.get("activityType") == "sayso:settled":
+            if content["reason"] == "sayso:indeterminate":
+                continue
+            content = [content["question"], content["said"]]
+        shaped.append([message["role"], content, named, answered])
     return shaped
 
 

@@ -85,8 +85,10 @@ async def test_other_code_executes_nothing_and_the_question_stays_open(
             assert world.effects == ["before"]
         run = await talk.connect()
         assert run.interrupts == [item]
+        assert [m["role"] for m in run.snapshot] == ["user"], "what is open again is not settled"
         await talk.restart()
         run = await talk.send([talk.entry(item["id"], YES)])
+        assert [m["role"] for m in run.snapshot] == ["user", "activity"]
         assert run.last["result"] == ["first", True]
         assert world.effects == ["before", "after"]
 

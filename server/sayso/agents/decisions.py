@@ -95,10 +95,14 @@ def describe(answer: Decision | Answer[Any]) -> str:
 
     It says as plainly that nothing was decided: a model takes no silence for a yes.
     """
-    told = sentence(answer.question, answer.status, answer.said, by=answer.by)
-    if isinstance(answer, Decision) and answer.option is not None and answer.option.consequence:
-        told = f"{told} That means: {answer.option.consequence}"
-    return told
+    option = answer.option if isinstance(answer, Decision) else None
+    return sentence(
+        answer.question,
+        answer.status,
+        answer.said,
+        by=answer.by,
+        meaning=option.consequence if option else "",
+    )
 
 
 def in_words(value: Described) -> str:

@@ -6,6 +6,7 @@ from typing import Any
 
 from sayso import jsonvalue
 from sayso.gate.history import paired
+from sayso.gate.settled import told_to_models
 from sayso.protocol.runinput import RunInput
 from sayso.records import Message
 
@@ -19,9 +20,9 @@ class TurnInput:
     """A run input in Python's words, the same for the whole turn (design 3).
 
     `messages` is the visible history as JSON objects, oldest first, without activities, which are
-    shown and not said (MS-08), and with a word after each call that was never answered (TC-16);
-    `text` the newest user message's text. `state`, `tools`, `context`
-    and `forwarded_props` are as the client sent them.
+    shown and not said (MS-08), but for settled questions, told as user text, and with a word after
+    each call that was never answered (TC-16); `text` the newest user message's text. `state`,
+    `tools`, `context` and `forwarded_props` are as the client sent them.
     """
 
     thread_id: str
@@ -89,10 +90,12 @@ def _said(messages: Sequence[Message]) -> Iterator[dict[str, Any]]:
         if message.role == "tool"
     }
     for message in paired(messages):
-        if message.visibility == "hidden" or message.role == "activity":
+        if message.visibility == "hidden":
             continue
-        body = jsonvalue.decode(message.body)
-        yield body
+        body: dict[str, Any] = jsonvalue.decode(message.body)
+        told = told_to_models(body) if message.role == "activity" else body
+        if told is not None:
+            yield told
         for call in body.get("toolCalls") or () if message.role == "assistant" else ():
             if call["id"] not in answered:
                 yield {

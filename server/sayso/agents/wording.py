@@ -10,7 +10,7 @@ from urllib.parse import unquote
 
 from sayso import jsonvalue
 
-__all__ = ["open_part", "said", "sentence"]
+__all__ = ["meaning", "open_part", "said", "sentence"]
 
 Json = Mapping[str, Any]
 
@@ -22,9 +22,18 @@ _NOT_SHOWN: Final = "(not shown)"
 
 
 def sentence(
-    question: str, status: str, answer: str = "", *, by: str | None = None, lapsed: bool = False
+    question: str,
+    status: str,
+    answer: str = "",
+    *,
+    by: str | None = None,
+    lapsed: bool = False,
+    meaning: str = "",
 ) -> str:
-    """What became of a question, as one sentence; `lapsed`: nobody answered, and a rule spoke."""
+    """What became of a question, in words for a model.
+
+    `lapsed`: nobody answered, and a rule spoke. `meaning`: what follows from the answer.
+    """
     asked = f'Asked "{question}"' if question else "Asked"
     if status == "expired":
         return f"{asked}, nobody answered in time. Nothing was decided."
@@ -32,7 +41,8 @@ def sentence(
         how = "nobody answered in time, and it was withdrawn" if lapsed else _withdrawn(by)
         return f"{asked}, {how}. Nothing was decided."
     who = "nobody answered in time; what was agreed for that" if lapsed else by or "a person"
-    return f"{asked}, {who} {'was' if lapsed else 'answered'}: {answer}{_stop(answer)}"
+    told = f"{asked}, {who} {'was' if lapsed else 'answered'}: {answer}{_stop(answer)}"
+    return f"{told} That means: {meaning}" if meaning else told
 
 
 def _withdrawn(by: str | None) -> str:
@@ -63,13 +73,30 @@ def said(payload: Any, schema: Json | None) -> str:
     return "; ".join(parts) or "nothing"
 
 
-def _title_of(value: Any, schema: Json) -> str | None:
-    """How the schema calls one of the values that it lists."""
+def meaning(payload: Any, schema: Json | None) -> str:
+    """What a schema says of the `action` that a payload chose; often nothing."""
+    properties = (schema or {}).get("properties")
+    choices = properties.get("action") if isinstance(properties, dict) else None
+    if not isinstance(payload, dict) or not isinstance(choices, dict):
+        return ""
+    chosen = _choice(payload.get("action"), choices)
+    return str(chosen.get("description") or "") if chosen else ""
+
+
+def _choice(value: Any, schema: Json) -> Json | None:
     for choice in schema.get("oneOf") or ():
         if isinstance(choice, dict) and choice.get("const") == value:
-            title = choice.get("title")
-            return f"{title} ({value})" if title and title != value else str(value)
+            return choice
     return None
+
+
+def _title_of(value: Any, schema: Json) -> str | None:
+    """How the schema calls one of the values that it lists."""
+    choice = _choice(value, schema)
+    if choice is None:
+        return None
+    title = choice.get("title")
+    return f"{title} ({value})" if title and title != value else str(value)
 
 
 def _value(value: Any) -> str:

@@ -14,6 +14,7 @@ from sayso.engine.leases import LeaseKeeper
 from sayso.errors import LeaseLost
 from sayso.gate import ladder as gate
 from sayso.gate.frontend import results_of
+from sayso.gate.settled import settled_message
 from sayso.protocol.runinput import RunInput
 from sayso.records import (
     Claim,
@@ -254,6 +255,7 @@ class Claims:
         pause: Entry | None = None,
         retry: bool = False,
     ) -> Claimed:
+        told = tuple(m for item in settled if (m := settled_message(item)) is not None)
         claim = Claim(
             scope=view.thread.scope,
             thread_id=view.thread.id,
@@ -266,7 +268,7 @@ class Claims:
             turn=turn,
             run=run,
             state=jsonvalue.encode(state),
-            messages=queue,
+            messages=(*told, *queue),
             interrupts=settled,
             entries=(pause,) if pause else (),
         )
@@ -279,7 +281,7 @@ class Claims:
             turn=turn,
             run=run,
             state=state,
-            messages=(*view.messages, *queue),
+            messages=(*view.messages, *told, *queue),
             interrupts=tuple(i for i in view.interrupts if i.id not in answered),
             settled=settled,
             entries=tuple(

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from sayso.agents.registry import Agent, Agents
 from sayso.agents.tools import Tool
 from sayso.clock import Clock
+from sayso.engine.breakpoints import breakpoints_of, permitted
 from sayso.engine.claims import Claimed, Claims
 from sayso.engine.desk import Desk
 from sayso.engine.edits import StateEdits
@@ -162,6 +163,7 @@ class Engine:
         _warn(request, request.warnings)
         if request.command is not None and not agent.options.legacy_answers:
             _warn(request, ["forwardedProps.command answers nothing here: legacy_answers is off"])
+        stops = breakpoints_of(request)
         for _ in range(ATTEMPTS):
             view = await self._load(request, principal)
             now = self._clock.now()
@@ -176,6 +178,8 @@ class Engine:
                 judge=tool_judge(self._tools, view),
                 options=agent.options,
             )
+            if stops and isinstance(decision, gate.Start | gate.Resume):
+                decision = permitted(decision, agent)
             try:
                 if view is not None:
                     await self._note_late(decision, request, view, principal, manner.channel, now)

@@ -15,6 +15,7 @@ from uuid import uuid4
 
 from sayso import jsonvalue
 from sayso.agents.turninput import request_of, text_of, turn_input
+from sayso.breakpoints import in_force
 from sayso.clock import Clock
 from sayso.engine.claims import Claimed
 from sayso.engine.stopping import Stopper
@@ -219,7 +220,7 @@ class Runner:
             self.stream.snapshot(messages=bodies, state=state)
 
     def _prepare(self, turn: Turn, entries: Sequence[Entry]) -> Execution:
-        claimed = self._claimed
+        claimed, options = self._claimed, self._claimed.agent.options
         waited = [jsonvalue.decode(entry.data) for entry in pauses(entries)]
         given = turn_input(claimed.lease.thread_id, turn.request, self._history + self._waiting)
         resumed = [
@@ -243,7 +244,12 @@ class Runner:
             clock=self._clock,
             effects=Effects(self._pool, self._leased.check, self.attended),
             limits=self._limits,
-            options=claimed.agent.options,
+            options=options,
+            breakpoints=in_force(
+                options.breakpoints,
+                options.run_breakpoints == "allow",
+                [one.forwarded_props for one in (given, *resumed) if one is not None],
+            ),
         )
         self._executed.append(execution)
         return execution

@@ -13,6 +13,7 @@ from uuid import uuid4
 from sayso.clock import Clock
 from sayso.engine.claims import Claims
 from sayso.errors import Code, Conflict, Problem
+from sayso.gate.settled import settled_event, settled_message
 from sayso.protocol.ending import STOPPED as SAID
 from sayso.protocol.ending import Ending
 from sayso.records import Interrupt, Principal, Run, Thread, ThreadView, Turn
@@ -155,22 +156,24 @@ class Stopping:
             delivered=not expired,
         )
         last = replace(last, ended_at=now, outcome=stopper.ending.to_json())
+        ended = tuple(
+            replace(over[item.id], run_key=last.key)
+            if item.id in over
+            else _cancelled(item, stopper, now, last)
+            for item in view.interrupts
+            if item.status == "open" and item.turn_key == turn.key
+        )
+        told = tuple(m for item in ended if (m := settled_message(item)) is not None)
         await self._claims.close(
             view,
             replace(turn, status="cancelled", ended_at=now),
             last,
-            interrupts=tuple(
-                replace(over[item.id], run_key=last.key)
-                if item.id in over
-                else _cancelled(item, stopper, now, last)
-                for item in view.interrupts
-                if item.status == "open" and item.turn_key == turn.key
-            ),
+            interrupts=ended,
             entries=left.entries,
-            messages=left.messages,
+            messages=(*left.messages, *told),
         )
         _log.info("thread %r was stopped", view.thread.id)
-        return left.events
+        return (*left.events, *(e for item in ended if (e := settled_event(item)) is not None))
 
 
 def _cancelled(item: Interrupt, stopper: Stopper, now: int, run: Run) -> Interrupt:

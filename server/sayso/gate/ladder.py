@@ -54,8 +54,9 @@ from sayso.gate.decisions import Attach, Decision, Hold, Replay, Resume, Start
 from sayso.gate.expiry import by_expiry
 from sayso.gate.history import merge, too_large
 from sayso.gate.refusals import Refuse
+from sayso.gate.settled import BY_MESSAGE
 from sayso.gate.situation import Situation, distinct, late, situation, with_calls
-from sayso.gate.steering import BY_MESSAGE, steered
+from sayso.gate.steering import steered
 from sayso.limits import Limits
 from sayso.options import Options
 from sayso.protocol.legacy import CHANNEL, Command

@@ -18,10 +18,7 @@ from sayso.options import Options
 from sayso.protocol.runinput import ResumeEntry
 from sayso.records import Interrupt, Message
 
-__all__ = ["BY_MESSAGE", "steered"]
-
-BY_MESSAGE = "message"
-"""The channel of what was decided by saying something."""
+__all__ = ["steered"]
 
 
 def steered(

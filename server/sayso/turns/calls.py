@@ -9,6 +9,7 @@ from typing import Any
 
 from sayso import jsonvalue
 from sayso.agents.outcomes import Call, ToolCall
+from sayso.turns import breakpoints
 from sayso.turns.execution import Execution
 from sayso.turns.results import call_events, call_message
 from sayso.turns.toolcall import RunningCall
@@ -30,7 +31,7 @@ async def call_all(execution: Execution, wanted: Sequence[ToolCall]) -> list[Cal
         calls.append(RunningCall(execution, place, tool, arguments))
     _propose(execution, calls)
     what = "tool " + ", ".join(call.tool.name for call in calls)
-    if not all(call.over for call in calls):
+    if execution.breaks or not all(call.over for call in calls):
         # Nobody gets a part of a batch: what is in the way of others comes out with the rest.
         execution.timeline.skip(call.data["end"] for call in calls if call.over)
         try:
@@ -39,6 +40,7 @@ async def call_all(execution: Execution, wanted: Sequence[ToolCall]) -> list[Cal
             execution.timeline.skip(call.data["end"] for call in calls if call.over)
             raise
     await execution.in_order([call.data["end"] for call in calls])
+    await breakpoints.after(execution, [(call.place, call.named) for call in calls])
     return [call.outcome() for call in calls]
 
 

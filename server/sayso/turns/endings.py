@@ -22,6 +22,7 @@ from sayso.errors import (
 )
 from sayso.gate.expiry import by_expiry
 from sayso.gate.frontend import called, is_call
+from sayso.gate.settled import withdrawn
 from sayso.protocol.ending import Ending, EndingType
 from sayso.protocol.interrupts import interrupt_body
 from sayso.records import Commit, Entry, Interrupt, Run
@@ -214,8 +215,11 @@ def _reopened(
     )
     if not execution.interrupts:
         return _left(execution, run, "failed", ending)
+    again = {item.id for item in reopened}
+    hidden = (withdrawn(item) for item in settled if item.id in again)
     commit = _commit(execution, run, ending, "suspended")
-    return Conclusion(ending, replace(commit, interrupts=reopened))
+    messages = (*commit.messages, *(message for message in hidden if message is not None))
+    return Conclusion(ending, replace(commit, interrupts=reopened, messages=messages))
 
 
 def _open_again(interrupt: Interrupt) -> Interrupt:

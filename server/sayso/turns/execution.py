@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from sayso.agents.turninput import TurnInput
+from sayso.breakpoints import Breakpoints
 from sayso.clock import Clock
 from sayso.errors import (
     CancelledCall,
@@ -33,7 +34,7 @@ from sayso.turns.branch import Branch, Branches, Pause
 from sayso.turns.effects import Effects, contained, current_effect
 from sayso.turns.journal import Journal, fingerprint, identify
 from sayso.turns.leased import Leased
-from sayso.turns.stillness import until_still, unwound
+from sayso.turns.stillness import cancel_again, until_still, unwound
 from sayso.turns.timeline import Timeline
 from sayso.turns.transcript import Transcript
 from sayso.turns.turnstate import TurnState
@@ -75,6 +76,7 @@ class Execution:
         effects: Effects,
         limits: Limits,
         options: Options,
+        breakpoints: Sequence[Breakpoints],
     ) -> None:
         self.turn = turn
         self.leased = leased
@@ -88,8 +90,9 @@ class Execution:
         self.pauses = pauses
         self.usage = usage
         self.clock = clock
-        self.limits = limits
-        self.options = options
+        self.limits, self.options = limits, options
+        self.breakpoints = breakpoints
+        self.breaks = bool(self.breakpoints) or journal.holds("breakpoint")
         self.branches = Branches()
         self.effects = effects
         self.timeline = Timeline(turn.key, journal.ends())
@@ -113,7 +116,7 @@ class Execution:
     async def enter(
         self, kind: str, name: str, arguments: Any = None, *, beside_text: bool = False
     ) -> Place:
-        """Take the next place of the running branch; refuses when the turn cannot go on there.
+        """Take the next place of the running branch, if the turn may go on there.
 
         `beside_text`: what is recorded there never pauses, so a message may be open meanwhile.
         """
@@ -133,8 +136,12 @@ class Execution:
                 "block first"
             )
         key = branch.place()
+        return Place(branch, key, wanted, self.look(key, wanted))
+
+    def look(self, key: str, wanted: str) -> Entry | None:
+        """What is recorded at a place; what the code does not ask for any more fails the turn."""
         try:
-            return Place(branch, key, wanted, self.journal.find(key, wanted))
+            return self.journal.find(key, wanted)
         except ReplayMismatch as mismatch:
             self.break_off(mismatch)
             raise
@@ -321,7 +328,7 @@ class Execution:
             task = asyncio.current_task()
             if self.closed or self.stopped or self.broken or self.asked or task is None:
                 raise
-            asyncio.get_running_loop().call_soon(_cancel_again, task)
+            asyncio.get_running_loop().call_soon(cancel_again, task)
 
     def cut_off(self, what: str) -> None:
         """Author code cancelled a recorded call of the running branch.
@@ -391,10 +398,3 @@ class Execution:
     def principal(self) -> Principal:
         """Who began the turn."""
         return self.turn.principal
-
-
-def _cancel_again(task: asyncio.Task[Any]) -> None:
-    """Deliver a cancellation that was held back, unless whoever wanted it has taken it back."""
-    if not task.done() and task.cancelling():
-        task.uncancel()
-        task.cancel()

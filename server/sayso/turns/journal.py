@@ -120,6 +120,10 @@ class Journal:
         """Whether an entry of that kind waits for the next commit."""
         return any(entry.kind == kind for entry in self._riding.values())
 
+    def holds(self, kind: str) -> bool:
+        """Whether anything of that kind is recorded."""
+        return any(entry.kind == kind for entry in self._entries.values())
+
     def is_new(self, place: str) -> bool:
         """Whether the place was written since the journal was read."""
         return place in self._new

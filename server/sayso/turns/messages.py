@@ -11,7 +11,9 @@ from sayso.agents.codec import to_json
 from sayso.errors import OpenMessage, StepFailed
 from sayso.records import Entry, Message
 from sayso.streams.textstream import TextStream
+from sayso.turns import breakpoints
 from sayso.turns.branch import Branch
+from sayso.turns.breakpoints import Named
 from sayso.turns.effects import CallInfo, EffectScope, current_effect, cut, inside
 from sayso.turns.execution import Execution, Place
 from sayso.turns.journal import ended, numbered
@@ -220,6 +222,7 @@ class Phase:
     def __init__(self, execution: Execution, name: str) -> None:
         self._execution = execution
         self._name = name
+        self._named = Named("phase", name, f"phase {name!r}")
         self._announced = False
         self._branch: Branch | None = None
         self._outer: tuple[Any, ...] = ()
@@ -233,6 +236,7 @@ class Phase:
     async def __aenter__(self) -> None:
         """Begin the phase."""
         place = await self._execution.enter("phase", self._name)
+        await breakpoints.before(self._execution, place, self._named)
         self._branch = place.branch
         self._outer = place.branch.phases
         place.branch.phases = (*self._outer, self)
@@ -252,7 +256,10 @@ class Phase:
             return
         place = await execution.enter("phase end", self._name)
         if place.entry is None:
+            if error is None:
+                breakpoints.note(execution, place, self._named)
             execution.record(place, "phase end", self._name, "done")
             execution.live(place.branch)
             execution.stream.emit({"type": "STEP_FINISHED", "stepName": self._name})
         place.branch.phases = self._outer
+        await breakpoints.after(execution, [(place, self._named)])

@@ -10,7 +10,9 @@ from sayso.agents.codec import Codec, return_codec, stable, to_json
 from sayso.agents.tools import Happened, Verify
 from sayso.errors import NotRecordable, StepFailed
 from sayso.records import Entry
+from sayso.turns import breakpoints
 from sayso.turns.branch import Branch
+from sayso.turns.breakpoints import Named
 from sayso.turns.effects import CallInfo, EffectScope, OverTime, Unheld, cut
 from sayso.turns.execution import Execution, Place
 from sayso.turns.journal import ended, numbered
@@ -73,6 +75,7 @@ async def run_step(
     place = await execution.enter("step", label, given if args or kwargs else None)
     step = _Step(execution, place, fn, args, kwargs, label, codec, seconds, idempotent)
     entry = place.entry
+    await breakpoints.before(execution, place, step.named)
     if entry is None:
         entry = await step.run()
     elif entry.status == "started":
@@ -81,6 +84,7 @@ async def run_step(
         entry = await step.after_verdict(entry)
     if (end := ended(entry)) is not None:
         await execution.in_order((end,))
+    await breakpoints.after(execution, [(place, step.named)])
     return result(label, entry.data, codec)
 
 
@@ -109,6 +113,7 @@ class _Step:
         self.seconds = seconds
         self.idempotent = idempotent
         self.key = execution.identify("key", place.key)
+        self.named = Named("step", label, f"step {label!r}")
         self.task: asyncio.Task[Any] | None = None
 
     def write(self, status: str, data: bytes) -> Entry:
@@ -151,7 +156,11 @@ class _Step:
 
     def _happened(self, value: Any) -> Entry:
         data = to_json(value, f"the result given for step {self.label!r}")
-        return self.write("done", success(self.execution.timeline.end(), data))
+        return self._done(success(self.execution.timeline.end(), data))
+
+    def _done(self, data: bytes) -> Entry:
+        breakpoints.note(self.execution, self.place, self.named)
+        return self.write("done", data)
 
     async def _effect(self) -> Entry:
         execution = self.execution
@@ -202,7 +211,7 @@ class _Step:
                 "step %r of turn %s failed", self.label, execution.turn.key, exc_info=error
             )
             data = self._failed(type(error).__name__, str(error))
-        entry = self.write("done", data)
+        entry = self._done(data)
         for message in scope.messages:
             execution.remember(message)
         await execution.commit()

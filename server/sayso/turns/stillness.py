@@ -12,7 +12,7 @@ from typing import Any, Protocol
 from sayso.turns.branch import Branches
 from sayso.turns.effects import Effects
 
-__all__ = ["until_still", "unwound"]
+__all__ = ["cancel_again", "until_still", "unwound"]
 
 _log = logging.getLogger("sayso.turn")
 
@@ -81,3 +81,10 @@ async def unwound(tasks: Collection[asyncio.Task[Any]], seconds: float) -> int:
         if not task.cancelled() and (error := task.exception()) is not None:
             _log.debug("%r while a turn unwound", error)
     return len(left)
+
+
+def cancel_again(task: asyncio.Task[Any]) -> None:
+    """Deliver a cancellation that was held back, unless whoever wanted it has taken it back."""
+    if not task.done() and task.cancelling():
+        task.uncancel()
+        task.cancel()

@@ -15,7 +15,9 @@ from sayso.agents.tools import Happened, Tool
 from sayso.errors import NotRecordable
 from sayso.gate.expiry import by_expiry, denied_by_expiry
 from sayso.records import Entry, EntryStatus
+from sayso.turns import breakpoints
 from sayso.turns.approving import Ruling, ask, judge
+from sayso.turns.breakpoints import Named
 from sayso.turns.effects import CallInfo, EffectScope, OverTime, Unheld, cut
 from sayso.turns.execution import Execution, Place
 from sayso.turns.questions import answered
@@ -48,6 +50,13 @@ class RunningCall:
             self.data = jsonvalue.decode(place.entry.data)
 
     @property
+    def named(self) -> Named:
+        """What a breakpoint at it shows: the arguments that run, or would."""
+        arguments = self.effective()
+        shown = f"tool {display(self.tool.name, arguments)}"
+        return Named("tool", self.tool.name, shown, self.id, arguments)
+
+    @property
     def over(self) -> bool:
         """Whether the call has its result."""
         return "end" in self.data
@@ -64,6 +73,7 @@ class RunningCall:
     async def advance(self) -> None:
         """Bring the call as far as it gets now; raises `Pause` when it waits for a person."""
         entry = self.place.entry
+        await breakpoints.before(self.execution, self.place, self.named)
         if entry is None:
             await self._judged(judge(self.execution, self.place, self.tool, self.arguments))
         elif entry.status == "started":
@@ -238,6 +248,8 @@ class RunningCall:
         """
         given = {key: value for key, value in changes.items() if value is not None}
         message_id = self.execution.identify("msg", f"{self.place.key}=")
+        if status in ("executed", "failed"):
+            breakpoints.note(self.execution, self.place, self.named)
         entry = self.write("done", status=status, **given)
         content = result_content(self.data, self.effective())
         result = tool_message(message_id, self.id, content)
