@@ -13,7 +13,12 @@ Json = dict[str, Any]
 
 
 def contents(client: Client) -> list[Json]:
-    return [m["content"] for m in client.model.messages if m["role"] == "activity"]
+    """What the agent's own activities show."""
+    return [
+        message["content"]
+        for message in client.model.messages
+        if message["role"] == "activity" and message["activityType"] != "sayso:settled"
+    ]
 
 
 @requirement("AC-01", "AC-02", "MS-03")
@@ -50,6 +55,7 @@ async def test_an_activity_changes_on_the_screen_and_stays_in_the_thread(server:
     assert [m["role"] for m in fresh.model.messages] == [
         "user",
         "assistant",
+        "activity",
         "activity",
         "assistant",
     ]

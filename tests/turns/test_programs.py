@@ -95,9 +95,15 @@ def answer(item: dict[str, Any], world: World) -> Any:
 
 
 def texts(history: list[dict[str, Any]]) -> list[str]:
+    """What the history says; not what was asked only because a server died."""
     found = []
     for message in history:
-        found.append(f"{message['role']}: {message.get('content', '')}")
+        content = message.get("content", "")
+        if message.get("activityType") == "sayso:settled":
+            if content["reason"] == "sayso:indeterminate":
+                continue
+            content = f"{content['question']} {content['said']}"
+        found.append(f"{message['role']}: {content}")
         found += [call["function"]["arguments"] for call in message.get("toolCalls", ())]
     return found
 
