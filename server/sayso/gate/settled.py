@@ -1,7 +1,8 @@
 """A settled question as the history shows it: one activity message, which no model takes for text.
 
-The words are not the user's, so it is no user message (design 3). A call, gated or the client's
-own, has its result instead, and an answer that was typed stands there as it was typed. Pure.
+The words are not the user's, so it is no user message (design 3). A question about a tool call has
+that call's result instead, right behind the call, and an answer that was typed stands there as it
+was typed. Pure.
 """
 
 from dataclasses import replace
@@ -11,7 +12,6 @@ from sayso import jsonvalue
 from sayso.agents.wording import meaning, open_part, said, sentence
 from sayso.clock import iso
 from sayso.gate.expiry import by_expiry
-from sayso.gate.frontend import is_call
 from sayso.records import Interrupt, Message
 from sayso.turns.journal import identify
 
@@ -75,7 +75,7 @@ def told_to_models(body: dict[str, Any]) -> dict[str, Any] | None:
 
 def _body(item: Interrupt) -> dict[str, Any] | None:
     typed = item.status == "resolved" and item.channel == BY_MESSAGE
-    if item.status == "open" or item.reason == "tool_call" or is_call(item) or typed:
+    if item.status == "open" or item.tool_call_id is not None or typed:
         return None
     lapsed = by_expiry(item)
     content: dict[str, Any] = {
