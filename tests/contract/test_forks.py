@@ -148,7 +148,7 @@ async def test_an_activity_is_changed_on_in_a_copy(server: Server) -> None:
     asked = (await client.say()).interrupts[0]
     copy = await forked(server, client, asked["id"])
     assert (await copy.resume(approve())).outcome == "success"
-    (shown,) = [m for m in copy.model.messages if m["role"] == "activity"]
+    shown = next(m for m in copy.model.messages if m.get("activityType") == "PROGRESS")
     assert shown["content"] == {"done": 2}
 
 
