@@ -21,9 +21,11 @@ from pathlib import Path
 
 import uvloop
 
+from sayso.clock import SystemClock
 from sayso.records import Claim, Commit, Entry, Interrupt, Lease, Principal, Run, Turn
-from sayso.stores import _sqlite_ops, _sqlite_rows
+from sayso.stores import _sql_ops
 from sayso.stores._sqlite_file import connect
+from sayso.stores._sqlite_session import SQL, SqliteSession
 from sayso.stores.sqlite import SqliteStore
 
 SCOPE = "bench"
@@ -130,12 +132,13 @@ async def _together(
 def floor_run(path: Path, writers: int, commits: int, batch: int) -> Measured:
     """The same statements for as many commits in transactions of that size."""
     db = connect(path)
+    session = SqliteSession(db, SystemClock())
     db.execute("BEGIN IMMEDIATE")
     for n in range(writers):
-        _sqlite_ops.claim(db, claim(n), 0)
+        _sql_ops.claim(session, claim(n))
     db.execute("COMMIT")
     keys = {n: key for n, (key,) in enumerate(db.execute("SELECT key FROM thread ORDER BY key"))}
-    sql = _sqlite_rows.SQL
+    sql = SQL
     steps = [half_a_step(n // writers) for n in range(commits)]
     rows = [(s.now, s.entries[0]) for s in steps]
     values = [(e.place, e.kind, e.name, e.fingerprint, e.status, e.data) for _, e in rows]

@@ -37,10 +37,10 @@ LAYERS = (
         (
             "stores",
             "stores.memory stores.sqlite",
-            "stores._memory_tables stores._sqlite_lists stores._sqlite_ops stores._sqlite_thread",
-            "stores._memory_thread stores._sqlite_changes stores._sqlite_file",
+            "stores._memory_tables stores._sql_lists stores._sql_ops stores._sqlite_thread",
+            "stores._memory_thread stores._sql_changes stores._sqlite_file stores._sqlite_session",
             "stores._changes stores._memory_lists stores._memory_text",
-            "stores._pages stores._sqlite_rows",
+            "stores._pages stores._session stores._sql_rows",
             "stores._queries",
         ),
         only=("interface", "pure", "base"),

@@ -3,13 +3,13 @@
 import asyncio
 import os
 import signal
-import sqlite3
 from multiprocessing.synchronize import Barrier
 from pathlib import Path
 
 from sayso.errors import Conflict
 from sayso.records import Claim, Commit, Entry, Message, Principal, Run, Turn
-from sayso.stores import _sqlite_ops
+from sayso.stores import _sql_ops
+from sayso.stores._session import Session
 from sayso.stores.sqlite import SqliteStore
 
 SCOPE = "tenant"
@@ -119,8 +119,8 @@ async def _die_at_a_commit(path: Path, point: int) -> None:
     thread = store._thread
     assert thread is not None
 
-    def write_and_die(db: sqlite3.Connection) -> None:
-        _sqlite_ops.commit(db, lease, a_step(point))
+    def write_and_die(db: Session) -> None:
+        _sql_ops.commit(db, lease, a_step(point))
         os.kill(os.getpid(), signal.SIGKILL)
 
     await thread.run(write_and_die, writes=True)

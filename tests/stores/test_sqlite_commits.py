@@ -12,6 +12,8 @@ import pytest
 from sayso.errors import LeaseLost, StoreUnavailable
 from sayso.records import Commit, Lease, Renewed
 from sayso.stores import sqlite as sqlite_store
+from sayso.stores._session import Session
+from sayso.stores._sqlite_session import SqliteSession
 from sayso.stores.sqlite import SqliteStore
 from tests.stores.backends import opened
 from tests.stores.processes import SCOPE, a_claim, a_step
@@ -30,7 +32,12 @@ async def inside(store: SqliteStore, work: Callable[[sqlite3.Connection], T]) ->
     """Run something on the store's own connection."""
     thread = store._thread
     assert thread is not None
-    return await thread.run(work, writes=False)
+
+    def on_connection(session: Session) -> T:
+        assert isinstance(session, SqliteSession)
+        return work(session.db)
+
+    return await thread.run(on_connection, writes=False)
 
 
 class Blocked:
@@ -131,8 +138,9 @@ async def test_a_bug_in_one_job_stays_with_that_job(store: SqliteStore) -> None:
     """Its error comes through as it is; its neighbours in the batch are committed."""
     (lease,) = await begun(store, 1)
 
-    def fail(db: sqlite3.Connection) -> None:
-        db.execute("DELETE FROM thread")
+    def fail(session: Session) -> None:
+        assert isinstance(session, SqliteSession)
+        session.db.execute("DELETE FROM thread")
         raise ZeroDivisionError
 
     thread = store._thread

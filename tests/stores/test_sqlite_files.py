@@ -12,6 +12,8 @@ import pytest
 from sayso.errors import StoreUnavailable
 from sayso.records import Commit
 from sayso.stores import _sqlite_file
+from sayso.stores._session import Session
+from sayso.stores._sqlite_session import SqliteSession
 from sayso.stores.sqlite import SqliteStore
 from tests.stores.backends import opened
 from tests.stores.processes import SCOPE, a_claim, a_step
@@ -23,7 +25,12 @@ async def inside(store: SqliteStore, work: Callable[[sqlite3.Connection], T]) ->
     """Run something on the store's own connection."""
     thread = store._thread
     assert thread is not None
-    return await thread.run(work, writes=False)
+
+    def on_connection(session: Session) -> T:
+        assert isinstance(session, SqliteSession)
+        return work(session.db)
+
+    return await thread.run(on_connection, writes=False)
 
 
 async def assert_works(store: SqliteStore, path: Path) -> None:

@@ -8,10 +8,13 @@ from pathlib import Path
 import pytest
 
 from sayso.records import Commit, Entry, Interrupt, Message, Page
-from sayso.stores import _sqlite_lists as lists
-from sayso.stores import _sqlite_ops as ops
+from sayso.stores import _sql_lists as lists
+from sayso.stores import _sql_ops as ops
 from sayso.stores._pages import InterruptFilter, ThreadFilter
+from sayso.stores._session import Session
 from sayso.stores._sqlite_file import connect
+from sayso.stores._sqlite_session import SqliteSession
+from sayso.testing import FakeClock
 from tests.stores.processes import SCOPE, a_claim
 
 FEW, MANY = 300, 3_000
@@ -20,12 +23,18 @@ HOUR = 1_000_000
 Filled = dict[int, sqlite3.Connection]
 
 
+def session_on(db: sqlite3.Connection) -> Session:
+    """The store's own way to a connection, at the beginning of time."""
+    return SqliteSession(db, FakeClock(now=0))
+
+
 def fill(db: sqlite3.Connection, threads: int) -> None:
     """As many waiting threads, each with an open question that expires and is reminded."""
     db.execute("BEGIN")
+    session = session_on(db)
     for n in range(threads):
         claim = a_claim(f"t-{n}", "me")
-        lease = ops.claim(db, claim, 0)
+        lease = ops.claim(session, claim)
         question = Interrupt(
             id=f"int_{n}",
             turn_key=claim.turn.key,
@@ -37,7 +46,9 @@ def fill(db: sqlite3.Connection, threads: int) -> None:
             assigned_to=f"clerk-{n % 2}",
         )
         suspended = replace(claim.turn, status="suspended")
-        ops.commit(db, lease, Commit(now=n, interrupts=(question,), turn=suspended, release=True))
+        ops.commit(
+            session, lease, Commit(now=n, interrupts=(question,), turn=suspended, release=True)
+        )
     db.execute("COMMIT")
 
 
@@ -52,7 +63,7 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Filled]:
         db.close()
 
 
-def steps(db: sqlite3.Connection, work: Callable[[sqlite3.Connection], object]) -> int:
+def steps(db: sqlite3.Connection, work: Callable[[Session], object]) -> int:
     """How many instructions SQLite executes for some work."""
     count = 0
 
@@ -62,13 +73,13 @@ def steps(db: sqlite3.Connection, work: Callable[[sqlite3.Connection], object]) 
 
     db.set_progress_handler(step, 1)
     try:
-        work(db)
+        work(session_on(db))
     finally:
         db.set_progress_handler(None, 1)
     return count
 
 
-PAGES: dict[str, Callable[[sqlite3.Connection], Page[object]]] = {
+PAGES: dict[str, Callable[[Session], Page[object]]] = {
     "open": lambda db: interrupts(db, status="open"),
     "open, later": lambda db: interrupts(db, "i200.200", status="open"),
     "open of an owner": lambda db: interrupts(db, status="open", owner="ann"),
@@ -80,32 +91,32 @@ PAGES: dict[str, Callable[[sqlite3.Connection], Page[object]]] = {
     "threads": lambda db: lists.threads(db, SCOPE, ThreadFilter(), None, 20),
     "threads of an owner": lambda db: lists.threads(db, SCOPE, ThreadFilter(owner="ann"), None, 20),
     "runs": lambda db: lists.runs(db, SCOPE, "t-7", None, 20),
-    "nobody due": lambda db: ops.due(db, HOUR - 1, 0, 20, None),
-    "reminders": lambda db: ops.due(db, 2 * HOUR - 1, 0, 20, None),
-    "expired and reminders": lambda db: ops.due(db, 3 * HOUR, 0, 20, None),
-    "due, later": lambda db: ops.due(db, 3 * HOUR, 0, 20, f"d{HOUR + 200}.200"),
+    "nobody due": lambda db: ops.due(db, HOUR - 1, 20, None),
+    "reminders": lambda db: ops.due(db, 2 * HOUR - 1, 20, None),
+    "expired and reminders": lambda db: ops.due(db, 3 * HOUR, 20, None),
+    "due, later": lambda db: ops.due(db, 3 * HOUR, 20, f"d{HOUR + 200}.200"),
 }
 
 
-def interrupts(db: sqlite3.Connection, after: str | None = None, **what: str) -> Page[object]:
+def interrupts(db: Session, after: str | None = None, **what: str) -> Page[object]:
     return lists.interrupts(db, SCOPE, InterruptFilter(**what), after, 20)
 
 
 @pytest.mark.parametrize("page", PAGES.values(), ids=PAGES)
 def test_a_page_costs_what_it_shows(
-    page: Callable[[sqlite3.Connection], Page[object]], filled: Filled
+    page: Callable[[Session], Page[object]], filled: Filled
 ) -> None:
     """Ten times as many threads and open interrupts: as many steps, whichever page (design 6)."""
     few, many = (steps(filled[n], page) for n in (FEW, MANY))
-    assert len(page(filled[FEW]).items) == len(page(filled[MANY]).items)
+    assert len(page(session_on(filled[FEW])).items) == len(page(session_on(filled[MANY])).items)
     assert many == few
 
 
 def test_a_rare_filter_looks_at_a_bounded_number(filled: Filled) -> None:
     """Nothing fits: the page is empty and says where to go on, long before the end."""
-    page = interrupts(filled[MANY], status="open", reason="other")
+    page = interrupts(session_on(filled[MANY]), status="open", reason="other")
     assert (page.items, page.next) == ((), "i1019.1020")
-    threads = lists.threads(filled[MANY], SCOPE, ThreadFilter(agent="other"), None, 20)
+    threads = lists.threads(session_on(filled[MANY]), SCOPE, ThreadFilter(agent="other"), None, 20)
     assert (threads.items, threads.next) == ((), f"t{MANY - 1020}.{MANY - 1019}")
 
 
@@ -132,13 +143,13 @@ def test_a_deleted_thread_leaves_no_row(tmp_path: Path) -> None:
         release=True,
     )
     for n in range(3):
-        lease = ops.claim(db, replace(a_claim(f"t-{n}", "me"), revision=2), 0)
-        ops.commit(db, lease, everything)
+        lease = ops.claim(session_on(db), replace(a_claim(f"t-{n}", "me"), revision=2))
+        ops.commit(session_on(db), lease, everything)
     tables = [row[0] for row in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
     counted = {t for t in tables if t not in ("change", "floor", "sayso_schema")}
     before = {table: count(db, table) for table in counted}
     assert set(before.values()) == {3}
-    ops.delete(db, SCOPE, "t-1", 4, 9, 0)
+    ops.delete(session_on(db), SCOPE, "t-1", 4, 9)
     assert {table: count(db, table) for table in counted} == dict.fromkeys(counted, 2)
     db.close()
 

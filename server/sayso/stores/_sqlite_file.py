@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 MIGRATIONS = migrations("sqlite")
 
-_OLDEST = (3, 24, 0)  # the first release with ON CONFLICT … DO UPDATE
+_OLDEST = (3, 35, 0)  # the first release with RETURNING
 _SLICE = 1.0
 """Seconds that SQLite itself waits for a lock; it cannot be told to stop in between."""
 _PATIENCE = 5.0
@@ -49,7 +49,7 @@ def connect(path: Path) -> sqlite3.Connection:
     """A connection to the file, created and migrated if need be; raises `StoreUnavailable`."""
     if sqlite3.sqlite_version_info < _OLDEST:
         raise StoreUnavailable(
-            f"SQLite {sqlite3.sqlite_version} is too old; use a Python with 3.24 or newer"
+            f"SQLite {sqlite3.sqlite_version} is too old; use a Python with 3.35 or newer"
         )
     try:
         db = sqlite3.connect(path, timeout=_SLICE, isolation_level=None, cached_statements=128)

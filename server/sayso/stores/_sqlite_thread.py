@@ -17,8 +17,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
+from sayso.clock import Clock
 from sayso.errors import StoreUnavailable
+from sayso.stores._session import Session
 from sayso.stores._sqlite_file import connect, explain, patiently
+from sayso.stores._sqlite_session import SqliteSession
 
 __all__ = ["SqliteThread"]
 
@@ -41,7 +44,7 @@ _UNFIT = frozenset(
 
 @dataclass(slots=True)
 class _Job:
-    work: Callable[[sqlite3.Connection], Any]
+    work: Callable[[Session], Any]
     writes: bool
     waiter: "asyncio.Future[Any] | concurrent.futures.Future[Any]"
     loop: asyncio.AbstractEventLoop | None
@@ -50,9 +53,10 @@ class _Job:
 class SqliteThread:
     """Runs jobs on one database file, in the order in which they were submitted."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, clock: Clock) -> None:
         """Start the thread; the file is opened by the first job."""
         self._path = path
+        self._clock = clock
         self._lock = threading.Lock()
         self._queue: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
         self._stopping = False
@@ -62,14 +66,14 @@ class SqliteThread:
         self._ended: concurrent.futures.Future[None] = concurrent.futures.Future()
         threading.Thread(target=self._main, name=f"sayso {path.name}", daemon=True).start()
 
-    async def run(self, work: Callable[[sqlite3.Connection], T], *, writes: bool) -> T:
+    async def run(self, work: Callable[[Session], T], *, writes: bool) -> T:
         """Have a job done and committed; cancelling the waiter does not cancel the job."""
         loop = asyncio.get_running_loop()
         waiter: asyncio.Future[T] = loop.create_future()
         self._submit(_Job(work, writes, waiter, loop))
         return await waiter
 
-    def run_blocking(self, work: Callable[[sqlite3.Connection], T], timeout: float) -> T:
+    def run_blocking(self, work: Callable[[Session], T], timeout: float) -> T:
         """Have a writing job done and committed, from another thread than an event loop's."""
         waiter: concurrent.futures.Future[T] = concurrent.futures.Future()
         self._submit(_Job(work, True, waiter, None))
@@ -132,7 +136,8 @@ class SqliteThread:
         begin = "BEGIN IMMEDIATE" if any(job.writes for job in batch) else "BEGIN"
         patiently(lambda: db.execute(begin))
         try:
-            outcomes = [self._one(db, job) for job in batch]
+            session = SqliteSession(db, self._clock)
+            outcomes = [self._one(db, session, job) for job in batch]
             db.execute("COMMIT")
         except BaseException:
             if db.in_transaction:
@@ -140,12 +145,12 @@ class SqliteThread:
             raise
         return outcomes
 
-    def _one(self, db: sqlite3.Connection, job: _Job) -> Outcome:
+    def _one(self, db: sqlite3.Connection, session: Session, job: _Job) -> Outcome:
         """Do one job; what it raises undoes that job alone, unless SQLite ended the transaction."""
         if job.writes:
             db.execute("SAVEPOINT job")
         try:
-            outcome: Outcome = (job.work(db), None)
+            outcome: Outcome = (job.work(session), None)
         except Exception as error:
             if not db.in_transaction:
                 raise

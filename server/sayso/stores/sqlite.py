@@ -4,7 +4,6 @@ WAL with `synchronous=FULL`: what was acknowledged survives a power cut. One thr
 connection (`_sqlite_thread`), so no call blocks an event loop and concurrent writes share a commit.
 """
 
-import sqlite3
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TypeVar
@@ -28,9 +27,10 @@ from sayso.records import (
     ThreadView,
     TurnStatus,
 )
-from sayso.stores import _sqlite_changes, _sqlite_lists
-from sayso.stores import _sqlite_ops as ops
+from sayso.stores import _sql_changes, _sql_lists
+from sayso.stores import _sql_ops as ops
 from sayso.stores._pages import InterruptFilter, ThreadFilter, limited
+from sayso.stores._session import Session
 from sayso.stores._sqlite_thread import SqliteThread
 from sayso.stores.base import Store
 
@@ -55,7 +55,7 @@ class SqliteStore(Store):
         """Connect and migrate; see `Store.open`."""
         thread = self._thread
         if thread is None:
-            thread = self._thread = SqliteThread(self._path)
+            thread = self._thread = SqliteThread(self._path, self._clock)
         try:
             await thread.run(lambda db: None, writes=False)
         except StoreUnavailable:
@@ -96,7 +96,7 @@ class SqliteStore(Store):
     ) -> Page[ThreadSummary]:
         """A page of threads; see `Store.threads`."""
         wanted = ThreadFilter(owner=owner, agent=agent, status=status)
-        return await self._read(lambda db: _sqlite_lists.threads(db, scope, wanted, after, limit))
+        return await self._read(lambda db: _sql_lists.threads(db, scope, wanted, after, limit))
 
     async def interrupts(
         self,
@@ -120,28 +120,26 @@ class SqliteStore(Store):
             assigned_to=assigned_to,
             thread_id=thread_id,
         )
-        return await self._read(
-            lambda db: _sqlite_lists.interrupts(db, scope, wanted, after, limit)
-        )
+        return await self._read(lambda db: _sql_lists.interrupts(db, scope, wanted, after, limit))
 
     async def interrupt(self, scope: str, interrupt_id: str) -> ListedInterrupt | None:
         """One interrupt; see `Store.interrupt`."""
-        return await self._read(lambda db: _sqlite_lists.interrupt(db, scope, interrupt_id))
+        return await self._read(lambda db: _sql_lists.interrupt(db, scope, interrupt_id))
 
     async def runs(
         self, scope: str, thread_id: str, *, after: str | None = None, limit: int = 100
     ) -> Page[Run]:
         """A page of the runs of a thread; see `Store.runs`."""
-        return await self._read(lambda db: _sqlite_lists.runs(db, scope, thread_id, after, limit))
+        return await self._read(lambda db: _sql_lists.runs(db, scope, thread_id, after, limit))
 
     async def changes(self, scope: str, since: int | None, limit: int = 1_000) -> Changes:
         """What happened since a mark; see `Store.changes`."""
         most = limited(limit)
-        return await self._read(lambda db: _sqlite_changes.changes(db, scope, since, most))
+        return await self._read(lambda db: _sql_changes.changes(db, scope, since, most))
 
     async def claim(self, claim: Claim) -> Lease:
         """Take a thread and write; see `Store.claim`."""
-        return await self._write(lambda db: ops.claim(db, claim, self._clock.now()))
+        return await self._write(lambda db: ops.claim(db, claim))
 
     async def commit(self, lease: Lease, commit: Commit) -> bool:
         """Write one step under a lease; see `Store.commit`."""
@@ -168,9 +166,7 @@ class SqliteStore(Store):
 
     async def delete(self, scope: str, thread_id: str, revision: int, now: int) -> None:
         """Remove a thread; see `Store.delete`."""
-        await self._write(
-            lambda db: ops.delete(db, scope, thread_id, revision, now, self._clock.now())
-        )
+        await self._write(lambda db: ops.delete(db, scope, thread_id, revision, now))
 
     async def request_stop(
         self,
@@ -190,13 +186,13 @@ class SqliteStore(Store):
 
     async def due(self, now: int, limit: int, after: str | None = None) -> Page[Due]:
         """Threads that need the server; see `Store.due`."""
-        return await self._read(lambda db: ops.due(db, now, self._clock.now(), limit, after))
+        return await self._read(lambda db: ops.due(db, now, limit, after))
 
     def renew(self, leases: Sequence[Lease], lease_ms: int) -> Renewed:
         """Prolong leases; see `Store.renew`."""
         given = tuple(leases)
         return self._opened().run_blocking(
-            lambda db: ops.renew(db, given, self._clock.now() + lease_ms), _RENEW_PATIENCE
+            lambda db: ops.renew(db, given, lease_ms), _RENEW_PATIENCE
         )
 
     def _opened(self) -> SqliteThread:
@@ -204,8 +200,8 @@ class SqliteStore(Store):
             raise StoreUnavailable("the store is not open; await its open() first")
         return self._thread
 
-    async def _read(self, work: Callable[[sqlite3.Connection], T]) -> T:
+    async def _read(self, work: Callable[[Session], T]) -> T:
         return await self._opened().run(work, writes=False)
 
-    async def _write(self, work: Callable[[sqlite3.Connection], T]) -> T:
+    async def _write(self, work: Callable[[Session], T]) -> T:
         return await self._opened().run(work, writes=True)

@@ -104,9 +104,9 @@ FROM run WHERE position IN (
 )
 ORDER BY position;
 
--- name: newest_mark
--- The newest mark of a scope.
-SELECT max(mark) FROM change WHERE scope = ?;
+-- name: next_marks
+-- The newest mark of a scope, after which `count` new ones come: nobody else writes meanwhile.
+SELECT coalesce(max(mark), 0) FROM change WHERE scope = :scope AND :count > 0;
 
 -- name: known_marks
 -- The oldest and the newest mark of a scope.

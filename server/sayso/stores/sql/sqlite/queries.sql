@@ -10,7 +10,8 @@ FROM thread WHERE scope = ? AND id = ?;
 INSERT INTO thread (
     scope, id, owner, agent, revision, fence, created_at, updated_at, active_at, holder,
     lease_until, turn, run
-) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+RETURNING key;
 
 -- name: read_floor
 -- Above which revision and fence a new thread of a scope begins.
@@ -78,7 +79,8 @@ UPDATE thread SET
     stop_by = CASE WHEN stop_noted IS fence THEN stop_by ELSE :by END,
     stop_channel = CASE WHEN stop_noted IS fence THEN stop_channel ELSE :channel END,
     stop_fence = fence, stop_noted = fence
-WHERE scope = :scope AND id = :id AND fence = :fence AND holder IS NOT NULL;
+WHERE scope = :scope AND id = :id AND fence = :fence AND holder IS NOT NULL
+RETURNING key;
 
 -- name: due_threads
 -- Who needs the server: abandoned by store time, expired or to remind by the caller's, or ready.

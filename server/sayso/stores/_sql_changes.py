@@ -1,12 +1,12 @@
-"""Interrupts written to SQLite, and the notes of what that changes; all inside a transaction."""
+"""Interrupts written by SQL, and the notes of what that changes; all inside a transaction."""
 
-import sqlite3
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from sayso.records import Change, Changes, Interrupt, Run
 from sayso.stores._changes import Note, facts, kind_of
-from sayso.stores._sqlite_rows import SQL, interrupt_row
+from sayso.stores._session import Session
+from sayso.stores._sql_rows import interrupt_row
 from sayso.stores.base import KEPT_CHANGES
 
 __all__ = ["Whose", "changes", "note", "write_noted"]
@@ -29,7 +29,7 @@ _PRUNED = 1_000
 
 
 def write_noted(
-    db: sqlite3.Connection, whose: Whose, interrupts: Sequence[Interrupt], run: Run | None, at: int
+    db: Session, whose: Whose, interrupts: Sequence[Interrupt], run: Run | None, at: int
 ) -> None:
     """Write interrupts, and notes of what that changes; and that a run has ended, if it has."""
     notes = _put_interrupts(db, whose, interrupts) if interrupts else []
@@ -39,9 +39,7 @@ def write_noted(
         note(db, whose, at, notes)
 
 
-def _put_interrupts(
-    db: sqlite3.Connection, whose: Whose, interrupts: Sequence[Interrupt]
-) -> list[Note]:
+def _put_interrupts(db: Session, whose: Whose, interrupts: Sequence[Interrupt]) -> list[Note]:
     thread = whose.thread
     belongs = (whose.scope, whose.owner, whose.agent, thread)
     known = _facts(db, thread, [interrupt.id for interrupt in interrupts])
@@ -66,38 +64,45 @@ def _put_interrupts(
         ("put_interrupt", changed),
     ):
         if rows:
-            db.executemany(SQL[name], rows)
+            db.each(name, rows)
     return notes
 
 
-def _facts(db: sqlite3.Connection, thread: int, ids: list[str]) -> dict[str, tuple[Any, ...]]:
+def _facts(db: Session, thread: int, ids: list[str]) -> dict[str, tuple[Any, ...]]:
     """What is known of the interrupts with these ids."""
     found: dict[str, tuple[Any, ...]] = {}
     if len(ids) == 1:
-        row = db.execute(SQL["read_facts"], (thread, ids[0])).fetchone()
+        row = db.one("read_facts", (thread, ids[0]))
         return {} if row is None else {row[0]: row[1:]}
     for begin in range(0, len(ids), _AT_ONCE):
         some: list[str | None] = [*ids[begin : begin + _AT_ONCE]]
         some += [None] * (_AT_ONCE - len(some))
-        for row in db.execute(SQL["read_many_facts"], (thread, *some)):
+        for row in db.all("read_many_facts", (thread, *some)):
             found[row[0]] = row[1:]
     return found
 
 
-def note(db: sqlite3.Connection, whose: Whose, at: int, notes: Sequence[Note]) -> None:
+def note(db: Session, whose: Whose, at: int, notes: Sequence[Note]) -> None:
     """Write notes about a thread and drop those that are too old."""
-    newest = db.execute(SQL["newest_mark"], (whose.scope,)).fetchone()[0] or 0
+    newest = _marks(db, whose.scope, len(notes))
+    last = newest + len(notes)
     belongs = (whose.scope, whose.owner, whose.thread_id, at)
     rows = [(*belongs, mark, *what) for mark, what in enumerate(notes, newest + 1)]
-    db.executemany(SQL["note_change"], rows)
-    last = newest + len(notes)
+    db.each("note_change", rows)
     if last // _PRUNED != newest // _PRUNED:
-        db.execute(SQL["prune_changes"], (whose.scope, last - KEPT_CHANGES))
+        db.do("prune_changes", (whose.scope, last - KEPT_CHANGES))
 
 
-def changes(db: sqlite3.Connection, scope: str, since: int | None, limit: int) -> Changes:
+def _marks(db: Session, scope: str, count: int) -> int:
+    """Have that many marks of a scope, the first of which comes after the one returned."""
+    row = db.one("next_marks", {"scope": scope, "count": count})
+    newest: int = row[0] if row is not None else 0
+    return newest
+
+
+def changes(db: Session, scope: str, since: int | None, limit: int) -> Changes:
     """Read what happened after a mark."""
-    oldest, newest = db.execute(SQL["known_marks"], {"scope": scope}).fetchone()
+    oldest, newest = db.one("known_marks", {"scope": scope}) or (None, None)
     oldest, newest = oldest or 1, newest or 0
     if since is None or not oldest - 1 <= since <= newest:
         return Changes(mark=newest, gap=since is not None)
@@ -111,8 +116,8 @@ def changes(db: sqlite3.Connection, scope: str, since: int | None, limit: int) -
             interrupt_id=interrupt_id,
             run_key=run_key,
         )
-        for mark, kind, thread_id, owner, at, interrupt_id, run_key in db.execute(
-            SQL["read_changes"], (scope, since, limit)
+        for mark, kind, thread_id, owner, at, interrupt_id, run_key in db.all(
+            "read_changes", (scope, since, limit)
         )
     )
     return Changes(mark=items[-1].mark if items else newest, items=items)

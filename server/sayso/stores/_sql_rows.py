@@ -1,4 +1,4 @@
-"""Rows of the SQLite store as records, and records as rows."""
+"""Rows of the SQL stores as records, and records as rows."""
 
 from operator import attrgetter
 from typing import Any
@@ -6,10 +6,8 @@ from typing import Any
 import orjson
 
 from sayso.records import Interrupt, Principal, Run, Thread, Turn
-from sayso.stores._queries import queries
 
 __all__ = [
-    "SQL",
     "entry_row",
     "interrupt_of",
     "interrupt_row",
@@ -20,8 +18,6 @@ __all__ = [
     "turn_of",
     "turn_row",
 ]
-
-SQL = queries("sqlite")
 
 _INTERRUPT = (
     "id",

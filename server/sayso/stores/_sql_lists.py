@@ -1,12 +1,11 @@
-"""What the SQLite store reads as lists, in its own thread and within a transaction.
+"""What an SQL store reads as lists, within a transaction.
 
 A page walks along the index that fits its filters best, tries the other filters on light rows, a
 bounded number of them, and reads whole only what it returns.
 """
 
 import heapq
-import sqlite3
-from contextlib import ExitStack, closing
+from contextlib import ExitStack
 from typing import Any
 
 from sayso.records import ListedInterrupt, Page, Run, ThreadSummary
@@ -20,7 +19,8 @@ from sayso.stores._pages import (
     place,
     walk,
 )
-from sayso.stores._sqlite_rows import SQL, interrupt_of, run_of
+from sayso.stores._session import Session
+from sayso.stores._sql_rows import interrupt_of, run_of
 
 __all__ = ["interrupt", "interrupts", "runs", "threads"]
 
@@ -29,46 +29,41 @@ _END = 2**62
 
 
 def threads(
-    db: sqlite3.Connection, scope: str, wanted: ThreadFilter, after: str | None, limit: int
+    db: Session, scope: str, wanted: ThreadFilter, after: str | None, limit: int
 ) -> Page[ThreadSummary]:
     """Read a page of threads."""
     name = "walk_threads" if wanted.owner is None else "walk_owned_threads"
     values = _walk(scope, wanted, place("threads", after) or (_END, 0), limit)
-    with closing(db.execute(SQL[name], values)) as rows:
+    with db.walk(name, values) as rows:
         fitting = ((row[0], row[1], wanted.fits(row[2:])) for row in rows)
         keys, following = picked("threads", fitting, limit, values["walk"])
     return Page(items=tuple(_summary(db, key) for key in keys), next=following)
 
 
 def interrupts(
-    db: sqlite3.Connection, scope: str, wanted: InterruptFilter, after: str | None, limit: int
+    db: Session, scope: str, wanted: InterruptFilter, after: str | None, limit: int
 ) -> Page[ListedInterrupt]:
     """Read a page of interrupts."""
     values = _walk(scope, wanted, place("interrupts", after) or (-1, -1), limit)
     with ExitStack() as opened:
-        walks = [
-            opened.enter_context(closing(db.execute(SQL[name], values)))
-            for name in _walks_of(wanted)
-        ]
+        walks = [opened.enter_context(db.walk(name, values)) for name in _walks_of(wanted)]
         rows = heapq.merge(*walks) if len(walks) > 1 else walks[0]
         fitting = ((row[0], row[1], wanted.fits(row[2:])) for row in rows)
         positions, following = picked("interrupts", fitting, limit, values["walk"])
     return Page(items=tuple(_listed(db, position) for position in positions), next=following)
 
 
-def interrupt(db: sqlite3.Connection, scope: str, interrupt_id: str) -> ListedInterrupt | None:
+def interrupt(db: Session, scope: str, interrupt_id: str) -> ListedInterrupt | None:
     """Read one interrupt."""
-    row = db.execute(SQL["find_interrupt"], (interrupt_id, scope)).fetchone()
+    row = db.one("find_interrupt", (interrupt_id, scope))
     return None if row is None else _listed(db, row[0])
 
 
-def runs(
-    db: sqlite3.Connection, scope: str, thread_id: str, after: str | None, limit: int
-) -> Page[Run]:
+def runs(db: Session, scope: str, thread_id: str, after: str | None, limit: int) -> Page[Run]:
     """Read a page of the runs of a thread."""
     _, position = place("runs", after) or (0, 0)
     values = (scope, thread_id, position, limited(limit) + 1)
-    rows = db.execute(SQL["walk_runs"], values).fetchall()
+    rows = db.all("walk_runs", values)
     return Page(
         items=tuple(run_of(row[1:]) for row in rows[:limit]),
         next=cursor("runs", 0, rows[limit - 1][0]) if len(rows) > limit else None,
@@ -97,17 +92,16 @@ def _walks_of(wanted: InterruptFilter) -> tuple[str, ...]:
     return (still_open if wanted.status == "open" else settled,)
 
 
-def _listed(db: sqlite3.Connection, position: int) -> ListedInterrupt:
-    thread_id, owner, agent, *row = db.execute(SQL["read_listed_interrupt"], (position,)).fetchone()
+def _listed(db: Session, position: int) -> ListedInterrupt:
+    ((thread_id, owner, agent, *row),) = db.all("read_listed_interrupt", (position,))
     return ListedInterrupt(
         thread_id=thread_id, owner=owner, agent=agent, interrupt=interrupt_of(tuple(row))
     )
 
 
-def _summary(db: sqlite3.Connection, key: int) -> ThreadSummary:
-    scope, thread_id, owner, agent, revision, created, active, running, status, outcome, count = (
-        db.execute(SQL["read_summary"], (key,)).fetchone()
-    )
+def _summary(db: Session, key: int) -> ThreadSummary:
+    (row,) = db.all("read_summary", (key,))
+    scope, thread_id, owner, agent, revision, created, active, running, status, outcome, count = row
     return ThreadSummary(
         scope=scope,
         id=thread_id,

@@ -1,0 +1,50 @@
+"""SQLite's way to run statements by name."""
+
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, closing
+
+from sayso.clock import Clock
+from sayso.stores._queries import queries
+from sayso.stores._session import Row, Session, Values
+
+__all__ = ["SQL", "SqliteSession"]
+
+SQL = queries("sqlite")
+
+
+class SqliteSession(Session):
+    """A connection that its thread has begun a transaction on."""
+
+    def __init__(self, db: sqlite3.Connection, clock: Clock) -> None:
+        """`clock` is the store's: one machine has one."""
+        self.db = db
+        self._clock = clock
+
+    def one(self, name: str, values: Values) -> Row | None:
+        """The first row, or None; see `Session.one`."""
+        row: Row | None = self.db.execute(SQL[name], values).fetchone()
+        return row
+
+    def all(self, name: str, values: Values) -> Sequence[Row]:
+        """All rows; see `Session.all`."""
+        return self.db.execute(SQL[name], values).fetchall()
+
+    def walk(self, name: str, values: Values) -> AbstractContextManager[Iterator[Row]]:
+        """Rows as they are found; see `Session.walk`."""
+        return closing(self.db.execute(SQL[name], values))
+
+    def do(self, name: str, values: Values) -> None:
+        """Write; see `Session.do`."""
+        self.db.execute(SQL[name], values)
+
+    def each(self, name: str, rows: Sequence[Values]) -> None:
+        """Write for each row; see `Session.each`."""
+        self.db.executemany(SQL[name], rows)
+
+    def now(self) -> int:
+        """The store's time; see `Session.now`."""
+        return self._clock.now()
+
+    def apart(self, scope: str, *, deletes: bool) -> None:
+        """Nothing to do: a file has one writer at a time; see `Session.apart`."""
