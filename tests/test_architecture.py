@@ -58,14 +58,14 @@ LAYERS = (
             "engine.stopping",
             "turns.*",
             "engine.claims streams.stream",
-            "engine.breakpoints engine.judge engine.leases",
+            "engine.breakpoints engine.judge engine.leases streams.reader",
         ),
     ),
     Layer("interface", ("stores.base",), only=("pure", "base")),
     Layer(
         "pure",
         (
-            "agents.decisions agents.tools schemas.states streams.textstream",
+            "agents.decisions agents.tools protocol.opening schemas.states streams.textstream",
             "turns.copies",
             "agents.parameters",
             "protocol.ending protocol.guard schemas.forms",

@@ -72,6 +72,7 @@ class Sayso:
     | `partial` | some of the answers: `refuse`; `accumulate`: keep them | `refuse` |
     | `on_message` | text while something is open: `refuse`, `answer`, `cancel` | `refuse` |
     | `on_disconnect` | when the last reader has gone: `finish`, `cancel` | `finish` |
+    | `subagents` | tell clients without a version of inner agents | False |
     | `expires_in` | seconds that a question stays open, None: for ever | None |
     | `on_expire` | its end then: `expire`, `hold`, `deny`, `cancel` | `expire` |
     | `remind_at` | part of that time before a reminder, None: no reminder | 0.8 |

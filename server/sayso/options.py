@@ -94,6 +94,7 @@ class OptionValues(TypedDict, total=False):
     partial: Literal["refuse", "accumulate"]
     on_message: Literal["refuse", "answer", "cancel"]
     on_disconnect: Literal["finish", "cancel"]
+    subagents: bool
     expires_in: float | None
     on_expire: OnExpire
     remind_at: float | None
@@ -144,6 +145,9 @@ class Options:
     string. `cancel`: all that is open is cancelled, then the message starts a turn (E1, E2, E9)."""
     on_disconnect: Literal["finish", "cancel"] = "finish"
     """Whether a run goes on to its end when its last reader has gone (N2)."""
+    subagents: bool = False
+    """Whether clients that declared no version are told of inner agents as well; those of before
+    0.0.58 reject a run for it (SA-12, OC-18)."""
     expires_in: float | None = None
     """Seconds that a question stays open; None: for ever."""
     on_expire: OnExpire = "expire"
@@ -166,8 +170,9 @@ class Options:
     def __post_init__(self) -> None:
         for name, values in _CHOICES.items():
             _check_choice(name, getattr(self, name), values)
-        if not isinstance(self.legacy_answers, bool):
-            raise DeclarationError(f"legacy_answers is True or False, not {self.legacy_answers!r}")
+        for name in ("legacy_answers", "subagents"):
+            if not isinstance(getattr(self, name), bool):
+                raise DeclarationError(f"{name} is True or False, not {getattr(self, name)!r}")
         check_lifetime(self.expires_in, "expires_in")
         check_lifetime(self.detached_for, "detached_for")
         share = self.remind_at

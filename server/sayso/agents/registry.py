@@ -58,6 +58,16 @@ class Agents:
         """The version that an open turn began with, if it is still registered."""
         return self._versions.get(name, {}).get(version)
 
+    def of(self, function: Callable[[Any], Awaitable[Any]]) -> Agent | None:
+        """The newest registration of that very function, if it was registered."""
+        found = [
+            agent
+            for versions in self._versions.values()
+            for agent in versions.values()
+            if agent.function is function
+        ]
+        return found[-1] if found else None
+
     def names(self) -> list[str]:
         """All names, in the order of registration."""
         return list(self._versions)

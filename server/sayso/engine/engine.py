@@ -91,6 +91,7 @@ class Engine:
             clock,
             self._keeper,
             limits,
+            agents,
             tool_threads,
             stop_paused=self._stopping.paused,
             changed=self.inbox.ring,

@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
+from sayso.agents.registry import Agents
 from sayso.clock import Clock
 from sayso.engine.attendance import Attendance
 from sayso.engine.claims import Claimed
@@ -48,6 +49,7 @@ class LiveRuns:
         clock: Clock,
         keeper: LeaseKeeper,
         limits: Limits,
+        agents: Agents,
         tool_threads: int,
         stop_paused: StopPaused,
         changed: Callable[[str], None],
@@ -56,6 +58,7 @@ class LiveRuns:
         self._clock = clock
         self._keeper = keeper
         self._limits = limits
+        self._agents = agents
         self._stop_paused = stop_paused
         self._changed = changed
         self._pool = ThreadPoolExecutor(tool_threads, thread_name_prefix="sayso-tool")
@@ -77,6 +80,7 @@ class LiveRuns:
             clock=self._clock,
             pool=self._pool,
             limits=self._limits,
+            agents=self._agents,
             stop_paused=self._stop_paused,
         )
         self._changed(claimed.lease.scope)

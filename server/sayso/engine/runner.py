@@ -14,6 +14,7 @@ from typing import Any
 from uuid import uuid4
 
 from sayso import jsonvalue
+from sayso.agents.registry import Agents
 from sayso.agents.turninput import request_of, text_of, turn_input
 from sayso.breakpoints import in_force
 from sayso.clock import Clock
@@ -61,6 +62,7 @@ class Runner:
         clock: Clock,
         pool: ThreadPoolExecutor,
         limits: Limits,
+        agents: Agents,
         stop_paused: StopPaused,
     ) -> None:
         self.stream = stream
@@ -77,6 +79,7 @@ class Runner:
         self._clock = clock
         self._pool = pool
         self._limits = limits
+        self._agents = agents
         self._stop_paused = stop_paused
         self._stopper: Stopper | None = None
         self._history = [m for m in claimed.messages if m.visibility != "waiting"]
@@ -209,7 +212,7 @@ class Runner:
 
     def _announce(self, execution: Execution, concluded: Conclusion) -> None:
         """Say what is durable now: results, then the boundary of an interrupt."""
-        self.stream.close_open()
+        self.stream.close_open(concluded.ending)
         execution.transcript.unsettled.clear()
         for event in concluded.events:
             self.stream.emit(event)
@@ -245,6 +248,7 @@ class Runner:
             effects=Effects(self._pool, self._leased.check, self.attended),
             limits=self._limits,
             options=options,
+            agents=self._agents,
             breakpoints=in_force(
                 options.breakpoints,
                 options.run_breakpoints == "allow",

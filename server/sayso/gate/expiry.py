@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from sayso import jsonvalue
 from sayso.options import GivenAnswer, OnExpire
+from sayso.protocol.interrupts import SUBAGENT
 from sayso.protocol.runinput import ResumeEntry
 from sayso.records import Interrupt
 
@@ -25,6 +26,7 @@ __all__ = [
     "notes",
     "past",
     "policy_of",
+    "raised_by",
     "refuses",
     "unattended_sets",
 ]
@@ -41,6 +43,12 @@ def policy_of(on_expire: OnExpire) -> bytes | None:
     if isinstance(on_expire, GivenAnswer):
         return jsonvalue.encode({"onExpire": "answer", "payload": on_expire.payload})
     return jsonvalue.encode({"onExpire": on_expire})
+
+
+def raised_by(policy: bytes | None, subagent_run_id: str) -> bytes:
+    """The policy of a question that an inner agent asked, which says so."""
+    kept = jsonvalue.decode(policy) if policy else {}
+    return jsonvalue.encode({**kept, SUBAGENT: subagent_run_id})
 
 
 def past(item: Interrupt, now: int) -> bool:

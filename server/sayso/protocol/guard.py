@@ -5,7 +5,7 @@ run for, and says in a sentence what to send first. Stricter than the protocol i
 real readers are: chunks are not used (TX-06), and an id is not reopened (TX-05, TC-10).
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -139,18 +139,30 @@ class StreamGuard:
         """The open text or reasoning message with that id."""
         return self._open[_TEXT].get(message_id) or self._open[_THOUGHT][message_id]
 
-    def closers(self) -> list[dict[str, Any]]:
+    def closers(self, left: Callable[[str], dict[str, Any]] | None = None) -> list[dict[str, Any]]:
         """Events that close everything that is open, in boundary order; all counts as closed.
 
         Text, tool calls, reasoning, then subagents with their steps, then steps (LC-06, RS-06).
+        `left` gives the last event of a subagent invocation by its id; without it, they wait.
         """
         events: list[dict[str, Any]] = []
         for space in _BOUNDARY:
             events += [self._closer(space, name) for name in list(self._open[space])]
-        events += self._step_closers(subagents=True)
+        events += self._step_closers(lambda owner: owner is not None)
         for name in reversed(list(self._open[_SUBAGENT])):
-            events.append(self._closer(_SUBAGENT, name) | {"outcome": {"type": "suspended"}})
-        return events + self._step_closers(subagents=False)
+            waits = self._closer(_SUBAGENT, name) | {"outcome": {"type": "suspended"}}
+            events.append(left(name) if left is not None else waits)
+        return events + self._step_closers(lambda owner: owner is None)
+
+    def vacators(self, owner: str) -> list[dict[str, Any]]:
+        """Events that close what a subagent invocation has open, before it ends itself."""
+        events = [
+            self._closer(space, name)
+            for space in _BOUNDARY
+            for name, item in list(self._open[space].items())
+            if item.owner == owner
+        ]
+        return events + self._step_closers(lambda whose: whose == owner)
 
     def restated(self) -> Iterator[dict[str, Any]]:
         """Events that show a new reader what is open: each start, and its content so far.
@@ -181,8 +193,8 @@ class StreamGuard:
         item.open, item.shut, item.parts = False, True, []
         return _tagged({"type": space.end, space.member: name}, item.owner)
 
-    def _step_closers(self, *, subagents: bool) -> list[dict[str, Any]]:
-        mine = [key for key in self._steps if (key[0] is not None) is subagents]
+    def _step_closers(self, whose: Callable[[Any], bool]) -> list[dict[str, Any]]:
+        mine = [key for key in self._steps if whose(key[0])]
         for key in mine:
             self._shut_steps[key] = self._shut_steps.get(key, 0) + self._steps.pop(key)
         return [

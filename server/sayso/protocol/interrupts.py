@@ -1,12 +1,15 @@
 """The wire form of stored things. Pure."""
 
-from typing import Any
+from typing import Any, Final
 
 from sayso import jsonvalue
 from sayso.clock import iso
 from sayso.records import Interrupt
 
-__all__ = ["interrupt_body"]
+__all__ = ["SUBAGENT", "interrupt_body"]
+
+SUBAGENT: Final = "subagentRunId"
+"""The member of an interrupt's policy that says which inner agent asked it."""
 
 
 def interrupt_body(interrupt: Interrupt) -> bytes:
@@ -22,4 +25,6 @@ def interrupt_body(interrupt: Interrupt) -> bytes:
         body["expiresAt"] = iso(interrupt.expires_at)
     if interrupt.metadata is not None:
         body["metadata"] = jsonvalue.decode(interrupt.metadata)
+    if interrupt.policy is not None and SUBAGENT.encode() in interrupt.policy:
+        body["subagentRunId"] = jsonvalue.decode(interrupt.policy)[SUBAGENT]
     return jsonvalue.encode(body)

@@ -13,12 +13,14 @@ __all__ = ["Manner", "Peer", "peer_of"]
 class Peer:
     """What a reader can take.
 
-    `versioned`: it declared protocol 1.0 or a later minor (TR-13). `expiry`: it is told when
-    questions expire. `finishes`: it lets go of what it has answered at a RUN_FINISHED only, so
-    every ending has one (CK-07, TR-03). `interrupts` and `value` are how it is asked (LG-13).
+    `versioned`: it declared protocol 1.0 or a later minor (TR-13). `subagents`: it can be told
+    when inner agents begin and end (SA-12). `expiry`: it is told when questions expire.
+    `finishes`: it lets go of what it has answered at a RUN_FINISHED only, so every ending has one
+    (CK-07, TR-03). `interrupts` and `value` are how it is asked (LG-13).
     """
 
     versioned: bool = False
+    subagents: bool = False
     expiry: bool = True
     finishes: bool = False
     interrupts: Emission = "standard"
@@ -47,6 +49,7 @@ def peer_of(request: RunInput, manner: Manner, options: Options) -> Peer:
     """What the sender of a request can take."""
     return Peer(
         versioned=request.versioned,
+        subagents=request.versioned or options.subagents,
         expiry=manner.expiry,
         finishes=not manner.lets_go and bool(request.resume or request.command),
         interrupts=manner.interrupts or options.interrupts,

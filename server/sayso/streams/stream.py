@@ -7,14 +7,16 @@ that are ready together leave together, and a lone one leaves in the next turn o
 
 import asyncio
 from collections.abc import Callable, Iterable
-from typing import Any, Final, Self
+from functools import partial
+from typing import Any, Final
 
-from sayso.errors import Code
 from sayso.protocol import frames
 from sayso.protocol.ending import Ending
 from sayso.protocol.generations import older_event, shown_to
 from sayso.protocol.guard import StreamGuard, StreamOrderError
+from sayso.protocol.opening import is_lifecycle, left_open, opening
 from sayso.protocol.peers import Peer
+from sayso.streams.reader import PATIENCE, Reader
 from sayso.streams.textstream import TextStream
 
 __all__ = ["Ending", "Peer", "Reader", "RunStream", "TextStream"]
@@ -23,157 +25,10 @@ _SEAL: Final = 32 * 1024
 """Bytes of the shared tail that become a chunk although nobody asked for them."""
 _ROOM: Final = 64 * 1024
 """Bytes that may wait for a reader before its producer lets the loop turn."""
-_PATIENCE: Final = 5.0
-"""Seconds that one reader may hold its run up, in all; then it is served or cut as it comes."""
 
 
-class Reader:
-    """One response body in the making, for one caller of `take`.
-
-    `ended`: nothing will follow what is ready. `whole`: the last frame is the run's own ending,
-    and not that the reader was cut or that the run goes on elsewhere. `delivered`: set by the edge
-    when a whole body went out.
-    """
-
-    __slots__ = (
-        "_cut_at",
-        "_idle",
-        "_loop",
-        "_patience",
-        "_pending",
-        "_size",
-        "_stream",
-        "_waiter",
-        "delivered",
-        "ended",
-        "peer",
-        "run_id",
-        "run_key",
-        "whole",
-    )
-
-    def __init__(self, run_key: str | None, run_id: str, peer: Peer, *, unread: int) -> None:
-        self.run_key = run_key
-        self.run_id = run_id
-        self.peer = peer
-        self.delivered = False
-        self.whole = False
-        self._stream: RunStream | None = None
-        self._pending: list[bytes] = []
-        self._size = 0
-        self._cut_at = unread
-        self._patience = _PATIENCE
-        self._idle = True
-        self.ended = False
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._waiter: asyncio.Future[None] | None = None
-
-    @classmethod
-    def canned(cls, ready: Iterable[bytes], run_key: str | None = None) -> Self:
-        """A reader of frames that exist already: a replay or a refusal. Its end is their end."""
-        reader = cls(run_key, "", Peer(), unread=0)
-        reader._pending.extend(ready)
-        reader.ended = reader.whole = True
-        return reader
-
-    async def take(self) -> bytes | None:
-        """All frames that are ready, as one chunk; waits for the first; None after the end.
-
-        Empty bytes when a `poke` ended the waiting.
-        """
-        chunk = self.grab()
-        if not chunk and not self.ended:
-            await self.more()
-            chunk = self.grab()
-        return None if self.ended and not chunk else chunk
-
-    def grab(self) -> bytes:
-        """All frames that are ready now, as one chunk; empty if there are none."""
-        stream = self._stream
-        pending = self._pending
-        if stream is not None and (tail := stream._tail):
-            if len(tail) == 1 and not pending and len(stream._readers) == 1:
-                # A lone frame for a lone reader: most of what a slow run does.
-                self._idle = False
-                stream._tail_size = 0
-                return tail.pop()
-            # Who is taking right now is not too slow, however much was said in one go.
-            self._idle = True
-            stream._seal()
-        self._idle = False
-        if not pending:
-            return b""
-        chunk = pending[0] if len(pending) == 1 else b"".join(pending)
-        pending.clear()
-        self._size = 0
-        if stream is not None and stream.full:
-            stream._taken()
-        return chunk
-
-    def more(self) -> asyncio.Future[None]:
-        """Done when there is something to grab, at the end, and by a `poke`.
-
-        A future and not a coroutine: an event of a slow run costs one of these and nothing else.
-        """
-        loop = self._loop
-        if loop is None:
-            loop = self._loop = asyncio.get_running_loop()
-        self._waiter = waiter = loop.create_future()
-        stream = self._stream
-        if stream is None or stream._tail or self._pending:
-            waiter.set_result(None)
-        else:
-            self._idle = True
-            stream._sleepers.append(waiter)
-        return waiter
-
-    def poke(self) -> None:
-        """End the waiting, if somebody waits, although nothing is ready; for keep-alive."""
-        stream = self._stream
-        if stream is not None and self._waiter in stream._sleepers:
-            stream._sleepers.remove(self._waiter)
-        self._wake()
-
-    def detach(self) -> None:
-        """The body is over for this reader, whatever the run does; idempotent."""
-        if self._stream is not None:
-            self._stream._forget(self)
-            self._stream = None
-        self._pending.clear()
-        self._size = 0
-        self.ended = True
-        self._wake()
-
-    def _wake(self) -> None:
-        if self._waiter is not None and not self._waiter.done():
-            self._waiter.set_result(None)
-
-    def _add(self, chunk: bytes) -> bool:
-        """Keep a chunk for later; False when too much is unread by a reader that had its chance."""
-        if self._size > self._cut_at and not self._idle:
-            return False
-        self._pending.append(chunk)
-        self._size += len(chunk)
-        return True
-
-    def _end(self, last: bytes, *, whole: bool) -> None:
-        self._pending.append(last)
-        self.ended = True
-        self.whole = whole
-        self._stream = None
-        self._wake()
-
-    def _cut(self) -> None:
-        self._pending.clear()
-        self._size = 0
-        self._end(
-            frames.run_error(
-                Code.READER_TOO_SLOW.value,
-                "This response was read too slowly and was cut. The run goes on: connect again "
-                "to see it.",
-            ),
-            whole=False,
-        )
+def _versioned(peer: Peer) -> bool:
+    return peer.versioned
 
 
 class RunStream:
@@ -196,7 +51,7 @@ class RunStream:
     )
 
     def __init__(
-        self, thread_id: str, run_key: str, *, unread: int, patience: float = _PATIENCE
+        self, thread_id: str, run_key: str, *, unread: int, patience: float = PATIENCE
     ) -> None:
         self.thread_id = thread_id
         self.run_key = run_key
@@ -232,13 +87,10 @@ class RunStream:
         """
         reader = Reader(self.run_key, run_id, peer, unread=self._unread)
         reader._patience = self._patience
-        opening = [frames.run_started(self.thread_id, run_id)]
-        if messages is not None:
-            opening.append(frames.messages_snapshot(shown_to(peer.versioned, messages)))
-        if state is not None:
-            opening.append(frames.state_snapshot(state))
-        opening += [frames.frame(event) for event in self._guard.restated()]
-        reader._pending.append(b"".join(opening))
+        restated = self._guard.restated()
+        reader._pending.append(
+            opening(self.thread_id, run_id, peer, messages, state, restated),
+        )
         if (ending := self._ending) is not None:
             reader._end(ending.last_frames(self.thread_id, run_id, peer), whole=not ending.goes_on)
             return reader
@@ -257,8 +109,14 @@ class RunStream:
         self._refuse_after_end()
         data = frames.frame(event)
         if self._guard.check(event):
-            older = older_event(event) if self._older() else None
-            self._append(data) if older is None else self._tell(data, frames.frame(older))
+            self._send(event, data)
+
+    def _send(self, event: dict[str, Any], data: bytes) -> None:
+        if is_lifecycle(event):
+            self._tell(data, b"", lambda peer: peer.subagents)
+            return
+        older = older_event(event) if self._older() else None
+        self._append(data) if older is None else self._tell(data, frames.frame(older))
 
     def text(self, message_id: str, role: str = "assistant", **members: Any) -> TextStream:
         """Open a message of text; `members` are further ones of its start.
@@ -269,11 +127,19 @@ class RunStream:
         self.emit({"type": f"{kind}_START", "messageId": message_id, "role": role} | members)
         return TextStream(message_id, self._guard.item(message_id), self._append, self.emit, kind)
 
-    def close_open(self) -> None:
-        """Close everything that is open, in boundary order (LC-06); a no-op after the end."""
+    def close_open(self, ending: Ending | None = None) -> None:
+        """Close everything that is open, in boundary order (LC-06); a no-op after the end.
+
+        `ending` is the run's: inner agents wait, or end, as it does.
+        """
         if self._ending is None:
-            for event in self._guard.closers():
-                self._append(frames.frame(event))
+            for event in self._guard.closers(partial(left_open, ending=ending)):
+                self._send(event, frames.frame(event))
+
+    def vacate(self, owner: str) -> None:
+        """Close what an inner agent has open."""
+        for event in self._guard.vacators(owner):
+            self._send(event, frames.frame(event))
 
     def snapshot(self, *, messages: Iterable[bytes], state: bytes | None) -> None:
         """Send STATE_SNAPSHOT, if a state is given, and MESSAGES_SNAPSHOT to all readers.
@@ -297,7 +163,7 @@ class RunStream:
         """
         if self._ending is not None:
             return
-        self.close_open()
+        self.close_open(ending)
         self._seal()
         self._ending = ending
         readers, self._readers = self._readers, []
@@ -359,10 +225,12 @@ class RunStream:
         elif self._tail_size > _SEAL:
             self._seal()
 
-    def _tell(self, current: bytes, older: bytes) -> None:
-        """Append what readers of the two generations are told in different words."""
+    def _tell(
+        self, current: bytes, older: bytes, reads: Callable[[Peer], bool] = _versioned
+    ) -> None:
+        """Append what readers of the two generations are told in different words, or not at all."""
         self._seal()
-        self._hand_out(current, older)
+        self._hand_out(current, older, reads)
         for reader in self._readers:
             reader._wake()
         self._sleepers.clear()
@@ -376,8 +244,10 @@ class RunStream:
         self._tail_size = 0
         self._hand_out(chunk, chunk)
 
-    def _hand_out(self, current: bytes, older: bytes) -> None:
-        slow = [r for r in self._readers if not r._add(current if r.peer.versioned else older)]
+    def _hand_out(
+        self, current: bytes, older: bytes, reads: Callable[[Peer], bool] = _versioned
+    ) -> None:
+        slow = [r for r in self._readers if not r._add(current if reads(r.peer) else older)]
         for reader in slow:
             self._forget(reader)
             reader._cut()

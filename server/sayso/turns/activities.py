@@ -30,6 +30,7 @@ class Activity:
         self._writes = 0
         self._past = jsonvalue.decode(place.entry.data)["writes"] if place.entry else 0
         self._announced = False
+        self._owner = execution.stream.owner
 
     @property
     def content(self) -> Any:
@@ -72,8 +73,9 @@ class Activity:
         if not past:
             execution.make_room(len(message.body) - self._size)
             execution.live(self._place.branch)
-            execution.stream.emit(self._event(content, patch))
+            execution.stream.emit_as(self._owner, self._event(content, patch))
             self._announced = True
+            message = execution.stream.owned(message)
         self._content, self._size = content, len(message.body)
         self._writes += 1
         if past:

@@ -5,6 +5,8 @@ equals (design 3, rule 3), so that concurrent code finds its own records again o
 """
 
 import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
@@ -22,13 +24,15 @@ class Pause(asyncio.CancelledError):
 class Branch:
     """One task's thread of places. `blocked`: it asks, or a branch below it does.
 
-    `sealed`: no task may become its child any more.
+    `sealed`: no task may become its child any more. `owner`: the inner agent whose code it runs;
+    that code is a branch of its own, in the task of the branch that called it.
     """
 
     __slots__ = (
         "blocked",
         "children",
         "open_message",
+        "owner",
         "parent",
         "parked",
         "path",
@@ -50,6 +54,7 @@ class Branch:
         self.parked = False
         self.sealed = False
         self.open_message: str | None = None
+        self.owner: Any = parent.owner if parent else None
         self.phases: tuple[Any, ...] = parent.phases if parent else ()
 
     def place(self) -> str:
@@ -64,6 +69,13 @@ class Branch:
         while branch is not None:
             branch.blocked = True
             branch = branch.parent
+
+    def around(self) -> "list[Branch]":
+        """This branch and those that its task goes back to when it ends, from the inside out."""
+        found = [self]
+        while (outer := found[-1].parent) is not None and outer.task is self.task:
+            found.append(outer)
+        return found
 
 
 _here: ContextVar["Branch | None"] = ContextVar("branch", default=None)
@@ -98,6 +110,25 @@ class Branches:
         _here.set(branch)
         self._all.append(branch)
         return branch
+
+    @contextmanager
+    def within(self, outer: Branch, place: str, owner: Any) -> Iterator[Branch]:
+        """Let the running task's calls be those of an inner agent, below a place of its branch."""
+        branch = Branch(f"{place}>", outer, asyncio.current_task())
+        branch.owner = owner
+        branch.phases = (*outer.phases, owner)
+        branch.blocked = outer.blocked
+        token = _here.set(branch)
+        self._all.append(branch)
+        try:
+            yield branch
+        finally:
+            _here.reset(token)
+            self._all.remove(branch)
+
+    def nearest(self) -> Branch:
+        """The branch that the running code belongs to, be it an effect's, or the root."""
+        return self._known()
 
     def unwind(self) -> None:
         """Let the running branch record nothing more in tasks that its `finally` makes.

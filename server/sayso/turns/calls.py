@@ -11,6 +11,7 @@ from sayso import jsonvalue
 from sayso.agents.outcomes import Call, ToolCall
 from sayso.turns import breakpoints
 from sayso.turns.execution import Execution
+from sayso.turns.protection import in_order, protect
 from sayso.turns.results import call_events, call_message
 from sayso.turns.toolcall import RunningCall
 
@@ -35,11 +36,11 @@ async def call_all(execution: Execution, wanted: Sequence[ToolCall]) -> list[Cal
         # Nobody gets a part of a batch: what is in the way of others comes out with the rest.
         execution.timeline.skip(call.data["end"] for call in calls if call.over)
         try:
-            await execution.protect(what, *(call.advance() for call in calls))
+            await protect(execution, what, *(call.advance() for call in calls))
         except BaseException:
             execution.timeline.skip(call.data["end"] for call in calls if call.over)
             raise
-    await execution.in_order([call.data["end"] for call in calls])
+    await in_order(execution, [call.data["end"] for call in calls])
     await breakpoints.after(execution, [(call.place, call.named) for call in calls])
     return [call.outcome() for call in calls]
 

@@ -10,11 +10,11 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
+from sayso.agents.registry import Agents
 from sayso.agents.turninput import TurnInput
 from sayso.breakpoints import Breakpoints
 from sayso.clock import Clock
 from sayso.errors import (
-    CancelledCall,
     NestedCall,
     OpenMessage,
     ReplayMismatch,
@@ -32,9 +32,10 @@ from sayso.records import Commit, Entry, Interrupt, Message, Principal, Turn
 from sayso.streams.stream import RunStream
 from sayso.turns.branch import Branch, Branches, Pause
 from sayso.turns.effects import Effects, contained, current_effect
+from sayso.turns.invocation import OwnedStream
 from sayso.turns.journal import Journal, fingerprint, identify
 from sayso.turns.leased import Leased
-from sayso.turns.stillness import cancel_again, until_still, unwound
+from sayso.turns.stillness import until_still, unwound
 from sayso.turns.timeline import Timeline
 from sayso.turns.transcript import Transcript
 from sayso.turns.turnstate import TurnState
@@ -76,11 +77,11 @@ class Execution:
         effects: Effects,
         limits: Limits,
         options: Options,
+        agents: Agents,
         breakpoints: Sequence[Breakpoints],
     ) -> None:
         self.turn = turn
         self.leased = leased
-        self.stream = stream
         self.journal = journal
         self.interrupts = {interrupt.id: interrupt for interrupt in interrupts}
         self.state = state
@@ -90,10 +91,12 @@ class Execution:
         self.pauses = pauses
         self.usage = usage
         self.clock = clock
-        self.limits, self.options = limits, options
+        self.limits, self.agents = limits, agents
         self.breakpoints = breakpoints
         self.breaks = bool(self.breakpoints) or journal.holds("breakpoint")
         self.branches = Branches()
+        self.stream = OwnedStream(stream, self.branches)
+        self._options = options
         self.effects = effects
         self.timeline = Timeline(turn.key, journal.ends())
         self.asked: list[Interrupt] = []
@@ -155,7 +158,8 @@ class Execution:
         """Unwind a branch that may not go on; park it when it does not take the hint."""
         self._refused += 1
         if self._refused >= PATIENCE:
-            branch.parked = True
+            for one in branch.around():
+                one.parked = True
             self.poke.set()
             await asyncio.get_running_loop().create_future()
         await asyncio.sleep(0)
@@ -200,9 +204,11 @@ class Execution:
     def remember(self, message: Message, *, settled: bool = True) -> None:
         """Add a message to the history; it is stored with the next commit.
 
-        One that is not `settled` claims a durable fact: readers are not shown it before its commit.
+        It is an inner agent's if that one's code says so. One that is not `settled` claims a
+        durable fact: readers are not shown it before its commit.
         Raises `ThreadTooLarge`, and ends the turn, for one that does not fit; a result always does.
         """
+        message = self.stream.owned(message)
         if settled:
             self.make_room(len(message.body))
         else:
@@ -295,64 +301,6 @@ class Execution:
         self.closed = True
         self.poke.set()
 
-    async def protect(self, what: str, *works: Awaitable[Any]) -> list[Any]:
-        """Run recorded work to its end; if author code cancels the call, fail the turn (rule 2).
-
-        Returns the results in order. Raises `Pause` if any of the work waits for a person, else
-        the first error, once all have ended.
-        """
-        ended = asyncio.gather(*map(self.effects.keep, works), return_exceptions=True)
-        try:
-            outcomes = await asyncio.shield(ended)
-        except asyncio.CancelledError:
-            self.cut_off(what)
-            raise
-        errors = [outcome for outcome in outcomes if isinstance(outcome, BaseException)]
-        if any(isinstance(error, asyncio.CancelledError) for error in errors):
-            raise self.pause()
-        if errors:
-            raise errors[0]
-        return outcomes
-
-    async def in_order(self, ends: Sequence[int]) -> None:
-        """Wait until recorded ends may come out: the last of them, with which a batch returns.
-
-        What has ended has ended in time: a cancellation that strikes now, while things are put in
-        order, is held back until the call has returned.
-        """
-        *early, last = sorted(ends)
-        self.timeline.skip(early)
-        try:
-            await self.timeline.reach(last)
-        except asyncio.CancelledError:
-            task = asyncio.current_task()
-            if self.closed or self.stopped or self.broken or self.asked or task is None:
-                raise
-            asyncio.get_running_loop().call_soon(cancel_again, task)
-
-    def cut_off(self, what: str) -> None:
-        """Author code cancelled a recorded call of the running branch.
-
-        While a question is open this may be the pause that unwinds, or a timeout beside it: the
-        branch and those around it do no more until the answer, and replay finds the record.
-        """
-        self.timeline.disorder()
-        if self.closed or self.stopped or self.broken:
-            return
-        branch = self.branches.current()
-        if self.asked and branch is not None:
-            branch.block()
-            branch.sealed = True
-            if branch.parent is not None:
-                branch.parent.sealed = True
-        if not self.asked:
-            self.break_off(
-                CancelledCall(
-                    f"{what} was cancelled by the agent's own code (a timeout, or a task group "
-                    "that failed); it was finished and recorded. Use timeout= instead"
-                )
-            )
-
     async def run(self, function: Callable[[], Awaitable[Any]]) -> None:
         """Run the function until the turn has ended or waits; nothing is written afterwards.
 
@@ -393,6 +341,12 @@ class Execution:
         if self._main is not None and not self._main.done():
             tasks.add(self._main)
         return await unwound(tasks, seconds)
+
+    @property
+    def options(self) -> Options:
+        """The options of the agent whose code is running, be it an inner one."""
+        owner = self.stream.owner
+        return self._options if owner is None else owner.options
 
     @property
     def principal(self) -> Principal:

@@ -17,6 +17,7 @@ from sayso.turns.breakpoints import Named
 from sayso.turns.effects import CallInfo, EffectScope, current_effect, cut, inside
 from sayso.turns.execution import Execution, Place
 from sayso.turns.journal import ended, numbered
+from sayso.turns.protection import in_order, protect
 
 __all__ = ["Phase", "TextMessage", "spoken", "stream_text"]
 
@@ -148,9 +149,9 @@ async def stream_text(execution: Execution, chunks: AsyncIterable[str]) -> str:
     entry = place.entry
     if entry is None:
         execution.live(place.branch)
-        (entry,) = await execution.protect("turn.stream", _stream(execution, place, chunks))
+        (entry,) = await protect(execution, "turn.stream", _stream(execution, place, chunks))
     if (end := ended(entry)) is not None:
-        await execution.in_order((end,))
+        await in_order(execution, (end,))
     data = jsonvalue.decode(entry.data)
     if "error" in data:
         raise StepFailed("turn.stream", data["error"]["type"], data["error"]["message"])
@@ -226,12 +227,17 @@ class Phase:
         self._announced = False
         self._branch: Branch | None = None
         self._outer: tuple[Any, ...] = ()
+        self._owner = execution.stream.owner
 
     def announce(self) -> None:
         """Tell clients that the phase is on, once in this execution."""
         if not self._announced:
             self._announced = True
-            self._execution.stream.emit({"type": "STEP_STARTED", "stepName": self._name})
+            self._say("STEP_STARTED")
+
+    def _say(self, kind: str) -> None:
+        """Steps are per owner, and it may be an inner agent's code that announces one (ST-03)."""
+        self._execution.stream.emit_as(self._owner, {"type": kind, "stepName": self._name})
 
     async def __aenter__(self) -> None:
         """Begin the phase."""
@@ -239,6 +245,7 @@ class Phase:
         await breakpoints.before(self._execution, place, self._named)
         self._branch = place.branch
         self._outer = place.branch.phases
+        self._owner = self._execution.stream.owner
         place.branch.phases = (*self._outer, self)
         if place.entry is None:
             self._execution.record(place, "phase", self._name, "done")
@@ -260,6 +267,6 @@ class Phase:
                 breakpoints.note(execution, place, self._named)
             execution.record(place, "phase end", self._name, "done")
             execution.live(place.branch)
-            execution.stream.emit({"type": "STEP_FINISHED", "stepName": self._name})
+            self._say("STEP_FINISHED")
         place.branch.phases = self._outer
         await breakpoints.after(execution, [(place, self._named)])

@@ -10,7 +10,7 @@ from sayso.agents.codec import to_json
 from sayso.agents.outcomes import Answer, Question
 from sayso.agents.wording import said
 from sayso.errors import DeclarationError, InvalidAnswer
-from sayso.gate.expiry import policy_of
+from sayso.gate.expiry import policy_of, raised_by
 from sayso.gate.frontend import FRONT_END
 from sayso.options import DEFAULT, Default, GivenAnswer, OnExpire, check_lifetime
 from sayso.records import Entry, Interrupt
@@ -46,6 +46,11 @@ def put(
     now = execution.clock.now()
     expiry = _expiry(execution, now, expires_in, expires_at)
     rule = execution.options.on_expire if on_expire is DEFAULT else on_expire
+    owner = execution.stream.owner
+    policy = None if expiry is None else policy_of(rule)
+    if owner is not None:
+        metadata = _with_path(metadata, owner.path)
+        policy = raised_by(policy, owner.id)
     interrupt = Interrupt(
         id=f"int_{uuid4().hex}",
         turn_key=execution.turn.key,
@@ -56,7 +61,7 @@ def put(
         tool_call_id=tool_call_id,
         response_schema=None if schema is None else jsonvalue.encode(schema),
         metadata=None if not metadata else to_json(metadata, "the metadata of a question"),
-        policy=None if expiry is None else policy_of(rule),
+        policy=policy,
         expires_at=expiry,
         remind_at=None if reason == FRONT_END else _reminder(execution, now, expiry),
     )
@@ -64,6 +69,13 @@ def put(
     execution.record(place, kind, name, "asked", jsonvalue.encode(entry))
     execution.live(place.branch)
     execution.ask(place.branch, interrupt)
+
+
+def _with_path(metadata: dict[str, Any] | None, path: list[str]) -> dict[str, Any]:
+    """The question's metadata, with which inner agents it came through (K1)."""
+    given = metadata or {}
+    ours = given.get("sayso")
+    return {**given, "sayso": {**(ours if isinstance(ours, dict) else {}), "path": path}}
 
 
 def _expiry(

@@ -16,6 +16,7 @@ from sayso.turns.breakpoints import Named
 from sayso.turns.effects import CallInfo, EffectScope, OverTime, Unheld, cut
 from sayso.turns.execution import Execution, Place
 from sayso.turns.journal import ended, numbered
+from sayso.turns.protection import in_order, protect
 from sayso.turns.unsure import ask_unsure, verdict, verified
 
 __all__ = ["failure", "recorded_value", "result", "run_step", "success", "write_state"]
@@ -83,7 +84,7 @@ async def run_step(
     elif entry.status == "asked":
         entry = await step.after_verdict(entry)
     if (end := ended(entry)) is not None:
-        await execution.in_order((end,))
+        await in_order(execution, (end,))
     await breakpoints.after(execution, [(place, step.named)])
     return result(label, entry.data, codec)
 
@@ -121,7 +122,7 @@ class _Step:
 
     async def run(self) -> Entry:
         self.execution.live(self.place.branch)
-        done: list[Entry] = await self.execution.protect(f"step {self.label!r}", self._effect())
+        done: list[Entry] = await protect(self.execution, f"step {self.label!r}", self._effect())
         if done[0].status == "started":
             self._ask(done[0])
         return done[0]

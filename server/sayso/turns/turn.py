@@ -17,6 +17,7 @@ from sayso.records import Principal
 from sayso.turns import calls, decisions, messages, questions, steps
 from sayso.turns.activities import Activity, show_activity
 from sayso.turns.customs import send_custom
+from sayso.turns.delegation import AgentFunction, delegate
 from sayso.turns.effects import contained
 from sayso.turns.execution import Execution
 from sayso.turns.frontend import call_frontend
@@ -36,13 +37,17 @@ class Turn:
     methods did before comes out of the journal, without running or being sent a second time.
     """
 
-    def __init__(self, execution: Execution) -> None:
+    def __init__(self, execution: Execution, given: TurnInput | None = None) -> None:
         self._execution = execution
+        self._given = given or execution.given
 
     @property
     def input(self) -> TurnInput:
-        """The request that began the turn; the same for the whole turn."""
-        return self._execution.given
+        """The request that began the turn; the same for the whole turn.
+
+        An inner agent (`delegate`) reads what it was told instead of its text and messages.
+        """
+        return self._given
 
     @property
     def principal(self) -> Principal:
@@ -226,6 +231,36 @@ class Turn:
             returns=returns,
             expires_in=expires_in,
             expires_at=expires_at,
+        )
+
+    # Inner agents
+
+    async def delegate(
+        self,
+        agent: AgentFunction | str,
+        text: str | None = None,
+        *,
+        messages: Sequence[Mapping[str, Any]] | None = None,
+        name: str | None = None,
+        description: str | None = None,
+    ) -> Any:
+        """Run another agent as a part of this turn; returns what it returns, raises what it raises.
+
+        `agent` is its function, or its name on this app. `text` is what it reads as `input.text`,
+        and, without `messages`, as its only message; without either it reads what this agent does.
+        What it asks is asked by this turn, and each answer finds the call that waits for it; its
+        own options say how long. Clients see its work under `name`. LookupError for a name that is
+        not registered, RecursionError for more than 16 agents inside each other.
+        """
+        return await delegate(
+            self._execution,
+            lambda given: Turn(self._execution, given),
+            self._given,
+            agent,
+            text=text,
+            messages=messages,
+            name=name,
+            description=description,
         )
 
     # Questions

@@ -1,8 +1,6 @@
 """Requirements: steps."""
 
-from tests.contract.verdicts import TESTED, Requirement, later
-
-SUBAGENTS = later("subagents are not built yet")
+from tests.contract.verdicts import TESTED, Requirement
 
 RULES = {
     "ST-01": Requirement(

@@ -1,0 +1,78 @@
+"""Recorded work that author code waits for, and may not cut (design 3, rules 2 and 4)."""
+
+import asyncio
+from collections.abc import Awaitable, Sequence
+from typing import Any
+
+from sayso.errors import CancelledCall
+from sayso.turns.execution import Execution
+from sayso.turns.stillness import cancel_again
+
+__all__ = ["in_order", "protect"]
+
+
+async def protect(execution: Execution, what: str, *works: Awaitable[Any]) -> list[Any]:
+    """Run recorded work to its end; if author code cancels the call, fail the turn (rule 2).
+
+    Returns the results in order. Raises `Pause` if any of the work waits for a person, else the
+    first error, once all have ended.
+    """
+    ended = asyncio.gather(*map(execution.effects.keep, works), return_exceptions=True)
+    try:
+        outcomes = await asyncio.shield(ended)
+    except asyncio.CancelledError:
+        _cut_off(execution, what)
+        raise
+    errors = [outcome for outcome in outcomes if isinstance(outcome, BaseException)]
+    if any(isinstance(error, asyncio.CancelledError) for error in errors):
+        raise execution.pause()
+    if errors:
+        raise errors[0]
+    return outcomes
+
+
+async def in_order(execution: Execution, ends: Sequence[int]) -> None:
+    """Wait until recorded ends may come out: the last of them, with which a batch returns.
+
+    What has ended has ended in time: a cancellation that strikes now, while things are put in
+    order, is held back until the call has returned.
+    """
+    *early, last = sorted(ends)
+    execution.timeline.skip(early)
+    try:
+        await execution.timeline.reach(last)
+    except asyncio.CancelledError:
+        task = asyncio.current_task()
+        if task is None or execution.asked or _over(execution):
+            raise
+        asyncio.get_running_loop().call_soon(cancel_again, task)
+
+
+def _over(execution: Execution) -> bool:
+    return bool(execution.closed or execution.stopped or execution.broken)
+
+
+def _cut_off(execution: Execution, what: str) -> None:
+    """Author code cancelled a recorded call of the running branch.
+
+    While a question is open this may be the pause that unwinds, or a timeout beside it: the branch
+    and those around it do no more until the answer, and replay finds the record.
+    """
+    execution.timeline.disorder()
+    if _over(execution):
+        return
+    branch = execution.branches.current()
+    if execution.asked and branch is not None:
+        branch.block()
+        own = branch.around()
+        for one in own:
+            one.sealed = True
+        if own[-1].parent is not None:
+            own[-1].parent.sealed = True
+    if not execution.asked:
+        execution.break_off(
+            CancelledCall(
+                f"{what} was cancelled by the agent's own code (a timeout, or a task group "
+                "that failed); it was finished and recorded. Use timeout= instead"
+            )
+        )
