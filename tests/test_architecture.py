@@ -27,10 +27,10 @@ class Layer:
 
 
 LAYERS = (
-    Layer("command", ("__main__", "cli")),
+    Layer("command", ("__main__", "cli", "commands.serve", "commands.checks commands.target")),
     Layer("demo", ("demo.*", "testing.*")),
-    Layer("serving", ("supervisor", "serving")),
-    Layer("wiring", ("__init__", "app")),
+    Layer("serving", ("agentfile supervisor", "binding importing serving yamlfile")),
+    Layer("wiring", ("__init__", "app", "catalogue")),
     # Above edges and engine, so that neither can import a backend: they know `stores.base`.
     Layer(
         "storage",
@@ -95,7 +95,7 @@ LAYERS = (
             "options",
             "breakpoints limits",
             "clock errors jsonvalue records",
-            "agents engine gate protocol schemas streams",
+            "agents commands engine gate protocol schemas streams",
         ),
         pure=True,
     ),

@@ -1,7 +1,7 @@
 """`Sayso`: agents, tools and options in one ASGI app."""
 
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from inspect import getdoc, iscoroutinefunction, signature
@@ -13,10 +13,10 @@ from sayso.agents.approval import never
 from sayso.agents.policy import Effect, Policy
 from sayso.agents.registry import Agent, Agents
 from sayso.agents.tools import Scale, Tool, Verify
+from sayso.catalogue import Catalogue
 from sayso.clock import Clock, SystemClock
 from sayso.engine.engine import Engine
 from sayso.errors import DeclarationError
-from sayso.http.agents import AgentRecord, ToolRecord
 from sayso.http.app import Edge
 from sayso.http.app import Options as EdgeOptions
 from sayso.http.console import built_console
@@ -33,7 +33,6 @@ from sayso.options import (
     OptionValues,
     declared,
     overridden,
-    shown,
 )
 from sayso.schemas.states import state_type
 from sayso.stores import open_store
@@ -68,6 +67,7 @@ class Sayso:
     | `interrupts` | how clients are asked: `standard`, `legacy`, `both` | `standard` |
     | `legacy_value` | what `on_interrupt` carries: `interrupt`, `message` | `interrupt` |
     | `legacy_answers` | whether `forwardedProps.command` answers | True |
+    | `may_ask` | whether agents may ask a person at all | True |
     | `unknown_entries` | ids never asked, beside others: `refuse`, `ignore` | `refuse` |
     | `partial` | some of the answers: `refuse`; `accumulate`: keep them | `refuse` |
     | `on_message` | text while something is open: `refuse`, `answer`, `cancel` | `refuse` |
@@ -123,13 +123,28 @@ class Sayso:
                 f"store is 'memory:', a URL such as 'sqlite:///sayso.db', or a Store, not {store!r}"
             )
         self._default_approval = default_approval
+        self._given: dict[str, Any] = {
+            "store": store,
+            "keep_alive": keep_alive,
+            "authenticate": authenticate,
+            "hosts": hosts,
+            "origins": origins,
+            "limits": limits,
+            "tool_threads": tool_threads,
+            "default_approval": default_approval,
+            "console": console,
+            "routes": routes,
+            "clock": clock,
+            **options,
+        }
+        self._mounted: list[dict[str, Any]] = []
         ticking = clock or SystemClock()
         bounds = self._limits = limits or Limits()
         self._keep_alive = keep_alive
         self._options = declared(options)
         self._agents = Agents()
         self._tools: dict[str, Tool] = {}
-        self._records = _Records(self._agents, self._tools)
+        self._records = Catalogue(self._agents, self._tools)
         self.engine = Engine(
             agents=self._agents,
             tools=self._tools,
@@ -176,6 +191,41 @@ class Sayso:
         async with self._edge.lifespan(app):
             yield
 
+    @property
+    def authenticates(self) -> bool:
+        """Whether callers have to say who they are."""
+        return self._given["authenticate"] is not None
+
+    def again(self, **changes: Any) -> "Sayso":
+        """A further app with the same agents, tools and options, but for `changes` of the latter.
+
+        For tests and commands: over another store, or for other hosts. What is declared later on
+        one of the two is not on the other; options of agents stay as they were declared.
+        """
+        other = Sayso(**{**self._given, **changes})
+        other.include(*self._tools.values())
+        for agent in self._agents.all():
+            other._agents.add(agent)
+        for mounted in self._mounted:
+            other.copilotkit(**mounted)
+        return other
+
+    def also(self, *, hosts: Sequence[str] = (), origins: Sequence[str] = ()) -> "Sayso":
+        """The same app for further host names, and for pages of further origins."""
+        given = self._given
+        return self.again(hosts=(*given["hosts"], *hosts), origins=(*given["origins"], *origins))
+
+    def include(self, *tools: Tool) -> None:
+        """Serve tools that were made by `Tool` itself, or by another app.
+
+        Raises `DeclarationError` for a name that another tool has.
+        """
+        for tool in tools:
+            if self._tools.setdefault(tool.name, tool) is not tool:
+                raise DeclarationError(
+                    f"tool {tool.name!r} is declared twice; give one of them another name="
+                )
+
     def agent(
         self,
         name: str,
@@ -183,15 +233,17 @@ class Sayso:
         version: str = "1",
         description: str | None = None,
         state: Any = None,
+        kind: str = "sayso",
         **options: Unpack[OptionValues],
     ) -> Callable[[AgentFunction], AgentFunction]:
         """Register an async function of one argument, its `Turn`, as `POST /agents/{name}`.
 
         Open turns keep the version that they began with; old versions may stay registered beside
         the newest. `state` is the shape of its state (a pydantic model, a type, a JSON Schema
-        object): edits from outside have to leave one that fits. `options` go before those of the
-        app. Raises `DeclarationError` for a name,
-        function or option that cannot be served.
+        object): edits from outside have to leave one that fits. `kind` is what it is built with, as
+        its capabilities tell. `options` go before those of the app.
+
+        Raises `DeclarationError` for a name, function or option that cannot be served.
         """
         if not isinstance(name, str):  # used bare, it would register nothing and say nothing
             raise DeclarationError('an agent has a name in its path: write @app.agent("name")')
@@ -208,6 +260,7 @@ class Sayso:
                     description=description or getdoc(function) or "",
                     options=chosen,
                     state=shape,
+                    kind=kind,
                 )
             )
             return function
@@ -235,6 +288,14 @@ class Sayso:
             raise DeclarationError(
                 f"copilotkit: refusals must be 'error' or 'recover', not {refusals!r}"
             )
+        self._mounted.append(
+            {
+                "path": path,
+                "default": default,
+                "refusals": refusals,
+                "show_expiry": show_expiry,
+            }
+        )
         self._edge.mount(
             CopilotKitMount(
                 self.engine,
@@ -292,11 +353,7 @@ class Sayso:
                 scale=scale,
                 permission=permission,
             )
-            if tool.name in self._tools:
-                raise DeclarationError(
-                    f"tool {tool.name!r} is declared twice; give one of them another name="
-                )
-            self._tools[tool.name] = tool
+            self.include(tool)
             return tool
 
         return register
@@ -316,40 +373,3 @@ def _check_agent(name: str, function: Callable[..., Any]) -> None:
         raise DeclarationError(
             f"agent {name!r} must take one argument, the turn: `async def {name}(turn: Turn)`"
         ) from None
-
-
-class _Records(Mapping[str, AgentRecord]):
-    """The agents as the edges show them, made when they are asked for."""
-
-    def __init__(self, agents: Agents, tools: Mapping[str, Tool]) -> None:
-        self._agents = agents
-        self._tools = tools
-
-    def __getitem__(self, name: str) -> AgentRecord:
-        agent = self._agents.newest(name)
-        if agent is None:
-            raise KeyError(name)
-        return AgentRecord(
-            name=agent.name,
-            description=agent.description,
-            version=agent.version,
-            tools=tuple(_tool_record(tool) for tool in self._tools.values()),
-            options=shown(agent.options),
-            state=None if agent.state is None else agent.state.schema,
-        )
-
-    def __iter__(self) -> Any:
-        return iter(self._agents.names())
-
-    def __len__(self) -> int:
-        return len(self._agents.names())
-
-
-def _tool_record(tool: Tool) -> ToolRecord:
-    return ToolRecord(
-        name=tool.name,
-        description=tool.description,
-        parameters=tool.parameters,
-        approval=tool.approval.kind,
-        editable=tool.editable,
-    )

@@ -1,4 +1,4 @@
-"""The command `sayso`: `sayso demo` and `sayso --version`."""
+"""The command `sayso`: its commands, and how what is wrong is said."""
 
 import os
 import sys
@@ -6,19 +6,32 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.metadata import PackageNotFoundError, version
-from math import isfinite
 from pathlib import Path
 from typing import Annotated
-from urllib.parse import urlsplit
 
 import typer
 
+from sayso.binding import CannotStart, bind, own_names
+from sayso.commands.checks import origins, seconds
+from sayso.commands.serve import serve
 from sayso.demo.settings import DEFAULT_STORE, Settings, data_beside
-from sayso.demo.start import CannotStart, bind, check_store, make_folder, own_names, start
+from sayso.demo.start import check_store, make_folder, start
+from sayso.errors import DeclarationError, Problem, StoreUnavailable
+from sayso.importing import ImportPathError
+from sayso.yamlfile import YamlFileError
 
 __all__ = ["main"]
 
 BAD_USAGE = 2
+_SAID = (
+    CannotStart,
+    DeclarationError,
+    ImportPathError,
+    Problem,
+    StoreUnavailable,
+    YamlFileError,
+)
+"""What a person can put right, and is told in one line."""
 
 app = typer.Typer(
     name="sayso",
@@ -53,22 +66,7 @@ def sayso(
         typer.echo(context.get_help())
 
 
-def _seconds(value: float) -> float:
-    if not isfinite(value) or value < 0.1:
-        raise typer.BadParameter("must be seconds, 0.1 or more")
-    return value
-
-
-def _origin(value: str) -> str:
-    parts = urlsplit(value)
-    whole = parts.scheme in ("http", "https") and parts.netloc and parts.path in ("", "/")
-    if value != "*" and (not whole or parts.query or parts.fragment or "@" in parts.netloc):
-        raise typer.BadParameter(f"{value!r} is no origin; write one like https://app.example.org")
-    return value
-
-
-def _origins(values: list[str] | None) -> list[str]:
-    return [_origin(value) for value in values or ()]
+app.command()(serve)
 
 
 @app.command()
@@ -90,17 +88,17 @@ def demo(
     ] = None,
     expires_in: Annotated[
         float,
-        typer.Option(callback=_seconds, help="Seconds that the questions of `deploy` stay open."),
+        typer.Option(callback=seconds, help="Seconds that the questions of `deploy` stay open."),
     ] = 3600.0,
     keepalive: Annotated[
         float,
-        typer.Option(callback=_seconds, help="Seconds of silence before a comment on a stream."),
+        typer.Option(callback=seconds, help="Seconds of silence before a comment on a stream."),
     ] = 15.0,
     cors: Annotated[
         list[str] | None,
         typer.Option(
             metavar="ORIGIN",
-            callback=_origins,
+            callback=origins,
             help="Another origin whose pages may call; may be given several times.",
             show_default="none",
         ),
@@ -164,9 +162,11 @@ def main() -> None:
     try:
         code = app(standalone_mode=False) or 0
     except typer.TyperException as error:
-        typer.echo(f"sayso: {error.format_message().rstrip('.')}. See sayso demo --help.", err=True)
+        context = getattr(error, "ctx", None)  # errors of usage know their command
+        path = context.command_path if context is not None else "sayso"
+        typer.echo(f"sayso: {error.format_message().rstrip('.')}. See {path} --help.", err=True)
         code = BAD_USAGE
-    except CannotStart as error:
+    except _SAID as error:
         typer.echo(f"sayso: {error}", err=True)
         code = BAD_USAGE
     except typer.Abort:

@@ -28,6 +28,7 @@ __all__ = [
     "Code",
     "Conflict",
     "DeclarationError",
+    "InterruptsDisabled",
     "InvalidAnswer",
     "LeaseLost",
     "NestedCall",
@@ -86,6 +87,7 @@ class Code(StrEnum):
     CANCELLED_CALL = "cancelled_call"
     REPLAY_MISMATCH = "replay_mismatch"
     TOO_MANY_INTERRUPTS = "too_many_interrupts"
+    INTERRUPTS_DISABLED = "interrupts_disabled"
     LEASE_LOST = "lease_lost"
     READER_TOO_SLOW = "reader_too_slow"
     SHUTTING_DOWN = "shutting_down"
@@ -193,6 +195,10 @@ class NotOffered(TurnError):
 
 class TooManyInterrupts(TurnError):
     """The turn has more questions open at once than the server allows, or than a client takes."""
+
+
+class InterruptsDisabled(TurnError):
+    """The agent asked a person and is declared not to (`may_ask=False`, `enabled: false`)."""
 
 
 class ThreadTooLarge(TurnError):

@@ -90,6 +90,7 @@ class OptionValues(TypedDict, total=False):
     interrupts: Emission
     legacy_value: LegacyValue
     legacy_answers: bool
+    may_ask: bool
     unknown_entries: Literal["refuse", "ignore"]
     partial: Literal["refuse", "accumulate"]
     on_message: Literal["refuse", "answer", "cancel"]
@@ -136,6 +137,8 @@ class Options:
     """What the event of the older dialect carries."""
     legacy_answers: bool = True
     """Whether `forwardedProps.command` answers; otherwise it is the author's to read (LG-15)."""
+    may_ask: bool = True
+    """Whether agents may ask a person at all; one that asks all the same fails with its turn."""
     unknown_entries: Literal["refuse", "ignore"] = "refuse"
     """Answers to ids never issued, beside answers to those that were (TR-01)."""
     partial: Literal["refuse", "accumulate"] = "refuse"
@@ -170,9 +173,9 @@ class Options:
     def __post_init__(self) -> None:
         for name, values in _CHOICES.items():
             _check_choice(name, getattr(self, name), values)
-        for name in ("legacy_answers", "subagents"):
-            if not isinstance(getattr(self, name), bool):
-                raise DeclarationError(f"{name} is True or False, not {getattr(self, name)!r}")
+        for name in ("legacy_answers", "subagents", "may_ask"):
+            if not isinstance(value := getattr(self, name), bool):
+                raise DeclarationError(f"{name} is True or False, not {value!r}")
         check_lifetime(self.expires_in, "expires_in")
         check_lifetime(self.detached_for, "detached_for")
         share = self.remind_at

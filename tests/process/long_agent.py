@@ -4,7 +4,7 @@ import asyncio
 import sys
 
 from sayso import Sayso, Turn
-from sayso.demo.start import bind
+from sayso.binding import bind
 from sayso.serving import serve
 
 app = Sayso(store="memory:", console=False, keep_alive=0.2)

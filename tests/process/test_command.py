@@ -1,45 +1,11 @@
 """The command line: what it says of itself, and what it says when something is wrong."""
 
-import sys
-from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from sayso.cli import main
-from sayso.demo.start import own_names
-
-
-@dataclass
-class Told:
-    """What the command said, and its exit code."""
-
-    code: object
-    out: str
-    err: str
-
-
-Sayso = Callable[..., Told]
-
-
-@pytest.fixture
-def sayso(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> Sayso:
-    """The command, run to its end in an empty folder; only a server is a process of its own."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "100")
-
-    def run(*arguments: str) -> Told:
-        monkeypatch.setattr(sys, "argv", ["sayso", *arguments])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        said = capfd.readouterr()
-        return Told(ended.value.code, said.out, said.err)
-
-    return run
-
+from sayso.binding import own_names
+from tests.process.conftest import Sayso
 
 ANYWHERE = "0.0.0.0"  # noqa: S104 - to be refused, not to be bound
 OPTIONS = (
@@ -117,9 +83,9 @@ def test_what_is_wrong_is_said_in_one_line(
 
 def test_an_unknown_command_is_one_line_too(sayso: Sayso) -> None:
     """Exit code 2, as for every wrong use."""
-    told = sayso("serve")
+    told = sayso("server")
     assert told.code == 2
-    assert "serve" in told.err
+    assert "server" in told.err
     assert told.err.count("\n") == 1
 
 

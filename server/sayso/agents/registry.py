@@ -30,6 +30,7 @@ class Agent:
     function: Callable[[Any], Awaitable[Any]]
     description: str = ""
     state: StateShape | None = None
+    kind: str = "sayso"
     options: Options = field(default_factory=Options)
 
 
@@ -60,13 +61,12 @@ class Agents:
 
     def of(self, function: Callable[[Any], Awaitable[Any]]) -> Agent | None:
         """The newest registration of that very function, if it was registered."""
-        found = [
-            agent
-            for versions in self._versions.values()
-            for agent in versions.values()
-            if agent.function is function
-        ]
+        found = [agent for agent in self.all() if agent.function is function]
         return found[-1] if found else None
+
+    def all(self) -> list[Agent]:
+        """Every version of every agent, in the order of registration."""
+        return [agent for versions in self._versions.values() for agent in versions.values()]
 
     def names(self) -> list[str]:
         """All names, in the order of registration."""

@@ -42,6 +42,8 @@ class AgentRecord:
     name: str
     description: str = ""
     version: str = ""
+    kind: str = "sayso"
+    """What it is built with, as `identity.type` tells clients."""
     tools: tuple[ToolRecord, ...] = ()
     options: Mapping[str, Any] = field(default_factory=dict)
     """The options of the agent by name, as JSON; those that are switched off are left out."""
@@ -75,9 +77,10 @@ def description(agent: AgentRecord) -> dict[str, Any]:
 def capabilities(agent: AgentRecord) -> dict[str, Any]:
     """An agent's `AgentCapabilities`."""
     gated = [tool for tool in agent.tools if tool.approval != "never"]
+    asks = bool(agent.options.get("mayAsk", True))
     identity = {
         "name": agent.name,
-        "type": "sayso",
+        "type": agent.kind,
         "description": agent.description,
         "version": agent.version,
     }
@@ -100,11 +103,11 @@ def capabilities(agent: AgentRecord) -> dict[str, Any]:
         },
         "state": {"snapshots": True, "deltas": True, "persistentState": True},
         "humanInTheLoop": {
-            # Any agent may ask (`Turn.interrupt`); approvals need a tool that asks.
-            "supported": True,
-            "interrupts": True,
-            "approvals": bool(gated),
-            "approveWithEdits": any(tool.editable for tool in gated),
+            # Any agent that may ask can (`Turn.interrupt`); approvals need a tool that asks.
+            "supported": asks,
+            "interrupts": asks,
+            "approvals": asks and bool(gated),
+            "approveWithEdits": asks and any(tool.editable for tool in gated),
         },
     }
 

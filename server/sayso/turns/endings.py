@@ -13,6 +13,7 @@ from sayso.agents.codec import to_json
 from sayso.errors import (
     CancelledCall,
     Code,
+    InterruptsDisabled,
     LeaseLost,
     NotRecordable,
     ReplayMismatch,
@@ -37,6 +38,7 @@ _log = logging.getLogger("sayso.turn")
 
 _CODES: dict[type[TurnError], Code] = {
     CancelledCall: Code.CANCELLED_CALL,
+    InterruptsDisabled: Code.INTERRUPTS_DISABLED,
     ReplayMismatch: Code.REPLAY_MISMATCH,
     ThreadTooLarge: Code.THREAD_TOO_LARGE,
     TooManyInterrupts: Code.TOO_MANY_INTERRUPTS,

@@ -9,7 +9,7 @@ from sayso import jsonvalue
 from sayso.agents.codec import to_json
 from sayso.agents.outcomes import Answer, Question
 from sayso.agents.wording import said
-from sayso.errors import DeclarationError, InvalidAnswer
+from sayso.errors import DeclarationError, InterruptsDisabled, InvalidAnswer
 from sayso.gate.expiry import policy_of, raised_by
 from sayso.gate.frontend import FRONT_END
 from sayso.options import DEFAULT, Default, GivenAnswer, OnExpire, check_lifetime
@@ -42,7 +42,15 @@ def put(
     """Record a question at a place; the turn waits from now on. The caller raises `Pause`.
 
     `data` joins the journal entry, which also names the interrupt and the pause it belongs to.
+    Raises `InterruptsDisabled`, and ends the turn, for an agent that may not ask.
     """
+    if reason != FRONT_END and not execution.options.may_ask:
+        disabled = InterruptsDisabled(
+            f"agent {execution.turn.agent!r} asks a person ({reason}: {message!r}) and may not: "
+            "its interrupts are switched off (interrupt.enabled: false, or may_ask=False)"
+        )
+        execution.break_off(disabled)
+        raise disabled
     now = execution.clock.now()
     expiry = _expiry(execution, now, expires_in, expires_at)
     rule = execution.options.on_expire if on_expire is DEFAULT else on_expire

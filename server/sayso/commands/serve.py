@@ -1,0 +1,104 @@
+"""`sayso serve`: an app, or a file of agents, on an address."""
+
+import logging
+import sys
+from typing import Annotated
+
+import typer
+
+from sayso.binding import bind, own_names
+from sayso.commands.checks import origins, seconds
+from sayso.commands.target import app_at
+from sayso.serving import GRACE
+from sayso.serving import serve as serving
+from sayso.supervisor import tell
+
+__all__ = ["serve"]
+
+_LEVELS = ("debug", "info", "warning", "error")
+
+
+def _level(value: str) -> str:
+    if value.lower() not in _LEVELS:
+        raise typer.BadParameter(f"must be one of {', '.join(_LEVELS)}")
+    return value.lower()
+
+
+def serve(
+    target: Annotated[
+        str,
+        typer.Argument(help="module:app, or a file of agents: agents.yaml.", show_default=False),
+    ],
+    host: Annotated[str, typer.Option(help="Address to serve on.")] = "127.0.0.1",
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, help="Port to serve on; 0 takes a free one.")
+    ] = 8000,
+    store: Annotated[
+        str | None,
+        typer.Option(
+            help="Where threads are kept, instead of the app's own: sqlite:///rel.db, memory:",
+            show_default="the app's",
+        ),
+    ] = None,
+    allow_host: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="A further host name that requests may be for; may be given several times.",
+            show_default="none",
+        ),
+    ] = None,
+    cors: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="ORIGIN",
+            callback=origins,
+            help="Another origin whose pages may call; may be given several times.",
+            show_default="none",
+        ),
+    ] = None,
+    grace: Annotated[
+        float,
+        typer.Option(callback=seconds, help="Seconds that running turns get to end, once stopped."),
+    ] = GRACE,
+    log_level: Annotated[
+        str, typer.Option(callback=_level, help=f"One of {', '.join(_LEVELS)}.")
+    ] = "warning",
+    insecure_no_auth: Annotated[
+        bool,
+        typer.Option(
+            "--insecure-no-auth",
+            help="Serve on other addresses than loopback, where anybody may approve.",
+        ),
+    ] = False,
+) -> None:
+    """Serve an app by its import path, or the agents of a YAML file, with the console."""
+    app = app_at(target, store=store)
+    with bind(host, port, insecure=insecure_no_auth, authenticated=app.authenticates) as sock:
+        changes = {}
+        if names := (*own_names(host), *(allow_host or ())):
+            changes["hosts"] = names
+        if cors:
+            changes["origins"] = tuple(cors)
+        if changes:
+            app = app.also(**changes)
+        logging.basicConfig(
+            format="%(levelname)s %(name)s: %(message)s", level=log_level.upper(), force=True
+        )
+        logging.getLogger("uvicorn").setLevel(logging.ERROR)
+        shown = f"[{host}]" if ":" in host else host
+        url = f"http://{shown}:{sock.getsockname()[1]}"
+
+        def ready() -> None:
+            tell(sys.stdout, f"Sayso {url}\n")
+            if not app.authenticates:
+                tell(sys.stdout, _open_to(host))
+
+        serving(app, sock, ready=ready, grace=grace)
+    raise typer.Exit(0)
+
+
+def _open_to(host: str) -> str:
+    if own_names(host):
+        return "Nobody has to log in: whoever can reach this address can approve.\n"
+    return "Nobody has to log in; only this machine can reach it.\n"

@@ -1,0 +1,50 @@
+"""Agents that may not ask a person: a question is an error that says so (`enabled: false`)."""
+
+from sayso import Turn
+from tests.contract.rest import get
+from tests.contract.server import Server
+from tests.contract.tools import Kit
+
+
+async def test_a_question_ends_the_turn_and_says_why(server: Server) -> None:
+    """Whatever the code does about it; nothing is asked."""
+
+    async def agent(turn: Turn) -> str:
+        await turn.say("Working.")
+        try:
+            await turn.interrupt("confirmation", "Sure?")
+        except Exception as error:
+            server.effects.append(type(error).__name__)
+        await turn.step(server.effects.append, "went on")
+        return "done"
+
+    server.app.agent("quiet", may_ask=False)(agent)
+    client = server.client("quiet")
+    run = await client.say()
+    assert run.outcome == "interrupts_disabled"
+    assert "'quiet'" in run.last["message"]
+    assert "Sure?" in run.last["message"]
+    assert "may_ask=False" in run.last["message"]
+    assert server.effects == ["InterruptsDisabled"]
+    assert (await get(server, "/interrupts"))["items"] == []
+
+
+async def test_a_gated_call_gets_its_result_and_does_not_run(server: Server, tools: Kit) -> None:
+    """TC-16: the call was proposed, so it is closed; free calls run as ever."""
+    server.app.agent("quiet", may_ask=False)(tools.mailing)
+    client = server.client("quiet")
+    assert (await client.say()).outcome == "interrupts_disabled"
+    await client.connect()
+    results = [m["content"] for m in client.model.messages if m["role"] == "tool"]
+    assert len(results) == 4
+    assert sum(text.startswith("Not executed") for text in results) == 3
+    assert server.effects == [("lookup", "A-17")]
+
+
+async def test_capabilities_tell_that_it_does_not_ask(server: Server, tools: Kit) -> None:
+    """CP-04: a declaration says only what holds."""
+    server.app.agent("quiet", may_ask=False, kind="langgraph")(tools.greeting)
+    told = await get(server, "/agents/quiet/capabilities")
+    assert told["identity"]["type"] == "langgraph"
+    assert set(told["humanInTheLoop"].values()) == {False}
+    assert (await get(server, "/agents/quiet"))["options"]["mayAsk"] is False

@@ -1,0 +1,143 @@
+"""`sayso serve`: an app by import path or a file of agents, on an address, as its own process."""
+
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.process.conftest import Sayso
+from tests.server import PATIENCE, free_port, run_input, until
+from tests.sources import ROOT
+
+AGENTS = """
+from sayso import Principal, Sayso, Turn
+
+app = Sayso(store="sqlite:///kept.db", console=False)
+
+@app.agent("greeter")
+async def greeter(turn: Turn) -> None:
+    await turn.say(f"Hello, {turn.principal.subject}.")
+    await turn.interrupt("confirmation", "Well?")
+
+async def who(scope):
+    given = dict(scope["headers"]).get(b"authorization")
+    return Principal(subject="ann") if given == b"Bearer open" else None
+
+guarded = app.again(authenticate=who)
+other = 7
+"""
+ANYWHERE = "0.0.0.0"  # noqa: S104 - to be refused, or for who says who is calling
+YAML = """
+agents:
+  - name: hello
+    import: served_agents:greeter
+    spec: {interrupt: {checkpoint: {backend: memory}}}
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "served_agents.py").write_text(AGENTS)
+    (tmp_path / "agents.yaml").write_text(YAML)
+    return tmp_path
+
+
+@contextmanager
+def serving(folder: Path, *arguments: str) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
+    """A server in a folder; its address and its process."""
+    port = free_port()
+    log = folder / "log"
+    with log.open("wb") as output:
+        process = subprocess.Popen(  # noqa: S603 - our own command
+            [sys.executable, "-m", "sayso", "serve", "--port", str(port), *arguments],
+            cwd=folder,
+            env={"PYTHONPATH": str(ROOT / "server")},
+            stdout=output,
+            stderr=subprocess.STDOUT,
+        )
+    url = f"http://127.0.0.1:{port}"
+    try:
+
+        def answers() -> bool:
+            assert process.poll() is None, log.read_text("utf-8")
+            try:
+                return httpx.get(f"{url}/healthz", timeout=PATIENCE).status_code == 200
+            except httpx.TransportError:
+                return False
+
+        until("the server answers", answers)
+        yield url, process
+    finally:
+        process.kill()
+        process.wait(PATIENCE)
+
+
+@pytest.mark.parametrize("target", ["served_agents:app", "served_agents"])
+def test_an_app_is_served_until_it_is_stopped(folder: Path, target: str) -> None:
+    """Issue and answer over HTTP, a quick orderly end, and the store that the app names."""
+    with serving(folder, target) as (url, process):
+        body = run_input("t", text="go")
+        run = httpx.post(f"{url}/agents/greeter", json=body, timeout=PATIENCE)
+        assert "Hello, local." in run.text
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(PATIENCE) == 0
+    assert (folder / "kept.db").exists()
+    told = (folder / "log").read_text("utf-8")
+    assert told.startswith(f"Sayso {url}\n")
+    assert "only this machine" in told
+
+
+def test_a_file_of_agents_is_served(folder: Path) -> None:
+    """By the names that it gives, over the backend that it names."""
+    with serving(folder, "agents.yaml") as (url, _):
+        assert [a["name"] for a in httpx.get(f"{url}/agents").json()["items"]] == ["hello"]
+        run = httpx.post(f"{url}/agents/hello", json=run_input("t", text="go"), timeout=PATIENCE)
+        assert '"interrupt"' in run.text
+    assert not (folder / "sayso.db").exists()
+
+
+def test_an_app_that_asks_who_is_calling_may_be_served_anywhere(folder: Path) -> None:
+    """Design 7: loopback only without authentication; by the name of the host, and no other."""
+    arguments = ("served_agents:guarded", "--host", ANYWHERE, "--store", "memory:")
+    with serving(folder, *arguments) as (url, _):
+        assert httpx.get(f"{url}/threads").status_code == 401
+        known = {"authorization": "Bearer open"}
+        assert httpx.get(f"{url}/threads", headers=known).json() == {"items": []}
+        foreign = httpx.get(f"{url}/threads", headers={**known, "host": "evil.example"})
+        assert foreign.json()["code"] == "forbidden_host"
+    assert not (folder / "kept.db").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ([], "Missing argument 'target'"),
+        (["nowhere:app"], "there is no module 'nowhere'"),
+        (["served_agents:nobody"], "there is no 'nobody'"),
+        (["served_agents:other"], "is of type int"),
+        (["no path"], "no import path"),
+        (["nope.yaml"], "nope.yaml cannot be read"),
+        (["served_agents:app", "--host", ANYWHERE], "--insecure-no-auth"),
+        (["served_agents:app", "--store", "mongo://x"], "there is no store for mongo:"),
+        (["served_agents:app", "--allow-host", "a/b"], "no host name"),
+        (["served_agents:app", "--cors", "app.example"], "https://app.example.org"),
+        (["served_agents:app", "--log-level", "loud"], "must be one of"),
+        (["served_agents:app", "--grace", "0"], "0.1 or more"),
+    ],
+    ids=" ".join,
+)
+def test_what_is_wrong_is_said_in_one_line(
+    sayso: Sayso, folder: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], said: str
+) -> None:
+    """Exit code 2, no traceback, nothing served."""
+    monkeypatch.syspath_prepend(folder)
+    told = sayso("serve", *arguments, *(["--port", "0"] if arguments else []))
+    assert (told.code, told.out) == (2, "")
+    assert told.err.startswith("sayso: ")
+    assert told.err.count("\n") == 1
+    assert said in told.err

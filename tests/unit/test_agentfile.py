@@ -1,0 +1,234 @@
+"""Agents declared in a file: what is wrong is said with its line and key, and nothing is served."""
+
+from pathlib import Path
+from textwrap import dedent
+from typing import Any
+
+import pytest
+
+from sayso import Sayso
+from sayso.agentfile import BACKENDS, app_of
+from sayso.stores.memory import MemoryStore
+from sayso.stores.sqlite import SqliteStore
+from sayso.yamlfile import YamlFileError
+
+AGENTS = '''
+from sayso import Sayso, Tool, Turn, approval
+
+app = Sayso(store="memory:")
+
+@app.tool(approval=approval.always)
+async def pay(amount: float) -> str:
+    return "paid"
+
+async def support(turn: Turn) -> None:
+    """Answers customers."""
+    await turn.call(pay, amount=1.0)
+
+async def sales(turn: Turn) -> None:
+    await turn.say("hello")
+
+def plain(turn): ...
+'''
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Path:
+    """A working directory with a module of agents, under a name of its own."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "desk_agents.py").write_text(AGENTS)
+    (tmp_path / "broken_agents.py").write_text("import no_such_module_at_all\n")
+    (tmp_path / "failing_agents.py").write_text("x = 1\nraise RuntimeError('no key')\n")
+    return tmp_path
+
+
+def app(folder: Path, text: str, **settings: Any) -> Sayso:
+    path = folder / "agents.yaml"
+    path.write_text(dedent(text))
+    return app_of(path.relative_to(folder), console=False, **settings)
+
+
+def wrong(folder: Path, text: str) -> list[str]:
+    with pytest.raises(YamlFileError) as error:
+        app(folder, text)
+    return str(error.value).splitlines()
+
+
+def test_agents_are_served_as_the_file_says(folder: Path) -> None:
+    """Name, version, description, type, tools of the module, and the checkpoint."""
+    made = app(
+        folder,
+        """
+        agents:
+          - name: support
+            import: desk_agents:support
+            version: "2"
+            spec:
+              type: langgraph
+              interrupt:
+                enabled: true
+                checkpoint: {backend: memory, ttl_seconds: 3600}
+            options:
+              refusals: recover
+          - name: sales
+            import: desk_agents:sales
+            description: Sells.
+            spec: {interrupt: {enabled: false}}
+        """,
+    )
+    support, sales = made._agents.newest("support"), made._agents.newest("sales")
+    assert support is not None
+    assert sales is not None
+    assert (support.version, support.kind) == ("2", "langgraph")
+    assert support.description == "Answers customers."
+    assert (support.options.expires_in, support.options.refusals) == (3600, "recover")
+    assert support.options.may_ask
+    assert (sales.description, sales.options.may_ask) == ("Sells.", False)
+    assert list(made._tools) == ["pay"]
+    assert isinstance(made.engine._store, MemoryStore)
+
+
+def test_a_file_says_where_threads_are_kept(folder: Path) -> None:
+    """The command's store goes before the file's, the file's before the backend's own."""
+    one = "agents: [{name: a, import: 'desk_agents:sales'}]"
+    assert isinstance(app(folder, one).engine._store, SqliteStore)
+    assert isinstance(app(folder, f"store: 'memory:'\n{one}").engine._store, MemoryStore)
+    given = app(folder, f"store: sqlite:///a.db\n{one}", store="memory:")
+    assert isinstance(given.engine._store, MemoryStore)
+
+
+def test_every_problem_names_its_line_and_key(folder: Path) -> None:
+    """All at once, in the order of the lines."""
+    found = wrong(
+        folder,
+        """\
+        stores: here
+        agents:
+          - name: a
+            import: desk_agents:nobody
+            spec:
+              interupt: {}
+              interrupt:
+                enabled: "yes"
+                checkpoint:
+                  backend: mongo
+                  ttl_seconds: -5
+          - import: desk_agents:sales
+            options: {refusals: never, colour: red}
+        """,
+    )
+    assert found == [
+        "agents.yaml line 1, column 1: unknown key 'stores'; there are store, authenticate, "
+        "hosts, origins, agents",
+        "agents.yaml line 4, column 13, agents[0].import: there is no 'nobody' in 'desk_agents'",
+        "agents.yaml line 6, column 7, agents[0].spec: unknown key 'interupt'; there are type, "
+        "interrupt",
+        "agents.yaml line 8, column 18, agents[0].spec.interrupt.enabled: must be true or false, "
+        "not 'yes'",
+        "agents.yaml line 11, column 24, agents[0].spec.interrupt.checkpoint.ttl_seconds: must be "
+        "seconds above zero, or null for ever, not '-5'",
+        "agents.yaml line 12, column 5, agents[1]: 'name' is missing",
+        "agents.yaml line 13, column 32, agents[1].options: unknown key 'colour'; there are "
+        "refusals, interrupts, legacy_value, legacy_answers, unknown_entries, partial, on_message, "
+        "on_disconnect, on_expire, remind_at, detached_for, expiries_in_a_row",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "is empty"),
+        ("agents: []", "agents: there is no agent in it"),
+        ("agents: {a: 1}", "must be a list"),
+        ("- a", "must be a mapping with store, authenticate"),
+        ("store: 'memory:'", "'agents' is missing"),
+        ("agents: [", "line 1, column 10: expected the node content"),
+        ("agents: [{name: 7, import: 'desk_agents:sales'}]", "put it in quotes: '7'"),
+        ("agents: [{name: '', import: 'desk_agents:sales'}]", "must be a text"),
+        ("agents: [{name: a/b, import: 'desk_agents:sales'}]", "leave out slashes"),
+        ("agents: [{name: a, import: 'desk_agents:plain'}]", "must be an `async def` function"),
+        ("agents: [{name: a, import: desk_agents}]", "must be an `async def` function"),
+        ("agents: [{name: a, import: 'no_such:x'}]", "there is no module 'no_such'"),
+        ("agents: [{name: a, import: 'desk agents:x'}]", "no import path"),
+        ("agents: [{name: a, import: 'desk_agents:Sales'}]", "did you mean 'sales'?"),
+        (
+            "agents: [{name: a, import: 'broken_agents:x'}]",
+            "needs the module 'no_such_module_at_all'",
+        ),
+        ("agents: [{name: a, import: 'failing_agents:x'}]", "RuntimeError: no key ("),
+        ("agents: [{name: a, import: 'failing_agents:x'}]", "failing_agents.py line 2)"),
+        ("agents: [{name: a, name: b, import: 'desk_agents:sales'}]", "'name' stands here twice"),
+        (
+            "agents: [{name: a, import: 'desk_agents:sales', options: {refusals: never}}]",
+            "refusals must be one of 'error', 'recover', not 'never'",
+        ),
+        (
+            "agents: [{name: a, import: 'desk_agents:sales', tools: ['desk_agents:sales']}]",
+            "is no tool",
+        ),
+        (
+            "store: redis://x\nagents: [{name: a, import: 'desk_agents:sales'}]",
+            "redis is not in this build yet",
+        ),
+        ("hosts: ['a/b']\nagents: [{name: a, import: 'desk_agents:sales'}]", "no host name"),
+        ("authenticate: no_such:x\nagents: [{name: a, import: 'desk_agents:sales'}]", "no_such"),
+    ],
+)
+def test_what_cannot_be_served_is_said(folder: Path, text: str, said: str) -> None:
+    """Bad input of every kind."""
+    assert any(said in line for line in wrong(folder, text)), wrong(folder, text)
+
+
+def test_two_agents_of_one_name_and_version_are_refused(folder: Path) -> None:
+    """Two versions of one name may stand side by side."""
+    text = """\
+        agents:
+          - {name: a, import: "desk_agents:sales"}
+          - {name: a, import: "desk_agents:support"}
+    """
+    (line,) = wrong(folder, text)
+    assert line.startswith("agents.yaml line 3, column 12, agents[1].name: there are two agents")
+    both = app(folder, text.replace('support"}', 'support", version: "2"}'))
+    newest = both._agents.newest("a")
+    assert newest is not None
+    assert newest.version == "2"
+
+
+def test_a_backend_that_is_not_there_is_answered_with_those_that_are(folder: Path) -> None:
+    """Design 6: a table; what joins it is named here at once."""
+    (line,) = wrong(
+        folder,
+        """
+        agents:
+          - name: a
+            import: desk_agents:sales
+            spec: {interrupt: {checkpoint: {backend: dynamo}}}
+        """,
+    )
+    assert f"must be one of {', '.join(BACKENDS)}, not 'dynamo'" in line
+
+
+def test_all_agents_of_a_server_share_one_store(folder: Path) -> None:
+    """Two backends in one file, or one beside another store, are refused where they stand."""
+    lines = wrong(
+        folder,
+        """\
+        agents:
+          - name: a
+            import: desk_agents:sales
+            spec: {interrupt: {checkpoint: {backend: memory}}}
+          - name: b
+            import: desk_agents:sales
+            spec: {interrupt: {checkpoint: {backend: sqlite}}}
+        """,
+    )
+    assert len(lines) == 1
+    assert "line 7" in lines[0]
+    assert "an agent above is 'memory'" in lines[0]
+
+
+def test_a_file_that_is_not_there_is_said(folder: Path) -> None:
+    """The usual mistake."""
+    with pytest.raises(YamlFileError, match=r"nope\.yaml cannot be read: No such file"):
+        app_of(Path("nope.yaml"))
