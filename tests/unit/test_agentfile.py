@@ -146,7 +146,7 @@ def test_every_problem_names_its_line_and_key(folder: Path) -> None:
         ("agents: [", "line 1, column 10: expected the node content"),
         ("agents: [{name: 7, import: 'desk_agents:sales'}]", "put it in quotes: '7'"),
         ("agents: [{name: '', import: 'desk_agents:sales'}]", "must be a text"),
-        ("agents: [{name: a/b, import: 'desk_agents:sales'}]", "leave out slashes"),
+        ("agents: [{name: a/b, import: 'desk_agents:sales'}]", "leave out spaces and"),
         ("agents: [{name: a, import: 'desk_agents:plain'}]", "must be an `async def` function"),
         ("agents: [{name: a, import: desk_agents}]", "must be an `async def` function"),
         ("agents: [{name: a, import: 'no_such:x'}]", "there is no module 'no_such'"),
