@@ -3,7 +3,7 @@ import { at, venvBin, workspaces } from "./checkout.mjs";
 import { filesBelow } from "./stamp.mjs";
 
 const HOUSE = ["scripts", "tests/house", "tests/clients", "tests/spec", "eslint.config.mjs"];
-const PRETTIER = ["--config", "web/.prettierrc.json", "--check", ...HOUSE];
+const PRETTIER = ["--config", "web/.prettierrc.json", "--check", ...HOUSE, "examples"];
 
 const tool = (name, args) => ({ command: at("node_modules", ".bin", name), args });
 
@@ -44,6 +44,7 @@ const nodeTests = (folder) => ({
 const isTest = (path) => path.endsWith(".test.mjs");
 
 const WHEEL = "e2e/test_wheel.py";
+const COPILOTKIT = "e2e/test_copilotkit.py";
 
 // name: what a developer selects, whole or by what stands before the colon.
 // needs: what setup brings up for it. A command with a report must execute at least one test.
@@ -82,7 +83,15 @@ export const stages = () => [
   {
     name: "browser",
     needs: ["tests", "web", "browser"],
-    commands: pytest(["e2e", `--ignore=${WHEEL}`]),
+    commands: pytest(["e2e", `--ignore=${WHEEL}`, `--ignore=${COPILOTKIT}`]),
+  },
+  {
+    name: "copilotkit",
+    needs: ["tests", "example", "browser"],
+    commands: [
+      { command: "npm", args: ["run", "types", "--prefix", "examples/copilotkit"] },
+      ...pytest([COPILOTKIT]),
+    ],
   },
 ];
 

@@ -13,6 +13,10 @@ import { select, stages } from "./stages.mjs";
 const USAGE =
   "npm test -- [--keep-going] [stage or group …] [-- arguments for the stage's commands]";
 
+// Pages are built by the first stage that needs them: what stands before can fail without. Named
+// here is what their building needs of the setup before.
+const LATE = { web: "node", example: null };
+
 function parse(argv) {
   const split = argv.indexOf("--");
   const own = split < 0 ? argv : argv.slice(0, split);
@@ -45,7 +49,8 @@ async function execute({ command, args, report }, path, { passedOn, env, totals 
 
 // Runs one stage up to the first thing that is wrong with it.
 async function perform(stage, circumstances) {
-  if (stage.needs.includes("web")) await setUp(new Set(["web"]));
+  const late = stage.needs.filter((need) => need in LATE);
+  if (late.length > 0) await setUp(new Set(late));
   for (const [index, command] of stage.commands.entries()) {
     const report = `${stage.name.replace(":", "-")}-${index}.xml`;
     const wrong = await execute(command, join(circumstances.reports, report), circumstances);
@@ -80,8 +85,7 @@ async function main() {
   const chosen = choose(wanted);
   const needs = new Set(chosen.flatMap((stage) => stage.needs));
   const started = performance.now();
-  // The page is built by the first stage that needs it: what stands before can fail without.
-  await setUp(new Set([...needs].map((need) => (need === "web" ? "node" : need))));
+  await setUp(new Set([...needs].map((need) => (need in LATE ? LATE[need] : need))));
   const env = needs.has("browser") ? { SAYSO_BROWSER: await setUpBrowser() } : {};
   console.log(`Set up in ${seconds(started)}.`);
 

@@ -213,10 +213,16 @@ class Engine:
         return standing(request, peer, view, ending)
 
     async def stop_thread(
-        self, principal: Principal, thread_id: str, run_id: str | None = None
+        self,
+        principal: Principal,
+        thread_id: str,
+        run_id: str | None = None,
+        *,
+        waiting: bool = True,
     ) -> bool:
         """Stop what a thread is doing; False if that is nothing, or another run than `run_id`.
 
+        A turn that waits is ended too, its questions cancelled, unless `waiting` is false.
         A run has the id that it was begun with, and that of each reader who follows it here.
         Returns once a run of this process has ended, or is known to end at its next record. Raises
         `Problem` for a thread that is not the caller's.
@@ -230,7 +236,9 @@ class Engine:
             runner = self._live.stop(principal.scope, thread_id, stopper)
             return runner is not None
 
-        stopped = await self._stopping.stop(principal, thread_id, run_id, running_here=running_here)
+        stopped = await self._stopping.stop(
+            principal, thread_id, run_id, waiting=waiting, running_here=running_here
+        )
         self.inbox.ring(principal.scope)
         if runner is None:
             return stopped

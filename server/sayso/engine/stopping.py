@@ -69,11 +69,13 @@ class Stopping:
         thread_id: str,
         run_id: str | None,
         *,
+        waiting: bool,
         running_here: Callable[[Stopper], bool],
     ) -> bool:
         """Stop what a thread is doing; False if that is nothing, or another run than `run_id`.
 
-        `running_here` stops a run of this process, and says whether there is one. Raises `Problem`.
+        `waiting`: a turn that waits is ended as well. `running_here` stops a run of this process,
+        and says whether there is one. Raises `Problem`.
         """
         stopper = Stopper(principal.subject)
         for _ in range(ATTEMPTS):
@@ -84,7 +86,7 @@ class Stopping:
                 return False
             try:
                 if view.thread.holder is None:
-                    return await self._stop_waiting(view, stopper)
+                    return waiting and await self._stop_waiting(view, stopper)
                 if not running_here(stopper):
                     await self._store.request_stop(
                         principal.scope,

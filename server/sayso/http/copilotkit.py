@@ -71,7 +71,7 @@ class RuntimeEngine(Engine, Protocol):
         """The callers' threads."""
 
     async def stop_thread(
-        self, principal: Principal, thread_id: str, run_id: str | None = None, /
+        self, principal: Principal, thread_id: str, run_id: str | None = None, /, *, waiting: bool
     ) -> bool:
         """Stop what a thread is doing; False if that is nothing, or another run."""
 
@@ -223,7 +223,11 @@ class CopilotKitMount:
             raise Problem(problem.code, problem.detail, errors=errors) from None
 
     async def _stop(self, call: _Call, agent: str, thread: str) -> None:
-        """Stop a thread, or one run of it. That nothing runs is no error: pages stop anyway."""
+        """Stop what runs, if anything does; no question is withdrawn.
+
+        Pages send this when nothing runs, and by themselves when a developer looks at another
+        thread: so it is no error then, and must decide nothing.
+        """
         self._named(agent)
         findings = Findings()
         members = {} if call.body is None else _STOP.read(call.body, (), findings)
@@ -231,7 +235,9 @@ class CopilotKitMount:
             errors = [{**e, "pointer": call.below + e["pointer"]} for e in findings.errors]
             raise refuse('The body is no {"runId"}: correct what `errors` names.', errors)
         try:
-            stopped = await self._engine.stop_thread(call.principal, thread, members.get("runId"))
+            stopped = await self._engine.stop_thread(
+                call.principal, thread, members.get("runId"), waiting=False
+            )
         except Problem as problem:
             if problem.code is not Code.UNKNOWN_THREAD:
                 raise

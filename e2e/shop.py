@@ -1,0 +1,184 @@
+"""The CopilotKit example as a person uses it: the real client, and no Node behind it.
+
+`ways` are how it reaches the server: the runtime protocol in REST, at a single endpoint, as
+CopilotKit finds out itself, or an agent of the page's own without any runtime.
+"""
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+from uuid import uuid4
+
+import httpx
+from playwright.sync_api import Locator, Page, Request, expect
+
+from e2e.playground import MILLISECONDS
+from tests.server import DemoServer, Event, until
+from tests.sources import ROOT
+
+__all__ = ["RUNTIME", "WAIT", "WAYS", "Shop", "site"]
+
+BUILT = ROOT / "examples" / "copilotkit" / "dist"
+RUNTIME = ("rest", "single")
+WAYS = (*RUNTIME, "agent")
+WAIT = MILLISECONDS
+
+
+class _Quiet(SimpleHTTPRequestHandler):
+    def log_message(self, *_: Any) -> None:
+        """Say nothing."""
+
+
+@contextmanager
+def site() -> Iterator[str]:
+    """The built page on a port of its own; gives its origin."""
+    assert (BUILT / "index.html").exists(), "build it: npm test -- copilotkit"
+    handler = partial(_Quiet, directory=str(BUILT))
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        serving = threading.Thread(target=server.serve_forever, daemon=True)
+        serving.start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+        serving.join()
+
+
+class Shop:
+    """One tab with the example, on a thread."""
+
+    def __init__(
+        self,
+        server: DemoServer,
+        page: Page,
+        origin: str,
+        way: str,
+        thread: str = "",
+        extra: str = "",
+    ) -> None:
+        self.server = server
+        self.page = page
+        self.origin = origin
+        self.way = way
+        self.thread = thread or f"shop-{uuid4().hex[:8]}"
+        self.extra = extra
+        self.faults: list[str] = []
+        self.sent: list[Request] = []
+        page.on("pageerror", lambda error: self.faults.append(str(error)))
+        page.on("request", self._asked)
+
+    def _asked(self, request: Request) -> None:
+        if request.url.startswith(self.server.url) and request.method == "POST":
+            self.sent.append(request)
+
+    @property
+    def address(self) -> str:
+        """Where this tab is."""
+        if self.way == "agent":
+            query = f"agent={self.server.url}/agents/ops"
+        else:
+            query = f"runtime={self.server.url}/copilotkit"
+            query += "" if self.way == "auto" else f"&transport={self.way}"
+        return f"{self.origin}/?{query}{self.extra}#{self.thread}"
+
+    def open(self) -> None:
+        """Go to the page; returns when the thread has been loaded."""
+        self.page.goto(self.address)
+        self.is_idle()
+
+    def reload(self) -> None:
+        """Load the page anew."""
+        self.page.reload()
+
+    def other_tab(self, page: Page) -> "Shop":
+        """The same thread in another tab."""
+        tab = Shop(self.server, page, self.origin, self.way, self.thread)
+        tab.open()
+        return tab
+
+    @property
+    def send(self) -> Locator:
+        """The button of the composer while nothing runs."""
+        return self._button("lucide-arrow-up")
+
+    @property
+    def stop(self) -> Locator:
+        """The same button while something runs."""
+        return self._button("lucide-square")
+
+    def _button(self, icon: str) -> Locator:
+        button = self.page.get_by_test_id("copilot-send-button")
+        return button.filter(has=self.page.locator(f"svg.{icon}"))
+
+    def write(self, text: str) -> None:
+        """Write into the composer."""
+        self.page.get_by_test_id("copilot-chat-textarea").fill(text)
+
+    def say(self, text: str) -> None:
+        """Send a message, as soon as the page takes one."""
+        self.write(text)
+        expect(self.send).to_be_enabled(timeout=WAIT)
+        self.send.click()
+
+    def is_idle(self) -> None:
+        """Wait until the page would send what is written: nothing runs."""
+        self.write("…")
+        expect(self.send).to_be_enabled(timeout=WAIT)
+        self.write("")
+
+    @property
+    def cards(self) -> Locator:
+        """The open questions."""
+        return self.page.get_by_role("group", name="Open questions").get_by_role("article")
+
+    def card(self, words: str = "") -> Locator:
+        """The one open question, or the one with these words; waits for it."""
+        found = self.cards.filter(has_text=words) if words else self.cards
+        expect(found).to_have_count(1, timeout=WAIT)
+        return found
+
+    def press(self, name: str, words: str = "") -> None:
+        """Press a button of a card."""
+        self.card(words).get_by_role("button", name=name, exact=True).click()
+
+    def has_no_card(self) -> None:
+        """Wait until nothing is open."""
+        expect(self.cards).to_have_count(0, timeout=WAIT)
+
+    def shows(self, text: str) -> None:
+        """Wait until the conversation says this."""
+        talk = self.page.get_by_test_id("copilot-chat")
+        expect(talk.get_by_text(text).last).to_be_visible(timeout=WAIT)
+
+    def goes_on(self) -> None:
+        """The page is not wedged: it takes a message and shows the answer."""
+        self.say("hello")
+        self.shows("Hello! I do things for your shop")
+        self.is_idle()
+
+    def effects_are(self, *kinds: str) -> list[Event]:
+        """Wait until the ledger holds these effects of this thread; returns them."""
+        wanted = list(kinds)
+        until(f"effects {wanted}", lambda: self.server.kinds(self.thread) == wanted)
+        return self.server.effects(self.thread)
+
+    def thread_is(self, status: str) -> None:
+        """Wait until the server says so of the thread."""
+
+        def stands() -> bool:
+            found = httpx.get(f"{self.server.url}/threads/{self.thread}").json()
+            return bool(found.get("status") == status and not found.get("running"))
+
+        until(f"thread {status}", stands)
+
+    def results(self) -> list[str]:
+        """The tool results that the server holds for this thread."""
+        past = httpx.get(f"{self.server.url}/threads/{self.thread}/history").json()
+        return [m["content"] for m in past["messages"] if m["role"] == "tool"]
+
+    def bodies(self) -> list[Event]:
+        """The `RunAgentInput` of each run and connect that the page has sent."""
+        found = [request.post_data_json for request in self.sent if request.post_data]
+        inner = [body.get("body", body) for body in found]
+        return [body for body in inner if body and "threadId" in body]

@@ -1,0 +1,298 @@
+"""The real CopilotKit client over a Python server: every kind of question, and what goes wrong."""
+
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, expect
+
+from e2e.playground import MILLISECONDS
+from e2e.shop import RUNTIME, WAIT, WAYS, Shop, site
+from tests.contract.requirements import requirement
+from tests.server import DemoServer
+
+Opens = Callable[..., Shop]
+
+every = pytest.mark.parametrize("way", WAYS)
+runtime = pytest.mark.parametrize("way", RUNTIME)
+
+
+@pytest.fixture(scope="module")
+def origin() -> Iterator[str]:
+    """The example, built and served: another origin than the server's."""
+    with site() as address:
+        yield address
+
+
+@pytest.fixture(scope="module")
+def shop_server(tmp_path_factory: pytest.TempPathFactory, origin: str) -> Iterator[DemoServer]:
+    """One demo for all tests, whose threads are their own; questions expire soon."""
+    folder: Path = tmp_path_factory.mktemp("shop")
+    with DemoServer(folder, options=("--cors", origin, "--expires-in", "4")) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def tabs(browser: Browser) -> Iterator[BrowserContext]:
+    """One browser that keeps the page's scripts; all that it knows of threads is the server's."""
+    context = browser.new_context(viewport={"width": 1280, "height": 860})
+    context.set_default_timeout(MILLISECONDS)
+    yield context
+    context.close()
+
+
+@pytest.fixture
+def shop(shop_server: DemoServer, tabs: BrowserContext, origin: str) -> Iterator[Opens]:
+    """Opens the example on a new thread; a script error fails the test that caused it."""
+    opened: list[Shop] = []
+
+    def opens(way: str, *, server: DemoServer | None = None, extra: str = "") -> Shop:
+        tab = Shop(server or shop_server, tabs.new_page(), origin, way, extra=extra)
+        opened.append(tab)
+        tab.open()
+        return tab
+
+    yield opens
+    faults = [fault for tab in opened for fault in tab.faults]
+    for tab in opened:
+        tab.page.close()
+    assert faults == []
+
+
+@pytest.mark.parametrize("way", [*WAYS, "auto"])
+def test_an_approved_call_runs_once(shop: Opens, way: str) -> None:
+    """One card, one click, one effect; then the page goes on."""
+    tab = shop(way)
+    tab.say("refund")
+    expect(tab.card()).to_contain_text("A-17")
+    assert tab.server.kinds(tab.thread) == []
+    tab.press("Approve")
+    tab.shows("Refunded 240.00 for order A-17.")
+    tab.effects_are("refund")
+    tab.has_no_card()
+    tab.goes_on()
+
+
+@every
+@requirement("CK-02")
+def test_three_cards_are_resolved_and_cancelled_each_on_its_own(shop: Opens, way: str) -> None:
+    """Sent together once each has an answer; only the approved mail goes out (C7)."""
+    tab = shop(way)
+    tab.say("email")
+    expect(tab.cards).to_have_count(3, timeout=WAIT)
+    tab.press("Approve", "ada@")
+    tab.press("Deny", "sam@")
+    assert tab.server.kinds(tab.thread) == []
+    tab.press("Cancel", "everyone@")
+    (effect,) = tab.effects_are("email")
+    assert effect["args"]["to"] == "ada@example.com"
+    tab.has_no_card()
+
+
+@runtime
+@requirement("TR-03", "CK-03", "CK-07")
+def test_a_refused_answer_leaves_a_live_card_that_says_why(shop: Opens, way: str) -> None:
+    """The form is asked again with the problem; right values are then filed once (CL-08)."""
+    tab = shop(way)
+    tab.say("quarterly")
+    form = tab.card("figures")
+    form.get_by_label("Year").fill("1999")
+    form.get_by_label("Revenue").fill("a lot")
+    form.get_by_role("button", name="Send").click()
+    expect(form.get_by_role("alert")).to_be_visible(timeout=WAIT)
+    assert tab.server.kinds(tab.thread) == []
+    form.get_by_label("Quarter").select_option("Q3")
+    form.get_by_label("Year").fill("2026")
+    form.get_by_label("Revenue").fill("1200.5")
+    form.get_by_role("button", name="Send").click()
+    (effect,) = tab.effects_are("filing")
+    assert effect["args"] == {"quarter": "Q3", "year": 2026, "revenue": 1200.5}
+    tab.has_no_card()
+    tab.goes_on()
+
+
+def test_without_the_runtime_a_refused_answer_needs_a_reload(shop: Opens) -> None:
+    """The hook drops the card at RUN_ERROR (CK-07); the server keeps it for the reload."""
+    tab = shop("agent")
+    tab.say("quarterly")
+    tab.card("figures").get_by_role("button", name="Send").click()
+    tab.has_no_card()
+    tab.reload()
+    form = tab.card("figures")
+    form.get_by_label("Year").fill("2026")
+    form.get_by_label("Revenue").fill("1")
+    form.get_by_role("button", name="Send").click()
+    tab.effects_are("filing")
+
+
+@every
+def test_two_questions_come_one_after_the_other(shop: Opens, way: str) -> None:
+    """Both under one run id, which is no key (CK-04, TR-07)."""
+    tab = shop(way)
+    tab.say("deploy")
+    tab.press("Approve", "Deploy it to production?")
+    tab.press("Approve", "Really deploy it?")
+    tab.effects_are("deploy")
+    tab.has_no_card()
+    ids = [body["runId"] for body in tab.bodies() if body.get("resume")]
+    assert len(ids) == 2
+    assert len(set(ids)) == 1
+
+
+@runtime
+@requirement("CK-06", "TR-19")
+def test_an_expired_card_can_still_be_pressed_and_says_what_became_of_it(
+    shop: Opens, way: str
+) -> None:
+    """Its time is held back, so the hook sends the answer; the server refuses it, and shows."""
+    tab = shop(way)
+    tab.say("deploy")
+    tab.card("Deploy it to production?")
+    tab.thread_is("finished")
+    tab.press("Approve")
+    tab.shows("Not deployed: nobody answered in time.")
+    tab.has_no_card()
+    tab.effects_are()
+    tab.goes_on()
+
+
+@every
+@requirement("CK-05", "TR-08")
+def test_the_tool_message_that_the_page_makes_up_is_no_authority(shop: Opens, way: str) -> None:
+    """It is sent, and neither approves, nor stays, nor stands in for the result (CK-05)."""
+    tab = shop(way)
+    tab.say("refund")
+    tab.press("Deny")
+    tab.shows("it was denied")
+    tab.has_no_card()
+    tab.effects_are()
+    (resumed,) = [body for body in tab.bodies() if body.get("resume")]
+    assert [m["content"] for m in resumed["messages"] if m["role"] == "tool"] == [
+        '{"approved":false}'
+    ]
+    (result,) = tab.results()
+    assert "denied" in result
+    tab.goes_on()
+    last = tab.bodies()[-1]["messages"]
+    assert [m["content"] for m in last if m["role"] == "tool"] == [result]
+
+
+@every
+@requirement("CK-10", "TR-30")
+def test_a_wildcard_tool_of_the_page_takes_no_decision(shop: Opens, way: str) -> None:
+    """It is run for the gated call, and what it returns is neither approval nor result (CK-10)."""
+    tab = shop(way, extra="&wildcard")
+    tab.say("refund")
+    tab.card("A-17")
+    expect(tab.page.locator("body")).to_have_attribute(
+        "data-taken", re.compile("issue_refund"), timeout=WAIT
+    )
+    tab.effects_are()
+    tab.press("Approve")
+    tab.effects_are("refund")
+    tab.has_no_card()
+    assert tab.results() == ["Refunded 240.00 for order A-17."]
+    tab.goes_on()
+    tab.effects_are("refund")
+
+
+@every
+def test_a_reload_brings_messages_and_cards_back(shop: Opens, way: str) -> None:
+    """One answered of three is forgotten by the page alone, and asked again (A1, A4)."""
+    tab = shop(way)
+    tab.say("email")
+    expect(tab.cards).to_have_count(3, timeout=WAIT)
+    tab.press("Approve", "ada@")
+    tab.reload()
+    tab.shows("I have three mails ready.")
+    expect(tab.cards).to_have_count(3, timeout=WAIT)
+    for words in ("ada@", "sam@", "everyone@"):
+        tab.press("Cancel", words)
+    tab.has_no_card()
+    tab.effects_are()
+    tab.reload()
+    tab.shows("everyone@example.com: Not done")
+    tab.has_no_card()
+
+
+@every
+def test_a_reload_in_the_middle_follows_the_run(shop: Opens, way: str) -> None:
+    """The run outlives its page; the next one sees its end (N1)."""
+    tab = shop(way)
+    tab.say("slow")
+    tab.shows("I rebuild the search index.")
+    tab.reload()
+    tab.shows("I rebuild the search index.")
+    tab.effects_are("slow")
+    tab.is_idle()
+
+
+@runtime
+def test_the_stop_button_stops_also_after_a_reload(shop: Opens, way: str) -> None:
+    """With the run's id, and without one; the page is free afterwards (I6)."""
+    tab = shop(way)
+    tab.say("slow refund")
+    tab.press("Approve")
+    tab.shows("Now I rebuild the balance sheet.")
+    tab.stop.click()
+    tab.is_idle()
+    tab.thread_is("cancelled")
+    tab.goes_on()
+    tab.say("slow")
+    tab.shows("I rebuild the search index.")
+    tab.reload()
+    tab.shows("I rebuild the search index.")
+    tab.stop.click()
+    tab.is_idle()
+    tab.goes_on()
+
+
+@runtime
+def test_two_tabs_agree_on_the_first_answer(shop: Opens, tabs: BrowserContext, way: str) -> None:
+    """The late one is shown what was decided, without an error (Q1, Q4)."""
+    tab = shop(way)
+    tab.say("refund")
+    tab.card()
+    other = tab.other_tab(tabs.new_page())
+    other.press("Approve")
+    other.effects_are("refund")
+    tab.press("Deny")
+    tab.has_no_card()
+    tab.shows("Refunded 240.00 for order A-17.")
+    tab.goes_on()
+    tab.effects_are("refund")
+    assert other.faults == []
+    other.page.close()
+
+
+@every
+def test_a_killed_server_forgets_no_card(
+    shop: Opens, tmp_path: Path, origin: str, way: str
+) -> None:
+    """Killed with a card open: the page answers it without a reload, and it runs once (L1)."""
+    with DemoServer(tmp_path, options=("--cors", origin)) as server:
+        tab = shop(way, server=server)
+        tab.say("refund")
+        tab.card()
+        server.restart()
+        tab.press("Approve")
+        tab.effects_are("refund")
+        tab.has_no_card()
+        tab.goes_on()
+
+
+@runtime
+def test_threads_are_listed_and_switched_with_a_card_open(shop: Opens, way: str) -> None:
+    """`key={threadId}` gets the page out of a thread that waits, and back into it."""
+    tab = shop(way)
+    tab.say("refund")
+    tab.card()
+    tab.page.get_by_role("button", name="New thread").click()
+    tab.has_no_card()
+    tab.say("hello")
+    tab.shows("Hello! I do things for your shop")
+    links = tab.page.get_by_role("navigation", name="Threads").get_by_role("link")
+    links.and_(tab.page.locator(f'[href="#{tab.thread}"]')).click()
+    tab.press("Approve")
+    tab.effects_are("refund")

@@ -1,0 +1,74 @@
+import {
+  CopilotChat,
+  CopilotKitProvider,
+  useFrontendTool,
+  useThreads,
+} from "@copilotkit/react-core/v2";
+import { useSyncExternalStore } from "react";
+
+import { Approvals } from "./Approvals";
+import { SaysoAgent } from "./SaysoAgent";
+import { AGENT, openThread, settings, threadOf } from "./settings";
+
+export function App() {
+  const threadId = useSyncExternalStore(onThread, () => threadOf(location));
+  const { runtimeUrl, useSingleEndpoint, agentUrl, wildcard } = settings;
+  const reach = agentUrl
+    ? { selfManagedAgents: { [AGENT]: new SaysoAgent({ url: agentUrl }) } }
+    : { runtimeUrl, ...(useSingleEndpoint === undefined ? {} : { useSingleEndpoint }) };
+  // The key makes fresh agents for each thread: an agent that waits for an answer refuses to load
+  // another thread, and only a new one gets out of that.
+  return (
+    <CopilotKitProvider key={threadId} showDevConsole={false} {...reach}>
+      <main>
+        {agentUrl ? null : <Threads current={threadId} />}
+        <section aria-label="Conversation">
+          {/* Before the chat and unconditionally: a hook that is mounted after the thread has
+              been loaded never hears of the questions that are open in it. */}
+          <Approvals />
+          {wildcard ? <AnyTool /> : null}
+          <CopilotChat agentId={AGENT} threadId={threadId} />
+        </section>
+      </main>
+    </CopilotKitProvider>
+  );
+}
+
+function onThread(changed: () => void): () => void {
+  window.addEventListener("hashchange", changed);
+  return () => window.removeEventListener("hashchange", changed);
+}
+
+function Threads({ current }: { current: string }) {
+  const { threads, error } = useThreads({ agentId: AGENT });
+  return (
+    <nav aria-label="Threads">
+      <button onClick={() => openThread()}>New thread</button>
+      {error ? <p role="alert">{error.message}</p> : null}
+      <ul>
+        {threads.map(({ id, updatedAt }) => (
+          <li key={id}>
+            <a href={`#${id}`} aria-current={id === current ? "page" : undefined}>
+              {new Date(updatedAt).toLocaleString()}
+            </a>
+          </li>
+        ))}
+      </ul>
+    </nav>
+  );
+}
+
+// A front-end tool by the name "*" is handed every call that has no result yet, also one that
+// waits for an approval. What it returns is no result of that call: the server keeps its own.
+function AnyTool() {
+  useFrontendTool({
+    name: "*",
+    description: "Takes any call.",
+    handler: async (call) => {
+      document.body.dataset["taken"] = JSON.stringify(call);
+      return "done in the browser";
+    },
+    followUp: false,
+  });
+  return null;
+}
