@@ -4,6 +4,7 @@
 CopilotKit finds out itself, or an agent of the page's own without any runtime.
 """
 
+import json
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -179,6 +180,6 @@ class Shop:
 
     def bodies(self) -> list[Event]:
         """The `RunAgentInput` of each run and connect that the page has sent."""
-        found = [request.post_data_json for request in self.sent if request.post_data]
-        inner = [body.get("body", body) for body in found]
-        return [body for body in inner if body and "threadId" in body]
+        sent: list[Event] = [json.loads(r.post_data) for r in self.sent if r.post_data]
+        inner = [body.get("body", body) for body in sent]
+        return [body for body in inner if "threadId" in body]
