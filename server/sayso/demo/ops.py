@@ -1,17 +1,17 @@
 """`ops`, the demo agent: each row of the demo is one plain async function over a `Turn`.
 
 Read it as a tour: a free and a gated call, several at once, forms, confirmations that expire, a
-pause inside a phase, slow steps, and what happens when the server dies in the middle. A function
-starts anew from its first line whenever its turn goes on; what it did before comes out of the
-journal.
+tool of the page's own, agents inside agents, a pause inside a phase, slow steps, and what happens
+when the server dies in the middle. A function starts anew from its first line whenever its turn
+goes on; what it did before comes out of the journal.
 """
 
 from collections.abc import Awaitable, Callable
-from typing import Literal
+from typing import Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from sayso import Answer, Call, Option, Sayso, ToolCall, Turn
+from sayso import Answer, Call, Option, Sayso, ToolCall, Turn, jsonvalue
 from sayso.demo.tools import Ops
 
 __all__ = ["ROWS", "declare"]
@@ -153,6 +153,59 @@ async def deploy(turn: Turn, ops: Ops) -> None:
     await ops.say(turn, build)
 
 
+Slot = Literal["Monday 09:00", "Tuesday 14:00", "Thursday 11:00"]
+
+
+class Meeting(BaseModel):
+    """When to meet."""
+
+    model_config = ConfigDict(extra="forbid")
+    slot: Slot = Field(title="When")
+
+
+async def meeting(turn: Turn, ops: Ops) -> None:
+    """The page's own tool picks a time if the page offered one; otherwise a question does."""
+    subject = "Damaged parcels of line 4"
+    if any(tool["name"] == "schedule_meeting" for tool in turn.input.tools):
+        await ops.say(turn, "Pick a time, and I put it into the calendar.")
+        offer = {"subject": subject, "slots": list(get_args(Slot))}
+        call = await turn.frontend("schedule_meeting", offer)
+        slot = picked(call.value) if call.executed else None
+        reason = str(call) if slot is None and not call.executed else "no time was picked."
+    else:
+        answer: Answer[Meeting] = await turn.interrupt(
+            "input_required", f"{subject}: when shall we meet?", response=Meeting
+        )
+        slot = answer.value.slot if answer.value else None
+        reason = why_not(answer)
+    if slot is None:
+        await ops.say(turn, f"No meeting: {reason}")
+        return
+    done = await turn.step(ops.schedule, subject, slot, name="schedule", verify=ops.happened)
+    await ops.say(turn, done)
+
+
+def warehouse(ops: Ops, town: str) -> Callable[[Turn], Awaitable[str]]:
+    """An inner agent: it has a turn of its own, and asks through the one that it is a part of."""
+
+    async def agent(turn: Turn) -> str:
+        await ops.say(turn, f"{town} has three of them left.")
+        return f"{town}: {told(await turn.call(ops.reserve, town=town, parcels=3))}"
+
+    return agent
+
+
+async def nested(turn: Turn, ops: Ops) -> None:
+    """Two inner agents of one name, side by side; each answer finds the one that asked."""
+    await ops.say(turn, "I ask both of our warehouses.")
+    towns = await turn.gather(
+        turn.delegate(warehouse(ops, "Lyon"), name="warehouse", description="Lyon"),
+        turn.delegate(warehouse(ops, "Turin"), name="warehouse", description="Turin"),
+    )
+    for report in towns:
+        await ops.say(turn, report)
+
+
 async def again(turn: Turn, ops: Ops) -> None:
     """An agent that does not take no for an answer, three times."""
     for _ in range(3):
@@ -220,6 +273,8 @@ ROWS: tuple[tuple[tuple[str, ...], Row], ...] = (
     (("clean up",), clean_up),
     (("quarterly",), quarterly),
     (("deploy",), deploy),
+    (("meeting",), meeting),
+    (("nested",), nested),
     (("again",), again),
     (("nickname",), nickname),
     (("progress",), progress),
@@ -229,8 +284,8 @@ ROWS: tuple[tuple[tuple[str, ...], Row], ...] = (
 """The words that a message must contain, and what happens then; the first row that fits."""
 
 SUGGESTIONS = (
-    "Try: refund, order status and refund, slow refund, email, clean up, quarterly, deploy, again, "
-    "nickname, progress, slow, crash."
+    "Try: refund, order status and refund, slow refund, email, clean up, quarterly, deploy, "
+    "meeting, nested, again, nickname, progress, slow, crash."
 )
 
 
@@ -266,7 +321,20 @@ def told(call: Call[str]) -> str:
     return f"Not done: {'the question was withdrawn' if call.cancelled else 'time ran out'}."
 
 
-def why_not(answer: Answer[Go] | Answer[Filing] | Answer[bool] | Answer[str | None]) -> str:
+def picked(result: str | None) -> str | None:
+    """The time that the page's tool says: as text, or as the `slot` of a JSON object."""
+    try:
+        said = jsonvalue.decode((result or "null").encode())
+    except ValueError:
+        return result
+    if isinstance(said, dict):
+        said = said.get("slot")
+    return said if isinstance(said, str) and said else None
+
+
+def why_not(
+    answer: Answer[Go] | Answer[Filing] | Answer[Meeting] | Answer[bool] | Answer[str | None],
+) -> str:
     """Why an answer is no yes."""
     if answer.cancelled:
         return "the question was withdrawn."

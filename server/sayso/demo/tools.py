@@ -87,10 +87,18 @@ class Ops:
             ledger.record("again", {"service": service}, done)
             return done
 
+        @app.tool(approval=approval.always, verify=self.happened)
+        def reserve(town: str, parcels: int) -> str:
+            """Reserve parcels at a warehouse, once a person agrees; an inner agent's tool."""
+            done = f"Reserved {parcels} parcels in {town}."
+            ledger.record("inner", {"town": town, "parcels": parcels}, done)
+            return done
+
         self.order_status = order_status
         self.issue_refund = issue_refund
         self.send_email = send_email
         self.restart_service = restart_service
+        self.reserve = reserve
 
     async def say(self, turn: Turn, text: str) -> None:
         """Say something piece by piece, as a model would."""
@@ -118,6 +126,12 @@ class Ops:
         """Deploy a build."""
         done = f"Build {build} is live."
         self._ledger.record("deploy", {"build": build, "notes": notes}, done)
+        return done
+
+    def schedule(self, subject: str, slot: str) -> str:
+        """Put a meeting into the calendar."""
+        done = f"We meet on {slot}."
+        self._ledger.record("meeting", {"subject": subject, "slot": slot}, done)
         return done
 
     def publish(self, report: str) -> str:

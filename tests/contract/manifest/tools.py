@@ -1,8 +1,6 @@
 """Requirements: tool calls."""
 
-from tests.contract.verdicts import TESTED, Requirement, later
-
-FRONT_END = later("front-end tools are not built yet")
+from tests.contract.verdicts import TESTED, Requirement
 
 RULES = {
     "TC-01": Requirement(
@@ -68,7 +66,7 @@ RULES = {
     "TC-13": Requirement(
         "spec events/tool-calls",
         "The client derives unanswered calls itself.",
-        FRONT_END,
+        TESTED,
     ),
     "TC-14": Requirement(
         "spec events/tool-calls",
