@@ -5,7 +5,7 @@ equals (design 3, rule 3), so that concurrent code finds its own records again o
 """
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
@@ -85,7 +85,9 @@ _unwinding: ContextVar["Branch | None"] = ContextVar("unwinding", default=None)
 class Branches:
     """The branches of one execution, found by the task that is running."""
 
-    def __init__(self) -> None:
+    def __init__(self, ended: Callable[[asyncio.Task[Any]], None]) -> None:
+        """`ended` is told of each task of a branch that has ended."""
+        self._ended = ended
         self.root = Branch("", None, None)
         self._all = [self.root]
 
@@ -109,6 +111,8 @@ class Branches:
         branch.blocked = known.sealed or _unwinding.get() is known
         _here.set(branch)
         self._all.append(branch)
+        if task is not None:
+            task.add_done_callback(self._ended)
         return branch
 
     @contextmanager

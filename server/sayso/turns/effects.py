@@ -109,6 +109,7 @@ class Effects:
         self._attended = attended
         self.in_flight: set[asyncio.Task[Any]] = set()
         self._repeatable: set[asyncio.Task[Any] | None] = set()
+        self.landed: Callable[[], None] = lambda: None  # told when one has ended
         self.cutting = False
         """Whether the turn was stopped: no further effect may begin."""
 
@@ -143,6 +144,7 @@ class Effects:
         self._repeatable.discard(task)
         if not task.cancelled():
             task.exception()
+        self.landed()
 
     async def perform(
         self,
@@ -157,6 +159,9 @@ class Effects:
         Raises `Unheld`, and runs nothing, when the lease has run out.
         """
         with inside(scope):
+            if seconds is None and _is_async(fn):
+                self._check()
+                return await fn(*args, **kwargs)
             limit = asyncio.timeout(seconds)
             try:
                 async with limit:

@@ -25,17 +25,17 @@ from sayso.errors import (
 )
 from sayso.limits import Limits
 from sayso.options import Options
-from sayso.protocol.ending import STOPPED
 from sayso.protocol.interrupts import interrupt_body
 from sayso.protocol.usage import Usage
-from sayso.records import Commit, Entry, Interrupt, Message, Principal, Turn
+from sayso.records import Entry, Interrupt, Message, Principal, Turn
 from sayso.streams.stream import RunStream
 from sayso.turns.branch import Branch, Branches, Pause
+from sayso.turns.commits import Commits
 from sayso.turns.effects import Effects, contained, current_effect
 from sayso.turns.invocation import OwnedStream
 from sayso.turns.journal import Journal, fingerprint, identify
 from sayso.turns.leased import Leased
-from sayso.turns.stillness import until_still, unwound
+from sayso.turns.stillness import Bell, until_still, unwound
 from sayso.turns.timeline import Timeline
 from sayso.turns.transcript import Transcript
 from sayso.turns.turnstate import TurnState
@@ -94,10 +94,12 @@ class Execution:
         self.limits, self.agents = limits, agents
         self.breakpoints = breakpoints
         self.breaks = bool(self.breakpoints) or journal.holds("breakpoint")
-        self.branches = Branches()
+        self.bell = Bell()
+        self.branches = Branches(self.bell.ring)
         self.stream = OwnedStream(stream, self.branches)
         self._options = options
         self.effects = effects
+        effects.landed = self.bell.ring
         self.timeline = Timeline(turn.key, journal.ends())
         self.asked: list[Interrupt] = []
         self.broken: TurnError | None = None
@@ -109,8 +111,8 @@ class Execution:
         self.writing: dict[str, Callable[[], Message]] = {}
         """For each message that is open, what closes it and gives its stored form."""
         self._asked_bytes = 0
+        self._commits = Commits(self)
         self.calls = 0
-        self.poke = asyncio.Event()
         self._refused = 0
         self._main: asyncio.Task[Any] | None = None
 
@@ -160,7 +162,7 @@ class Execution:
         if self._refused >= PATIENCE:
             for one in branch.around():
                 one.parked = True
-            self.poke.set()
+            self.bell.ring()
             await asyncio.get_running_loop().create_future()
         await asyncio.sleep(0)
         raise self.pause()
@@ -231,16 +233,9 @@ class Execution:
 
     async def commit(self) -> None:
         """Make all that is recorded so far durable; a store that fails ends the execution."""
-        entries, messages = self.riding()
-        try:
-            stopping = await self.leased.commit(
-                Commit(now=self.clock.now(), entries=entries, messages=messages)
-            )
-        except StoreError as error:
-            self.abort(error)
-            raise self.pause() from None
-        if stopping:
-            self.stop(STOPPED)
+        await self._commits.durable()
+        if self.aborted is not None:
+            raise self.pause()
 
     async def before_repeatable(self) -> None:
         """Make recorded values durable before an effect that has no record of its beginning.
@@ -267,7 +262,7 @@ class Execution:
         else:
             branch.block()
             self.asked.append(interrupt)
-            self.poke.set()
+            self.bell.ring()
             return
         self.break_off(TooManyInterrupts(f"more than {allowed} are open in this turn"))
 
@@ -283,7 +278,7 @@ class Execution:
     def break_off(self, error: TurnError) -> None:
         """Fail the turn; the first reason stands."""
         self.broken = self.broken or error
-        self.poke.set()
+        self.bell.ring()
 
     def stop(self, reason: str) -> None:
         """End the turn as cancelled: a person said so.
@@ -293,13 +288,13 @@ class Execution:
         self.stopped = self.stopped or reason
         self.timeline.disorder()
         self.effects.cut_off()
-        self.poke.set()
+        self.bell.ring()
 
     def abort(self, error: StoreError) -> None:
         """Give the turn up without writing anything more."""
         self.aborted = self.aborted or error
         self.closed = True
-        self.poke.set()
+        self.bell.ring()
 
     async def run(self, function: Callable[[], Awaitable[Any]]) -> None:
         """Run the function until the turn has ended or waits; nothing is written afterwards.
@@ -314,6 +309,7 @@ class Execution:
 
         self._main = asyncio.create_task(main())
         self._main.add_done_callback(lambda main: main.cancelled() or main.exception())  # is seen
+        self._main.add_done_callback(self.bell.ring)
         try:
             await until_still(self, self._main)
         finally:

@@ -6,13 +6,13 @@ flight. A branch that waits for something of its own, and calls nothing, does no
 
 import asyncio
 import logging
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from typing import Any, Protocol
 
 from sayso.turns.branch import Branches
 from sayso.turns.effects import Effects
 
-__all__ = ["cancel_again", "until_still", "unwound"]
+__all__ = ["Bell", "cancel_again", "until_still", "unwound"]
 
 _log = logging.getLogger("sayso.turn")
 
@@ -22,8 +22,47 @@ IDLE = 0.2
 """Seconds without any call after which a branch that waits for something else is left behind."""
 
 
+class Bell:
+    """Wakes the one who waits for a turn to rest; rung whenever something about it has changed."""
+
+    def __init__(self) -> None:
+        self._waiter: asyncio.Future[bool] | None = None
+        self._matters: Callable[[], object] = lambda: True
+
+    def ring(self, _: object = None) -> None:
+        """Something has changed: a task ended, a question was asked, the turn broke off."""
+        if self._waiter is not None and self._matters():
+            self._wake(rung=True)
+
+    async def until(self, matters: Callable[[], object]) -> None:
+        """Wait for a ring at which this holds; a ring costs no more than asking."""
+        await self._wait(matters)
+
+    async def within(self, seconds: float) -> bool:
+        """Wait for any ring, at most that long; whether there was one."""
+        silence = asyncio.get_running_loop().call_later(seconds, self._wake)
+        try:
+            return await self._wait(lambda: True)
+        finally:
+            silence.cancel()
+
+    def _wake(self, *, rung: bool = False) -> None:
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_result(rung)
+
+    async def _wait(self, matters: Callable[[], object]) -> bool:
+        self._waiter, self._matters = asyncio.get_running_loop().create_future(), matters
+        try:
+            return await self._waiter
+        finally:
+            self._waiter = None
+
+
 class Resting(Protocol):
-    """What there is to know of an execution; `poke` is set when the first four have changed."""
+    """What there is to know of an execution; `bell` rings when the first four have changed.
+
+    And when an effect has landed, a branch has ended, or the agent function.
+    """
 
     aborted: Any
     broken: Any
@@ -32,16 +71,20 @@ class Resting(Protocol):
     branches: Branches
     effects: Effects
     calls: int
-    poke: asyncio.Event
+    bell: Bell
 
 
 async def until_still(execution: Resting, main: asyncio.Task[Any]) -> None:
     """Return when the turn has ended, cannot go on, or waits for a person."""
+
+    def at_rest() -> bool:
+        over = main.done() or execution.asked or execution.broken or execution.stopped
+        return bool(over) and not execution.effects.in_flight
+
     settled = 0
     while execution.aborted is None:
-        over = main.done() or execution.asked or execution.broken or execution.stopped
-        if not over or execution.effects.in_flight:
-            await _activity(execution, main, None)
+        if not at_rest():
+            await execution.bell.until(lambda: execution.aborted is not None or at_rest())
             settled = 0
         elif not execution.asked or execution.stopped:
             return
@@ -52,22 +95,9 @@ async def until_still(execution: Resting, main: asyncio.Task[Any]) -> None:
             return
         else:
             calls = execution.calls
-            moved = await _activity(execution, main, IDLE)
+            moved = await execution.bell.within(IDLE)
             if not moved and calls == execution.calls and not execution.effects.in_flight:
                 return
-
-
-async def _activity(execution: Resting, main: asyncio.Task[Any], seconds: float | None) -> bool:
-    poke = asyncio.ensure_future(execution.poke.wait())
-    tasks = {poke, *execution.effects.in_flight, *execution.branches.unfinished()}
-    if not main.done():
-        tasks.add(main)
-    try:
-        done, _ = await asyncio.wait(tasks, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
-    finally:
-        poke.cancel()
-    execution.poke.clear()
-    return bool(done)
 
 
 async def unwound(tasks: Collection[asyncio.Task[Any]], seconds: float) -> int:

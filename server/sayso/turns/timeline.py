@@ -15,6 +15,7 @@ import heapq
 import itertools
 import logging
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 __all__ = ["Timeline"]
 
@@ -30,6 +31,15 @@ STALLS = 5
 """How often that may happen before the order is given up for good."""
 
 
+@dataclass(slots=True)
+class _Settling:
+    """Turns of the loop that go by after something came out, and who waits for their end."""
+
+    progress: int
+    waiters: list["asyncio.Future[None]"]
+    turns: int = 0
+
+
 class Timeline:
     """What has ended in a turn, by number; `turn` names it in the log."""
 
@@ -43,6 +53,8 @@ class Timeline:
         self._waiting: list[tuple[int, int, asyncio.Future[None]]] = []
         self._order = itertools.count()
         self._progress = 0
+        self._acted_on = 0
+        self._settling: list[_Settling] = []
         self._stalls = 0
 
     @property
@@ -70,8 +82,35 @@ class Timeline:
     async def before(self, end: int) -> None:
         """Wait until all that ended before that number has come out and been acted on."""
         await self._all_below(end)
-        for _ in range(SETTLING):
-            await asyncio.sleep(0)
+        await self._acted()
+
+    async def _acted(self) -> None:
+        """Let author code act on what came out last: its turns of the loop, once for all who wait.
+
+        By callbacks and not by sleeping: a turn of the loop must not cost a walk down to whoever
+        waits at the end of the call chain.
+        """
+        if self._acted_on == self._progress:
+            return
+        waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        if self._settling and self._settling[-1].progress == self._progress:
+            self._settling[-1].waiters.append(waiter)
+        else:
+            settling = _Settling(self._progress, [waiter])
+            self._settling.append(settling)
+            self._turn_of_loop(settling)
+        await waiter
+
+    def _turn_of_loop(self, settling: "_Settling") -> None:
+        settling.turns += 1
+        if settling.turns < SETTLING:
+            asyncio.get_running_loop().call_soon(self._turn_of_loop, settling)
+            return
+        self._settling.remove(settling)
+        self._acted_on = max(self._acted_on, settling.progress)
+        for waiter in settling.waiters:
+            if not waiter.done():
+                waiter.set_result(None)
 
     async def live(self) -> None:
         """Wait until everything recorded has come out; at once when it has."""

@@ -1,0 +1,97 @@
+"""Commits of one execution: those that are asked for in one turn of the event loop are one.
+
+So a hundred calls that begin or end together are one step for the store and not a hundred.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from typing import Protocol
+
+from sayso.clock import Clock
+from sayso.errors import StoreError
+from sayso.protocol.ending import STOPPED
+from sayso.records import Commit, Entry, Message
+from sayso.turns.effects import Effects
+from sayso.turns.leased import Leased
+
+__all__ = ["Commits"]
+
+
+class Recording(Protocol):
+    """What there is to know of an execution."""
+
+    leased: Leased
+    clock: Clock
+    effects: Effects
+
+    def riding(self) -> tuple[tuple[Entry, ...], tuple[Message, ...]]:
+        """What the commit that is being made now must carry."""
+
+    def abort(self, error: StoreError) -> None:
+        """The store has failed."""
+
+    def stop(self, reason: str) -> None:
+        """The store has said that the turn shall stop."""
+
+
+class Commits:
+    """Writes what an execution records."""
+
+    def __init__(self, execution: Recording) -> None:
+        self._execution = execution
+        self._sharing: list[asyncio.Future[None]] | None = None
+        """Who shares the commit that begins in the next turn of the loop; None while none does."""
+
+    async def durable(self) -> None:
+        """Return once what is recorded now has been written, or the execution was aborted."""
+        if self._sharing is not None:
+            waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            self._sharing.append(waiter)
+            await waiter
+            return
+        sharing: list[asyncio.Future[None]] = []
+        self._sharing = sharing
+        try:
+            await asyncio.sleep(0)
+        except asyncio.CancelledError:
+            self._begin(sharing)
+            raise
+        if sharing:
+            # First, as it was the first to ask: what is told afterwards is told in that order.
+            waiter = asyncio.get_running_loop().create_future()
+            sharing.insert(0, waiter)
+            self._begin(sharing)
+            await waiter
+        else:
+            self._sharing = None
+            await self._write()
+            # As many turns of the loop as those take who share one: what is told in consequence
+            # is told in the order in which it was recorded.
+            await asyncio.sleep(0)
+
+    def _begin(self, sharing: list[asyncio.Future[None]]) -> None:
+        """Write for several, whoever of them is cancelled meanwhile."""
+        self._sharing = None
+        if sharing:
+            self._execution.effects.keep(self._write_for(sharing))
+
+    async def _write_for(self, sharing: Sequence[asyncio.Future[None]]) -> None:
+        try:
+            await self._write()
+        finally:
+            for waiter in sharing:
+                if not waiter.done():
+                    waiter.set_result(None)
+
+    async def _write(self) -> None:
+        execution = self._execution
+        entries, messages = execution.riding()
+        try:
+            stopping = await execution.leased.commit(
+                Commit(now=execution.clock.now(), entries=entries, messages=messages)
+            )
+        except StoreError as error:
+            execution.abort(error)
+        else:
+            if stopping:
+                execution.stop(STOPPED)
