@@ -5,12 +5,12 @@ equals (design 3, rule 3), so that concurrent code finds its own records again o
 """
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
-__all__ = ["Branch", "Branches", "Pause"]
+__all__ = ["Branch", "Branches", "Forsaken", "Pause"]
 
 
 class Pause(asyncio.CancelledError):
@@ -19,6 +19,18 @@ class Pause(asyncio.CancelledError):
     A `CancelledError`, so that `except Exception` cannot catch it and task groups stay quiet. It is
     only the signal: the pause itself is a state of the turn (design 3, rule 1).
     """
+
+
+class Forsaken:
+    """Awaited by code that is being destroyed, has caught that as well, and calls on.
+
+    A bare yield makes Python let go of it; any error would be caught, and the thread that happens
+    to collect garbage would loop for ever.
+    """
+
+    def __await__(self) -> Generator[None, None, None]:
+        """Yield to nobody."""
+        yield
 
 
 class Branch:
@@ -31,6 +43,7 @@ class Branch:
     __slots__ = (
         "blocked",
         "children",
+        "destroyed",
         "open_message",
         "owner",
         "parent",
@@ -53,6 +66,7 @@ class Branch:
         self.blocked = False
         self.parked = False
         self.sealed = False
+        self.destroyed = False
         self.open_message: str | None = None
         self.owner: Any = parent.owner if parent else None
         self.phases: tuple[Any, ...] = parent.phases if parent else ()
@@ -62,6 +76,14 @@ class Branch:
         position = self.position
         self.position += 1
         return f"{self.path}/{position}" if self.path else str(position)
+
+    async def park(self) -> None:
+        """Wait for ever; notes when the code that waits is destroyed."""
+        try:
+            await asyncio.get_running_loop().create_future()
+        except GeneratorExit:
+            self.root.destroyed = True
+            raise
 
     def block(self) -> None:
         """Refuse further calls of this branch and of all that wait for it."""

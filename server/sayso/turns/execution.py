@@ -29,7 +29,7 @@ from sayso.protocol.interrupts import interrupt_body
 from sayso.protocol.usage import Usage
 from sayso.records import Entry, Interrupt, Message, Principal, Turn
 from sayso.streams.stream import RunStream
-from sayso.turns.branch import Branch, Branches, Pause
+from sayso.turns.branch import Branch, Branches, Forsaken, Pause
 from sayso.turns.commits import Commits
 from sayso.turns.effects import Effects, contained, current_effect
 from sayso.turns.invocation import OwnedStream
@@ -125,6 +125,8 @@ class Execution:
 
         `beside_text`: what is recorded there never pauses, so a message may be open meanwhile.
         """
+        if self.branches.root.destroyed:
+            await Forsaken()
         self.calls += 1
         wanted = fingerprint(kind, name, arguments)
         if self.inside_effect():
@@ -163,7 +165,7 @@ class Execution:
             for one in branch.around():
                 one.parked = True
             self.bell.ring()
-            await asyncio.get_running_loop().create_future()
+            await branch.park()
         await asyncio.sleep(0)
         raise self.pause()
 
