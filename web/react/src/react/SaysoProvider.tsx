@@ -1,5 +1,5 @@
 import type { AbstractAgent } from "@ag-ui/client";
-import { useMemo, useState, useSyncExternalStore, type ReactNode } from "react";
+import { Fragment, useMemo, useState, useSyncExternalStore, type ReactNode } from "react";
 import { Context, SlotStore, useSayso } from "./context.js";
 
 export interface SaysoProviderProps {
@@ -21,5 +21,5 @@ export function SaysoProvider({ agents, defaultAgentId, children }: SaysoProvide
 export function InterruptSlot() {
   const { slot } = useSayso();
   const elements = useSyncExternalStore(slot.subscribe, slot.getSnapshot, slot.getSnapshot);
-  return <>{[...elements.values()]}</>;
+  return [...elements].map(([key, element]) => <Fragment key={key}>{element}</Fragment>);
 }
