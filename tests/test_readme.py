@@ -15,7 +15,7 @@ from tests.sources import ROOT
 def readme() -> dict[str, Any]:
     """The names that the README's Python defines, all blocks as one module."""
     blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text("utf-8"), re.S)
-    assert len(blocks) == 5
+    assert len(blocks) == 6
     names: dict[str, Any] = {"__name__": "agents"}
     exec("\n".join(blocks), names)  # noqa: S102 - our own page
     return names
@@ -116,3 +116,10 @@ def test_the_example_of_a_policy_decides_as_its_lists_say(
         )
     ]
     assert verdicts == ["deny", "deny", "allow", "ask", "ask"]
+
+
+def test_the_example_of_a_test_passes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As it stands, over the README's own agents; their store is not made."""
+    monkeypatch.chdir(tmp_path)
+    readme()["test_a_refund_is_paid_once_and_only_when_approved"]()
+    assert list(tmp_path.iterdir()) == []

@@ -192,6 +192,16 @@ class Sayso:
             yield
 
     @property
+    def agents(self) -> tuple[str, ...]:
+        """The names of the agents, in the order of registration."""
+        return tuple(self._agents.names())
+
+    @property
+    def limits(self) -> Limits:
+        """The sizes of what may come in."""
+        return self._limits
+
+    @property
     def authenticates(self) -> bool:
         """Whether callers have to say who they are."""
         return self._given["authenticate"] is not None

@@ -1,4 +1,6 @@
-"""Means to test agents and stores: a clock to move, a store that breaks, rules for backends.
+"""Means to test agents and stores: agents in plain tests, a clock, a store that breaks, rules.
+
+`Agent` runs an agent without a server: `help(sayso.testing.Agent)`.
 
 To certify a backend, run every function of `suite()` on a fresh, open store whose clock is the
 `FakeClock` that is passed along:
@@ -12,17 +14,26 @@ To certify a backend, run every function of `suite()` on a fresh, open store who
         await store.close()
 """
 
+from sayso.testing.agent import Agent
 from sayso.testing.clock import FakeClock
 from sayso.testing.faults import Call, Fault, FaultyStore, Hold, kill_process
+from sayso.testing.question import Question
+from sayso.testing.runs import Refused, Run
 from sayso.testing.store_suite import Rule, suite
+from sayso.testing.world import Ran
 
 __all__ = [
+    "Agent",
     "Call",
     "FakeClock",
     "Fault",
     "FaultyStore",
     "Hold",
+    "Question",
+    "Ran",
+    "Refused",
     "Rule",
+    "Run",
     "kill_process",
     "suite",
 ]

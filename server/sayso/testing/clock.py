@@ -73,6 +73,12 @@ class FakeClock:
 
         return end
 
+    def jump(self, seconds: float) -> None:
+        """Move time on at once, as for a machine that slept; `advance` tells who waited for it."""
+        if seconds < 0:
+            raise ValueError(f"time does not go back: {seconds} s")
+        self._elapsed += round(seconds * _NANO)
+
     async def advance(self, seconds: float, *, wakes: int = 10_000) -> None:
         """Move time on and wake sleepers in the order of their deadlines, each at its own time.
 

@@ -23,11 +23,13 @@ __all__ = [
     "Effects",
     "OverTime",
     "Unheld",
+    "Watch",
     "contained",
     "current_call",
     "current_effect",
     "cut",
     "inside",
+    "watching",
 ]
 
 T = TypeVar("T")
@@ -60,6 +62,10 @@ class EffectScope:
 
 
 _current: ContextVar[EffectScope | None] = ContextVar("effect", default=None)
+
+Watch = Callable[[CallInfo, tuple[Any, ...], dict[str, Any]], None]
+watching: ContextVar[Watch | None] = ContextVar("watching", default=None)
+"""For tests: told of each effect of the engines that are started in this context, as it begins."""
 
 
 def current_call() -> CallInfo:
@@ -158,6 +164,8 @@ class Effects:
 
         Raises `Unheld`, and runs nothing, when the lease has run out.
         """
+        if (watch := watching.get()) is not None:
+            watch(scope.info, args, kwargs)
         with inside(scope):
             if seconds is None and _is_async(fn):
                 self._check()

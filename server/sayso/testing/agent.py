@@ -1,0 +1,276 @@
+"""Agents in plain unit tests: no server, no port, no waiting, no event loop of your own.
+
+    def test_a_refund_is_paid_once_and_only_when_approved():
+        with Agent(app) as agent:
+            agent.say("refund A-17")
+            assert agent.effects == ["lookup"]
+            assert agent.question.args == {"order_id": "A-17", "amount": 240.0}
+            agent.restart()                      # the server restarts; the question is still there
+            run = agent.question.approve()
+            assert run.outcome == "success"
+            assert agent.effects == ["lookup", "issue_refund"]
+
+Synchronous on purpose: nothing happens between two lines of a test, and no plug-in is needed. What
+an agent does, it does through the same engine as on a server.
+"""
+
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from types import TracebackType
+from typing import Any, Self, Unpack
+from uuid import uuid4
+
+from sayso import jsonvalue
+from sayso.agents.tools import Tool
+from sayso.app import Sayso
+from sayso.errors import DeclarationError
+from sayso.gate.frontend import is_call
+from sayso.gate.history import visible
+from sayso.options import OptionValues
+from sayso.protocol.runinput import read_run_input
+from sayso.records import Interrupt, Principal, ThreadView
+from sayso.testing.question import Question
+from sayso.testing.runs import Run, collected
+from sayso.testing.world import Ran, World
+from sayso.turns.turn import Turn
+
+__all__ = ["Agent"]
+
+Json = dict[str, Any]
+
+
+class Agent:
+    """One thread of an agent, and the person who talks to it.
+
+    `agent` is a `Sayso`, or the agent function itself (its tools then go into `tools`, its options
+    into `options`); `name` says which agent of the app, if it has several. Nothing of the app's
+    own store or clock is touched.
+    """
+
+    def __init__(
+        self,
+        agent: Sayso | Callable[[Turn], Awaitable[Any]],
+        name: str | None = None,
+        *,
+        tools: Sequence[Tool] = (),
+        principal: Principal | None = None,
+        thread: str = "test",
+        **options: Unpack[OptionValues],
+    ) -> None:
+        self.thread = thread
+        self.principal = principal or Principal()
+        self._source, self._name = _served(agent, name, tools, options)
+        self._world: World | None = None
+        self._borrowed = False
+        self._waiting: dict[str, Json] = {}
+
+    def __enter__(self) -> Self:
+        """Begin with an empty store and a first process."""
+        self._world = World(self._source)
+        self._world.open()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """End everything."""
+        if self._world is not None and not self._borrowed:
+            self._world.close()
+            self._world = None
+
+    # What the person does
+
+    def say(self, text: str, **members: Any) -> Run:
+        """Send a user message, and let the agent work until it asks or ends.
+
+        `members` are further ones of the request, such as `tools`, `state` or `forwardedProps`.
+        Raises `Refused` when the thread does not take it.
+        """
+        message = {"id": f"user-{uuid4().hex[:8]}", "role": "user", "content": text}
+        return self.send(messages=[message], **members)
+
+    def send(self, **members: Any) -> Run:
+        """Send a request of its own making: the members of a `RunAgentInput` but for its ids."""
+        world = self._opened()
+        body = {
+            "threadId": self.thread,
+            "runId": f"run-{uuid4().hex[:8]}",
+            "protocolVersion": "1.0",
+            "messages": [],
+            **members,
+        }
+
+        async def exchange() -> Run:
+            request = read_run_input(body, world.app.limits)
+            reader = await world.app.engine.run(self._name, request, self.principal)
+            run = await collected(reader, died=lambda: world.dead)
+            if not run.died:
+                await world.app.engine.delivered(reader, self.principal)
+            return run
+
+        run = world.do(exchange)
+        self._waiting.clear()
+        return run
+
+    @property
+    def questions(self) -> list[Question]:
+        """What is open and has no answer yet, in the order of asking."""
+        return [
+            Question(item, self._take)
+            for item in self._open()
+            if item.id not in self._waiting and not is_call(item)
+        ]
+
+    @property
+    def question(self) -> Question:
+        """The one open question; AssertionError if there is none, or more than one."""
+        open_now = self.questions
+        if len(open_now) != 1:
+            listed = "".join(f"\n  {question!r}" for question in open_now) or " nothing"
+            raise AssertionError(f"one open question was expected, but there is:{listed}")
+        return open_now[0]
+
+    def answer(self, payload: Any = None) -> Run:
+        """Answer the one open question; see `Question.answer`."""
+        return self.question.answer(payload)
+
+    # What happens to its surroundings
+
+    def advance(self, seconds: float) -> None:
+        """Let time pass: what is due in it happens at its own time, days in no time."""
+        world = self._opened()
+        world.do(lambda: world.pass_time(seconds))
+
+    def restart(self, agent: Sayso | Callable[[Turn], Awaitable[Any]] | None = None) -> None:
+        """Let the server restart, maybe with other code; one that died is taken over from."""
+        source = None
+        if agent is not None:
+            tools = tuple(self._source._tools.values()) if not isinstance(agent, Sayso) else ()
+            source, _ = _served(agent, self._name, tools, {})
+        self._opened().restart(source)
+
+    def crash_after(self, name: str) -> None:
+        """Let the server die in the next run, when that tool or step has run and is not recorded.
+
+        That run has the outcome `crashed`; `restart` goes on from there.
+        """
+        self._opened().crash_after(name)
+
+    def edit_state(self, **changes: Any) -> None:
+        """Edit the state of the waiting turn, as `PATCH /threads/{id}/state` does.
+
+        Raises `Problem` when it is not taken. None removes a member.
+        """
+        world = self._opened()
+        world.do(lambda: world.app.engine.edits.edit(self.principal, self.thread, changes))
+
+    def fork(self, question: Question | str) -> "Agent":
+        """A copy of the thread that waits for that question (or the id of one), beside this one.
+
+        Raises `Problem` when it cannot be copied.
+        """
+        world = self._opened()
+        asked = question if isinstance(question, str) else question.id
+        made = world.do(lambda: world.app.engine.forks.fork(self.principal, self.thread, asked))
+        return self.on(made)
+
+    def on(self, thread: str, principal: Principal | None = None) -> "Agent":
+        """Another thread of the same agent on the same server, or another person on this one."""
+        other = Agent(
+            self._source, self._name, thread=thread, principal=principal or self.principal
+        )
+        other._world = self._opened()
+        other._borrowed = True
+        return other
+
+    # What came of it
+
+    @property
+    def effects(self) -> list[str]:
+        """Names of the tools and steps that have run in this thread, once for each time."""
+        return [ran.name for ran in self.ran]
+
+    @property
+    def ran(self) -> list[Ran]:
+        """The same with their arguments and idempotency keys."""
+        return [ran for ran in self._opened().ran if ran.thread == self.thread]
+
+    @property
+    def messages(self) -> list[Json]:
+        """The history as clients see it."""
+        view = self._view()
+        return [] if view is None else [jsonvalue.decode(body) for body in visible(view.messages)]
+
+    @property
+    def texts(self) -> list[str]:
+        """What the agent has said, in order."""
+        said = (m for m in self.messages if m["role"] == "assistant")
+        return [message["content"] for message in said if message.get("content")]
+
+    @property
+    def results(self) -> list[str]:
+        """What tool calls came to, as a model reads it, in order."""
+        return [m["content"] for m in self.messages if m["role"] == "tool"]
+
+    @property
+    def state(self) -> Any:
+        """The state shared with clients."""
+        view = self._view()
+        return {} if view is None else jsonvalue.decode(view.thread.state)
+
+    @property
+    def status(self) -> str | None:
+        """How the turn stands: `suspended` while it waits, `finished`, `failed`, `cancelled`."""
+        view = self._view()
+        return None if view is None or view.turn is None else view.turn.status
+
+    # Inside
+
+    def _take(self, question: Interrupt, entry: Mapping[str, Any]) -> Run:
+        """Keep an answer until all that is open has one; then send them together."""
+        answers = {**self._waiting, question.id: dict(entry)}
+        wanted = [item for item in self._open() if not is_call(item)]
+        if any(item.id not in answers for item in wanted):
+            self._waiting = answers
+            return Run(())
+        return self.send(resume=[answers[item.id] for item in wanted])
+
+    def _open(self) -> Iterable[Interrupt]:
+        view = self._view()
+        if view is None or view.turn is None or view.turn.status != "suspended":
+            return []
+        key = view.turn.key
+        return [i for i in view.interrupts if i.status == "open" and i.turn_key == key]
+
+    def _view(self) -> ThreadView | None:
+        world = self._opened()
+        return world.do(lambda: world.view(self.principal, self.thread))
+
+    def _opened(self) -> World:
+        if self._world is None:
+            raise RuntimeError("use it as `with Agent(…) as agent:`")
+        return self._world
+
+
+def _served(
+    agent: Any, name: str | None, tools: Sequence[Tool], options: OptionValues
+) -> tuple[Sayso, str]:
+    """The app of an agent, and its name there."""
+    if isinstance(agent, Sayso):
+        if tools or options:
+            raise DeclarationError("tools and options are those of the app: declare them on it")
+        names = agent.agents
+        if name is None and len(names) == 1:
+            name = names[0]
+        if name is None or name not in names:
+            raise DeclarationError(
+                f"name one of the app's agents: {', '.join(names) or 'it has none'}"
+            )
+        return agent, name
+    app = Sayso(store="memory:", console=False, **options)
+    app.include(*tools)
+    chosen = name or str(getattr(agent, "__name__", "agent"))
+    app.agent(chosen)(agent)
+    return app, chosen
