@@ -178,7 +178,9 @@ class Runner:
             return None
         before = execution.turn
         history = [*execution.transcript.messages, *self._waiting]
-        given = replace(execution.given, text=text_of(self._waiting), state=execution.state.shown)
+        # Its message came with an answer, so that request's tools and context are its own.
+        asked = [one for one in (execution.given, *execution.resumed_with) if one is not None]
+        given = replace(asked[-1], text=text_of(self._waiting), state=execution.state.shown)
         return Turn(
             key=f"turn_{uuid4().hex}",
             agent=before.agent,

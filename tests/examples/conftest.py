@@ -1,0 +1,35 @@
+"""Examples as they stand: loaded from their files, served, each in a folder of its own."""
+
+import importlib.util
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sayso import Sayso
+from tests.sources import ROOT
+
+Serve = Callable[[str], Any]
+
+
+@pytest.fixture
+async def serve(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Serve]:
+    """Starts the app of an example by its file's name; a second time is a restart on its data."""
+    monkeypatch.chdir(tmp_path)
+    async with AsyncExitStack() as served:
+
+        async def start(name: str) -> Sayso:
+            await served.aclose()
+            path = ROOT / "examples" / f"{name}.py"
+            found = importlib.util.spec_from_file_location(name, path)
+            assert found is not None
+            assert found.loader is not None
+            module = importlib.util.module_from_spec(found)
+            found.loader.exec_module(module)
+            app: Sayso = module.app
+            await served.enter_async_context(app.lifespan())
+            return app
+
+        yield start
