@@ -50,7 +50,7 @@ LAYERS = (
         "engine",
         (
             "engine.engine",
-            "engine.edits engine.forks engine.restarts",
+            "engine.edits engine.forks engine.restarts engine.sessions",
             "engine.desk engine.sweeper engine.threads",
             "engine.inbox engine.live",
             "engine.attendance engine.reminders engine.standing",
@@ -69,7 +69,7 @@ LAYERS = (
             "turns.copies",
             "agents.parameters",
             "protocol.ending protocol.guard schemas.forms",
-            "gate.desk gate.ladder agents.turninput",
+            "gate.desk gate.ladder gate.sessions agents.turninput",
             "gate.attribution gate.decisions gate.steering",
             "gate.situation",
             "gate.settled",

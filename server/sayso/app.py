@@ -24,6 +24,7 @@ from sayso.http.copilotkit import MANNER, CopilotKitMount
 from sayso.http.interrupts import InterruptPaths
 from sayso.http.repairs import RepairPaths
 from sayso.http.security import Authenticate
+from sayso.http.session import SessionMount
 from sayso.http.threads import ThreadPaths
 from sayso.limits import Limits
 from sayso.options import (
@@ -31,6 +32,7 @@ from sayso.options import (
     Default,
     OnExpire,
     OptionValues,
+    check_lifetime,
     declared,
     overridden,
 )
@@ -61,6 +63,8 @@ class Sayso:
     | `tool_threads` | threads for synchronous tools and steps | 16 |
     | `default_approval` | the policy of tools that have none of their own | `approval.never` |
     | `console` | whether the console is served at `/` | True |
+    | `sessions` | where the session dialect is served, None: nowhere | `/api/v1/chat` |
+    | `session_ttl` | seconds that its questions stay open, None: for ever | None |
     | `routes` | further Starlette routes | none |
     | `clock` | a `Clock` | the system's |
     | `refusals` | `error`: RUN_ERROR; `recover`: the thread as it stands | `error` |
@@ -105,6 +109,8 @@ class Sayso:
         tool_threads: int = 16,
         default_approval: Policy = never,
         console: bool = True,
+        sessions: str | None = "/api/v1/chat",
+        session_ttl: float | None = None,
         routes: Sequence[BaseRoute] = (),
         clock: Clock | None = None,
         **options: Unpack[OptionValues],
@@ -180,6 +186,19 @@ class Sayso:
                 *routes,
             ],
         )
+
+        check_lifetime(session_ttl, "session_ttl")
+        if sessions is not None:
+            self._edge.mount(
+                SessionMount(
+                    self.engine,
+                    self._records,
+                    path=sessions,
+                    expires_in=session_ttl,
+                    limits=bounds,
+                    keep_alive=keep_alive,
+                )
+            )
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Serve one ASGI scope."""

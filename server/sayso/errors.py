@@ -119,6 +119,10 @@ STATUS: dict[Code, int] = {
     Code.NOT_WAITING: 409,
     Code.JOURNAL_GONE: 410,
     Code.AGENT_VERSION_MISSING: 409,
+    Code.INTERRUPTS_PENDING: 409,
+    Code.PARTIAL_RESUME: 422,
+    Code.THREAD_TOO_LARGE: 413,
+    Code.WRONG_AGENT: 409,
 }
 """HTTP status of each code that is answered without a stream."""
 

@@ -14,7 +14,7 @@ from sayso.agents.tools import Tool
 from sayso.clock import Clock
 from sayso.engine.breakpoints import breakpoints_of, permitted
 from sayso.engine.claims import Claimed, Claims
-from sayso.engine.desk import Desk
+from sayso.engine.desk import Desk, problem_of
 from sayso.engine.edits import StateEdits
 from sayso.engine.forks import Forks
 from sayso.engine.inbox import Inbox
@@ -23,13 +23,14 @@ from sayso.engine.leases import LeaseKeeper
 from sayso.engine.live import LiveRuns
 from sayso.engine.restarts import Restarts
 from sayso.engine.runner import Runner
+from sayso.engine.sessions import Sessions
 from sayso.engine.standing import present, recovered, refused, standing, told, unsent
 from sayso.engine.stopping import Stopper, Stopping
 from sayso.engine.sweeper import Sweeper
 from sayso.engine.threads import Threads
 from sayso.errors import Code, Conflict, Problem
 from sayso.gate import ladder as gate
-from sayso.gate import refusals
+from sayso.gate import refusals, sessions
 from sayso.gate.expiry import notes
 from sayso.limits import Limits
 from sayso.protocol.ending import Ending
@@ -86,6 +87,7 @@ class Engine:
         self._stopping = Stopping(store, clock, self._claims)
         self.inbox = Inbox(store, clock)
         self.threads = Threads(store, clock, self.inbox.ring)
+        self.sessions = Sessions(store, clock)
         self._live = LiveRuns(
             store,
             clock,
@@ -159,7 +161,7 @@ class Engine:
         manner: Manner = AS_ASKED,
     ) -> Reader:
         """Start, resume, replay, follow or refuse. Raises `Problem` before there is a stream."""
-        agent = self._agent(agent_name)
+        agent = self._agent(agent_name, manner)
         asked = _Asked(request, peer_of(request, manner, agent.options), manner)
         _warn(request, request.warnings)
         if request.command is not None and not agent.options.legacy_answers:
@@ -181,9 +183,11 @@ class Engine:
             )
             if stops and isinstance(decision, gate.Start | gate.Resume):
                 decision = permitted(decision, agent)
+            if manner.once and view is not None and isinstance(decision, gate.Replay | gate.Attach):
+                decision = sessions.given(view, request.resume) or decision
             try:
                 if view is not None:
-                    await self._note_late(decision, request, view, principal, manner.channel, now)
+                    await self._note_late(decision, agent, asked, view, principal, now)
                 return await self._carry_out(decision, agent, asked, principal, view)
             except Conflict:
                 continue
@@ -252,11 +256,11 @@ class Engine:
         if reader.run_key is not None:
             await self._store.delivered(principal.scope, reader.run_key)
 
-    def _agent(self, name: str) -> Agent:
+    def _agent(self, name: str, manner: Manner = AS_ASKED) -> Agent:
         agent = self._agents.newest(name)
         if agent is None:
             raise Problem(Code.UNKNOWN_AGENT, "There is no agent of that name: see GET /agents.")
-        return agent
+        return replace(agent, options=manner.over(agent.options))
 
     async def _load(self, request: RunInput, principal: Principal) -> ThreadView | None:
         view = await self._store.load(
@@ -303,6 +307,8 @@ class Engine:
         strict = (asked.manner.refusals or agent.options.refusals) == "error"
         # A client of the older dialect has no other way back to the question (design 5).
         again = refusal.code is Code.INTERRUPTS_PENDING and peer.interrupts != "standard"
+        if asked.manner.refusals == "problem":
+            raise problem_of(refusal, {})
         if strict and not again:
             return refused(request, peer, refusal)
         held = view is not None and view.thread.holder is not None
@@ -327,10 +333,10 @@ class Engine:
     async def _note_late(
         self,
         decision: gate.Decision,
-        request: RunInput,
+        agent: Agent,
+        asked: _Asked,
         view: ThreadView,
         principal: Principal,
-        channel: str,
         now: int,
     ) -> None:
         """Record who refused what had expired: it decides nothing, but it was said (D6)."""
@@ -339,7 +345,8 @@ class Engine:
                 return
         elif not isinstance(decision, gate.Replay | gate.Attach):
             return
-        late = notes(view.interrupts, request.resume, principal.subject, channel, now)
+        entries = gate.entries(asked.request, view, agent.name, agent.options)
+        late = notes(view.interrupts, entries, principal.subject, asked.manner.channel, now)
         if late:
             await self.desk.note(view, late, principal)
 
@@ -355,6 +362,7 @@ class Engine:
         agent = self._agents.version(turn.agent, turn.version)
         if agent is None:
             return self._refused(refusals.missing_version(turn), newest, asked, view)
+        agent = replace(agent, options=asked.manner.over(agent.options))
         claimed = await self._claims.resume(
             view,
             turn,

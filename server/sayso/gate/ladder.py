@@ -60,10 +60,21 @@ from sayso.gate.steering import steered
 from sayso.limits import Limits
 from sayso.options import Options
 from sayso.protocol.legacy import CHANNEL, Command
-from sayso.protocol.runinput import RunInput
+from sayso.protocol.runinput import ResumeEntry, RunInput
 from sayso.records import Interrupt, Principal, ThreadView
 
-__all__ = ["Attach", "Decision", "Hold", "Judge", "Refuse", "Replay", "Resume", "Start", "check"]
+__all__ = [
+    "Attach",
+    "Decision",
+    "Hold",
+    "Judge",
+    "Refuse",
+    "Replay",
+    "Resume",
+    "Start",
+    "check",
+    "entries",
+]
 
 _STRICT = Options()
 
@@ -86,14 +97,11 @@ def check(
     id and interrupt ids. `now` is milliseconds since the epoch, `channel` is how the answers came,
     `options` are those of `agent`.
     """
-    command = request.command if options.legacy_answers else None
-    if command is not None:
-        read = _commanded(command, situation(request, view, agent, {}))
-        channel = CHANNEL
-    else:
-        read = _listed(request, view, agent)
+    read = _read(request, view, agent, options)
     if isinstance(read, Refuse):
         return read
+    if read.legacy:
+        channel = CHANNEL
     case = _without_unknown(read, options)
     decision = _already_done(case) or _unfinished_elsewhere(case) or _wrong_ids(case)
     if decision is not None:
@@ -113,6 +121,23 @@ def check(
         or _hold(case, principal, channel, now, limits)
         or _resume(case, principal, channel, now, limits)
     )
+
+
+def entries(
+    request: RunInput, view: ThreadView | None, agent: str, options: Options
+) -> tuple[ResumeEntry, ...]:
+    """The answers of a request, whichever dialect they came in; none that cannot be told."""
+    read = _read(request, view, agent, options)
+    return () if isinstance(read, Refuse) else tuple(read.entries.values())
+
+
+def _read(
+    request: RunInput, view: ThreadView | None, agent: str, options: Options
+) -> Situation | Refuse:
+    command = request.command if options.legacy_answers else None
+    if command is None:
+        return _listed(request, view, agent)
+    return _commanded(command, situation(request, view, agent, {}))
 
 
 def _listed(request: RunInput, view: ThreadView | None, agent: str) -> Situation | Refuse:

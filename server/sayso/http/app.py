@@ -117,14 +117,10 @@ class Edge:
             raise DeclarationError(
                 f"path {path!r} must begin with a slash and name something, as /copilotkit does"
             )
-        taken = {"agents", "healthz", *(at.strip("/").split("/")[0] for at, _ in self._mounts)}
-        taken |= {
-            route.path.strip("/").split("/")[0]
-            for route in self._router.routes
-            if isinstance(route, Route | Mounted)
-        }
-        if (first := path.split("/")[1]) in taken:
-            raise DeclarationError(f"path {path!r}: /{first} is served already; choose another one")
+        taken = ["/agents", "/healthz", *(at for at, _ in self._mounts)]
+        taken += [route.path for route in self._router.routes if isinstance(route, Route | Mounted)]
+        if (other := next((at for at in taken if _overlap(at, path)), None)) is not None:
+            raise DeclarationError(f"path {path!r}: {other} is served already; choose another one")
 
         async def serve(scope: Scope, receive: Receive, send: Send) -> None:
             await self._start()
@@ -220,6 +216,15 @@ def _effects(routes: Sequence[BaseRoute]) -> str | None:
     named = (route for route in routes if isinstance(route, Route) and route.name == EFFECTS)
     found = next(named, None)
     return None if found is None else found.path.removeprefix("/")
+
+
+def _overlap(one: str, other: str) -> bool:
+    """Whether one of two paths lies at or below the other; parameters stand for anything.
+
+    Not one that begins a path: what takes anything takes what is left.
+    """
+    pairs = zip(one.strip("/").split("/"), other.strip("/").split("/"), strict=False)
+    return all(a == b or (at > 0 and a.startswith("{")) for at, (a, b) in enumerate(pairs))
 
 
 async def _healthz(scope: Scope, send: Send) -> None:

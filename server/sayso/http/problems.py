@@ -21,6 +21,7 @@ __all__ = [
     "method_not_allowed",
     "not_found",
     "problem_body",
+    "problem_for",
     "send_problem",
 ]
 
@@ -108,7 +109,8 @@ def _more_fields(problem: Problem) -> Sequence[tuple[bytes, bytes]]:
     return []
 
 
-def _problem_of(error: Exception) -> Problem:
+def problem_for(error: Exception) -> Problem:
+    """What a client is told of an error; what is unforeseen is logged here."""
     if isinstance(error, Problem):
         return error
     if isinstance(error, HTTPException):
@@ -145,4 +147,4 @@ class ProblemBoundary:
         except ClientGone:
             _log.info("a client left before its request was complete")
         except Exception as error:
-            await self._say(_problem_of(error), send)
+            await self._say(problem_for(error), send)

@@ -9,7 +9,7 @@ cancelled, or a fault ─> RUN_ERROR, end of body (ER-02, ER-12, TR-17)
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from typing import Any, Final, Protocol
 
@@ -100,14 +100,16 @@ async def respond(
     keep_alive: float | None = 15.0,
     timer: Timer | None = None,
     farewell: Callable[[str, str], bytes] = frames.run_error,
+    fields: Sequence[tuple[bytes, bytes]] = (),
 ) -> None:
     """Send everything that the reader gives as one event stream; sets `reader.delivered`.
 
     `keep_alive` is the silence in seconds after which a comment is sent, None for never;
-    `farewell` makes the last frame of a body that cannot go on, from a code and a message. The
-    request's body must have been read. Returns when the body has ended or the client is gone.
+    `farewell` makes the last frame of a body that cannot go on, from a code and a message;
+    `fields` are further headers. The request's body must have been read. Returns when the body has
+    ended or the client is gone.
     """
-    body = _Body(reader, send, farewell)
+    body = _Body(reader, send, farewell, [*_HEADERS, *fields])
     watcher = asyncio.create_task(_watch(receive, body))
     try:
         # A task of its own, so that each event wakes one coroutine and not the whole call chain.
@@ -120,12 +122,19 @@ async def respond(
 class _Body:
     """The body as it stands: whether it has ended, and whether anybody is there."""
 
-    __slots__ = ("ended", "farewell", "gone", "reader", "send")
+    __slots__ = ("ended", "farewell", "fields", "gone", "reader", "send")
 
-    def __init__(self, reader: Source, send: Send, farewell: Callable[[str, str], bytes]) -> None:
+    def __init__(
+        self,
+        reader: Source,
+        send: Send,
+        farewell: Callable[[str, str], bytes],
+        fields: list[tuple[bytes, bytes]],
+    ) -> None:
         self.reader = reader
         self.send = send
         self.farewell = farewell
+        self.fields = fields
         self.ended = False
         self.gone = False
 
@@ -143,7 +152,7 @@ async def _deliver(body: _Body, timer: Timer, keep_alive: float | None) -> None:
     reader, send = body.reader, body.send
     pulse = None if keep_alive is None else _KeepAlive(reader, timer, keep_alive)
     try:
-        await send({"type": "http.response.start", "status": 200, "headers": _HEADERS})
+        await send({"type": "http.response.start", "status": 200, "headers": body.fields})
         while True:
             await reader.more()
             if body.gone:

@@ -1,6 +1,6 @@
 """Who reads a run, and how the edge that serves it wants it told. Pure."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from sayso.options import Emission, LegacyValue, Options
@@ -32,17 +32,31 @@ class Manner:
     """How an edge wants its requests answered, beside what they say themselves.
 
     `channel` is noted with the answers that come by it. `refusals` None: as the agent's option
-    says. `expiry`: whether clients are told when questions expire; some let nobody answer or
-    cancel one that has (CK-06). `lets_go`: whether clients can go on after a RUN_ERROR on an
-    answer; those that cannot get a RUN_FINISHED before it (LC-04, CK-07). `interrupts` None: they
-    are asked as the agent's option says.
+    says; `problem`: they are raised, before there is a stream. `expiry`: whether clients are told
+    when questions expire; some let nobody answer or cancel one that has (CK-06). `lets_go`: whether
+    clients can go on after a RUN_ERROR on an answer; those that cannot get a RUN_FINISHED before it
+    (LC-04, CK-07). `interrupts` None: they are asked as the agent's option says. `one_by_one`: an
+    answer to some of what is open is kept. `once`: an answer that is settled already is refused,
+    also when it is equal. `expires_in`: the seconds that questions of its runs stay open where the
+    agent says nothing.
     """
 
     channel: str = "run"
-    refusals: Literal["error", "recover"] | None = None
+    refusals: Literal["error", "recover", "problem"] | None = None
     expiry: bool = True
     lets_go: bool = True
     interrupts: Emission | None = None
+    one_by_one: bool = False
+    once: bool = False
+    expires_in: float | None = None
+
+    def over(self, options: Options) -> Options:
+        """The options of an agent, as they are for requests of this edge."""
+        if self.one_by_one:
+            options = replace(options, partial="accumulate")
+        if self.expires_in is not None and options.expires_in is None:
+            options = replace(options, expires_in=self.expires_in)
+        return options
 
 
 def peer_of(request: RunInput, manner: Manner, options: Options) -> Peer:

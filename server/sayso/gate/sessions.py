@@ -1,0 +1,121 @@
+"""What a resume of the session dialect is about, and what its answer means (design 5). Pure.
+
+A session asks for one thing at a time: the first open question, in the order of asking, that holds
+no answer. That its frame went out whole on the session is kept with the question.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from sayso import jsonvalue
+from sayso.errors import DeclarationError
+from sayso.gate import refusals
+from sayso.gate.expiry import by_expiry
+from sayso.gate.frontend import is_call
+from sayso.gate.held import settle, uncovered
+from sayso.gate.refusals import Refuse
+from sayso.protocol.legacy import meant
+from sayso.protocol.runinput import ResumeEntry
+from sayso.records import Interrupt, ThreadView
+from sayso.schemas.schema import Schema, compile_bytes
+
+__all__ = ["Waiting", "find", "given", "payload_of", "seen", "was_seen"]
+
+_SEEN: Final = "seenOnSession"
+"""The member of a question's policy that names the session; a fork's is another one."""
+_WORDS: Final = {"yes": True, "y": True, "no": False, "n": False}
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """A question that waits for an answer, and the agent that asks."""
+
+    agent: str
+    item: Interrupt
+
+
+def find(view: ThreadView | None, interrupt_id: str | None) -> Waiting | Refuse:
+    """The question that a resume answers, by its id or as the next one of its session.
+
+    Refuse `unknown_interrupt` when there is none, `already_resolved` when it has its answer,
+    `interrupt_expired` when its time was up, `thread_busy` while its thread runs.
+    """
+    turn = None if view is None else view.turn
+    if view is None or turn is None:
+        return refusals.nothing_open()
+    asked = [item for item in view.interrupts if not is_call(item)]
+    own = [item for item in asked if item.turn_key == turn.key]
+    idle = view.thread.holder is None and turn.status == "suspended"
+    waiting = uncovered(own) if idle else []
+    if interrupt_id is None:
+        if waiting:
+            return Waiting(turn.agent, waiting[0])
+        over = [item for item in map(_settled, own) if item.status != "open"]
+        answered = [item for item in over if not by_expiry(item)]
+        if answered:
+            return refusals.already_resolved(answered[-1:])
+        return refusals.expired(over[-1:]) if over else refusals.nothing_open()
+    named = next((item for item in asked if item.id == interrupt_id), None)
+    if named is None:
+        return refusals.unknown([interrupt_id])
+    if named in waiting:
+        return Waiting(turn.agent, named)
+    named = _settled(named)
+    if named.status == "open":
+        return refusals.busy() if view.thread.holder is not None else refusals.nothing_open()
+    if by_expiry(named):
+        return refusals.expired([named])
+    return refusals.already_resolved([named])
+
+
+def given(view: ThreadView, entries: Iterable[ResumeEntry]) -> Refuse | None:
+    """The refusal of entries that repeat what was answered before; None if there are none."""
+    asked = {item.id: item for item in view.interrupts}
+    again = [asked[entry.interrupt_id] for entry in entries if entry.interrupt_id in asked]
+    return refusals.already_resolved([_settled(item) for item in again]) if again else None
+
+
+def _settled(item: Interrupt) -> Interrupt:
+    """An answer that is kept until the others have come is given all the same."""
+    return item if item.held is None else settle(item)
+
+
+def was_seen(item: Interrupt, session_id: str) -> bool:
+    """Whether the question's frame went out whole on this session."""
+    return item.policy is not None and jsonvalue.decode(item.policy).get(_SEEN) == session_id
+
+
+def seen(item: Interrupt, session_id: str) -> Interrupt:
+    """The question with that noted."""
+    policy = jsonvalue.decode(item.policy) if item.policy is not None else {}
+    return replace(item, policy=jsonvalue.encode({**policy, _SEEN: session_id}))
+
+
+def payload_of(answer: Any, item: Interrupt) -> Any:
+    """The payload that an answer means: a string, or any JSON.
+
+    A question that takes strings gets the string as it is. One that wants a yes gets it from the
+    words `yes` and `no` (`y`, `n`, in any case) and from a boolean; else a string is read as JSON.
+    What fits nothing stays as it is, to be refused.
+    """
+    schema = _schema(item)
+    if schema is None and item.reason != "confirmation":
+        return answer
+    if isinstance(answer, str) and schema is not None and schema.takes_text:
+        return answer
+    yes = _WORDS.get(answer.strip().lower()) if isinstance(answer, str) else answer
+    if isinstance(yes, bool):
+        for payload in (yes, {"approved": yes}):
+            if schema is None or schema.fits(payload):
+                return payload
+    return meant(answer, takes_text=False)
+
+
+def _schema(item: Interrupt) -> Schema | None:
+    if item.response_schema is None:
+        return None
+    try:
+        return compile_bytes(item.response_schema)
+    except DeclarationError:
+        return None

@@ -1,0 +1,381 @@
+"""The session dialect: an agent behind three plain requests (design 5).
+
+    POST {path}         {"message", "session_id"?, "agent"?, "stream"?}     begins a turn
+    POST {path}/resume  {"session_id", "answer", "interrupt_id"?, "stream"?}   answers a question
+    GET  {path}?session_id=…                                                the session as it stands
+
+Answers are event streams (`session_frames`), the session's id is in `X-Session-Id`; errors are
+`{"detail", "code", "message", "errors"?}`. A session is a thread: what is opened here can be
+answered in any other dialect, and the other way round.
+"""
+
+import asyncio
+import logging
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Protocol
+from urllib.parse import parse_qsl
+from uuid import uuid4
+
+import orjson
+
+from sayso.engine.sessions import Asked, Sessions
+from sayso.errors import Code, Problem, StoreError
+from sayso.gate.sessions import payload_of
+from sayso.http.agents import AgentRecord
+from sayso.http.asgi import PRINCIPAL, Receive, Scope, Send, header, path_of
+from sayso.http.body import read_json_body
+from sayso.http.problems import error_fields, method_not_allowed, problem_for
+from sayso.http.rest import refuse
+from sayso.http.runs import Engine
+from sayso.http.session_frames import Translator, error_frame
+from sayso.http.session_source import SessionSource
+from sayso.http.sse import respond
+from sayso.limits import Limits
+from sayso.protocol.forward_compat import Findings, Path, Shape, anything, identifier, text
+from sayso.protocol.peers import Manner
+from sayso.protocol.runinput import RunInput, parse_json, read_run_input
+from sayso.records import Principal
+
+__all__ = ["SessionEngine", "SessionMount"]
+
+_log = logging.getLogger("sayso.http")
+
+_HEADER: Final = b"x-session-id"
+_ID: Final = re.compile(r"[\x21-\x7e]{1,512}")
+_NOTING: Final = 5.0
+"""Seconds that a resume waits for the note of a delivery that is under way."""
+
+
+def _session(value: Any, path: Path, findings: Findings) -> Any:
+    if type(value) is str and _ID.fullmatch(value):
+        return value
+    return findings.error(path, "must have 1 to 512 characters of visible ASCII")
+
+
+def _yes_or_no(value: Any, path: Path, findings: Findings) -> Any:
+    return value if type(value) is bool else findings.error(path, "must be true or false")
+
+
+_CHAT: Final = Shape(
+    {"message": text, "session_id": _session, "agent": identifier, "stream": _yes_or_no},
+    ("message",),
+)
+_RESUME: Final = Shape(
+    {
+        "session_id": _session,
+        "answer": anything,
+        "interrupt_id": identifier,
+        "stream": _yes_or_no,
+    }
+)
+_NOT_FOUND: Final = (Code.UNKNOWN_THREAD, Code.UNKNOWN_INTERRUPT, Code.INTERRUPT_EXPIRED)
+
+
+class SessionEngine(Engine, Protocol):
+    """What this mount needs of the engine."""
+
+    @property
+    def sessions(self) -> Sessions:
+        """Threads as sessions."""
+
+
+@dataclass(slots=True)
+class _Call:
+    """One request; `session_id` is known once it was read, or made."""
+
+    scope: Scope
+    receive: Receive
+    send: Send
+    resumes: bool
+    session_id: str | None = None
+
+    @property
+    def principal(self) -> Principal:
+        who: Principal = self.scope[PRINCIPAL]
+        return who
+
+    @property
+    def fields(self) -> list[tuple[bytes, bytes]]:
+        """The header that every answer of a session has."""
+        return [] if self.session_id is None else [(_HEADER, self.session_id.encode("ascii"))]
+
+
+class SessionMount:
+    """The routes at and below one path."""
+
+    def __init__(
+        self,
+        engine: SessionEngine,
+        agents: Mapping[str, AgentRecord],
+        *,
+        path: str,
+        expires_in: float | None,
+        limits: Limits,
+        keep_alive: float | None,
+    ) -> None:
+        """`expires_in`: seconds that a question of a session stays open, unless its agent says."""
+        self.path = path
+        self._engine = engine
+        self._agents = agents
+        self._limits = limits
+        self._keep_alive = keep_alive
+        self._manner = Manner(
+            channel="session",
+            refusals="problem",
+            interrupts="standard",
+            one_by_one=True,
+            once=True,
+            expires_in=expires_in,
+        )
+        self._sending: dict[tuple[str, str, str], asyncio.Future[None]] = {}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request at or below the path."""
+        below = path_of(scope).removeprefix(self.path)
+        call = _Call(scope, receive, send, resumes=below == "/resume")
+        try:
+            call.session_id = _id_in(scope)
+            await self._route(call, below)
+        except Problem as problem:
+            await self._refuse(problem, call)
+        except StoreError as error:
+            await self._refuse(problem_for(error), call)
+
+    async def say(self, problem: Problem, send: Send) -> None:
+        """Answer with a problem that came up before there was a session."""
+        await _say(problem.detail, problem, [], send)
+
+    async def _route(self, call: _Call, below: str) -> None:
+        match call.scope["method"], below:
+            case "POST", "":
+                await self._chat(call)
+            case "GET", "":
+                await self._show(call)
+            case "POST", "/resume":
+                await self._resume(call)
+            case _, "":
+                raise method_not_allowed("GET", "POST")
+            case _, "/resume":
+                raise method_not_allowed("POST")
+            case _:
+                raise Problem(
+                    Code.NOT_FOUND,
+                    f"Nothing is served at this path: POST to {self.path} or {self.path}/resume.",
+                )
+
+    async def _chat(self, call: _Call) -> None:
+        call.session_id = call.session_id or str(uuid4())
+        members = await self._members(call, _CHAT)
+        session = _named(call, members)
+        agent = members.get("agent") or await self._agent_of(call, session)
+        if agent not in self._agents:
+            raise Problem(
+                Code.UNKNOWN_AGENT, "No agent of that name is served. GET /agents lists them."
+            )
+        said = {"id": f"msg_{uuid4().hex}", "role": "user", "content": members["message"]}
+        request = self._request(session, messages=[said])
+        translator = Translator(session, pieces=members.get("stream", False))
+        try:
+            reader = await self._engine.run(agent, request, call.principal, self._manner)
+        except Problem as problem:
+            if problem.code is not Code.INTERRUPTS_PENDING:
+                raise
+            # The question again: this client has no other way back to it.
+            told = {"code": problem.code.value, "message": problem.detail}
+            translator = Translator(session, problem=told)
+            reader = await self._engine.connect(agent, request, call.principal, self._manner)
+        await self._send(call, SessionSource(reader, translator))
+
+    async def _show(self, call: _Call) -> None:
+        """The whole session, its open question, and what is said from now on if it runs."""
+        query = dict(parse_qsl(call.scope.get("query_string", b"").decode("latin-1")))
+        findings = Findings()
+        members = _RESUME.read(
+            {"session_id": query["session_id"]} if "session_id" in query else {}, (), findings
+        )
+        _check(findings)
+        session = _named(call, members)
+        agent = await self._engine.sessions.agent(call.principal, session)
+        if agent is None:
+            raise Problem(Code.UNKNOWN_THREAD, "There is no such session.")
+        reader = await self._engine.connect(
+            agent, self._request(session), call.principal, self._manner
+        )
+        await self._send(call, SessionSource(reader, Translator(session, history=True)))
+
+    async def _resume(self, call: _Call) -> None:
+        members = await self._members(call, _RESUME)
+        session = _named(call, members)
+        asked = await self._asked(call, session, members.get("interrupt_id"))
+        translator = Translator(session, pieces=members.get("stream", False))
+        if members.get("interrupt_id") is None and not asked.seen:
+            # What was not seen was not answered: it is asked, and nothing is taken.
+            request = self._request(session)
+            reader = await self._engine.connect(asked.agent, request, call.principal, self._manner)
+        else:
+            payload = payload_of(members["answer"], asked.item)
+            entry = {"interruptId": asked.item.id, "status": "resolved", "payload": payload}
+            request = self._request(session, resume=[entry])
+            reader = await self._engine.run(asked.agent, request, call.principal, self._manner)
+        await self._send(call, SessionSource(reader, translator))
+
+    async def _asked(self, call: _Call, session: str, interrupt_id: str | None) -> Asked:
+        """What a resume is about; a delivery of it that is just being noted is waited for."""
+        who = call.principal
+        asked = await self._engine.sessions.asked(who, session, interrupt_id)
+        if interrupt_id is not None or asked.seen:
+            return asked
+        sending = self._sending.get((who.scope, session, asked.item.id))
+        if sending is None:
+            return asked
+        await asyncio.wait((sending,), timeout=_NOTING)
+        return await self._engine.sessions.asked(who, session, None)
+
+    async def _agent_of(self, call: _Call, session: str) -> str:
+        """The agent that the session talks to already, or the only one there is."""
+        agent = await self._engine.sessions.agent(call.principal, session)
+        if agent is None and len(self._agents) == 1:
+            agent = next(iter(self._agents))
+        if agent is None:
+            raise refuse(
+                "Several agents are served: name one as `agent`. GET /agents lists them.",
+                [{"pointer": "/agent", "message": "is required"}],
+            )
+        return agent
+
+    async def _members(self, call: _Call, shape: Shape) -> dict[str, Any]:
+        body = await read_json_body(call.scope, call.receive, self._limits.body)
+        value = parse_json(body, self._limits)
+        if isinstance(value, dict) and _is_session(value.get("session_id")):
+            call.session_id = value["session_id"]
+        findings = Findings()
+        members: dict[str, Any] = shape.read(value, (), findings)
+        if shape is _RESUME and isinstance(value, dict):
+            if "answer" not in value:
+                findings.error(("answer",), "is required")
+            elif isinstance(members, dict):
+                # Absent and null are two things here: null is an answer.
+                members = {**members, "answer": value["answer"]}
+        _check(findings)
+        for warning in findings.warnings:
+            _log.warning("%s: %s", self.path, warning)
+        return members
+
+    def _request(self, session: str, **members: Any) -> RunInput:
+        body = {"threadId": session, "runId": f"run-{uuid4().hex}", "messages": [], **members}
+        return read_run_input(body, self._limits)
+
+    async def _send(self, call: _Call, source: SessionSource) -> None:
+        session, who = call.session_id or "", call.principal
+        noted: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        keys: list[tuple[str, str, str]] = []
+
+        def asked(interrupt_id: str) -> None:
+            key = (who.scope, session, interrupt_id)
+            self._sending[key] = noted
+            keys.append(key)
+
+        source.translator.on_asked = asked
+        try:
+            await respond(
+                source,
+                call.receive,
+                call.send,
+                keep_alive=self._keep_alive,
+                farewell=error_frame,
+                fields=call.fields,
+            )
+            if source.delivered:
+                await self._note(source, session, who)
+        finally:
+            noted.set_result(None)
+            for key in keys:
+                if self._sending.get(key) is noted:
+                    del self._sending[key]
+
+    async def _note(self, source: SessionSource, session: str, who: Principal) -> None:
+        """Keep what went out whole. Without the notes it is sent again, which is safe."""
+        try:
+            if source.translator.asked is not None:
+                await self._engine.sessions.note_seen(who, session, source.translator.asked)
+            await self._engine.delivered(source.reader, who)
+        except StoreError as error:
+            _log.warning("a delivery of session %r was not noted: %s", session, error)
+
+    async def _refuse(self, problem: Problem, call: _Call) -> None:
+        detail = problem.detail
+        if call.resumes and problem.code in _NOT_FOUND:
+            problem = _as(problem, Code.UNKNOWN_INTERRUPT)
+            detail = "checkpoint not found"
+        elif call.resumes and problem.code in (Code.ALREADY_RESOLVED, Code.THREAD_BUSY):
+            # A thread that waited when it was read and runs by now was resumed by somebody.
+            detail = "already resumed"
+        elif problem.code is Code.UNKNOWN_THREAD:
+            detail = "session not found"
+        await _say(detail, problem, call.fields, call.send)
+
+
+def _as(problem: Problem, code: Code) -> Problem:
+    """The problem under the status of another code; its own one stays readable."""
+    return Problem(
+        code,
+        problem.detail,
+        errors=problem.errors,
+        more={**problem.more, "code": problem.code.value},
+    )
+
+
+async def _say(
+    detail: str, problem: Problem, fields: list[tuple[bytes, bytes]], send: Send
+) -> None:
+    body: dict[str, Any] = {
+        "code": problem.code.value,
+        **problem.more,
+        "detail": detail,
+        "message": problem.detail,
+    }
+    if problem.errors:
+        body["errors"] = [_at_answer(error) for error in problem.errors]
+    data = orjson.dumps(body)
+    told = [*error_fields(problem, b"application/json", data), *fields]
+    await send({"type": "http.response.start", "status": problem.status, "headers": told})
+    await send({"type": "http.response.body", "body": data, "more_body": False})
+
+
+def _at_answer(error: Mapping[str, str]) -> dict[str, str]:
+    """The error with its pointer into what the client sent, where a payload is the `answer`."""
+    pointer = error["pointer"]
+    for prefix in ("/resume/0/payload", "/payload"):
+        if pointer.startswith(prefix):
+            pointer = "/answer" + pointer.removeprefix(prefix)
+            break
+    return {**error, "pointer": pointer}
+
+
+def _check(findings: Findings) -> None:
+    if findings.count:
+        raise refuse("The request does not fit: correct what `errors` names.", findings.errors)
+
+
+def _is_session(value: Any) -> bool:
+    return isinstance(value, str) and _ID.fullmatch(value) is not None
+
+
+def _id_in(scope: Scope) -> str | None:
+    """The session that a request names by header."""
+    value = header(scope, _HEADER)
+    return value if _is_session(value) else None
+
+
+def _named(call: _Call, members: Mapping[str, Any]) -> str:
+    """The session of a request, by member or by header."""
+    session = members.get("session_id") or call.session_id
+    if session is None:
+        raise refuse(
+            "No session is named: send its id as `session_id`.",
+            [{"pointer": "/session_id", "message": "is required"}],
+        )
+    call.session_id = session
+    return str(session)

@@ -1,0 +1,127 @@
+"""Sessions over restarts, lost readers, their time, and beside the other dialects (design 5)."""
+
+from pathlib import Path
+
+from sayso import Turn
+from tests.contract.server import Client, Server, approve, eventually, served
+from tests.contract.sessions import PATH, Session, frames_of, session_of, told
+from tests.contract.tools import Kit, kit
+
+
+async def test_what_was_shown_stays_so_over_a_restart(tmp_path: Path) -> None:
+    """A4: the note is in the store, so another process takes the answer at once."""
+    async with served("sqlite", tmp_path) as server:
+        session = session_of(server, kit(server).refunding)
+        await session.say()
+        agent = session.agent or ""
+    async with served("sqlite", tmp_path) as again:
+        again.app.agent(agent)(kit(again).refunding)
+        session.app = again.app
+        assert (await session.answer("yes"))[-1]["type"] == "done"
+        assert len(again.effects) == 1
+
+
+async def test_a_fork_has_seen_nothing(server: Server, tools: Kit) -> None:
+    """Its question has another id and another session: it is shown before it is answered."""
+    session = session_of(server, tools.refunding)
+    asked = (await session.say())[-1]["interrupt_id"]
+    forked = await server.request(
+        "POST", f"/threads/{session.id}/fork", {"interruptId": asked}
+    ).end()
+    other = Session(server.app, session_id=forked.json["threadId"])
+    frames = await other.answer("yes")
+    assert frames[-1]["type"] == "interrupt"
+    assert frames[-1]["interrupt_id"] != asked
+
+
+async def test_a_checkpoint_has_its_time(tmp_path: Path) -> None:
+    """Design 5: past its TTL a checkpoint is not found; the agent knows that nobody decided."""
+    for kind in ("memory", "sqlite"):
+        folder = tmp_path / kind
+        folder.mkdir()
+        async with served(kind, folder, session_ttl=60) as server:
+            answers: list[str] = []
+
+            async def agent(turn: Turn, answers: list[str] = answers) -> None:
+                got = await turn.interrupt("input_required", "What?", response=str)
+                answers.append(got.status)
+
+            session = session_of(server, agent)
+            asked = (await session.say())[-1]
+            assert "expires_at" in asked
+            await server.clock.advance(60)
+            run = await session.send("late", interrupt_id=asked["interrupt_id"])
+            assert (run.status, run.json["detail"]) == (404, "checkpoint not found")
+
+            async def expired(answers: list[str] = answers) -> bool:
+                await server.clock.advance(1)
+                return answers == ["expired"]
+
+            await eventually(expired)
+            assert (await session.send("late")).json["detail"] == "checkpoint not found"
+            # Others are not touched by it.
+            plain = server.client(agent)
+            assert "expiresAt" not in (await plain.say()).interrupts[0]
+
+
+async def test_a_lost_reader_finds_the_session_as_it_stands(server: Server) -> None:
+    """N1, N4: the run goes on without it; `GET` tells all, then what is said from now on."""
+
+    async def agent(turn: Turn) -> None:
+        await turn.say("first")
+        await server.clock.sleep(5)
+        await turn.say("second")
+
+    session = session_of(server, agent)
+    session.id = "gone"
+    exchange = session.open("POST", PATH, session.chat_body("go"))
+    await exchange.until("message")
+    await exchange.disconnect()
+    follows = session.open("GET", f"{PATH}?session_id=gone")
+    await follows.until("message")
+    busy = await session.call("POST", PATH, session.chat_body("more"))
+    assert (busy.status, busy.json["code"]) == (409, "thread_busy")
+    await server.clock.advance(5)
+    frames = frames_of(await follows.end())
+    assert [(f["role"], f["content"]) for f in frames[:-1]] == [
+        ("user", "go"),
+        ("assistant", "first"),
+        ("assistant", "second"),
+    ]
+    assert told(await session.show()) == ["go", "first", "second"]
+
+
+async def test_a_thread_of_one_dialect_is_answered_in_another(server: Server, tools: Kit) -> None:
+    """Design 5: one state; opened by AG-UI and answered here, and the other way round."""
+    client = server.client(tools.refunding)
+    await client.say()
+    session = Session(server.app, session_id=client.thread)
+    # It was shown, but not on this session.
+    assert (await session.answer("yes"))[-1]["type"] == "interrupt"
+    assert (await session.answer("yes"))[-1]["type"] == "done"
+    assert (await client.connect()).outcome == "success"
+
+    opened = session_of(server, tools.mailing)
+    asked = (await opened.say())[-1]["interrupt_id"]
+    held = await server.request("POST", f"/interrupts/{asked}/answer", approve()).end()
+    assert held.json["remaining"] == 2
+    tab = Client(server.app, opened.agent or "", thread=opened.id)
+    await tab.connect()
+    assert len(tab.model.pending) == 2
+    assert (await opened.answer("yes"))[-1]["type"] == "interrupt"  # the second was not shown yet
+    await tab.connect()
+    assert (await tab.resume(approve(), approve())).outcome == "success"
+    assert (await opened.send("yes")).json["detail"] == "already resumed"
+    assert len([e for e in server.effects if e[0] == "email"]) == 3
+
+
+async def test_a_stop_ends_a_session_that_waits(server: Server, tools: Kit) -> None:
+    """A session is a thread: `POST /threads/{id}/stop` cancels what it waits for."""
+    session = session_of(server, tools.refunding)
+    await session.say()
+    await server.request("POST", f"/threads/{session.id}/stop").end()
+    assert (await session.send("yes")).json["detail"] == "already resumed"
+    assert server.effects == []
+    frames = await session.show()
+    assert "stopped before anyone decided" in frames[-2]["content"]
+    assert frames[-1]["type"] == "done"
