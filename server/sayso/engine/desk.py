@@ -161,6 +161,22 @@ class Desk:
         if view.thread.holder is None:
             await self._keep(view, refused)
 
+    async def note_late(
+        self,
+        view: ThreadView,
+        entries: Sequence[ResumeEntry],
+        principal: Principal,
+        channel: str,
+        now: int,
+    ) -> None:
+        """Keep which of these answers refused what had expired: that decides nothing, but was said.
+
+        Raises `Conflict` when the thread has changed.
+        """
+        late = notes(view.interrupts, entries, principal.subject, channel, now)
+        if late:
+            await self.note(view, late, principal)
+
     async def _change(
         self,
         principal: Principal,

@@ -31,7 +31,6 @@ from sayso.engine.threads import Threads
 from sayso.errors import Code, Conflict, Problem
 from sayso.gate import ladder as gate
 from sayso.gate import refusals, sessions
-from sayso.gate.expiry import notes
 from sayso.limits import Limits
 from sayso.protocol.ending import Ending
 from sayso.protocol.peers import Manner, Peer, peer_of
@@ -186,8 +185,9 @@ class Engine:
             if manner.once and view is not None and isinstance(decision, gate.Replay | gate.Attach):
                 decision = sessions.given(view, request.resume) or decision
             try:
-                if view is not None:
-                    await self._note_late(decision, agent, asked, view, principal, now)
+                if gate.may_be_late(decision) and view is not None:
+                    entries = gate.entries(request, view, agent_name, agent.options)
+                    await self.desk.note_late(view, entries, principal, manner.channel, now)
                 return await self._carry_out(decision, agent, asked, principal, view)
             except Conflict:
                 continue
@@ -329,26 +329,6 @@ class Engine:
         rest = replace(view, interrupts=tuple(kept.get(one.id, one) for one in view.interrupts))
         said = [message.body for message in decision.shown]
         return standing(asked.request, asked.peer, rest, present(rest), said)
-
-    async def _note_late(
-        self,
-        decision: gate.Decision,
-        agent: Agent,
-        asked: _Asked,
-        view: ThreadView,
-        principal: Principal,
-        now: int,
-    ) -> None:
-        """Record who refused what had expired: it decides nothing, but it was said (D6)."""
-        if isinstance(decision, gate.Refuse):
-            if decision.code is not Code.INTERRUPT_EXPIRED:
-                return
-        elif not isinstance(decision, gate.Replay | gate.Attach):
-            return
-        entries = gate.entries(asked.request, view, agent.name, agent.options)
-        late = notes(view.interrupts, entries, principal.subject, asked.manner.channel, now)
-        if late:
-            await self.desk.note(view, late, principal)
 
     async def _resume(
         self,

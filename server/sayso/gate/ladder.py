@@ -47,6 +47,7 @@ A Start or a queued message that would make the history too large is `thread_too
 
 from dataclasses import replace
 
+from sayso.errors import Code
 from sayso.gate import frontend, held, refusals
 from sayso.gate.answers import Judge, alike, problems, settled
 from sayso.gate.attribution import attributed
@@ -74,6 +75,7 @@ __all__ = [
     "Start",
     "check",
     "entries",
+    "may_be_late",
 ]
 
 _STRICT = Options()
@@ -129,6 +131,13 @@ def entries(
     """The answers of a request, whichever dialect they came in; none that cannot be told."""
     read = _read(request, view, agent, options)
     return () if isinstance(read, Refuse) else tuple(read.entries.values())
+
+
+def may_be_late(decision: Decision) -> bool:
+    """Whether a request that was decided so may have refused what had expired (D6)."""
+    if isinstance(decision, Refuse):
+        return decision.code is Code.INTERRUPT_EXPIRED
+    return isinstance(decision, Replay | Attach)
 
 
 def _read(
