@@ -1,17 +1,16 @@
 """`Sayso`: agents, tools and options in one ASGI app."""
 
-import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from inspect import getdoc, iscoroutinefunction, signature
+from inspect import getdoc
 from typing import Any, Literal, Unpack
 
 from starlette.routing import BaseRoute
 
 from sayso.agents.approval import never
 from sayso.agents.policy import Effect, Policy
-from sayso.agents.registry import Agent, Agents
+from sayso.agents.registry import Agent, Agents, check_agent
 from sayso.agents.tools import Scale, Tool, Verify
 from sayso.catalogue import Catalogue
 from sayso.clock import Clock, SystemClock
@@ -42,9 +41,6 @@ from sayso.stores.base import Store
 from sayso.turns.turn import Turn
 
 __all__ = ["Sayso"]
-
-_NO_SEGMENT = re.compile(r"[\s/\\?#%\x00-\x1f\x7f]")
-"""What no URL can hold as it is in one of its segments, or what is read as something else there."""
 
 AgentFunction = Callable[[Turn], Awaitable[Any]]
 
@@ -280,7 +276,7 @@ class Sayso:
         shape = None if state is None else state_type(state)
 
         def register(function: AgentFunction) -> AgentFunction:
-            _check_agent(name, function)
+            check_agent(name, function)
             self._agents.add(
                 Agent(
                     name=name,
@@ -386,19 +382,3 @@ class Sayso:
             return tool
 
         return register
-
-
-def _check_agent(name: str, function: Callable[..., Any]) -> None:
-    if _NO_SEGMENT.search(name) or name.strip(".") == "":
-        raise DeclarationError(
-            f"agent name {name!r} stands in a path, as in /agents/support: leave out spaces and "
-            "the characters / \\ ? # %"
-        )
-    if not iscoroutinefunction(function):
-        raise DeclarationError(f"agent {name!r} must be an `async def` function")
-    try:
-        signature(function).bind(None)
-    except TypeError:
-        raise DeclarationError(
-            f"agent {name!r} must take one argument, the turn: `async def {name}(turn: Turn)`"
-        ) from None

@@ -1,13 +1,18 @@
 """Agents as they are registered: by name, in one or more versions. Pure data."""
 
+import re
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
+from inspect import iscoroutinefunction, signature
 from typing import Any, Protocol
 
 from sayso.errors import DeclarationError
 from sayso.options import Options
 
-__all__ = ["Agent", "Agents", "StateShape"]
+__all__ = ["Agent", "Agents", "StateShape", "check_agent"]
+
+_NO_SEGMENT = re.compile(r"[\s/\\?#%\x00-\x1f\x7f]")
+"""What no URL can hold as it is in one of its segments, or what is read as something else there."""
 
 
 class StateShape(Protocol):
@@ -71,3 +76,20 @@ class Agents:
     def names(self) -> list[str]:
         """All names, in the order of registration."""
         return list(self._versions)
+
+
+def check_agent(name: str, function: Callable[..., Any]) -> None:
+    """Raise `DeclarationError` for a name or a function that cannot be served."""
+    if _NO_SEGMENT.search(name) or name.strip(".") == "":
+        raise DeclarationError(
+            f"agent name {name!r} stands in a path, as in /agents/support: leave out spaces and "
+            "the characters / \\ ? # %"
+        )
+    if not iscoroutinefunction(function):
+        raise DeclarationError(f"agent {name!r} must be an `async def` function")
+    try:
+        signature(function).bind(None)
+    except TypeError:
+        raise DeclarationError(
+            f"agent {name!r} must take one argument, the turn: `async def {name}(turn: Turn)`"
+        ) from None
