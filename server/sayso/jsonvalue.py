@@ -69,15 +69,17 @@ def digest(value: Any) -> str:
 
 def deeper_than(value: Any, limit: int) -> bool:
     """Whether arrays and objects are nested in more than `limit` levels; never recurses."""
-    level = [value]
-    for _ in range(limit + 1):
-        level = [item for item in level if isinstance(item, _CONTAINERS)]
+    level = [value] if isinstance(value, _CONTAINERS) else []
+    for _ in range(limit):
         if not level:
             return False
         level = [
-            child for item in level for child in (item.values() if isinstance(item, dict) else item)
+            child
+            for item in level
+            for child in (item.values() if isinstance(item, dict) else item)
+            if isinstance(child, _CONTAINERS)
         ]
-    return True
+    return bool(level)
 
 
 def pointer(path: Iterable[str | int]) -> str:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from sayso import jsonvalue
@@ -10,7 +11,7 @@ from sayso.gate.settled import told_to_models
 from sayso.protocol.runinput import RunInput
 from sayso.records import Message
 
-__all__ = ["TurnInput", "begun_with", "request_of", "text_of", "turn_input"]
+__all__ = ["History", "TurnInput", "begun_with", "request_of", "text_of", "turn_input"]
 
 _UNANSWERED = "Unanswered: nobody said what came of this call."
 
@@ -19,7 +20,7 @@ _UNANSWERED = "Unanswered: nobody said what came of this call."
 class TurnInput:
     """A run input in Python's words, the same for the whole turn (design 3).
 
-    `messages` is the visible history as JSON objects, oldest first, without activities, which are
+    `messages` are the visible history as JSON objects, oldest first, without activities, which are
     shown and not said (MS-08), but for settled questions, told as user text, and with a word after
     each call that was never answered (TC-16); `text` the newest user message's text. `state`,
     `tools`, `context` and `forwarded_props` are as the client sent them.
@@ -28,11 +29,34 @@ class TurnInput:
     thread_id: str
     run_id: str
     text: str = ""
-    messages: tuple[Mapping[str, Any], ...] = ()
+    history: "History" = field(default_factory=lambda: History(), repr=False)
     state: Any = field(default_factory=dict)
     tools: tuple[Mapping[str, Any], ...] = ()
     context: tuple[Mapping[str, Any], ...] = ()
     forwarded_props: Any = None
+
+    @property
+    def messages(self) -> tuple[Mapping[str, Any], ...]:
+        """The visible history, oldest first."""
+        return self.history.said
+
+
+class History:
+    """What is behind `TurnInput.messages`: stored messages, decoded for agents that ask for them.
+
+    Or what an agent is told instead, as `said`.
+    """
+
+    def __init__(
+        self, stored: Sequence[Message] = (), said: tuple[Mapping[str, Any], ...] | None = None
+    ) -> None:
+        self._stored = stored
+        self._told = said
+
+    @cached_property
+    def said(self) -> tuple[Mapping[str, Any], ...]:
+        """The messages as the agent is given them."""
+        return tuple(_said(self._stored)) if self._told is None else self._told
 
 
 def begun_with(request: RunInput, state: Any, text: str) -> TurnInput:
@@ -63,14 +87,15 @@ def request_of(given: TurnInput, history: int) -> bytes:
     )
 
 
-def turn_input(thread_id: str, stored: bytes, messages: Sequence[Message]) -> TurnInput:
-    """The author's view again, from what `request_of` stored and the messages of the thread."""
-    request = jsonvalue.decode(stored)
+def turn_input(
+    thread_id: str, request: Mapping[str, Any], messages: Sequence[Message]
+) -> TurnInput:
+    """The author's view again: of what `request_of` stored, and the messages of the thread."""
     return TurnInput(
         thread_id=thread_id,
         run_id=request["runId"],
         text=request["text"],
-        messages=tuple(_said(messages[: request["history"]])),
+        history=History(messages[: request["history"]]),
         state=request["state"],
         tools=tuple(request["tools"]),
         context=tuple(request["context"]),

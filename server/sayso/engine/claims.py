@@ -163,7 +163,7 @@ class Claims:
     async def begin_again(self, view: ThreadView, turn: Turn, agent: Agent) -> Claimed:
         """Begin a turn with what another one began with, which has ended."""
         now = self._clock.now()
-        given = turn_input(view.thread.id, turn.request, view.messages)
+        given = turn_input(view.thread.id, jsonvalue.decode(turn.request), view.messages)
         run_id = f"run_{uuid4().hex}"
         again = Turn(
             key=f"turn_{uuid4().hex}",

@@ -362,15 +362,12 @@ class Engine:
         """A new turn's reader: it is told only what the client does not know already."""
         request = asked.request
         runner = self._live.begin(claimed)
-        messages, state = runner.shown()
         known = [message.id for message in request.messages]
         shown = [m.id for m in claimed.messages if m.visibility != "hidden"]
-        stale = request.state is None and state != b"{}"
+        messages = None if known == shown else runner.bodies()
+        state = runner.state() if request.state is None else b"{}"
         reader = runner.stream.attach(
-            request.run_id,
-            asked.peer,
-            messages=None if known == shown else messages,
-            state=state if stale else None,
+            request.run_id, asked.peer, messages=messages, state=None if state == b"{}" else state
         )
         self._live.go(claimed, runner)
         return reader

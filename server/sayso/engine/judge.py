@@ -43,7 +43,7 @@ def _forbidden(
 ) -> Sequence[tuple[str, str]]:
     if view is None or view.turn is None:
         return ()
-    begun = turn_input(view.thread.id, view.turn.request, ())
+    begun = turn_input(view.thread.id, jsonvalue.decode(view.turn.request), ())
     call = tool.proposed(tool.arguments(edited), view.turn.principal, view.thread.id, begun.text)
     decision = tool.approval.decide(call)
     if decision.verdict != "deny":

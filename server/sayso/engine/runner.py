@@ -34,6 +34,7 @@ from sayso.turns.journal import Journal, without_last_failures
 from sayso.turns.leased import Leased
 from sayso.turns.marks import is_mark, origins, pauses
 from sayso.turns.spending import spent
+from sayso.turns.transcript import Transcript
 from sayso.turns.turn import Turn as AuthorTurn
 from sayso.turns.turnstate import TurnState
 
@@ -93,13 +94,20 @@ class Runner:
 
     def shown(self) -> tuple[list[bytes], bytes]:
         """The messages and the state that a reader who comes now is given."""
-        execution = self._execution
-        bodies = [
+        return self.bodies(), self.state()
+
+    def bodies(self) -> list[bytes]:
+        """The messages that are shown now."""
+        transcript = self._execution.transcript
+        return [
             message.body
-            for message in (*paired(execution.transcript.messages), *self._waiting)
-            if message.visibility != "hidden" and message.id not in execution.transcript.unsettled
+            for message in (*paired(transcript.messages), *self._waiting)
+            if message.visibility != "hidden" and message.id not in transcript.unsettled
         ]
-        return bodies, jsonvalue.encode(execution.state.shown)
+
+    def state(self) -> bytes:
+        """The state that is shown now."""
+        return jsonvalue.encode(self._execution.state.shown)
 
     async def run(self) -> None:
         """Run to the end; returns once every reader has been given its terminal event."""
@@ -227,9 +235,10 @@ class Runner:
     def _prepare(self, turn: Turn, entries: Sequence[Entry]) -> Execution:
         claimed, options = self._claimed, self._claimed.agent.options
         waited = [jsonvalue.decode(entry.data) for entry in pauses(entries)]
-        given = turn_input(claimed.lease.thread_id, turn.request, self._history + self._waiting)
+        begun = jsonvalue.decode(turn.request)
+        given = turn_input(claimed.lease.thread_id, begun, self._history + self._waiting)
         resumed = [
-            turn_input(claimed.lease.thread_id, jsonvalue.encode(pause["request"]), ())
+            turn_input(claimed.lease.thread_id, pause["request"], ())
             if "request" in pause
             else None
             for pause in waited
@@ -241,7 +250,7 @@ class Runner:
             journal=Journal((e for e in entries if not is_mark(e)), origins(entries)),
             interrupts=[*claimed.interrupts, *claimed.settled],
             state=TurnState(given.state, waited),
-            history=self._history,
+            transcript=Transcript(self._history, begun["history"], self._limits.history),
             given=given,
             resumed_with=resumed,
             pauses=[pause["ended"] for pause in waited],

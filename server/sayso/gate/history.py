@@ -5,11 +5,12 @@ what it leaves out is hidden, never deleted. What a client says an assistant or 
 as text; it never answers a call of ours and never approves one (TB-13, TR-08).
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from sayso import jsonvalue
+from sayso.protocol.messages import Messages
 from sayso.records import Message
 
 __all__ = [
@@ -24,6 +25,7 @@ __all__ = [
 ]
 
 
+_CALLS: Final = b'"toolCalls"'
 PROBLEM: Final = "msg_problem_"
 """How the ids of messages begin that tell of a refusal; they are shown and never stored."""
 
@@ -44,9 +46,8 @@ class Merge:
 def new_user_messages(request: Iterable[Message], stored: Iterable[Message]) -> tuple[Message, ...]:
     """The user messages whose id the thread has not stored, in order (E5, design 4)."""
     known = {message.id for message in stored}
-    return tuple(
-        message for message in request if message.role == "user" and message.id not in known
-    )
+    new = request.unknown(known) if isinstance(request, Messages) else request
+    return tuple(m for m in new if m.role == "user" and m.id not in known)
 
 
 def paired(messages: Iterable[Message]) -> list[Message]:
@@ -54,18 +55,42 @@ def paired(messages: Iterable[Message]) -> list[Message]:
 
     Stored is what came when it came: text of another branch, or a later call, may stand between.
     """
+    given = list(messages)
+    if _in_place(given):
+        return given
     behind: dict[str, list[Message]] = {}
     ordered: list[list[Message]] = []
-    for message in messages:
+    for message in given:
         owner = behind.get(_answered_call(message)) if message.role == "tool" else None
         if owner is not None:
             owner.append(message)
             continue
         group = [message]
         ordered.append(group)
-        if message.role == "assistant":
+        if message.role == "assistant" and _CALLS in message.body:
             behind.update((call, group) for call in call_ids(message))
     return [message for group in ordered for message in group]
+
+
+def _in_place(messages: list[Message]) -> bool:
+    """Whether each result stands where it belongs, as in all but a few histories."""
+    results = [at for at, message in enumerate(messages) if message.role == "tool"]
+    if not results:
+        return True
+    ends: dict[str, list[int]] = {}
+    for at, message in enumerate(messages):
+        if _CALLS in message.body and message.role == "assistant":
+            end = [at]
+            for call in call_ids(message):
+                if ends.setdefault(call, end) is not end:
+                    return False
+    for at in results:
+        group = ends.get(_answered_call(messages[at]))
+        if group is not None and group[0] < at:
+            if group[0] != at - 1:
+                return False
+            group[0] = at
+    return True
 
 
 def visible(messages: Iterable[Message]) -> list[bytes]:
@@ -87,7 +112,7 @@ def too_large(stored: Iterable[Message], added: Iterable[Message], limit: int) -
     return sum(bodies.values()) > limit
 
 
-def merge(request: tuple[Message, ...], stored: tuple[Message, ...]) -> Merge:
+def merge(request: Sequence[Message], stored: tuple[Message, ...]) -> Merge:
     """What a Start does with the request's list.
 
     A tool message is taken only as the first answer to a call that came in the same request,
@@ -129,7 +154,7 @@ def _shown(stored: tuple[Message, ...], named: set[str]) -> set[str]:
 
 
 def _additions(
-    request: tuple[Message, ...], known: set[str]
+    request: Sequence[Message], known: set[str]
 ) -> tuple[list[Message], tuple[str, ...]]:
     new: list[Message] = []
     warnings: list[str] = []
@@ -168,7 +193,7 @@ def _orphans(messages: Iterable[Message]) -> set[str]:
 
 def call_ids(message: Message) -> list[str]:
     """The ids of the tool calls that an assistant message makes."""
-    if b'"toolCalls"' not in message.body:
+    if _CALLS not in message.body:
         return []
     calls: list[dict[str, Any]] = jsonvalue.decode(message.body).get("toolCalls") or []
     return [call["id"] for call in calls]

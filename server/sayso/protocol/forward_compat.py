@@ -14,6 +14,7 @@ from sayso.jsonvalue import pointer
 
 __all__ = [
     "DROPPED",
+    "LONGEST_ID",
     "Check",
     "Findings",
     "Path",

@@ -5,13 +5,14 @@ Pure apart from log lines. A downgrade leaves out and never invents: ids, order 
 
 import logging
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, Final
 
 from sayso import jsonvalue
 
 __all__ = ["flat", "older_event", "shown_to"]
 
 _log = logging.getLogger("sayso.protocol")
+_PARTS: Final = b'"content":['
 
 
 def flat(content: Any) -> str:
@@ -31,13 +32,14 @@ def older_event(event: Mapping[str, Any]) -> dict[str, Any] | None:
 
 def shown_to(versioned: bool, bodies: Iterable[bytes]) -> list[bytes]:
     """The messages of a snapshot as a reader can take them; `versioned`: it declared 1.0."""
-    return list(bodies) if versioned else [_older(body) for body in bodies]
+    given = list(bodies)
+    # Bodies are written without spaces, so most histories are seen through without decoding.
+    if versioned or _PARTS not in b",".join(given):
+        return given
+    return [_older(body) if _PARTS in body else body for body in given]
 
 
 def _older(body: bytes) -> bytes:
-    # Bodies are written without spaces, so most are seen through without decoding.
-    if b'"content":[' not in body:
-        return body
     message = jsonvalue.decode(body)
     content = message.get("content")
     if message["role"] == "tool" and isinstance(content, list):

@@ -5,11 +5,13 @@ nearest place that can do without them. Activity messages are read and left out:
 client shows, not what an agent resumes from (MS-08).
 """
 
-from typing import Any
+from collections.abc import Iterator, Sequence, Set
+from typing import Any, Final, cast, overload
 
 from sayso import jsonvalue
 from sayso.protocol.forward_compat import (
     DROPPED,
+    LONGEST_ID,
     Check,
     Findings,
     Path,
@@ -22,7 +24,7 @@ from sayso.protocol.forward_compat import (
 )
 from sayso.records import Message
 
-__all__ = ["read_messages"]
+__all__ = ["Messages", "read_messages"]
 
 
 def _tagged(shapes: dict[str, Check], what: str) -> Check:
@@ -166,6 +168,30 @@ _ROLES = {
 }
 
 
+_PLAIN_ROLES: Final = frozenset(("user", "assistant", "system", "developer"))
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether it is a message of the commonest kind, of which nothing is wrong.
+
+    Histories are sent again with every request, and most of each is this.
+    """
+    if type(value) is not dict or len(value) != 3:
+        return False
+    try:
+        named, role, content = value["id"], value["role"], value["content"]
+    except KeyError:
+        return False
+    return (
+        type(named) is str
+        and 0 < len(named) <= LONGEST_ID
+        and "\0" not in named
+        and type(content) is str
+        and type(role) is str
+        and role in _PLAIN_ROLES
+    )
+
+
 def _message(value: Any, path: Path, findings: Findings) -> Message | None:
     if type(value) is not dict:
         findings.error(path, "must be an object")
@@ -185,19 +211,79 @@ def _message(value: Any, path: Path, findings: Findings) -> Message | None:
     return Message(id=body["id"], role=role, body=jsonvalue.encode(body))
 
 
-def read_messages(values: list[Any], path: Path, findings: Findings) -> tuple[Message, ...]:
+class Messages(Sequence[Message]):
+    """The messages of a request, in order. Most are stored already, so each is made when used."""
+
+    def __init__(self, found: dict[str, Message | dict[str, Any]]) -> None:
+        """`found` are the messages by id, plain ones as they were read."""
+        self._found = found
+        self._order = list(found)
+
+    def __len__(self) -> int:
+        """How many there are."""
+        return len(self._order)
+
+    def __iter__(self) -> Iterator[Message]:
+        """All of them."""
+        return map(self._made, self._order)
+
+    @overload
+    def __getitem__(self, at: int) -> Message: ...
+    @overload
+    def __getitem__(self, at: slice) -> tuple[Message, ...]: ...
+    def __getitem__(self, at: int | slice) -> Message | tuple[Message, ...]:
+        """One, or some."""
+        if isinstance(at, slice):
+            return tuple(map(self._made, self._order[at]))
+        return self._made(self._order[at])
+
+    def __eq__(self, other: object) -> bool:
+        """Whether they are the same as those of another sequence."""
+        return isinstance(other, Sequence) and tuple(self) == tuple(other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        """As the tuple that it stands for."""
+        return repr(tuple(self))
+
+    @property
+    def ids(self) -> list[str]:
+        """The ids in order."""
+        return self._order
+
+    def unknown(self, known: Set[str]) -> tuple[Message, ...]:
+        """Those whose ids are not known."""
+        return tuple(self._made(one) for one in self._order if one not in known)
+
+    def _made(self, named: str) -> Message:
+        one = self._found[named]
+        if type(one) is dict:
+            body = jsonvalue.encode(one)
+            one = self._found[named] = Message(id=named, role=one["role"], body=body)
+        return cast(Message, one)
+
+
+def read_messages(values: list[Any], path: Path, findings: Findings) -> Messages:
     """The messages in order; one id twice is one message if equal, else malformed.
 
     Malformed ones are errors in `findings`, and left out.
     """
-    found: dict[str, Message] = {}
+    found: dict[str, Message | dict[str, Any]] = {}
     for at, value in enumerate(values):
-        message = _message(value, (*path, at), findings)
-        if message is None:
-            continue
-        first = found.setdefault(message.id, message)
-        if first.body != message.body and not jsonvalue.equal(
-            jsonvalue.decode(first.body), jsonvalue.decode(message.body)
-        ):
+        message: Message | dict[str, Any] | None
+        if _is_plain(value):
+            message, named = value, value["id"]
+        else:
+            message = _message(value, (*path, at), findings)
+            if message is None:
+                continue
+            named = message.id
+        first = found.setdefault(named, message)
+        if first is not message and not jsonvalue.equal(_value(first), _value(message)):
             findings.error((*path, at, "id"), "is the id of a different message in this request")
-    return tuple(found.values())
+    return Messages(found)
+
+
+def _value(message: Message | dict[str, Any]) -> Any:
+    return jsonvalue.decode(message.body) if isinstance(message, Message) else message

@@ -7,6 +7,7 @@ integers beyond 64 bits become floating-point numbers.
 """
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -61,7 +62,7 @@ class RunInput:
 
     thread_id: str
     run_id: str
-    messages: tuple[Message, ...] = ()
+    messages: Sequence[Message] = ()
     state: Any = None
     tools: tuple[dict[str, Any], ...] = ()
     context: tuple[dict[str, Any], ...] = ()
@@ -173,7 +174,7 @@ def read_run_input(value: Any, limits: Limits) -> RunInput:
     findings = Findings()
     _refuse_newer_line(value)
     members = _INPUT.read(value, (), findings)
-    messages: tuple[Message, ...] = ()
+    messages: Sequence[Message] = ()
     if type(members) is dict:
         messages = _messages(members.get("messages"), limits, findings)
         _check_payloads(value.get("resume"), limits, findings)
@@ -242,7 +243,7 @@ def _warn_of_version(version: Any, findings: Findings) -> None:
         findings.warn(("protocolVersion",), "is newer than 1.0 and is served as 1.0")
 
 
-def _messages(values: Any, limits: Limits, findings: Findings) -> tuple[Message, ...]:
+def _messages(values: Any, limits: Limits, findings: Findings) -> Sequence[Message]:
     if type(values) is not list:
         return ()
     if len(values) > limits.messages:

@@ -12,7 +12,7 @@ from typing import Any
 from sayso import jsonvalue
 from sayso.agents.codec import to_json
 from sayso.agents.registry import Agent
-from sayso.agents.turninput import TurnInput
+from sayso.agents.turninput import History, TurnInput
 from sayso.errors import ReplayMismatch
 from sayso.turns.execution import Execution, Place
 from sayso.turns.invocation import Invocation, around
@@ -132,7 +132,8 @@ def _given(
     if messages is None:
         message_id = execution.identify("msg", f"{place.key}<")
         messages = [{"id": message_id, "role": "user", "content": text}]
-    return replace(outer, text=outer.text if text is None else text, messages=tuple(messages))
+    said = History(said=tuple(messages))
+    return replace(outer, text=outer.text if text is None else text, history=said)
 
 
 async def _end(execution: Execution, invocation: Invocation, error: str | None) -> None:

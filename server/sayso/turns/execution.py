@@ -68,7 +68,7 @@ class Execution:
         journal: Journal,
         interrupts: Sequence[Interrupt],
         state: TurnState,
-        history: list[Message],
+        transcript: Transcript,
         given: TurnInput,
         resumed_with: Sequence[TurnInput | None],
         pauses: Sequence[int],
@@ -85,7 +85,7 @@ class Execution:
         self.journal = journal
         self.interrupts = {interrupt.id: interrupt for interrupt in interrupts}
         self.state = state
-        self.transcript = Transcript(history, limits.history)
+        self.transcript = transcript
         self.given = given
         self.resumed_with = resumed_with
         self.pauses = pauses

@@ -14,18 +14,20 @@ _SAID: Final = ("assistant", "reasoning", "activity")
 class Transcript:
     """The history of one turn: what was there, what the turn adds, and what is to be stored.
 
-    `messages` is the list that is given, extended in place. `limit` is in bytes of messages.
+    `messages` is the list that is given, extended in place; the first `before` of them are older
+    than the turn. `limit` is in bytes of messages.
     """
 
-    def __init__(self, messages: list[Message], limit: int) -> None:
+    def __init__(self, messages: list[Message], before: int, limit: int) -> None:
         self.messages = messages
         self.unsettled: set[str] = set()
         """Ids of messages that claim a durable fact and are not durable yet: nobody is shown."""
-        spoken = [message for message in messages if message.role in _SAID]
+        # Ids belong to their turn, so earlier turns hold none that matters here.
+        spoken = [message for message in messages[before:] if message.role in _SAID]
         self.said = {message.id for message in spoken}
-        """Ids that were given out."""
+        """Ids that were given out in this turn."""
         self.proposed = {call for message in spoken for call in call_ids(message)}
-        """Ids of the tool calls that the history holds."""
+        """Ids of the tool calls that the turn has proposed."""
         self._limit = limit
         self._size = sum(len(message.body) for message in messages)
         self._riding: dict[str, Message] = {}
