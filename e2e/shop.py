@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
+from urllib.parse import quote
 from uuid import uuid4
 
 import httpx
@@ -47,7 +48,7 @@ def site() -> Iterator[str]:
 
 
 class Shop:
-    """One tab with the example, on a thread."""
+    """One tab with the example, on a thread; `legacy`: it is asked by the older event alone."""
 
     def __init__(
         self,
@@ -57,6 +58,7 @@ class Shop:
         way: str,
         thread: str = "",
         extra: str = "",
+        legacy: bool = False,
     ) -> None:
         self.server = server
         self.page = page
@@ -64,6 +66,7 @@ class Shop:
         self.way = way
         self.thread = thread or f"shop-{uuid4().hex[:8]}"
         self.extra = extra
+        self.legacy = legacy
         self.faults: list[str] = []
         self.sent: list[Request] = []
         page.on("pageerror", lambda error: self.faults.append(str(error)))
@@ -77,9 +80,11 @@ class Shop:
     def address(self) -> str:
         """Where this tab is."""
         if self.way == "agent":
-            query = f"agent={self.server.url}/agents/ops"
+            path = "/agents/ops?interrupts=legacy" if self.legacy else "/agents/ops"
+            query = f"agent={quote(self.server.url + path)}"
         else:
-            query = f"runtime={self.server.url}/copilotkit"
+            path = "/copilotkit-legacy" if self.legacy else "/copilotkit"
+            query = f"runtime={self.server.url}{path}"
             query += "" if self.way == "auto" else f"&transport={self.way}"
         return f"{self.origin}/?{query}{self.extra}#{self.thread}"
 

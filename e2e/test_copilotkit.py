@@ -47,8 +47,11 @@ def shop(shop_server: DemoServer, tabs: BrowserContext, origin: str) -> Iterator
     """Opens the example on a new thread; a script error fails the test that caused it."""
     opened: list[Shop] = []
 
-    def opens(way: str, *, server: DemoServer | None = None, extra: str = "") -> Shop:
-        tab = Shop(server or shop_server, tabs.new_page(), origin, way, extra=extra)
+    def opens(
+        way: str, *, server: DemoServer | None = None, extra: str = "", legacy: bool = False
+    ) -> Shop:
+        page = tabs.new_page()
+        tab = Shop(server or shop_server, page, origin, way, extra=extra, legacy=legacy)
         opened.append(tab)
         tab.open()
         return tab
@@ -296,3 +299,44 @@ def test_threads_are_listed_and_switched_with_a_card_open(shop: Opens, way: str)
     links.and_(tab.page.locator(f'[href="#{tab.thread}"]')).click()
     tab.press("Approve")
     tab.effects_are("refund")
+
+
+@every
+@requirement("CK-11", "LG-04", "LG-11", "TR-28")
+def test_the_older_event_asks_one_after_the_other_also_after_a_reload(
+    shop: Opens, way: str
+) -> None:
+    """The hook shows the last of several; each answer has the rest asked again (LG-11)."""
+    tab = shop(way, legacy=True)
+    tab.say("email")
+    tab.press("Approve", "everyone@")
+    tab.press("Deny", "sam@")
+    tab.card("ada@")
+    tab.effects_are()
+    tab.reload()
+    tab.press("Approve", "ada@")
+    assert [e["args"]["to"] for e in tab.effects_are("email", "email")] == [
+        "ada@example.com",
+        "everyone@example.com",
+    ]
+    tab.has_no_card()
+    commands = [body["forwardedProps"].get("command") for body in tab.bodies()]
+    assert len([command for command in commands if command]) == 3
+    assert not any(body.get("resume") for body in tab.bodies())
+
+
+@runtime
+@requirement("TR-03")
+def test_a_refused_answer_to_the_older_event_leaves_a_live_card(shop: Opens, way: str) -> None:
+    """The thread as it stands: asked again by the event, with why in it."""
+    tab = shop(way, legacy=True)
+    tab.say("quarterly")
+    form = tab.card("figures")
+    form.get_by_label("Year").fill("1999")
+    form.get_by_role("button", name="Send").click()
+    expect(form.get_by_role("alert")).to_be_visible(timeout=WAIT)
+    form.get_by_label("Year").fill("2026")
+    form.get_by_label("Revenue").fill("1")
+    form.get_by_role("button", name="Send").click()
+    tab.effects_are("filing")
+    tab.has_no_card()

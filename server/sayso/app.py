@@ -29,7 +29,9 @@ from sayso.limits import Limits
 from sayso.options import (
     DEFAULT,
     Default,
+    Emission,
     OnExpire,
+    Options,
     OptionValues,
     check_lifetime,
     declared,
@@ -299,6 +301,7 @@ class Sayso:
         default: str | None = None,
         refusals: Literal["error", "recover"] = "recover",
         show_expiry: bool = False,
+        interrupts: Emission | None = None,
     ) -> None:
         """Serve every agent to CopilotKit: `runtimeUrl` is this server with `path`.
 
@@ -306,19 +309,22 @@ class Sayso:
         the only one there is. `refusals` goes before the agents' option: CopilotKit's hook can
         not go on from an error. It cannot answer or cancel a card that is past its `expiresAt`
         either, so questions are shown without one unless `show_expiry`; they expire all the same,
-        and an answer that comes too late is refused. Raises `DeclarationError` for a path that
-        something else is served at, or no value of an option.
+        and an answer that comes too late is refused. `interrupts` goes before the agents' option
+        too, for pages of a CopilotKit that knows only the older event. Raises `DeclarationError`
+        for a path that something else is served at, or no value of an option.
         """
-        if refusals not in ("error", "recover"):
-            raise DeclarationError(
-                f"copilotkit: refusals must be 'error' or 'recover', not {refusals!r}"
-            )
+        manner = replace(MANNER, refusals=refusals, expiry=show_expiry, interrupts=interrupts)
+        try:
+            Options(refusals=refusals, interrupts=interrupts or "standard")
+        except DeclarationError as error:
+            raise DeclarationError(f"copilotkit: {error}") from None
         self._mounted.append(
             {
                 "path": path,
                 "default": default,
                 "refusals": refusals,
                 "show_expiry": show_expiry,
+                "interrupts": interrupts,
             }
         )
         self._edge.mount(
@@ -327,7 +333,7 @@ class Sayso:
                 self._records,
                 path=path,
                 default=default,
-                manner=replace(MANNER, refusals=refusals, expiry=show_expiry),
+                manner=manner,
                 limits=self._limits,
                 keep_alive=self._keep_alive,
             )

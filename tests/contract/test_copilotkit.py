@@ -4,11 +4,12 @@ The real client drives the same routes in `e2e/test_copilotkit.py`.
 """
 
 import asyncio
+import json
 from typing import Any
 
 import pytest
 
-from sayso import Turn
+from sayso import DeclarationError, Turn
 from tests.contract.optional import past
 from tests.contract.requirements import requirement
 from tests.contract.rest import call, get
@@ -178,6 +179,33 @@ async def test_whoever_wants_the_expiry_on_cards_says_so(server: Server, tools: 
     sent = tab.body(resume=tab.entries(answer({"approved": 1})))
     refused = await call(server.app, "POST", "/ck/agent/desk/run", sent)
     assert refused.types == ["RUN_STARTED", "RUN_FINISHED", "RUN_ERROR"]
+
+
+@requirement("LG-13")
+async def test_a_mount_may_ask_by_the_older_event_whatever_the_agent_does(
+    server: Server, tools: Kit
+) -> None:
+    """For pages of an older CopilotKit; it is the same question, whoever asks it how."""
+    tab = page(server, tools.refunding, "rest", expires_in=60)
+    server.app.copilotkit("/older", interrupts="legacy")
+    first = await tab.say("refund")
+    body = {**tab.body(), "messages": [], "threadId": tab.thread}
+    run = await call(server.app, "POST", "/older/agent/desk/connect", body)
+    assert "outcome" not in run.last
+    (asked,) = run.of("CUSTOM")
+    assert json.loads(asked["value"]) == first.interrupts[0]
+    command = {"resume": {"approved": "yes"}, "interruptEvent": asked["value"]}
+    sent = {**body, "runId": tab.run_id, "forwardedProps": {"command": command}}
+    refused = await call(server.app, "POST", "/older/agent/desk/run", sent)
+    (again,) = refused.of("CUSTOM")
+    sayso = json.loads(again["value"])["metadata"]["sayso"]
+    assert sayso["problem"]["code"] == "invalid_payload"
+    command["resume"] = {"approved": True}
+    done = await call(server.app, "POST", "/older/agent/desk/run", sent)
+    assert (done.outcome, len(server.effects)) == ("success", 1)
+    wrong: Any = "sometimes"
+    with pytest.raises(DeclarationError):
+        server.app.copilotkit("/wrong", interrupts=wrong)
 
 
 @both

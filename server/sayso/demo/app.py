@@ -58,4 +58,5 @@ def demo_app(
     )
     declare(app, ops)
     app.copilotkit()
+    app.copilotkit("/copilotkit-legacy", interrupts="legacy")
     return app
