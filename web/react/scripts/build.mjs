@@ -1,9 +1,13 @@
-// Builds the library: ES modules and types by the compiler, then checks what npm would publish and
-// that the main entry stays small (12 kB gzipped without peers).
+// Builds the library: ES modules and types by the compiler, then checks what npm would publish, that
+// every way to import it finds its types, and that the main entry stays small (12 kB gzipped
+// without peers).
 import { execFileSync } from "node:child_process";
-import { rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 
+import { checkPackage, createPackageFromTarballData } from "@arethetypeswrong/core";
 import { build } from "esbuild";
 import { publint } from "publint";
 import { formatMessage } from "publint/utils";
@@ -33,3 +37,25 @@ if (bytes > LIMIT_BYTES) {
 const { messages, pkg } = await publint({ pkgDir: root.pathname, strict: true });
 for (const message of messages) console.error(formatMessage(message, pkg));
 if (messages.length > 0) process.exitCode = 1;
+
+// An ES module package: what cannot import it at all (`require`, resolution without `exports`) is
+// not asked about.
+const RESOLUTIONS = ["node16-esm", "bundler"];
+const folder = mkdtempSync(join(tmpdir(), "sayso-pack-"));
+try {
+  const pack = ["pack", "--json", "--ignore-scripts", "--pack-destination", folder];
+  const [packed] = JSON.parse(execFileSync("npm", pack, { cwd: root, encoding: "utf8" }));
+  const types = await checkPackage(
+    createPackageFromTarballData(readFileSync(join(folder, packed.filename))),
+    { excludeEntrypoints: ["./styles.css"] },
+  );
+  if (!types.types) throw new Error("The package has no types.");
+  const problems = types.problems.filter(
+    (one) => !("resolutionKind" in one) || RESOLUTIONS.includes(one.resolutionKind),
+  );
+  for (const problem of problems) console.error(JSON.stringify(problem));
+  if (problems.length > 0) process.exitCode = 1;
+  else console.log(`types: right for ${Object.keys(types.entrypoints).join(", ")}`);
+} finally {
+  rmSync(folder, { recursive: true });
+}

@@ -1,6 +1,6 @@
 import { randomUUID } from "@ag-ui/client";
-import { useConversation, type Conversation } from "@sayso/react";
-import { useState, useSyncExternalStore } from "react";
+import { SaysoProvider, useConversation, type Conversation } from "@sayso/react";
+import { useMemo, useState, useSyncExternalStore } from "react";
 import { Link, useNavigate } from "react-router";
 import type { AgentSummary } from "../api.js";
 import { ConnectionBar } from "../ConnectionBar.js";
@@ -10,6 +10,7 @@ import { useTitle } from "../title.js";
 import { StopButton } from "../StopButton.js";
 import { Composer } from "./Composer.js";
 import { EXAMPLES } from "./examples.js";
+import { useMeetings } from "./Meeting.js";
 import { SidePanel } from "./SidePanel.js";
 import { statusWords } from "./status.js";
 import { Transcript } from "./Transcript.js";
@@ -24,7 +25,18 @@ export interface PlaygroundProps {
 }
 
 /** One thread with one agent: the conversation, the composer, and what the agent really did. */
-export function Playground({ session, agents, agentId, threadId }: PlaygroundProps) {
+export function Playground(props: PlaygroundProps) {
+  const { agent } = props.session.controller;
+  const { agentId } = props;
+  const provided = useMemo(() => ({ [agentId]: agent }), [agentId, agent]);
+  return (
+    <SaysoProvider agents={provided}>
+      <Thread {...props} />
+    </SaysoProvider>
+  );
+}
+
+function Thread({ session, agents, agentId, threadId }: PlaygroundProps) {
   const navigate = useNavigate();
   const conversation = useConversation(session);
   const { controller } = session;
@@ -36,6 +48,7 @@ export function Playground({ session, agents, agentId, threadId }: PlaygroundPro
   const running = machine.status === "running" || machine.status === "submitting";
   const effects = useEffects(machine.status, running);
   useInboxNews(session, threadId);
+  const meetings = useMeetings();
   const mine = effects?.filter((one) => one.threadId === threadId).length ?? 0;
   const words = statusWords(machine, conversation.connection);
   useTitle(open, open > 0 ? words : agentId);
@@ -118,6 +131,7 @@ export function Playground({ session, agents, agentId, threadId }: PlaygroundPro
               controller={controller}
               machine={machine}
               conversation={conversation}
+              tools={meetings}
               onResend={() => {
                 session.resend();
               }}

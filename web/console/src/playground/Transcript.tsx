@@ -1,6 +1,6 @@
 import { InterruptGroup } from "@sayso/react/components";
 import type { ConversationState, InterruptController, MachineState, Outgoing } from "@sayso/react";
-import { useEffect, useMemo, useRef } from "react";
+import { useEffect, useMemo, useRef, type ReactElement } from "react";
 import { toBlocks } from "./blocks.js";
 import { BlockView } from "./BlockView.js";
 
@@ -8,13 +8,15 @@ export interface TranscriptProps {
   readonly controller: InterruptController;
   readonly machine: MachineState;
   readonly conversation: ConversationState;
+  /** Calls of this page's own tools that wait for the person. */
+  readonly tools: ReactElement | null;
   readonly onResend: () => void;
   readonly onTakeBack: () => void;
 }
 
 /** Everything that was said and done, with the open questions where they came up. */
 export function Transcript(props: TranscriptProps) {
-  const { controller, machine, conversation, onResend, onTakeBack } = props;
+  const { controller, machine, conversation, tools, onResend, onTakeBack } = props;
   const { messages, steps, unsent } = conversation;
   const { batches, interrupts, closed, status, failure } = machine;
   const gated = useMemo(() => {
@@ -42,6 +44,7 @@ export function Transcript(props: TranscriptProps) {
           <BlockView key={block.key} block={block} />
         ),
       )}
+      {tools}
       {unsent !== null && <Unsent message={unsent} onResend={onResend} onTakeBack={onTakeBack} />}
       {status === "running" && (
         <p className="working">

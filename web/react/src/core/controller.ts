@@ -10,6 +10,7 @@ import { canConnect } from "./agent.js";
 import type { Drafts } from "./drafts.js";
 import { nextExpiry } from "./expiry.js";
 import { needsLook } from "./failure.js";
+import { FrontendTools } from "./frontendTools.js";
 import { canSubmit, reduce } from "./machine.js";
 import { initialState, type Action, type MachineState, type Origin } from "./machineState.js";
 import { legacyCommand, type LegacyQuestion } from "./legacy.js";
@@ -59,6 +60,8 @@ const LONGEST_TIMER_MS = 2 ** 31 - 1;
 export class InterruptController {
   readonly agent: AbstractAgent;
   readonly runs: RunDriver;
+  /** Tools that a person answers in this client. */
+  readonly tools: FrontendTools;
   readonly clock: () => number;
   readonly #validate: Validate | undefined;
   readonly #drafts: Drafts | undefined;
@@ -81,6 +84,8 @@ export class InterruptController {
       timeoutMs: options.timeoutMs ?? 30_000,
       newId: options.newId ?? randomUUID,
     });
+    this.tools = new FrontendTools(agent, this.runs, () => this.#state.interrupts.length > 0);
+    this.runs.tools = () => this.tools.list();
     this.#state = initialState(agent.threadId);
   }
 

@@ -57,6 +57,7 @@ export class Conversation {
   #state: ConversationState;
   #outgoing: Outgoing | null = null;
   #attempt = 0;
+  #users = 0;
   #close: (() => void) | undefined;
   #frame: ReturnType<typeof setTimeout> | undefined;
   #retry: ReturnType<typeof setTimeout> | undefined;
@@ -88,8 +89,25 @@ export class Conversation {
     };
   };
 
-  /** Goes live: restores the thread, then follows it until the returned function is called. */
+  /**
+   * Goes live: restores the thread, then follows it until the returned function is called. Several
+   * users share one connection.
+   */
   open(): () => void {
+    this.#users += 1;
+    if (this.#users === 1) this.#follow();
+    let open = true;
+    return () => {
+      if (!open) return;
+      open = false;
+      this.#users -= 1;
+      if (this.#users > 0) return;
+      this.#close?.();
+      this.#close = undefined;
+    };
+  }
+
+  #follow(): void {
     const { agent, runs, subscribe } = this.controller;
     const stops = [
       subscribe(() => {
@@ -122,10 +140,6 @@ export class Conversation {
       this.controller.lookAway();
     };
     this.look();
-    return () => {
-      this.#close?.();
-      this.#close = undefined;
-    };
   }
 
   /** Asks the server how things stand, unless a run is going on here. */
@@ -341,4 +355,18 @@ export class Conversation {
     this.#state = next;
     for (const listener of this.#listeners) listener();
   }
+}
+
+const CONVERSATIONS = new WeakMap<InterruptController, Conversation>();
+
+/** The one conversation around a controller; `options` count when it is made, at the first call. */
+export function conversationOf(
+  controller: InterruptController,
+  options?: ConversationOptions,
+): Conversation {
+  const known = CONVERSATIONS.get(controller);
+  if (known !== undefined) return known;
+  const made = new Conversation(controller, options);
+  CONVERSATIONS.set(controller, made);
+  return made;
 }

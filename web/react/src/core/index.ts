@@ -1,6 +1,6 @@
 export { SaysoAgent, canConnect } from "./agent.js";
 export { InterruptController, controllerOf } from "./controller.js";
-export { Conversation } from "./conversation.js";
+export { Conversation, conversationOf } from "./conversation.js";
 export { expiryOf, formatRemaining, isExpired } from "./expiry.js";
 export { canSubmit, isAnswerable, reduce } from "./machine.js";
 export { initialState } from "./machineState.js";
@@ -19,6 +19,7 @@ export type {
   Outgoing,
   Sent,
 } from "./conversation.js";
+export type { FrontendCall, FrontendTool } from "./frontendTools.js";
 export type { Page } from "./follow.js";
 export type { LegacyQuestion } from "./legacy.js";
 export type { Quick } from "./quick.js";

@@ -93,6 +93,8 @@ export class RunDriver {
   readonly agent: AbstractAgent;
   readonly #timeoutMs: number;
   readonly #newId: () => string;
+  /** What is offered to the agent with every run and look. */
+  tools: () => NonNullable<RunAgentParameters["tools"]> = () => [];
   readonly #listeners = new Set<RunListener>();
   #subscription: { unsubscribe(): void } | undefined;
   #current: Track | undefined;
@@ -151,7 +153,7 @@ export class RunDriver {
       this.#giveUp(current, { kind: "failure", failure: timedOut(this.#timeoutMs) });
     }, this.#timeoutMs);
     const running = new Promise<RunAgentResult>((resolve) => {
-      resolve(this.#call(origin, { ...parameters, runId }, subscriber));
+      resolve(this.#call(origin, { tools: this.tools(), ...parameters, runId }, subscriber));
     });
     running.then(
       (result) => {

@@ -1,8 +1,10 @@
 export { useController } from "./context.js";
 export { InterruptSlot, SaysoProvider } from "./SaysoProvider.js";
 export { useConversation } from "./useConversation.js";
+export { useHumanInTheLoop } from "./useHumanInTheLoop.js";
 export { useInterrupt } from "./useInterrupt.js";
 export { useInterrupts } from "./useInterrupts.js";
+export { useThread } from "./useThread.js";
 
 export type { SaysoProviderProps } from "./SaysoProvider.js";
 export type {
@@ -12,4 +14,7 @@ export type {
   UseInterruptConfig,
   UseInterruptReturn,
 } from "./useInterrupt.js";
+export type { HumanInTheLoopProps, UseHumanInTheLoopConfig } from "./useHumanInTheLoop.js";
+export type { Placed } from "./useInSlot.js";
 export type { CancelFn, Interrupts, ResolveFn } from "./useInterrupts.js";
+export type { Thread } from "./useThread.js";

@@ -1,20 +1,25 @@
 import type { Interrupt } from "@ag-ui/client";
-import { useEffect, useId, useRef, useState, type ReactElement } from "react";
+import { useEffect, useRef, useState, type ReactElement } from "react";
 import { LEGACY_EVENT } from "../core/legacy.js";
-import { useController, useSayso } from "./context.js";
+import { useController } from "./context.js";
+import { useInSlot, type Placed } from "./useInSlot.js";
 import { useInterrupts, type CancelFn, type Interrupts, type ResolveFn } from "./useInterrupts.js";
+
+/* What an event carries is up to the server that asks; code written for it narrows it by itself. */
+// eslint-disable-next-line @typescript-eslint/no-explicit-any -- as the hook it stands in for has it
+type Value = any;
 
 /**
  * The question in the form older code reads: `value` is the interrupt, or, from a server that asks
  * by a custom event alone, what came with that event (LG-03).
  */
-export interface InterruptEvent<TValue = Interrupt> {
+export interface InterruptEvent<TValue = Value> {
   readonly name: string;
   readonly value: TValue;
 }
 
 /** What `handler` gets. */
-export interface InterruptHandlerProps<TValue = Interrupt> {
+export interface InterruptHandlerProps<TValue = Value> {
   readonly event: InterruptEvent<TValue>;
   readonly interrupt: Interrupt;
   readonly interrupts: readonly Interrupt[];
@@ -23,7 +28,7 @@ export interface InterruptHandlerProps<TValue = Interrupt> {
 }
 
 /** What `render` gets: the above, what `handler` returned, and how the answers stand. */
-export interface InterruptRenderProps<TResult, TValue = Interrupt>
+export interface InterruptRenderProps<TResult, TValue = Value>
   extends
     InterruptHandlerProps<TValue>,
     Pick<Interrupts, "answers" | "errors" | "status" | "failure" | "retry"> {
@@ -31,11 +36,7 @@ export interface InterruptRenderProps<TResult, TValue = Interrupt>
   readonly result: TResult | null;
 }
 
-export interface UseInterruptConfig<
-  TResult,
-  TInChat extends boolean | undefined,
-  TValue = Interrupt,
-> {
+export interface UseInterruptConfig<TResult, TInChat extends boolean | undefined, TValue = Value> {
   readonly render: (props: InterruptRenderProps<Awaited<TResult>, TValue>) => ReactElement;
   /** Called once per interrupt id, before an answer is given. */
   readonly handler?: (props: InterruptHandlerProps<TValue>) => TResult;
@@ -46,19 +47,16 @@ export interface UseInterruptConfig<
   readonly renderInChat?: TInChat;
 }
 
-/** The element when it is placed by hand, nothing when it goes into the chat. */
-export type UseInterruptReturn<TInChat extends boolean | undefined> = TInChat extends false
-  ? ReactElement | null
-  : undefined;
+/** See `Placed`. */
+export type UseInterruptReturn<TInChat extends boolean | undefined> = Placed<TInChat>;
 
 /** Shows the open questions of an agent's thread with `render` and sends what it resolves. */
 export function useInterrupt<
   TResult = null,
   TInChat extends boolean | undefined = undefined,
-  TValue = Interrupt,
+  TValue = Value,
 >(config: UseInterruptConfig<TResult, TInChat, TValue>): UseInterruptReturn<TInChat> {
   const { agentId, enabled, handler, render, renderInChat } = config;
-  const { slot } = useSayso();
   const controller = useController(agentId);
   const toEvent = (one: Interrupt): InterruptEvent<TValue> => ({
     name: LEGACY_EVENT,
@@ -101,17 +99,7 @@ export function useInterrupt<
       ? null
       : render({ ...props, result: value, answers, errors, status, failure, retry });
 
-  const key = useId();
-  const inChat = renderInChat !== false;
-  useEffect(() => {
-    if (inChat) slot.put(key, element);
-  });
-  useEffect(() => {
-    return () => {
-      slot.put(key, null);
-    };
-  }, [slot, key, inChat]);
-  return (inChat ? undefined : element) as UseInterruptReturn<TInChat>;
+  return useInSlot(element, renderInChat);
 }
 
 function isEnabled<TValue>(

@@ -1,4 +1,4 @@
-import type { AbstractAgent } from "@ag-ui/client";
+import type { AbstractAgent, Interrupt } from "@ag-ui/client";
 import { act, render, screen, waitFor } from "@testing-library/react";
 import { userEvent } from "@testing-library/user-event";
 import { StrictMode, useState, type ReactNode } from "react";
@@ -29,7 +29,7 @@ function Card(config: Config) {
       failure,
     }) => (
       <div role="group" aria-label={interrupt.id}>
-        <p>{`${interrupts.length} open, ${status}, ${event.name} ${event.value.id}`}</p>
+        <p>{`${interrupts.length} open, ${status}, ${event.name} ${(event.value as Interrupt).id}`}</p>
         <p data-testid="result">{JSON.stringify(result)}</p>
         <p data-testid="errors">{JSON.stringify(errors)}</p>
         <p>{failure?.message}</p>
@@ -179,7 +179,10 @@ describe("useInterrupt", () => {
 
   it("[CK-12] leaves alone what enabled does not want", async () => {
     const server = new ScriptedServer();
-    const { agent } = mount(server, <Card enabled={({ value }) => value.reason === "other"} />);
+    const { agent } = mount(
+      server,
+      <Card enabled={({ value }) => (value as Interrupt).reason === "other"} />,
+    );
     server.onRun(run(interrupted(approval("a"))));
     await start(agent);
     expect(screen.queryByRole("group")).toBeNull();
