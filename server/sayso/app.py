@@ -18,6 +18,7 @@ from sayso.engine.engine import Engine
 from sayso.errors import DeclarationError
 from sayso.http.app import Edge
 from sayso.http.app import Options as EdgeOptions
+from sayso.http.approvals import ApprovalPaths
 from sayso.http.console import built_console
 from sayso.http.copilotkit import MANNER, CopilotKitMount
 from sayso.http.interrupts import InterruptPaths
@@ -181,6 +182,7 @@ class Sayso:
                 *InterruptPaths(
                     self.engine.inbox, self.engine.desk, bounds, keep_alive=keep_alive
                 ).routes(),
+                *ApprovalPaths(self.engine.approvals).routes(),
                 *routes,
             ],
         )

@@ -61,6 +61,7 @@ class Code(StrEnum):
     NOT_FOUND = "not_found"
     UNKNOWN_AGENT = "unknown_agent"
     UNKNOWN_THREAD = "unknown_thread"
+    UNKNOWN_APPROVAL = "unknown_approval"
     UNAUTHENTICATED = "unauthenticated"
     FORBIDDEN_HOST = "forbidden_host"
     FORBIDDEN_ORIGIN = "forbidden_origin"
@@ -105,6 +106,7 @@ STATUS: dict[Code, int] = {
     Code.NOT_FOUND: 404,
     Code.UNKNOWN_AGENT: 404,
     Code.UNKNOWN_THREAD: 404,
+    Code.UNKNOWN_APPROVAL: 404,
     Code.UNAUTHENTICATED: 401,
     Code.FORBIDDEN_HOST: 421,
     Code.FORBIDDEN_ORIGIN: 403,

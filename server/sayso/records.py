@@ -7,6 +7,8 @@ will go out again. Keys that begin with `turn_`, `run_`, `int_` are ours, random
 from dataclasses import dataclass
 from typing import Generic, Literal, TypeVar
 
+from sayso.approvals import Approval, ApprovalUse
+
 __all__ = [
     "Change",
     "ChangeKind",
@@ -250,7 +252,7 @@ class Commit:
 
     Order inside: turn, entries, messages, `dequeue` (waiting messages become visible, at the end),
     interrupts, state, `next_turn` (the one that a waiting message begins; the newest from now on),
-    run, `forget` (journal of that turn is dropped), release of the lease.
+    run, `forget` (journal of that turn is dropped), approvals, uses, release of the lease.
     """
 
     now: int
@@ -263,6 +265,8 @@ class Commit:
     next_turn: Turn | None = None
     run: Run | None = None
     forget: str | None = None
+    approvals: tuple[Approval, ...] = ()
+    uses: tuple[ApprovalUse, ...] = ()
     release: bool = False
 
 

@@ -29,6 +29,8 @@ LOOKUP = ("lookup", {"order_id": "A-17"})
         ("deploy again", ops.deploy),
         ("again", ops.again),
         ("nickname", ops.nickname),
+        ("List files", ops.list_files),
+        ("list files in old", ops.list_files),
         ("slow progress", ops.progress),
         ("slow", ops.slow),
         ("crash", ops.crash),
@@ -229,3 +231,20 @@ async def test_a_no_to_the_same_call_stands_without_a_further_question(demo: Dem
     assert said(events).count("it was denied (not now)") == 3
     assert await demo.effects() == []
     assert len(await demo.ask("again")) == 1
+
+
+async def test_listing_files_may_be_allowed_for_good(demo: Demo) -> None:
+    """Design 9, `list files`: no path is remembered as no path, and as nothing else."""
+    (question,) = await demo.ask("list files")
+    assert "remember" in question["responseSchema"]["properties"]
+    await demo.answer(resolved(question, {"approved": True, "remember": True}))
+    events = await demo.run(text="list files", thread="t-2")
+    assert events[-1]["outcome"] == {"type": "success"}
+    assert said(events).startswith("Found 0 files in all folders.")
+    assert await demo.done() == [("list", {"path": None})] * 2
+    (question,) = await demo.ask("list files in old")
+    await demo.answer(
+        resolved(question, {"approved": True, "remember": {"arguments": {"path": "o*"}}})
+    )
+    assert (await demo.run(text="list files of older"))[-1]["outcome"] == {"type": "success"}
+    assert len(await demo.ask("list files of new")) == 1

@@ -30,6 +30,8 @@ class Remember:
     def __post_init__(self) -> None:
         _check_words("arguments", self.arguments, _ARGUMENTS)
         _check_words("scopes", self.scopes, _SCOPES)
+        if self.arguments == ("like",):
+            raise DeclarationError("arguments of Remember need 'same' or 'any' beside 'like'")
         check_lifetime(self.expires_in, "expires_in of Remember")
 
 

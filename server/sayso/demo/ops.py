@@ -6,6 +6,7 @@ when the server dies in the middle. A function starts anew from its first line w
 goes on; what it did before comes out of the journal.
 """
 
+import re
 from collections.abc import Awaitable, Callable
 from typing import Literal, get_args
 
@@ -228,6 +229,13 @@ async def nickname(turn: Turn, ops: Ops) -> None:
         await ops.say(turn, f"Hello, {answer.value}!")
 
 
+async def list_files(turn: Turn, ops: Ops) -> None:
+    """A gated call that a person may allow for good: for no path, for one, or for any."""
+    within = re.search(r"list files (?:in|of|under) (\S+)", turn.input.text, re.IGNORECASE)
+    arguments = {} if within is None else {"path": within[1]}
+    await ops.say(turn, told(await turn.call(ops.list_files, **arguments)))
+
+
 async def progress(turn: Turn, ops: Ops) -> None:
     """A pause inside a named phase, after text was streamed in it."""
     async with turn.phase("review"):
@@ -277,6 +285,7 @@ ROWS: tuple[tuple[tuple[str, ...], Row], ...] = (
     (("nested",), nested),
     (("again",), again),
     (("nickname",), nickname),
+    (("list files",), list_files),
     (("progress",), progress),
     (("slow",), slow),
     (("crash",), crash),
@@ -285,7 +294,7 @@ ROWS: tuple[tuple[tuple[str, ...], Row], ...] = (
 
 SUGGESTIONS = (
     "Try: refund, order status and refund, slow refund, email, clean up, quarterly, deploy, "
-    "meeting, nested, again, nickname, progress, slow, crash."
+    "meeting, nested, again, nickname, list files, progress, slow, crash."
 )
 
 

@@ -67,6 +67,11 @@ class Sandbox:
         """How many old files are where they were."""
         return sum(1 for _ in (self._of(thread_id) / "old").glob("*"))
 
+    def count(self, thread_id: str, folder: str | None) -> int:
+        """How many files there are in a folder, or in all; a name that leads elsewhere has none."""
+        found = self._of(thread_id).glob("*/*")
+        return sum(1 for path in found if folder in (None, path.parent.name))
+
     def _of(self, thread_id: str) -> Path:
         # A thread's id is the client's: it names a folder by its digest only.
         return self._folder / blake2b(thread_id.encode(), digest_size=8).hexdigest()

@@ -15,7 +15,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from sayso import DidNotHappen, Happened, Sayso, Turn, approval
+from sayso import DidNotHappen, Happened, Sayso, Turn, approval, current_call
 from sayso.demo.ledger import Ledger
 from sayso.demo.sandbox import OldFiles, Sandbox
 
@@ -94,7 +94,16 @@ class Ops:
             ledger.record("inner", {"town": town, "parcels": parcels}, done)
             return done
 
+        @app.tool(approval=approval.ask(remember=True), effect="read", verify=self.happened)
+        def list_files(path: str | None = None) -> str:
+            """List the files of a folder, or of all of them; a person may allow that for good."""
+            found = sandbox.count(current_call().thread_id, path)
+            done = f"Found {found} files in {path or 'all folders'}."
+            ledger.record("list", {"path": path}, done)
+            return done
+
         self.order_status = order_status
+        self.list_files = list_files
         self.issue_refund = issue_refund
         self.send_email = send_email
         self.restart_service = restart_service

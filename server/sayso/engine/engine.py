@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from sayso.agents.registry import Agent, Agents
 from sayso.agents.tools import Tool
 from sayso.clock import Clock
+from sayso.engine.approvals import Approvals
 from sayso.engine.breakpoints import breakpoints_of, permitted
 from sayso.engine.claims import Claimed, Claims
 from sayso.engine.desk import Desk, problem_of
@@ -85,6 +86,7 @@ class Engine:
         self._claims = Claims(store, clock, self._keeper)
         self._stopping = Stopping(store, clock, self._claims)
         self.inbox = Inbox(store, clock)
+        self.approvals = Approvals(store, clock)
         self.threads = Threads(store, clock, self.inbox.ring)
         self.sessions = Sessions(store, clock)
         self._live = LiveRuns(

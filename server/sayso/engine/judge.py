@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sayso import jsonvalue
+from sayso.agents.remembering import misfits
 from sayso.agents.tools import Tool
 from sayso.agents.turninput import turn_input
 from sayso.gate.answers import Judge
@@ -22,18 +23,24 @@ def tool_judge(tools: Mapping[str, Tool], view: ThreadView | None) -> Judge:
     def judge(interrupt: Interrupt, payload: Any) -> Sequence[tuple[str, str]]:
         if interrupt.reason != "tool_call" or not isinstance(payload, dict):
             return ()
-        metadata = jsonvalue.decode(interrupt.metadata or b"{}")
-        tool = tools.get(metadata.get("sayso", {}).get("tool", ""))
-        if tool is None or "editedArgs" not in payload:
+        told = jsonvalue.decode(interrupt.metadata or b"{}").get("sayso", {})
+        tool = tools.get(told.get("tool", ""))
+        if tool is None:
             return ()
-        wrong = [
-            (f"/editedArgs{pointer}", message)
-            for pointer, message in tool.problems(payload["editedArgs"])
-        ]
-        # Arguments beside a denial do not run: they are a suggestion.
-        if wrong or payload.get("approved") is not True:
-            return wrong
-        return _forbidden(tool, view, payload["editedArgs"])
+        approved = payload.get("approved") is True
+        arguments = told.get("arguments", {})
+        if "editedArgs" in payload:
+            wrong = [
+                (f"/editedArgs{pointer}", message)
+                for pointer, message in tool.problems(payload["editedArgs"])
+            ]
+            if wrong:
+                return wrong
+            arguments = jsonvalue.decode(tool.arguments(payload["editedArgs"]))
+            # Arguments beside a denial do not run: they are a suggestion.
+            if approved and (forbidden := _forbidden(tool, view, payload["editedArgs"])):
+                return forbidden
+        return misfits(payload.get("remember"), arguments, approved=approved)
 
     return judge
 

@@ -35,6 +35,7 @@ _NOT_SHOWN = (
     "ended",
     "history",
     "pause",
+    "remember",
     "request",
     "resume",
     "state",

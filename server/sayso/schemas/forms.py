@@ -4,11 +4,12 @@ One source makes the `responseSchema` that goes out and decodes what comes back,
 cannot drift apart.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+from sayso.agents.asking import Remember
 from sayso.schemas.typed import hoist, schema_of
 
 __all__ = [
@@ -73,15 +74,22 @@ def confirmation() -> ResponseType:
     return ResponseType(schema, lambda payload: payload["approved"])
 
 
-def approval_schema(editable: dict[str, Any] | None) -> dict[str, Any]:
+def approval_schema(
+    editable: dict[str, Any] | None,
+    remember: Remember | None = None,
+    arguments: Iterable[str] = (),
+) -> dict[str, Any]:
     """What answers a gated call; `editable` is the tool's parameter schema if edits are offered.
 
     Only boolean true executes (TB-08); `editedArgs` replaces all arguments (TB-05, TB-06).
+    `remember` is what may be remembered of calls with these `arguments`, if anything.
     """
     properties: dict[str, Any] = {
         "approved": {"type": "boolean", "title": "Approve"},
         "reason": {"type": "string", "title": "Reason", "maxLength": 2000},
     }
+    if remember is not None:
+        properties["remember"] = _remember_schema(remember, arguments)
     if editable is None:
         return _object(properties, "approved")
     arguments, definitions = hoist(editable, "editedArgs")
@@ -122,6 +130,29 @@ def choice_schema(title: str, choices: Sequence[Choice]) -> dict[str, Any]:
             rules.append({"if": when, "then": then})
     schema = _object(properties, "action", definitions=definitions)
     return {**schema, "allOf": rules} if rules else schema
+
+
+def _remember_schema(remember: Remember, arguments: Iterable[str]) -> dict[str, Any]:
+    """True, or an object that says for which arguments, where, and for how many seconds."""
+    fixed: dict[str, Any] = {"enum": [kind for kind in remember.arguments if kind != "like"]}
+    names: dict[str, Any] = {name: {} for name in arguments}
+    if "like" in remember.arguments and names:
+        like = {**_object(names), "minProperties": 1}
+        del like["required"]
+        fixed = {"anyOf": [fixed, like]}
+    seconds: dict[str, Any] = {"type": "number", "exclusiveMinimum": 0}
+    if remember.expires_in is not None:
+        seconds["maximum"] = remember.expires_in
+    told = {"arguments": fixed, "scope": {"enum": list(remember.scopes)}, "seconds": seconds}
+    chosen = _object(told)
+    del chosen["required"]
+    whose = "this conversation" if remember.scopes[0] == "thread" else "all my conversations"
+    which = "any" if remember.arguments[0] == "any" else "exactly these"
+    return {
+        "title": "Do not ask again",
+        "description": f"Such a call with {which} arguments, in {whose}, runs without asking.",
+        "anyOf": [{"type": "boolean"}, chosen],
+    }
 
 
 def unsure_schema(result: dict[str, Any] | None, *, optional: bool) -> dict[str, Any]:

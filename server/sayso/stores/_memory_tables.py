@@ -21,6 +21,7 @@ from sayso.records import (
     Turn,
 )
 from sayso.stores._changes import Note, facts, kind_of
+from sayso.stores._memory_approvals import Approvals
 from sayso.stores._memory_lists import Key, Ordered
 from sayso.stores._memory_thread import Arm, Asked, Held
 from sayso.stores.base import KEPT_CHANGES
@@ -58,6 +59,7 @@ class Tables:
         self._due: dict[Arm, Ordered[Held]] = {
             arm: Ordered() for arm in ("abandoned", "waking", "ready")
         }
+        self.approvals = Approvals()
         self._numbers = itertools.count(1)
 
     def claim(self, claim: Claim, now: int) -> Lease:
@@ -118,6 +120,7 @@ class Tables:
             self._write_run(held, commit.run)
         if commit.forget is not None:
             held.journals.pop(commit.forget, None)
+        self.approvals.write(lease.scope, commit.approvals, commit.uses)
         thread = held.thread
         held.thread = replace(
             thread,
@@ -185,6 +188,7 @@ class Tables:
             for key in keys:
                 if index.get((scope, key)) is held:
                     del index[scope, key]
+        self.approvals.forget(scope, thread_id)
         del self.by_number[held.number]
         del self.threads[scope, thread_id]
 

@@ -5,6 +5,7 @@ from dataclasses import fields
 from operator import attrgetter
 from typing import Any
 
+from sayso.approvals import Approval, ApprovalUse
 from sayso.records import Claim, Commit, Entry, Interrupt, Message, Principal, Run, Turn
 
 __all__ = ["check_text"]
@@ -18,7 +19,18 @@ def _may_hold_text(record: type) -> Callable[[Any], tuple[Any, ...]]:
 
 _MEMBERS: dict[type, Callable[[Any], tuple[Any, ...]]] = {
     record: _may_hold_text(record)
-    for record in (Claim, Commit, Entry, Interrupt, Message, Principal, Run, Turn)
+    for record in (
+        Approval,
+        ApprovalUse,
+        Claim,
+        Commit,
+        Entry,
+        Interrupt,
+        Message,
+        Principal,
+        Run,
+        Turn,
+    )
 }
 
 

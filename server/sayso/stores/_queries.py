@@ -21,9 +21,10 @@ class Migration:
 
 
 def queries(dialect: str) -> dict[str, str]:
-    """The statements of `sql/<dialect>/`, `queries.sql` and `lists.sql`, by name."""
+    """The statements of `sql/<dialect>/`, that are no migrations, by name."""
     folder = files(__package__) / "sql" / dialect
-    text = "".join((folder / name).read_text("utf-8") for name in ("queries.sql", "lists.sql"))
+    names = ("queries.sql", "lists.sql", "approvals.sql")
+    text = "".join((folder / name).read_text("utf-8") for name in names)
     parts = _NAME.split(text)[1:]
     return {
         name: sql.strip().rstrip(";") for name, sql in zip(parts[0::3], parts[2::3], strict=True)

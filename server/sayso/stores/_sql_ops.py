@@ -20,6 +20,7 @@ from sayso.records import (
     ThreadView,
     Turn,
 )
+from sayso.stores import _sql_approvals
 from sayso.stores._pages import cursor, limited, place
 from sayso.stores._session import Row, Session
 from sayso.stores._sql_changes import Whose, note, write_noted
@@ -159,6 +160,8 @@ def commit(db: Session, lease: Lease, step: Commit) -> bool:
         db.do("put_state", (thread, step.state))
     if step.forget is not None:
         db.do("forget_journal", (thread, step.forget))
+    if step.approvals or step.uses:
+        _sql_approvals.write(db, lease.scope, step.approvals, step.uses)
     if step.release:
         db.do("release_thread", (step.now, step.now, thread))
         db.do("mark_due", (thread,))
@@ -201,6 +204,7 @@ def delete(db: Session, scope: str, thread_id: str, revision: int, now: int) -> 
         raise _changed(thread_id)
     thread: int = row[0]
     note(db, Whose(thread, scope, thread_id, *row[8:]), now, [("deleted", None, None)])
+    _sql_approvals.forget(db, scope, thread_id)
     db.do("raise_floor", (scope, revision, row[2]))
     for deletion in _DELETIONS:
         db.do(deletion, (thread,))

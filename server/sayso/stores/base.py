@@ -17,6 +17,7 @@ cost, however much is stored: no page looks at more than a few thousand rows.
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
+from sayso.approvals import Approval, ApprovalUse
 from sayso.records import (
     Changes,
     Claim,
@@ -127,6 +128,41 @@ class Store(ABC):
         """
 
     @abstractmethod
+    async def approvals(
+        self,
+        scope: str,
+        at: int,
+        *,
+        party: str | None = None,
+        after: str | None = None,
+        limit: int = 100,
+    ) -> Page[Approval]:
+        """Approvals that stand at that time (not revoked, not expired), oldest first.
+
+        `party` is the one whose calls they concern, or who gave them.
+        """
+
+    @abstractmethod
+    async def approval(self, scope: str, approval_id: str) -> Approval | None:
+        """One approval by its id, or None; also one that stands no more."""
+
+    @abstractmethod
+    async def approval_uses(
+        self, scope: str, approval_id: str, limit: int = 100
+    ) -> tuple[ApprovalUse, ...]:
+        """The newest uses of an approval, newest first; none if it is unknown."""
+
+    @abstractmethod
+    async def standing_approvals(
+        self, scope: str, owner: str, tool: str, at: int
+    ) -> tuple[Approval, ...]:
+        """All approvals for calls of a tool in an owner's turns that stand at that time."""
+
+    @abstractmethod
+    async def revoke(self, scope: str, approval_id: str, by: str, now: int) -> None:
+        """Let an approval stand no more. Raises `Conflict` if it is unknown or revoked already."""
+
+    @abstractmethod
     async def claim(self, claim: Claim) -> Lease:
         """Take the thread and write all that the claim holds, in one durable step.
 
@@ -150,8 +186,9 @@ class Store(ABC):
         ran out still writes as long as nobody claimed the thread. A message id that is stored
         already is replaced in place, a new one is appended before the waiting ones. `entries`
         belong to `turn` if it is given, else to the newest turn of the thread; a turn that is new
-        drops journals as in `claim`. `release` clears the holder. Commits of one lease take effect
-        in the order of the calls, awaited or not.
+        drops journals as in `claim`. An approval whose id is stored stays as it is, revoked or not;
+        a use of a call that is noted for an approval is the same use. `release` clears the holder.
+        Commits of one lease take effect in the order of the calls, awaited or not.
         """
 
     @abstractmethod
@@ -177,6 +214,8 @@ class Store(ABC):
     @abstractmethod
     async def delete(self, scope: str, thread_id: str, revision: int, now: int) -> None:
         """Remove a thread with everything; `changes` keeps the ids that it noted.
+
+        Approvals for this thread alone go with it, and of others the uses that it made.
 
         Raises `Conflict` as `claim` does: another revision, unknown, or held. A thread that is
         created later in that scope, under whatever id, begins with a revision and a fence above

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import islice
 
+from sayso.approvals import Approval, ApprovalUse
 from sayso.clock import Clock, SystemClock
 from sayso.errors import StoreUnavailable
 from sayso.records import (
@@ -179,6 +180,56 @@ class MemoryStore(Store):
                 found = Changes(mark=since + len(items), items=items)
         await asyncio.sleep(0)
         return found
+
+    async def approvals(
+        self,
+        scope: str,
+        at: int,
+        *,
+        party: str | None = None,
+        after: str | None = None,
+        limit: int = 100,
+    ) -> Page[Approval]:
+        """A page of approvals; see `Store.approvals`."""
+        most = walk(limit)
+        begin = place("approvals", after)
+        with self._accepted():
+            page = self._tables.approvals.page(scope, at, party, begin, limit, most)
+        await asyncio.sleep(0)
+        return page
+
+    async def approval(self, scope: str, approval_id: str) -> Approval | None:
+        """One approval; see `Store.approval`."""
+        with self._accepted():
+            found = self._tables.approvals.one(scope, approval_id)
+        await asyncio.sleep(0)
+        return found
+
+    async def approval_uses(
+        self, scope: str, approval_id: str, limit: int = 100
+    ) -> tuple[ApprovalUse, ...]:
+        """What an approval was used for; see `Store.approval_uses`."""
+        most = limited(limit)
+        with self._accepted():
+            found = self._tables.approvals.uses(scope, approval_id, most)
+        await asyncio.sleep(0)
+        return found
+
+    async def standing_approvals(
+        self, scope: str, owner: str, tool: str, at: int
+    ) -> tuple[Approval, ...]:
+        """Approvals for a tool; see `Store.standing_approvals`."""
+        with self._accepted():
+            found = self._tables.approvals.standing(scope, owner, tool, at)
+        await asyncio.sleep(0)
+        return found
+
+    async def revoke(self, scope: str, approval_id: str, by: str, now: int) -> None:
+        """Let an approval stand no more; see `Store.revoke`."""
+        check_text((by,))
+        with self._accepted():
+            self._tables.approvals.revoke(scope, approval_id, by, now)
+        await asyncio.sleep(0)
 
     async def claim(self, claim: Claim) -> Lease:
         """Take a thread and write; see `Store.claim`."""

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TypeVar
 
+from sayso.approvals import Approval, ApprovalUse
 from sayso.clock import Clock, SystemClock
 from sayso.errors import StoreUnavailable
 from sayso.records import (
@@ -27,6 +28,7 @@ from sayso.records import (
     ThreadView,
     TurnStatus,
 )
+from sayso.stores import _sql_approvals as approvals
 from sayso.stores import _sql_changes, _sql_lists
 from sayso.stores import _sql_ops as ops
 from sayso.stores._pages import InterruptFilter, ThreadFilter, limited
@@ -136,6 +138,38 @@ class SqliteStore(Store):
         """What happened since a mark; see `Store.changes`."""
         most = limited(limit)
         return await self._read(lambda db: _sql_changes.changes(db, scope, since, most))
+
+    async def approvals(
+        self,
+        scope: str,
+        at: int,
+        *,
+        party: str | None = None,
+        after: str | None = None,
+        limit: int = 100,
+    ) -> Page[Approval]:
+        """A page of approvals; see `Store.approvals`."""
+        return await self._read(lambda db: approvals.page(db, scope, at, party, after, limit))
+
+    async def approval(self, scope: str, approval_id: str) -> Approval | None:
+        """One approval; see `Store.approval`."""
+        return await self._read(lambda db: approvals.one(db, scope, approval_id))
+
+    async def approval_uses(
+        self, scope: str, approval_id: str, limit: int = 100
+    ) -> tuple[ApprovalUse, ...]:
+        """What an approval was used for; see `Store.approval_uses`."""
+        return await self._read(lambda db: approvals.uses(db, scope, approval_id, limit))
+
+    async def standing_approvals(
+        self, scope: str, owner: str, tool: str, at: int
+    ) -> tuple[Approval, ...]:
+        """Approvals for a tool; see `Store.standing_approvals`."""
+        return await self._read(lambda db: approvals.standing(db, scope, owner, tool, at))
+
+    async def revoke(self, scope: str, approval_id: str, by: str, now: int) -> None:
+        """Let an approval stand no more; see `Store.revoke`."""
+        await self._write(lambda db: approvals.revoke(db, scope, approval_id, by, now))
 
     async def claim(self, claim: Claim) -> Lease:
         """Take a thread and write; see `Store.claim`."""

@@ -1,12 +1,11 @@
 """A store that breaks where a test wants it to."""
 
-import asyncio
 import os
 import signal
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Literal, NoReturn, TypeVar, get_args
+from typing import Any, NoReturn, TypeVar, get_args
 
+from sayso.approvals import Approval, ApprovalUse
 from sayso.errors import StoreUnavailable
 from sayso.records import (
     Changes,
@@ -26,86 +25,13 @@ from sayso.records import (
     TurnStatus,
 )
 from sayso.stores.base import Store
+from sayso.testing.points import Call, Fault, Hold, Point, When
 
 __all__ = ["Call", "Fault", "FaultyStore", "Hold", "Point", "kill_process"]
 
 T = TypeVar("T")
-Point = Literal[
-    "load",
-    "journal",
-    "threads",
-    "interrupts",
-    "interrupt",
-    "runs",
-    "changes",
-    "claim",
-    "commit",
-    "settle",
-    "delete",
-    "request_stop",
-    "delivered",
-    "due",
-    "renew",
-]
-When = Literal["before", "after"]
 
 _POINTS = frozenset(get_args(Point))
-
-
-@dataclass(frozen=True, slots=True)
-class Call:
-    """One call that reached the store: its point, and what a test wants to know of it.
-
-    `subject` is the `Claim`, the `Commit`, the settled interrupts, the leases to renew, the id or
-    key of the one thing that is read, deleted, stopped or delivered (of `runs` the thread's), the
-    scope of a list, the mark that changes are read from, or the time of a look at what is due.
-    """
-
-    point: Point
-    subject: Any
-
-
-@dataclass(slots=True)
-class Fault:
-    """An armed fault; `fired` says how often it struck, `left` how often it still will."""
-
-    point: Point
-    n: int
-    when: When
-    error: BaseException | None
-    hook: Callable[[], Awaitable[object] | object] | None
-    match: Callable[[Any], bool] | None
-    left: int
-    fired: int = 0
-    seen: int = field(default=0, repr=False)
-
-    def strikes(self, call: Call) -> bool:
-        """Count a call; whether the fault strikes at it."""
-        if call.point != self.point or (self.match and not self.match(call.subject)):
-            return False
-        self.seen += 1
-        return self.seen >= self.n and self.left > 0
-
-
-class Hold:
-    """Stops calls at a fault point until the test releases them; at most ten real seconds."""
-
-    def __init__(self) -> None:
-        self._reached = asyncio.Event()
-        self._released = asyncio.Event()
-
-    async def reached(self) -> None:
-        """Wait until a call stands at the point."""
-        await asyncio.wait_for(self._reached.wait(), 10)
-
-    def release(self) -> None:
-        """Let the call go on, and those that follow."""
-        self._released.set()
-
-    async def stop_here(self) -> None:
-        """The hook that the fault calls."""
-        self._reached.set()
-        await asyncio.wait_for(self._released.wait(), 10)
 
 
 class FaultyStore(Store):
@@ -269,6 +195,51 @@ class FaultyStore(Store):
         """Point `changes`."""
         return await self._pass(
             Call("changes", since), lambda: self.inner.changes(scope, since, limit)
+        )
+
+    async def approvals(
+        self,
+        scope: str,
+        at: int,
+        *,
+        party: str | None = None,
+        after: str | None = None,
+        limit: int = 100,
+    ) -> Page[Approval]:
+        """Point `approvals`."""
+        return await self._pass(
+            Call("approvals", scope),
+            lambda: self.inner.approvals(scope, at, party=party, after=after, limit=limit),
+        )
+
+    async def approval(self, scope: str, approval_id: str) -> Approval | None:
+        """Point `approval`."""
+        return await self._pass(
+            Call("approval", approval_id), lambda: self.inner.approval(scope, approval_id)
+        )
+
+    async def approval_uses(
+        self, scope: str, approval_id: str, limit: int = 100
+    ) -> tuple[ApprovalUse, ...]:
+        """Point `approval_uses`."""
+        return await self._pass(
+            Call("approval_uses", approval_id),
+            lambda: self.inner.approval_uses(scope, approval_id, limit),
+        )
+
+    async def standing_approvals(
+        self, scope: str, owner: str, tool: str, at: int
+    ) -> tuple[Approval, ...]:
+        """Point `standing_approvals`."""
+        return await self._pass(
+            Call("standing_approvals", tool),
+            lambda: self.inner.standing_approvals(scope, owner, tool, at),
+        )
+
+    async def revoke(self, scope: str, approval_id: str, by: str, now: int) -> None:
+        """Point `revoke`."""
+        await self._pass(
+            Call("revoke", approval_id), lambda: self.inner.revoke(scope, approval_id, by, now)
         )
 
     async def claim(self, claim: Claim) -> Lease:

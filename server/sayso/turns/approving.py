@@ -4,20 +4,25 @@ What a policy decides is recorded with the call under the name of its rule, so t
 from the journal and a rule speaks once about a call.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from sayso import jsonvalue
-from sayso.agents.asking import Asking
+from sayso.agents.asking import Asking, Remember
 from sayso.agents.policy import Ask, Proposed
+from sayso.agents.remembering import fits, wish
 from sayso.agents.tools import Tool
+from sayso.approvals import Approval
+from sayso.errors import StoreError
 from sayso.options import DEFAULT
+from sayso.records import Interrupt
 from sayso.schemas.forms import approval_schema
 from sayso.turns.execution import Execution, Place
 from sayso.turns.questions import put
 from sayso.turns.unsure import display
 
-__all__ = ["Ruling", "ask", "judge"]
+__all__ = ["Ruling", "ask", "judge", "remember"]
 
 _SPEAKING = ("interrupt",)
 """Kinds of entries whose answer is a word of the user, and no verdict on something proposed."""
@@ -27,8 +32,9 @@ _SPEAKING = ("interrupt",)
 class Ruling:
     """What becomes of a call, and by which rule.
 
-    It `runs`; or it asks, in the way of `asking`, and a yes stands for the rules in `satisfied`,
-    but not for all that ask if `partly`; or it is refused, and `refusal` is recorded with it.
+    It `runs`, perhaps on an approval that `stands`; or it asks, in the way of `asking`, and a yes
+    stands for the rules in `satisfied`, but not for all that ask if `partly`; or it is refused, and
+    `refusal` is recorded with it.
     """
 
     rule: str
@@ -37,10 +43,13 @@ class Ruling:
     asking: Asking | None = None
     satisfied: tuple[str, ...] = ()
     partly: bool = False
+    remembered: tuple[str, ...] = ()
+    """The rules that a yes may stand for later as well."""
+    stands: Approval | None = None
     refusal: dict[str, Any] = field(default_factory=dict)
 
 
-def judge(
+async def judge(
     execution: Execution,
     place: Place,
     tool: Tool,
@@ -57,20 +66,91 @@ def judge(
     if decision.verdict == "deny":
         return Ruling(rule=decision.rule, call=call, refusal={"forbidden": True})
     asks = [one for one in decision.asks if one.rule not in satisfied]
+    stands = await _remembered(execution, tool, arguments, asks)
+    if stands is not None:
+        asks = [one for one in asks if one.rule not in stands.rules or not one.asking.remember]
     if not asks:
-        return Ruling(rule=decision.rule, call=call, runs=True)
+        return Ruling(rule=decision.rule, call=call, runs=True, stands=stands)
     # Who has just said yes to part of it is not told that it was refused before.
     refused = None if satisfied else _refused_before(execution, place.fingerprint)
     if refused is not None:
         return Ruling(rule=asks[0].rule, call=call, refusal={**refused, "again": True})
     first = asks[0]
-    covered = [one.rule for one in asks if _covers(first.asking, one)]
+    covered = [one for one in asks if _covers(first.asking, one)]
     return Ruling(
         rule=first.rule,
         call=call,
         asking=first.asking,
-        satisfied=(*satisfied, *covered),
+        satisfied=(*satisfied, *(one.rule for one in covered)),
         partly=len(covered) < len(asks),
+        remembered=tuple(one.rule for one in covered if one.asking.remember is not None),
+    )
+
+
+async def _remembered(
+    execution: Execution, tool: Tool, arguments: bytes, asks: Sequence[Ask]
+) -> Approval | None:
+    """The approval that stands for most of what asks about a call; it was given for such a call."""
+    rules = {one.rule for one in asks if one.asking.remember is not None}
+    if not rules:
+        return None
+    owner, thread_id = execution.principal.subject, execution.given.thread_id
+    try:
+        standing = await execution.leased.standing_approvals(
+            owner, tool.name, execution.clock.now()
+        )
+    except StoreError as error:
+        execution.abort(error)
+        raise execution.pause() from None
+    plain = jsonvalue.decode(arguments)
+    fitting = [
+        one
+        for one in standing
+        if one.thread_id in (None, thread_id)
+        and rules.intersection(one.rules)
+        and fits(jsonvalue.decode(one.pattern), plain)
+    ]
+    return max(fitting, key=lambda one: len(rules.intersection(one.rules)), default=None)
+
+
+def remember(
+    execution: Execution,
+    place: Place,
+    tool: Tool,
+    interrupt: Interrupt,
+    data: dict[str, Any],
+    arguments: dict[str, Any],
+) -> None:
+    """Keep the approval that a settled yes to these arguments asks for, if that was offered."""
+    payload = jsonvalue.decode(interrupt.payload or b"{}")
+    offered = data.get("remember")
+    if offered is None or interrupt.decided_by is None:
+        return
+    wanted = wish(
+        payload.get("remember"),
+        Remember(
+            arguments=tuple(offered["arguments"]),
+            scopes=tuple(offered["scopes"]),
+            expires_in=offered["expiresIn"],
+        ),
+        arguments,
+        execution.clock.now(),
+    )
+    if wanted is None:
+        return
+    execution.permits.give(
+        Approval(
+            id=execution.identify("apr", f"{place.key}/{interrupt.id}"),
+            owner=execution.principal.subject,
+            tool=tool.name,
+            thread_id=execution.given.thread_id if wanted.thread_only else None,
+            pattern=jsonvalue.encode(wanted.pattern),
+            rules=tuple(offered["rules"]),
+            given_by=interrupt.decided_by,
+            given_at=execution.clock.now(),
+            interrupt_id=interrupt.id,
+            expires_at=wanted.expires_at,
+        )
     )
 
 
@@ -111,6 +191,17 @@ def ask(
 ) -> None:
     """Ask a person about a call. The caller raises `Pause`."""
     how = ruling.asking or Asking()
+    offered = how.remember
+    kept: dict[str, Any] = {**data, "satisfied": ruling.satisfied}
+    if ruling.partly:
+        kept["partly"] = True
+    if offered is not None:
+        kept["remember"] = {
+            "arguments": offered.arguments,
+            "scopes": offered.scopes,
+            "expiresIn": offered.expires_in,
+            "rules": ruling.remembered,
+        }
     told: dict[str, Any] = {
         "tool": tool.name,
         "arguments": arguments,
@@ -124,10 +215,12 @@ def ask(
         place,
         kind="call",
         name=tool.name,
-        data={**data, "satisfied": ruling.satisfied, **({"partly": True} if ruling.partly else {})},
+        data=kept,
         reason="tool_call",
         message=f"Approve {display(tool.name, arguments)}?",
-        schema=approval_schema(tool.parameters if tool.editable else None),
+        schema=approval_schema(
+            tool.parameters if tool.editable else None, offered, tool.parameters["properties"]
+        ),
         metadata={"sayso": {name: value for name, value in told.items() if value is not None}},
         tool_call_id=data["id"],
         expires_in=tool.expires_in if how.expires_in is DEFAULT else how.expires_in,

@@ -13,6 +13,7 @@ from sayso.protocol.ending import STOPPED
 from sayso.records import Commit, Entry, Message
 from sayso.turns.effects import Effects
 from sayso.turns.leased import Leased
+from sayso.turns.permits import Permits
 
 __all__ = ["Commits"]
 
@@ -23,6 +24,7 @@ class Recording(Protocol):
     leased: Leased
     clock: Clock
     effects: Effects
+    permits: Permits
 
     def riding(self) -> tuple[tuple[Entry, ...], tuple[Message, ...]]:
         """What the commit that is being made now must carry."""
@@ -86,9 +88,10 @@ class Commits:
     async def _write(self) -> None:
         execution = self._execution
         entries, messages = execution.riding()
+        now, permits = execution.clock.now(), execution.permits.take()
         try:
             stopping = await execution.leased.commit(
-                Commit(now=execution.clock.now(), entries=entries, messages=messages)
+                Commit(now=now, entries=entries, messages=messages, **permits)
             )
         except StoreError as error:
             execution.abort(error)

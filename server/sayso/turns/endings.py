@@ -112,6 +112,7 @@ def _commit(execution: Execution, run: Run, ending: Ending, status: Any, **more:
         "turn": replace(execution.turn, status=status, ended_at=ended),
         "run": replace(run, ended_at=now, outcome=ending.to_json()),
         "release": True,
+        **execution.permits.take(),
     }
     return Commit(**{**members, **more})
 

@@ -35,6 +35,7 @@ from sayso.turns.effects import Effects, contained, current_effect
 from sayso.turns.invocation import OwnedStream
 from sayso.turns.journal import Journal, fingerprint, identify
 from sayso.turns.leased import Leased
+from sayso.turns.permits import Permits
 from sayso.turns.stillness import Bell, until_still, unwound
 from sayso.turns.timeline import Timeline
 from sayso.turns.transcript import Transcript
@@ -98,6 +99,7 @@ class Execution:
         self.branches = Branches(self.bell.ring)
         self.stream = OwnedStream(stream, self.branches)
         self._options = options
+        self.permits = Permits()
         self.effects = effects
         effects.landed = self.bell.ring
         self.timeline = Timeline(turn.key, journal.ends())

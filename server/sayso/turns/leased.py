@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from sayso.approvals import Approval
 from sayso.errors import LeaseLost
 from sayso.records import Commit, Lease
 from sayso.stores.base import Store
@@ -25,6 +26,10 @@ class Leased:
         """
         self.check()
         return await self.store.commit(self.lease, commit)
+
+    async def standing_approvals(self, owner: str, tool: str, at: int) -> tuple[Approval, ...]:
+        """What stands for calls of a tool in an owner's turns, as it is now."""
+        return await self.store.standing_approvals(self.lease.scope, owner, tool, at)
 
     def check(self) -> None:
         """Raise `LeaseLost` when another holder may have the thread by now; from any thread."""

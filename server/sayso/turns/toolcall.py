@@ -12,11 +12,12 @@ from sayso import jsonvalue
 from sayso.agents.outcomes import Call
 from sayso.agents.parts import are_parts
 from sayso.agents.tools import Happened, Tool
+from sayso.approvals import Approval, ApprovalUse
 from sayso.errors import NotRecordable
 from sayso.gate.expiry import by_expiry, denied_by_expiry
-from sayso.records import Entry, EntryStatus
+from sayso.records import Entry, EntryStatus, Interrupt
 from sayso.turns import breakpoints
-from sayso.turns.approving import Ruling, ask, judge
+from sayso.turns.approving import Ruling, ask, judge, remember
 from sayso.turns.breakpoints import Named
 from sayso.turns.effects import CallInfo, EffectScope, OverTime, Unheld, cut
 from sayso.turns.execution import Execution, Place
@@ -75,7 +76,7 @@ class RunningCall:
         entry = self.place.entry
         await breakpoints.before(self.execution, self.place, self.named)
         if entry is None:
-            await self._judged(judge(self.execution, self.place, self.tool, self.arguments))
+            await self._judged(await judge(self.execution, self.place, self.tool, self.arguments))
         elif entry.status == "started":
             await self._after_crash(entry)
         elif entry.status == "asked":
@@ -87,10 +88,23 @@ class RunningCall:
         if ruling.asking is not None:
             ask(self.execution, self.place, self.tool, self.data, self.effective(), ruling)
             raise self.execution.pause()
+        if ruling.stands is not None:
+            self._stand_on(ruling.stands)
         if ruling.runs:
             await self._run()
         else:
             await self._close("denied", **ruling.refusal)
+
+    def _stand_on(self, approval: Approval) -> None:
+        """Run on an approval that was given before; each use is noted."""
+        self.data |= {"approval": approval.id, "by": approval.given_by}
+        use = ApprovalUse(
+            approval_id=approval.id,
+            call_id=self.id,
+            thread_id=self.execution.given.thread_id,
+            at=self.execution.clock.now(),
+        )
+        self.execution.permits.use(use)
 
     async def _decided(self, entry: Entry) -> None:
         interrupt, _ = await answered(self.execution, entry)
@@ -106,7 +120,7 @@ class RunningCall:
         elif interrupt.status != "resolved":
             await self._close(interrupt.status, by=by, lapsed=lapsed)
         elif payload.get("approved") is True:
-            await self._approved(payload, by)
+            await self._approved(payload, interrupt)
         else:
             suggested = self._given(payload)
             reason = payload.get("reason")
@@ -120,19 +134,20 @@ class RunningCall:
         found: dict[str, Any] = jsonvalue.decode(written)
         return found
 
-    async def _approved(self, payload: dict[str, Any], by: str | None) -> None:
+    async def _approved(self, payload: dict[str, Any], interrupt: Interrupt) -> None:
         """Run what was approved, unless a rule that nobody was asked about has a say in it."""
         edited = self._given(payload)
         if edited is not None:
             self.data["edited"] = edited
-        if by is not None:
-            self.data["by"] = by
+        if interrupt.decided_by is not None:
+            self.data["by"] = interrupt.decided_by
+        remember(self.execution, self.place, self.tool, interrupt, self.data, self.effective())
         if edited is None and not self.data.pop("partly", False):
             await self._run()
             return
         arguments = jsonvalue.encode(self.effective())
         satisfied = frozenset(self.data.get("satisfied", ()))
-        await self._judged(judge(self.execution, self.place, self.tool, arguments, satisfied))
+        await self._judged(await judge(self.execution, self.place, self.tool, arguments, satisfied))
 
     async def _after_crash(self, entry: Entry) -> None:
         if self.tool.idempotent:

@@ -11,6 +11,7 @@ from types import ModuleType
 from sayso.stores.base import Store
 from sayso.testing.clock import FakeClock
 from sayso.testing.store_suite import (
+    approvals,
     changes,
     claims,
     commits,
@@ -41,6 +42,7 @@ _MODULES = (
     changes,
     deletion,
     due,
+    approvals,
     lifecycle,
 )
 

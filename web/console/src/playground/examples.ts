@@ -13,6 +13,7 @@ export const EXAMPLES: readonly Example[] = [
   { phrase: "File the quarterly figures", shows: "a form with checks" },
   { phrase: "Deploy the new version", shows: "two confirmations, one after the other" },
   { phrase: "Arrange a meeting", shows: "a tool of this page: you pick the time" },
+  { phrase: "List files", shows: "an approval that may be remembered" },
   { phrase: "Show me progress", shows: "a question inside a phase" },
   { phrase: "Do it the slow way", shows: "three seconds of work: reload meanwhile" },
   { phrase: "Charge the card and crash", shows: "the worker dies; nothing runs twice" },

@@ -36,7 +36,10 @@ export function ApprovalBody({ shape, args, problems, onAnswer }: ApprovalBodyPr
     const unset = shape.extras.filter((one) => one.required && extras[one.name] === undefined);
     setMissing(unset.map(({ name }) => ({ pointer: `/${name}`, message: "Required." })));
     if (unset.length > 0) return;
-    const payload = shape.bare ? approved : { approved, ...more, ...filled(extras) };
+    const said = filled(extras);
+    // Only a yes can be remembered (design 3).
+    if (!approved) delete said.remember;
+    const payload = shape.bare ? approved : { approved, ...more, ...said };
     onAnswer({ status: "resolved", payload });
   };
   const deny = () => {

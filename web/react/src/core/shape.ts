@@ -100,6 +100,8 @@ function typeWithoutNull(schema: JsonSchema | undefined): unknown {
       ? schema.anyOf.map((one: unknown) => asRecord(one)?.type)
       : [named];
   const types = list.filter((one) => one !== "null");
+  // A yes that an object may say more about is still a yes: the box stands for the plain one.
+  if (types.length === 2 && types.includes("boolean") && types.includes("object")) return "boolean";
   return types.length === 1 ? types[0] : undefined;
 }
 

@@ -1,0 +1,111 @@
+"""What a reviewer has remembered beside a yes: which later calls it stands for. Pure.
+
+A pattern is `{"kind": "same", "arguments": {…}}` (exactly these, defaults filled in, so that no
+arguments are something else than any), `{"kind": "any"}`, or `{"kind": "like", "arguments": {…}}`:
+each argument that it names is equal, or is a text that fits one with `*` in it. Others may be
+anything.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sayso import jsonvalue
+from sayso.agents.asking import Remember
+
+__all__ = ["Wish", "fits", "misfits", "wish"]
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wish:
+    """What is to be remembered: for which arguments, for this thread alone, until when (ms)."""
+
+    pattern: Json
+    thread_only: bool
+    expires_at: int | None
+
+
+def wish(said: Any, offered: Remember, arguments: Json, now: int) -> Wish | None:
+    """What the member `remember` of an approval stands for; None if nothing is to be remembered.
+
+    `true` means the first of everything that was offered, as does each member that an object leaves
+    out. What was not offered was refused before.
+    """
+    if said is None or said is False:
+        return None
+    chosen: Mapping[str, Any] = {} if said is True else said
+    meant = chosen.get("arguments", _first(offered))
+    kind = meant if isinstance(meant, str) else "like"
+    pattern: Json = {"kind": kind}
+    if kind != "any":
+        pattern["arguments"] = arguments if kind == "same" else meant
+    seconds = [s for s in (chosen.get("seconds"), offered.expires_in) if s is not None]
+    return Wish(
+        pattern=pattern,
+        thread_only=chosen.get("scope", offered.scopes[0]) == "thread",
+        expires_at=now + int(min(seconds) * 1000) if seconds else None,
+    )
+
+
+def fits(pattern: Mapping[str, Any], arguments: Json) -> bool:
+    """Whether a call with these effective arguments is one that was remembered."""
+    kind = pattern.get("kind")
+    if kind == "any":
+        return True
+    if kind == "same":
+        return jsonvalue.equal(pattern["arguments"], arguments)
+    return kind == "like" and not _unlike(pattern["arguments"], arguments)
+
+
+def misfits(said: Any, arguments: Json, *, approved: bool) -> Sequence[tuple[str, str]]:
+    """What is wrong with `remember` beside an answer about these arguments: `(pointer, message)`.
+
+    A pattern has to fit the very call that it is given for.
+    """
+    if said is None or said is False:
+        return ()
+    if not approved:
+        return [("/remember", "belongs to a yes: leave it out of a denial")]
+    meant = said.get("arguments") if isinstance(said, dict) else None
+    if not isinstance(meant, dict):
+        return ()
+    return [
+        (f"/remember/arguments/{jsonvalue.pointer((name,))[1:]}", "does not fit this very call")
+        for name in _unlike(meant, arguments)
+    ]
+
+
+def _first(offered: Remember) -> str:
+    return next((kind for kind in offered.arguments if kind != "like"), "same")
+
+
+def _unlike(wanted: Mapping[str, Any], arguments: Json) -> list[str]:
+    return [
+        name
+        for name, value in wanted.items()
+        if name not in arguments or not _is_like(value, arguments[name])
+    ]
+
+
+def _is_like(wanted: Any, value: Any) -> bool:
+    if isinstance(wanted, str) and isinstance(value, str) and "*" in wanted:
+        return _matches(wanted, value)
+    return jsonvalue.equal(wanted, value)
+
+
+def _matches(wanted: str, text: str) -> bool:
+    """Whether a text fits a pattern in which `*` stands for anything; linear in both."""
+    first, *middle, last = wanted.split("*")
+    if len(text) < len(first) + len(last):
+        return False
+    if not (text.startswith(first) and text.endswith(last)):
+        return False
+    at, end = len(first), len(text) - len(last)
+    for part in middle:
+        found = text.find(part, at, end)
+        if found < 0:
+            return False
+        at = found + len(part)
+    return True

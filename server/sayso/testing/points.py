@@ -1,0 +1,88 @@
+"""Where a store can break in a test, and what happens there."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+__all__ = ["Call", "Fault", "Hold", "Point", "When"]
+
+Point = Literal[
+    "load",
+    "journal",
+    "threads",
+    "interrupts",
+    "interrupt",
+    "runs",
+    "changes",
+    "approvals",
+    "approval",
+    "approval_uses",
+    "standing_approvals",
+    "revoke",
+    "claim",
+    "commit",
+    "settle",
+    "delete",
+    "request_stop",
+    "delivered",
+    "due",
+    "renew",
+]
+When = Literal["before", "after"]
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One call that reached the store: its point, and what a test wants to know of it.
+
+    `subject` is the `Claim`, the `Commit`, the settled interrupts, the leases to renew, the id or
+    key of the one thing that is read, deleted, stopped or delivered (of `runs` the thread's), the
+    scope of a list, the mark that changes are read from, or the time of a look at what is due.
+    """
+
+    point: Point
+    subject: Any
+
+
+@dataclass(slots=True)
+class Fault:
+    """An armed fault; `fired` says how often it struck, `left` how often it still will."""
+
+    point: Point
+    n: int
+    when: When
+    error: BaseException | None
+    hook: Callable[[], Awaitable[object] | object] | None
+    match: Callable[[Any], bool] | None
+    left: int
+    fired: int = 0
+    seen: int = field(default=0, repr=False)
+
+    def strikes(self, call: Call) -> bool:
+        """Count a call; whether the fault strikes at it."""
+        if call.point != self.point or (self.match and not self.match(call.subject)):
+            return False
+        self.seen += 1
+        return self.seen >= self.n and self.left > 0
+
+
+class Hold:
+    """Stops calls at a fault point until the test releases them; at most ten real seconds."""
+
+    def __init__(self) -> None:
+        self._reached = asyncio.Event()
+        self._released = asyncio.Event()
+
+    async def reached(self) -> None:
+        """Wait until a call stands at the point."""
+        await asyncio.wait_for(self._reached.wait(), 10)
+
+    def release(self) -> None:
+        """Let the call go on, and those that follow."""
+        self._released.set()
+
+    async def stop_here(self) -> None:
+        """The hook that the fault calls."""
+        self._reached.set()
+        await asyncio.wait_for(self._released.wait(), 10)
