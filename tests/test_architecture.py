@@ -27,7 +27,17 @@ class Layer:
 
 
 LAYERS = (
-    Layer("command", ("__main__", "cli", "commands.serve", "commands.checks commands.target")),
+    Layer(
+        "command",
+        (
+            "__main__",
+            "cli",
+            "commands.agents commands.serve",
+            "commands.threads",
+            "commands.checks commands.output commands.session",
+            "commands.target",
+        ),
+    ),
     Layer("demo", ("demo.*", "testing.*")),
     Layer("serving", ("agentfile supervisor", "binding importing serving yamlfile")),
     Layer("wiring", ("__init__", "app", "catalogue")),
@@ -51,6 +61,7 @@ LAYERS = (
         "engine",
         (
             "engine.engine",
+            "engine.repairs",
             "engine.edits engine.forks engine.restarts engine.sessions",
             "engine.desk engine.sweeper engine.threads",
             "engine.approvals engine.inbox engine.live",

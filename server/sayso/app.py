@@ -172,13 +172,7 @@ class Sayso:
             agents=self._records,
             routes=[
                 *ThreadPaths(self.engine.threads, self.engine.stop_thread, bounds).routes(),
-                *RepairPaths(
-                    self.engine.threads,
-                    self.engine.edits,
-                    self.engine.forks,
-                    self.engine.restarts,
-                    bounds,
-                ).routes(),
+                *RepairPaths(self.engine.threads, self.engine.repairs, bounds).routes(),
                 *InterruptPaths(
                     self.engine.inbox, self.engine.desk, bounds, keep_alive=keep_alive
                 ).routes(),
@@ -211,9 +205,14 @@ class Sayso:
             yield
 
     @property
-    def agents(self) -> tuple[str, ...]:
-        """The names of the agents, in the order of registration."""
-        return tuple(self._agents.names())
+    def catalogue(self) -> Catalogue:
+        """The newest version of each agent, by name, as clients are shown it."""
+        return self._records
+
+    @property
+    def store(self) -> Store:
+        """Where its threads are kept."""
+        return self.engine.store
 
     @property
     def limits(self) -> Limits:

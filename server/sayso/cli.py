@@ -12,8 +12,10 @@ from typing import Annotated
 import typer
 
 from sayso.binding import CannotStart, bind, own_names
+from sayso.commands.agents import agents
 from sayso.commands.checks import origins, seconds
 from sayso.commands.serve import serve
+from sayso.commands.threads import restart, show, stop, threads
 from sayso.demo.settings import DEFAULT_STORE, Settings, data_beside
 from sayso.demo.start import check_store, make_folder, start
 from sayso.errors import DeclarationError, Problem, StoreUnavailable
@@ -66,7 +68,8 @@ def sayso(
         typer.echo(context.get_help())
 
 
-app.command()(serve)
+for command in (serve, threads, show, agents, stop, restart):
+    app.command()(command)
 
 
 @app.command()

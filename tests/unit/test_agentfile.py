@@ -86,16 +86,16 @@ def test_agents_are_served_as_the_file_says(folder: Path) -> None:
     assert support.options.may_ask
     assert (sales.description, sales.options.may_ask) == ("Sells.", False)
     assert list(made._tools) == ["pay"]
-    assert isinstance(made.engine._store, MemoryStore)
+    assert isinstance(made.engine.store, MemoryStore)
 
 
 def test_a_file_says_where_threads_are_kept(folder: Path) -> None:
     """The command's store goes before the file's, the file's before the backend's own."""
     one = "agents: [{name: a, import: 'desk_agents:sales'}]"
-    assert isinstance(app(folder, one).engine._store, SqliteStore)
-    assert isinstance(app(folder, f"store: 'memory:'\n{one}").engine._store, MemoryStore)
+    assert isinstance(app(folder, one).engine.store, SqliteStore)
+    assert isinstance(app(folder, f"store: 'memory:'\n{one}").engine.store, MemoryStore)
     given = app(folder, f"store: sqlite:///a.db\n{one}", store="memory:")
-    assert isinstance(given.engine._store, MemoryStore)
+    assert isinstance(given.engine.store, MemoryStore)
 
 
 def test_every_problem_names_its_line_and_key(folder: Path) -> None:

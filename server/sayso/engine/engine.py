@@ -16,13 +16,11 @@ from sayso.engine.approvals import Approvals
 from sayso.engine.breakpoints import breakpoints_of, permitted
 from sayso.engine.claims import Claimed, Claims
 from sayso.engine.desk import Desk, problem_of
-from sayso.engine.edits import StateEdits
-from sayso.engine.forks import Forks
 from sayso.engine.inbox import Inbox
 from sayso.engine.judge import tool_judge
 from sayso.engine.leases import LeaseKeeper
 from sayso.engine.live import LiveRuns
-from sayso.engine.restarts import Restarts
+from sayso.engine.repairs import Repairs
 from sayso.engine.runner import Runner
 from sayso.engine.sessions import Sessions
 from sayso.engine.standing import present, recovered, refused, standing, told, unsent
@@ -79,7 +77,7 @@ class Engine:
     ) -> None:
         self._agents = agents
         self._tools = tools
-        self._store = store
+        self.store = store
         self._clock = clock
         self._limits = limits
         self._keeper = LeaseKeeper(store, clock)
@@ -109,10 +107,8 @@ class Engine:
             live=self._live,
             inbox=self.inbox,
         )
-        self.edits = StateEdits(self.threads, agents, store, clock, self.inbox.ring)
-        self.forks = Forks(self.threads, self._claims, store, clock, self.inbox.ring)
-        self.restarts = Restarts(
-            self.threads, agents, store, self._claims, self._live, self._stopping
+        self.repairs = Repairs(
+            self.threads, agents, store, clock, self._claims, self._live, self._stopping
         )
         self._sweeper = Sweeper(
             agents,
@@ -126,12 +122,16 @@ class Engine:
         )
         self._open = False
 
-    async def start(self) -> None:
-        """Open the store, keep leases, sweep; idempotent. Raises `StoreUnavailable`."""
+    async def start(self, *, sweep: bool = True) -> None:
+        """Open the store, keep leases, sweep; idempotent. Raises `StoreUnavailable`.
+
+        Without `sweep` nothing is done that nobody asked for.
+        """
         if not self._open:
-            await self._store.open()
+            await self.store.open()
             self._keeper.start(self._live.told_to_stop)
-            self._sweeper.start()
+            if sweep:
+                self._sweeper.start()
             self._open = True
 
     async def stop(self, grace: float = 10.0) -> None:
@@ -152,7 +152,7 @@ class Engine:
             ),
         )
         self._keeper.stop()
-        await self._store.close()
+        await self.store.close()
 
     async def run(
         self,
@@ -225,13 +225,14 @@ class Engine:
         run_id: str | None = None,
         *,
         waiting: bool = True,
+        stopper: Stopper | None = None,
     ) -> bool:
         """Stop what a thread is doing; False if that is nothing, or another run than `run_id`.
 
         A turn that waits is ended too, its questions cancelled, unless `waiting` is false.
         A run has the id that it was begun with, and that of each reader who follows it here.
-        Returns once a run of this process has ended, or is known to end at its next record. Raises
-        `Problem` for a thread that is not the caller's.
+        `stopper` is who stops it if not the caller. Returns once a run of this process has ended,
+        or will at its next record. Raises `Problem` for a thread that is not the caller's.
         """
         if run_id is not None and self._live.follows(principal.scope, thread_id, run_id):
             run_id = None
@@ -243,7 +244,12 @@ class Engine:
             return runner is not None
 
         stopped = await self._stopping.stop(
-            principal, thread_id, run_id, waiting=waiting, running_here=running_here
+            principal,
+            thread_id,
+            run_id,
+            waiting=waiting,
+            running_here=running_here,
+            stopper=stopper,
         )
         self.inbox.ring(principal.scope)
         if runner is None:
@@ -256,7 +262,7 @@ class Engine:
     async def delivered(self, reader: Reader, principal: Principal) -> None:
         """Note that a body went out whole: it tells a retry from a regenerate."""
         if reader.run_key is not None:
-            await self._store.delivered(principal.scope, reader.run_key)
+            await self.store.delivered(principal.scope, reader.run_key)
 
     def _agent(self, name: str, manner: Manner = AS_ASKED) -> Agent:
         agent = self._agents.newest(name)
@@ -265,7 +271,7 @@ class Engine:
         return replace(agent, options=manner.over(agent.options))
 
     async def _load(self, request: RunInput, principal: Principal) -> ThreadView | None:
-        view = await self._store.load(
+        view = await self.store.load(
             principal.scope,
             request.thread_id,
             run_id=request.run_id,
@@ -324,7 +330,7 @@ class Engine:
         kept = {item.id: item for item in decision.held}
         thread = view.thread
         if kept:
-            await self._store.settle(
+            await self.store.settle(
                 thread.scope, thread.id, thread.revision, decision.held, self._clock.now()
             )
             self.inbox.ring(thread.scope)

@@ -49,11 +49,26 @@ class Restarts:
         self._live = live
         self._stopping = stopping
 
-    async def restart(self, principal: Principal, thread_id: str) -> Restarted:
+    async def repeats(self, principal: Principal, thread_id: str) -> tuple[str, ...]:
+        """What a restart would do again: names of tools and steps that ran, in order."""
+        view = await self._threads.view(principal, thread_id)
+        if view.turn is None:
+            return ()
+        return _effects(await self._store.journal(principal.scope, view.turn.key))
+
+    async def restart(
+        self,
+        principal: Principal,
+        thread_id: str,
+        *,
+        by: str | None = None,
+        channel: str = CHANNEL,
+    ) -> Restarted:
         """Stop the turn if it waits, and begin it again from its own request.
 
         Its questions are cancelled and its calls get results that say so; the new turn has the
-        newest version of the agent, the same input, and the history with all that happened. Raises
+        newest version of the agent, the same input, and the history with all that happened. `by` is
+        who does it, the caller if not given. Raises
         `Problem`: `unknown_thread`, `thread_busy` while it runs, `not_waiting` once it has ended
         well, `unknown_agent` for one that is not served any more.
         """
@@ -77,7 +92,7 @@ class Restarts:
             repeats = _effects(await self._store.journal(principal.scope, turn.key)) or repeats
             try:
                 if turn.status == "suspended":
-                    stopper = Stopper(principal.subject, channel=CHANNEL)
+                    stopper = Stopper(by or principal.subject, channel=channel)
                     await self._stopping.end(view, turn, stopper)
                     continue
                 claimed = await self._claims.begin_again(view, turn, agent)

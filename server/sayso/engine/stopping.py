@@ -71,13 +71,14 @@ class Stopping:
         *,
         waiting: bool,
         running_here: Callable[[Stopper], bool],
+        stopper: Stopper | None = None,
     ) -> bool:
         """Stop what a thread is doing; False if that is nothing, or another run than `run_id`.
 
         `waiting`: a turn that waits is ended as well. `running_here` stops a run of this process,
         and says whether there is one. Raises `Problem`.
         """
-        stopper = Stopper(principal.subject)
+        stopper = stopper or Stopper(principal.subject)
         for _ in range(ATTEMPTS):
             view = await self._store.load(principal.scope, thread_id)
             if view is None or view.thread.owner != principal.subject:

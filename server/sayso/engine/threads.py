@@ -46,7 +46,8 @@ class Threads:
     def __init__(self, store: Store, clock: Clock, changed: Callable[[str], None]) -> None:
         self._store = store
         self._clock = clock
-        self._changed = changed
+        self.changed = changed
+        """Told of each scope in which something has changed."""
 
     async def page(
         self,
@@ -114,7 +115,7 @@ class Threads:
                 if view.thread.holder is not None:
                     break
                 continue
-            self._changed(principal.scope)
+            self.changed(principal.scope)
             return
         raise Problem(
             Code.THREAD_BUSY,

@@ -7,9 +7,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from sayso.engine.edits import StateEdits
-from sayso.engine.forks import Forks
-from sayso.engine.restarts import Restarts
+from sayso.engine.repairs import Repairs
 from sayso.engine.threads import Threads
 from sayso.http.rest import answer, body_of, principal_of
 from sayso.http.views import state_view
@@ -26,18 +24,9 @@ _RESTART: Final = Shape({})
 class RepairPaths:
     """The routes over what changes an engine's threads."""
 
-    def __init__(
-        self,
-        threads: Threads,
-        edits: StateEdits,
-        forks: Forks,
-        restarts: Restarts,
-        limits: Limits,
-    ) -> None:
+    def __init__(self, threads: Threads, repairs: Repairs, limits: Limits) -> None:
         self._threads = threads
-        self._edits = edits
-        self._forks = forks
-        self._restarts = restarts
+        self._repairs = repairs
         self._limits = limits
 
     def routes(self) -> list[Route]:
@@ -55,18 +44,18 @@ class RepairPaths:
     async def _edit(self, request: Request) -> Response:
         members = await body_of(request, _EDIT.read, self._limits)
         principal, thread = principal_of(request), request.path_params["thread"]
-        await self._edits.edit(principal, thread, members["values"])
+        await self._repairs.edit(principal, thread, members["values"])
         standing = await self._threads.standing(principal, thread)
         return answer(state_view(standing.view, standing.journal))
 
     async def _fork(self, request: Request) -> Response:
         members = await body_of(request, _FORK.read, self._limits)
-        made = await self._forks.fork(
+        made = await self._repairs.fork(
             principal_of(request), request.path_params["thread"], members["interruptId"]
         )
         return answer({"threadId": made}, 201)
 
     async def _restart(self, request: Request) -> Response:
         await body_of(request, _RESTART.read, self._limits, optional=True)
-        begun = await self._restarts.restart(principal_of(request), request.path_params["thread"])
+        begun = await self._repairs.restart(principal_of(request), request.path_params["thread"])
         return answer({"runId": begun.run_id, "repeats": list(begun.repeats)})

@@ -164,7 +164,7 @@ class Agent:
         Raises `Problem` when it is not taken. None removes a member.
         """
         world = self._opened()
-        world.do(lambda: world.app.engine.edits.edit(self.principal, self.thread, changes))
+        world.do(lambda: world.app.engine.repairs.edit(self.principal, self.thread, changes))
 
     def fork(self, question: Question | str) -> "Agent":
         """A copy of the thread that waits for that question (or the id of one), beside this one.
@@ -173,7 +173,7 @@ class Agent:
         """
         world = self._opened()
         asked = question if isinstance(question, str) else question.id
-        made = world.do(lambda: world.app.engine.forks.fork(self.principal, self.thread, asked))
+        made = world.do(lambda: world.app.engine.repairs.fork(self.principal, self.thread, asked))
         return self.on(made)
 
     def on(self, thread: str, principal: Principal | None = None) -> "Agent":
@@ -261,7 +261,7 @@ def _served(
     if isinstance(agent, Sayso):
         if tools or options:
             raise DeclarationError("tools and options are those of the app: declare them on it")
-        names = agent.agents
+        names = list(agent.catalogue)
         if name is None and len(names) == 1:
             name = names[0]
         if name is None or name not in names:
