@@ -114,6 +114,9 @@ class Sayso:
         clock: Clock | None = None,
         **options: Unpack[OptionValues],
     ) -> None:
+        given: dict[str, Any] = dict(locals())
+        del given["self"]
+        self._given = given | given.pop("options")
         if not isinstance(default_approval, Policy):
             raise DeclarationError(
                 f"default_approval is a policy, such as approval.always, not {default_approval!r}"
@@ -128,20 +131,6 @@ class Sayso:
                 f"store is 'memory:', a URL such as 'sqlite:///sayso.db', or a Store, not {store!r}"
             )
         self._default_approval = default_approval
-        self._given: dict[str, Any] = {
-            "store": store,
-            "keep_alive": keep_alive,
-            "authenticate": authenticate,
-            "hosts": hosts,
-            "origins": origins,
-            "limits": limits,
-            "tool_threads": tool_threads,
-            "default_approval": default_approval,
-            "console": console,
-            "routes": routes,
-            "clock": clock,
-            **options,
-        }
         self._mounted: list[dict[str, Any]] = []
         ticking = clock or SystemClock()
         bounds = self._limits = limits or Limits()

@@ -78,3 +78,24 @@ def test_a_declared_agent_is_the_function_it_was() -> None:
     app = Sayso(store="memory:", console=False)
     assert app.agent("a")(fine) is fine
     assert app.agent("a", version="2")(fine) is fine
+
+
+def test_a_further_app_has_all_that_the_first_was_given() -> None:
+    """Options, agents, tools and mounts; what is changed, and nothing else, is another."""
+    app = Sayso(store="memory:", tool_threads=3, sessions=None, refusals="recover")
+    app.copilotkit("/kit")
+
+    @app.tool()
+    async def look() -> str:
+        return "seen"
+
+    @app.agent("a", version="2")
+    async def agent(turn: Turn) -> None: ...
+
+    other = app.again(tool_threads=4, hosts=("box",))
+    assert other._given == {**app._given, "tool_threads": 4, "hosts": ("box",)}
+    assert set(other._given) >= {"sessions", "default_approval", "clock", "refusals"}
+    assert other._agents.all() == app._agents.all()
+    assert other._tools == app._tools
+    assert other._mounted == app._mounted
+    assert other.store is not app.store
