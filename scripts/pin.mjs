@@ -33,8 +33,14 @@ await exitWith(async () => {
 
   // The runtime and the build take the versions that everything together settled on.
   const all = ["--constraints", at("requirements-dev.lock")];
-  await compile("requirements-dev.lock", "pyproject.toml", "--group=dev", "--group=build");
-  await compile("requirements.lock", "pyproject.toml", ...all);
+  await compile(
+    "requirements-dev.lock",
+    "pyproject.toml",
+    "--all-extras",
+    "--group=dev",
+    "--group=build",
+  );
+  await compile("requirements.lock", "pyproject.toml", "--all-extras", ...all);
   await compile("requirements-build.lock", "--group=build", ...all);
   return 0;
 });

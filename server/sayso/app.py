@@ -53,7 +53,7 @@ class Sayso:
 
     | option | values | default |
     |---|---|---|
-    | `store` | `memory:`, `sqlite:///file.db`, or a `Store` | `sqlite:///sayso.db` |
+    | `store` | a URL (see Stores), or a `Store` | `sqlite:///sayso.db` |
     | `authenticate` | async hook: ASGI scope to `Principal` or None | all are `local` |
     | `hosts` | host names served beside loopback | none |
     | `origins` | origins of other sites whose pages may call | none |

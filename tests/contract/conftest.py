@@ -1,4 +1,4 @@
-"""The server of the contract tests, on every backend."""
+"""The server of the contract tests: on the embedded stores, or on the `KINDS` of a module."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -7,10 +7,17 @@ import pytest
 
 from tests.contract.server import Server, served
 from tests.contract.tools import Kit, kit
-from tests.stores.backends import BACKENDS
+from tests.stores.backends import EMBEDDED
 
 
-@pytest.fixture(params=list(BACKENDS))
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """What several processes do to one store is tried on all that there are."""
+    if "server" in metafunc.fixturenames:
+        kinds = getattr(metafunc.module, "KINDS", EMBEDDED)
+        metafunc.parametrize("server", kinds, indirect=True)
+
+
+@pytest.fixture
 async def server(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Server]:
     """A started server with nothing registered."""
     async with served(request.param, tmp_path) as started:

@@ -11,6 +11,9 @@ from tests.contract.requirements import requirement
 from tests.contract.rest import at_once, at_rest, get, post, stop
 from tests.contract.server import Client, Server, approve, deny, served
 from tests.contract.tools import Kit, kit
+from tests.stores.backends import BACKENDS
+
+KINDS = tuple(BACKENDS)
 
 
 @requirement("ID-07")

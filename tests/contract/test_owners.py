@@ -10,7 +10,7 @@ from sayso import Principal, Turn, approval, current_call
 from tests.contract.requirements import requirement
 from tests.contract.server import Client, Server, answer, approve, served
 from tests.contract.tools import kit
-from tests.stores.backends import BACKENDS
+from tests.stores.backends import EMBEDDED
 
 SUBJECTS = {
     "ann": Principal(subject="ann"),
@@ -25,7 +25,7 @@ async def authenticate(scope: Any) -> Principal | None:
     return SUBJECTS.get(token.removeprefix("Bearer "))
 
 
-@pytest.fixture(params=list(BACKENDS))
+@pytest.fixture(params=EMBEDDED)
 async def guarded(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Server]:
     """A server that knows three callers."""
     async with served(request.param, tmp_path, authenticate=authenticate) as server:

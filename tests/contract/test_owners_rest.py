@@ -10,7 +10,7 @@ from tests.contract.requirements import requirement
 from tests.contract.rest import call
 from tests.contract.server import Server, approve, served
 from tests.contract.test_owners import authenticate, waiting
-from tests.stores.backends import BACKENDS
+from tests.stores.backends import EMBEDDED
 
 Case = tuple[str, str, Any, str]
 
@@ -39,7 +39,7 @@ CASES: list[Case] = [
 ]
 
 
-@pytest.fixture(params=list(BACKENDS))
+@pytest.fixture(params=EMBEDDED)
 async def guarded(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Server]:
     """A server that knows three callers."""
     async with served(request.param, tmp_path, authenticate=authenticate) as server:

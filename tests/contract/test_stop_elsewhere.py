@@ -14,6 +14,8 @@ from tests.contract.server import Client, Server, eventually, served, taken_over
 from tests.contract.tools import Kit
 from tests.stores.backends import BACKENDS
 
+KINDS = tuple(BACKENDS)
+
 
 class Stuck:
     """An agent whose step waits for the test, and what it did after that."""

@@ -1,4 +1,4 @@
-"""What all tests of deaths stand on: both backends, and little patience with bad code."""
+"""What all tests of deaths stand on: all backends, and little patience with bad code."""
 
 import pytest
 

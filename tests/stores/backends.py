@@ -7,14 +7,20 @@ from pathlib import Path
 from sayso.clock import Clock
 from sayso.stores.base import Store
 from sayso.stores.memory import MemoryStore
+from sayso.stores.postgres import PostgresStore
 from sayso.stores.sqlite import SqliteStore
+from tests.stores.servers import database
 
 Make = Callable[[Path, Clock], Store]
 
 BACKENDS: dict[str, Make] = {
     "memory": lambda folder, clock: MemoryStore(clock=clock),
     "sqlite": lambda folder, clock: SqliteStore(folder / "sayso.db", clock=clock),
+    "postgres": lambda folder, clock: PostgresStore(database(folder), clock=clock),
 }
+
+EMBEDDED = ("memory", "sqlite")
+"""What tests run on that ask nothing of a store which its contract does not say."""
 
 
 @asynccontextmanager

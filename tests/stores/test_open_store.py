@@ -1,5 +1,6 @@
 """Store URLs, right and wrong (design 9)."""
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -7,6 +8,7 @@ import pytest
 from sayso.errors import DeclarationError
 from sayso.stores import open_store
 from sayso.stores.memory import MemoryStore
+from sayso.stores.postgres import PostgresStore
 from sayso.stores.sqlite import SqliteStore
 from sayso.testing import FakeClock
 from tests.stores.backends import opened
@@ -42,6 +44,20 @@ def test_three_slashes_are_a_path_from_here(
     store = open_store(url)
     assert isinstance(store, SqliteStore)
     assert store._path == tmp_path / file
+
+
+@pytest.mark.parametrize("scheme", ["postgresql", "postgres", "PostgreSQL"])
+def test_what_libpq_takes_is_a_url(scheme: str) -> None:
+    """Nothing is connected yet; its short name is one, too."""
+    store = open_store(f"{scheme}://u:p%40ss@db.example:5433/sayso?sslmode=verify-full")
+    assert isinstance(store, PostgresStore)
+
+
+def test_a_driver_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the command that brings it."""
+    monkeypatch.setitem(sys.modules, "sayso.stores.postgres", None)
+    with pytest.raises(DeclarationError, match=r"pip install 'sayso\[postgres\]'"):
+        open_store("postgresql://u@h/db")
 
 
 def test_four_slashes_are_an_absolute_path(tmp_path: Path) -> None:
@@ -92,9 +108,15 @@ WRONG = {
     "a.db": "no scheme",
     "/data/a.db": "no scheme",
     "C:\\data\\a.db": "no scheme",
-    "postgres://u:secret@h/db": "postgres is not in this build yet",
-    "postgresql://u:secret@h/db": "postgresql is not in this build yet",
-    "postgresql+asyncpg://u:secret@h/db": "postgresql is not in this build yet",
+    "postgresql+asyncpg://u:secret@h/db": "write postgresql: instead of postgresql+asyncpg:",
+    "postgresql:u:secret@h/db": "write two slashes",
+    "postgresql:/u:secret@h/db": "write two slashes",
+    "postgresql://u:secret@h": "names no database",
+    "postgresql://u:secret@h/": "names no database",
+    "postgresql://u:secret@[::1/db": "cannot be read",
+    "postgresql://u:secret%zz@h/db": "cannot be read",
+    "postgresql://u:secret@h/db?pool_size=5": "cannot be read",
+    "postgresql://u:secret@h/d\0b": "NUL",
     "redis://:secret@h": "redis is not in this build yet",
     "rediss://:secret@h": "rediss is not in this build yet",
     "mysql://u:secret@h/db": "there is no store for mysql:",

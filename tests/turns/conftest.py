@@ -1,11 +1,11 @@
-"""What all tests of turns stand on: both backends, and little patience with bad code."""
+"""What all tests of turns stand on: both embedded stores, and little patience with bad code."""
 
 import pytest
 
-from tests.stores.backends import BACKENDS
+from tests.stores.backends import EMBEDDED
 
 
-@pytest.fixture(params=list(BACKENDS))
+@pytest.fixture(params=EMBEDDED)
 def kind(request: pytest.FixtureRequest) -> str:
     """The name of a backend."""
     name: str = request.param

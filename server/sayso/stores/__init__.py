@@ -1,6 +1,7 @@
 """Stores by URL: the only way to a backend."""
 
 import re
+from importlib import import_module
 
 from sayso.clock import Clock
 from sayso.errors import DeclarationError
@@ -10,16 +11,20 @@ from sayso.stores.sqlite import SqliteStore
 
 __all__ = ["open_store"]
 
-_FORMS = "memory:, sqlite:///relative/path.db, sqlite:////absolute/path.db"
-_LATER = frozenset({"postgres", "postgresql", "redis", "rediss", "valkey"})
+_FORMS = (
+    "memory:, sqlite:///relative/path.db, sqlite:////absolute/path.db, "
+    "postgresql://user:password@host:5432/database"
+)
+_LATER = frozenset({"redis", "rediss", "valkey"})
 
 
 def open_store(url: str, *, clock: Clock | None = None) -> Store:
     """The store that a URL names; nothing is connected before its `open()`.
 
     `memory:` keeps everything in this process. `sqlite:///rel.db` is a file relative to the
-    working directory of now, `sqlite:////abs.db` one by its absolute path. `clock` decides when
-    leases run out. Raises `DeclarationError` with the URL to write instead.
+    working directory of now, `sqlite:////abs.db` one by its absolute path. `postgresql:` is what
+    libpq takes, and needs the extra `postgres`. `clock` decides when leases run out. Raises
+    `DeclarationError` with the URL to write instead.
     """
     url = str(url or "")  # an unset variable and a path are the usual mistakes
     if not url.strip():
@@ -34,7 +39,44 @@ def open_store(url: str, *, clock: Clock | None = None) -> Store:
         return MemoryStore(clock=clock)
     if colon and kind in ("sqlite", "sqlite3"):
         return SqliteStore(_sqlite_path(scheme, rest), clock=clock)
+    if colon and kind in ("postgres", "postgresql"):
+        return _postgres(_postgres_url(scheme, rest), clock)
     raise DeclarationError(_wrong_scheme(url, kind if colon else ""))
+
+
+def _postgres(url: str, clock: Clock | None) -> Store:
+    """The driver is loaded by who uses it: others do not need to have it."""
+    try:
+        backend = import_module("sayso.stores.postgres")
+        connection_info = import_module("psycopg.conninfo")
+    except ImportError:
+        raise DeclarationError(
+            "PostgreSQL needs its driver; install it with pip install 'sayso[postgres]'"
+        ) from None
+    try:
+        given = connection_info.conninfo_to_dict(url)
+    except Exception:
+        raise DeclarationError(
+            "the PostgreSQL URL cannot be read; write postgresql://user:password@host:5432/database"
+            " and percent-encode what is special in user and password: @ as %40, / as %2F, : as %3A"
+        ) from None
+    if not given.get("dbname"):
+        raise DeclarationError(
+            "the PostgreSQL URL names no database; write postgresql://user:password@host:5432/name"
+        )
+    store: Store = backend.PostgresStore(url, clock=clock)
+    return store
+
+
+def _postgres_url(scheme: str, rest: str) -> str:
+    """The URL as libpq takes it; every other way to write one is told the right one."""
+    if scheme.lower() not in ("postgres", "postgresql"):
+        raise DeclarationError(f"write postgresql: instead of {scheme}:, as in {_FORMS}")
+    if not rest.startswith("//"):
+        raise DeclarationError("write two slashes: postgresql://user:password@host:5432/database")
+    if "\0" in rest:
+        raise DeclarationError("the PostgreSQL URL has a NUL in it; remove it")
+    return f"postgresql:{rest}"
 
 
 def _sqlite_path(scheme: str, rest: str) -> str:

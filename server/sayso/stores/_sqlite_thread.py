@@ -7,18 +7,17 @@ then the outcomes, with one wake-up per event loop. So n concurrent writers shar
 
 import asyncio
 import concurrent.futures
-import contextlib
 import os
 import queue
 import sqlite3
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from sayso.clock import Clock
 from sayso.errors import StoreUnavailable
+from sayso.stores._jobs import Job, Outcome, Runner, deliver
 from sayso.stores._session import Session
 from sayso.stores._sqlite_file import connect, explain, patiently
 from sayso.stores._sqlite_session import SqliteSession
@@ -26,7 +25,6 @@ from sayso.stores._sqlite_session import SqliteSession
 __all__ = ["SqliteThread"]
 
 T = TypeVar("T")
-Outcome = tuple[Any, BaseException | None]
 
 _BATCH = 256
 """Jobs in one transaction at most, so that the first does not wait for ever."""
@@ -42,15 +40,7 @@ _UNFIT = frozenset(
 """Errors after which the connection is opened anew, so that a cured cause is noticed."""
 
 
-@dataclass(slots=True)
-class _Job:
-    work: Callable[[Session], Any]
-    writes: bool
-    waiter: "asyncio.Future[Any] | concurrent.futures.Future[Any]"
-    loop: asyncio.AbstractEventLoop | None
-
-
-class SqliteThread:
+class SqliteThread(Runner):
     """Runs jobs on one database file, in the order in which they were submitted."""
 
     def __init__(self, path: Path, clock: Clock) -> None:
@@ -58,7 +48,7 @@ class SqliteThread:
         self._path = path
         self._clock = clock
         self._lock = threading.Lock()
-        self._queue: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
+        self._queue: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
         self._stopping = False
         self._db: sqlite3.Connection | None = None
         self._file: tuple[int, int] | None = None
@@ -66,17 +56,17 @@ class SqliteThread:
         self._ended: concurrent.futures.Future[None] = concurrent.futures.Future()
         threading.Thread(target=self._main, name=f"sayso {path.name}", daemon=True).start()
 
-    async def run(self, work: Callable[[Session], T], *, writes: bool) -> T:
+    async def run(self, work: Callable[[Session], T], *, writes: bool, key: str = "") -> T:
         """Have a job done and committed; cancelling the waiter does not cancel the job."""
         loop = asyncio.get_running_loop()
         waiter: asyncio.Future[T] = loop.create_future()
-        self._submit(_Job(work, writes, waiter, loop))
+        self._submit(Job(work, writes, waiter, loop))
         return await waiter
 
     def run_blocking(self, work: Callable[[Session], T], timeout: float) -> T:
         """Have a writing job done and committed, from another thread than an event loop's."""
         waiter: concurrent.futures.Future[T] = concurrent.futures.Future()
-        self._submit(_Job(work, True, waiter, None))
+        self._submit(Job(work, True, waiter, None))
         try:
             return waiter.result(timeout)
         except TimeoutError:
@@ -93,7 +83,7 @@ class SqliteThread:
                 self._queue.put(None)
         await asyncio.shield(asyncio.wrap_future(self._ended))
 
-    def _submit(self, job: _Job) -> None:
+    def _submit(self, job: Job) -> None:
         with self._lock:
             if self._stopping:
                 raise StoreUnavailable("the store is closed; await its open() first")
@@ -104,11 +94,11 @@ class SqliteThread:
         while going_on:
             batch, going_on = self._next_batch()
             if batch:
-                _deliver(batch, self._outcomes(batch))
+                deliver(batch, self._outcomes(batch))
         self._disconnect()
         self._ended.set_result(None)
 
-    def _next_batch(self) -> tuple[list[_Job], bool]:
+    def _next_batch(self) -> tuple[list[Job], bool]:
         first = self._queue.get()
         if first is None:
             return [], False
@@ -120,7 +110,7 @@ class SqliteThread:
             batch.append(job)
         return batch, True
 
-    def _outcomes(self, batch: list[_Job]) -> list[Outcome]:
+    def _outcomes(self, batch: list[Job]) -> list[Outcome]:
         """Do the jobs in one transaction; one outcome each, valid now that it is over."""
         try:
             outcomes = self._transaction(self._connected(), batch)
@@ -132,7 +122,7 @@ class SqliteThread:
             self._disconnect()
         return outcomes
 
-    def _transaction(self, db: sqlite3.Connection, batch: list[_Job]) -> list[Outcome]:
+    def _transaction(self, db: sqlite3.Connection, batch: list[Job]) -> list[Outcome]:
         begin = "BEGIN IMMEDIATE" if any(job.writes for job in batch) else "BEGIN"
         patiently(lambda: db.execute(begin))
         try:
@@ -145,7 +135,7 @@ class SqliteThread:
             raise
         return outcomes
 
-    def _one(self, db: sqlite3.Connection, session: Session, job: _Job) -> Outcome:
+    def _one(self, db: sqlite3.Connection, session: Session, job: Job) -> Outcome:
         """Do one job; what it raises undoes that job alone, unless SQLite ended the transaction."""
         if job.writes:
             db.execute("SAVEPOINT job")
@@ -200,30 +190,3 @@ def _identity(path: Path) -> tuple[int, int] | None:
 def _again(error: Exception) -> Exception:
     """One instance per waiter, since raising changes an exception."""
     return StoreUnavailable(str(error)) if isinstance(error, StoreUnavailable) else error
-
-
-def _deliver(batch: list[_Job], outcomes: list[Outcome]) -> None:
-    by_loop: dict[asyncio.AbstractEventLoop, list[tuple[_Job, Outcome]]] = {}
-    for job, outcome in zip(batch, outcomes, strict=True):
-        if job.loop is None:
-            _settle(job, outcome)
-        else:
-            by_loop.setdefault(job.loop, []).append((job, outcome))
-    for loop, settled in by_loop.items():
-        with contextlib.suppress(RuntimeError):  # that loop is closed, so nobody waits any more
-            loop.call_soon_threadsafe(_settle_all, settled)
-
-
-def _settle_all(settled: list[tuple[_Job, Outcome]]) -> None:
-    for job, outcome in settled:
-        _settle(job, outcome)
-
-
-def _settle(job: _Job, outcome: Outcome) -> None:
-    if job.waiter.done():  # cancelled: the write stands all the same
-        return
-    value, error = outcome
-    if error is None:
-        job.waiter.set_result(value)
-    else:
-        job.waiter.set_exception(error)

@@ -1,0 +1,202 @@
+"""The threads that own connections to PostgreSQL: one job, one transaction.
+
+A thread of Sayso always goes to the same connection, so its writes keep their order, and locks
+nothing of another thread: transactions cannot wait for each other in a circle. Jobs that block an
+event loop's helper (`renew`) have a connection of their own.
+"""
+
+import asyncio
+import concurrent.futures
+import queue
+import threading
+import time
+from collections.abc import Callable
+from typing import TypeVar
+
+import psycopg
+
+from sayso.clock import Clock
+from sayso.errors import StoreUnavailable
+from sayso.stores._jobs import Job, Outcome, Runner, deliver
+from sayso.stores._postgres_server import connect, explain, is_lost
+from sayso.stores._postgres_session import Connection, PostgresSession
+from sayso.stores._session import Session
+
+__all__ = ["PostgresThreads"]
+
+T = TypeVar("T")
+
+_READ = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+_WRITE = "BEGIN"
+_ASKS = "SELECT pg_current_xact_id()::text"
+_BECAME = "SELECT pg_xact_status(%s::xid8)"
+_PATIENCE = 5.0
+"""Seconds that the outcome of a commit is looked for after a lost connection."""
+
+
+class PostgresThreads(Runner):
+    """Runs jobs on a number of connections, each in a thread of its own."""
+
+    def __init__(self, url: str, clock: Clock | None, connections: int) -> None:
+        """Start the threads; each connects when it gets its first job."""
+        self._workers = [_Worker(url, clock, f"sayso postgres {n}") for n in range(connections)]
+        self._own = _Worker(url, clock, "sayso postgres leases")
+
+    async def run(self, work: Callable[[Session], T], *, writes: bool, key: str = "") -> T:
+        """Have a job done and committed; see `Runner.run`."""
+        loop = asyncio.get_running_loop()
+        waiter: asyncio.Future[T] = loop.create_future()
+        worker = self._workers[hash(key) % len(self._workers)]
+        worker.submit(Job(work, writes, waiter, loop))
+        return await waiter
+
+    def run_blocking(self, work: Callable[[Session], T], timeout: float) -> T:
+        """Have a writing job done and committed; see `Runner.run_blocking`."""
+        waiter: concurrent.futures.Future[T] = concurrent.futures.Future()
+        self._own.submit(Job(work, True, waiter, None))
+        try:
+            return waiter.result(timeout)
+        except TimeoutError:
+            raise StoreUnavailable(
+                f"PostgreSQL did not answer within {timeout} s; look at its load and at the network"
+            ) from None
+
+    async def stop(self) -> None:
+        """Finish what was submitted and close all connections; see `Runner.stop`."""
+        workers = [*self._workers, self._own]
+        for worker in workers:
+            worker.stop()
+        await asyncio.shield(
+            asyncio.gather(*(asyncio.wrap_future(worker.ended) for worker in workers))
+        )
+
+
+class _Worker:
+    """One thread, one connection, jobs in their order."""
+
+    def __init__(self, url: str, clock: Clock | None, name: str) -> None:
+        self._url = url
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._queue: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
+        self._stopping = False
+        self._db: Connection | None = None
+        self.ended: concurrent.futures.Future[None] = concurrent.futures.Future()
+        threading.Thread(target=self._main, name=name, daemon=True).start()
+
+    def submit(self, job: Job) -> None:
+        with self._lock:
+            if self._stopping:
+                raise StoreUnavailable("the store is closed; await its open() first")
+            self._queue.put(job)
+
+    def stop(self) -> None:
+        with self._lock:
+            if not self._stopping:
+                self._stopping = True
+                self._queue.put(None)
+
+    def _main(self) -> None:
+        while (job := self._queue.get()) is not None:
+            deliver([job], [self._outcome(job)])
+        if self._db is not None:
+            self._db.close()
+        self.ended.set_result(None)
+
+    def _outcome(self, job: Job) -> Outcome:
+        fresh = self._db is None
+        try:
+            return self._attempt(job), None
+        except _NothingDone as lost:
+            if fresh:
+                return None, lost.told
+        except Exception as error:
+            return None, error
+        # The connection had died of old age before anything was sent on it: a new one may do.
+        try:
+            return self._attempt(job), None
+        except _NothingDone as lost:
+            return None, lost.told
+        except Exception as error:
+            return None, error
+
+    def _attempt(self, job: Job) -> object:
+        """Do a job in a transaction of its own; its result, once that is committed."""
+        db = self._connected()
+        xid: psycopg.Cursor[tuple[str]] | None = None
+        value: object = None
+        sent = False
+        try:
+            with db.pipeline():
+                db.execute(_WRITE if job.writes else _READ, prepare=True)
+                if job.writes:
+                    xid = db.execute(_ASKS, prepare=True)
+                value = job.work(PostgresSession(db, self._clock))
+                number = xid.fetchall()[0][0] if xid is not None else None
+                db.execute("COMMIT", prepare=True)
+                sent = True
+        except psycopg.Error as error:
+            lost = self._tidy(db)
+            told = StoreUnavailable(explain(error))
+            told.__cause__ = error
+            if not lost:
+                raise told from error
+            if not sent:
+                raise _NothingDone(told) from error
+            if number is None or self._became(number):
+                return value
+            raise told from error
+        except BaseException:
+            self._tidy(db)
+            raise
+        return value
+
+    def _connected(self) -> Connection:
+        if self._db is None:
+            self._db = connect(self._url)
+        return self._db
+
+    def _tidy(self, db: Connection) -> bool:
+        """End a failed transaction; whether the connection was lost."""
+        if not is_lost(db):
+            try:
+                db.execute("ROLLBACK")
+            except psycopg.Error:
+                db.close()
+        if is_lost(db):
+            db.close()
+            self._db = None
+            return True
+        return False
+
+    def _became(self, xid: str) -> bool:
+        """Whether a transaction was committed whose connection was lost while it was.
+
+        Raises `StoreUnavailable` if nobody can tell within a few seconds.
+        """
+        deadline = time.monotonic() + _PATIENCE
+        while True:
+            try:
+                status = self._connected().execute(_BECAME, (xid,)).fetchall()[0][0]
+            except (psycopg.Error, StoreUnavailable) as error:
+                if self._db is not None:
+                    self._tidy(self._db)
+                if time.monotonic() >= deadline:
+                    raise StoreUnavailable(
+                        "the connection to PostgreSQL was lost while a commit was on its way; "
+                        "whether it was done shows once PostgreSQL can be reached again"
+                    ) from error
+            else:
+                if status == "committed":
+                    return True
+                if status != "in progress" or time.monotonic() >= deadline:
+                    return False
+            time.sleep(0.05)
+
+
+class _NothingDone(Exception):
+    """The connection was lost before the commit was sent."""
+
+    def __init__(self, told: StoreUnavailable) -> None:
+        super().__init__(str(told))
+        self.told = told

@@ -1,0 +1,129 @@
+-- Statements that list, by name. `walk_` ones give rows in the list's order, light ones, with what
+-- filters look at.
+
+-- name: walk_threads
+-- Threads of a scope, those that were active last first.
+SELECT active_at, key, owner, agent,
+    (SELECT status FROM turn WHERE turn.key = thread.turn AND turn.thread = thread.key)
+FROM thread
+WHERE scope = %(scope)s AND (active_at, key) < (%(moment)s::bigint, %(position)s::bigint)
+ORDER BY active_at DESC, key DESC LIMIT %(walk)s;
+
+-- name: walk_owned_threads
+-- The same of one owner.
+SELECT active_at, key, owner, agent,
+    (SELECT status FROM turn WHERE turn.key = thread.turn AND turn.thread = thread.key)
+FROM thread
+WHERE scope = %(scope)s AND owner = %(owner)s
+    AND (active_at, key) < (%(moment)s::bigint, %(position)s::bigint)
+ORDER BY active_at DESC, key DESC LIMIT %(walk)s;
+
+-- name: read_summary
+-- What a list shows of a thread.
+SELECT
+    thread.scope, thread.id, thread.owner, thread.agent, thread.revision, thread.created_at,
+    thread.active_at, thread.holder IS NOT NULL, turn.status, run.outcome,
+    (
+        SELECT count(*) FROM interrupt
+        WHERE interrupt.thread = thread.key AND interrupt.turn_key = thread.turn
+            AND interrupt.status = 'open' AND interrupt.reason <> 'sayso:frontend'
+    )
+FROM thread
+JOIN turn ON turn.key = thread.turn AND turn.thread = thread.key
+JOIN run ON run.key = thread.run AND run.thread = thread.key
+WHERE thread.key = %s;
+
+-- name: walk_open
+-- Open interrupts of a scope, oldest first.
+SELECT created_at, position, owner, status, agent, reason, assigned_to
+FROM interrupt
+WHERE scope = %(scope)s AND status = 'open'
+    AND (created_at, position) > (%(moment)s::bigint, %(position)s::bigint)
+ORDER BY created_at, position LIMIT %(walk)s;
+
+-- name: walk_open_owned
+-- The same of one owner.
+SELECT created_at, position, owner, status, agent, reason, assigned_to
+FROM interrupt
+WHERE scope = %(scope)s AND status = 'open' AND owner = %(owner)s
+    AND (created_at, position) > (%(moment)s::bigint, %(position)s::bigint)
+ORDER BY created_at, position LIMIT %(walk)s;
+
+-- name: walk_open_assigned
+-- The same of one assignee.
+SELECT created_at, position, owner, status, agent, reason, assigned_to
+FROM interrupt
+WHERE scope = %(scope)s AND status = 'open' AND assigned_to = %(assigned_to)s
+    AND (created_at, position) > (%(moment)s::bigint, %(position)s::bigint)
+ORDER BY created_at, position LIMIT %(walk)s;
+
+-- name: walk_settled
+-- Interrupts of a scope that are not open, oldest first.
+SELECT created_at, position, owner, status, agent, reason, assigned_to
+FROM interrupt
+WHERE scope = %(scope)s AND status <> 'open'
+    AND (created_at, position) > (%(moment)s::bigint, %(position)s::bigint)
+ORDER BY created_at, position LIMIT %(walk)s;
+
+-- name: walk_settled_owned
+-- The same of one owner.
+SELECT created_at, position, owner, status, agent, reason, assigned_to
+FROM interrupt
+WHERE scope = %(scope)s AND status <> 'open' AND owner = %(owner)s
+    AND (created_at, position) > (%(moment)s::bigint, %(position)s::bigint)
+ORDER BY created_at, position LIMIT %(walk)s;
+
+-- name: walk_of_thread
+-- All interrupts of a thread, oldest first; sorted, since a thread does not have many.
+SELECT created_at, position, owner, status, agent, reason, assigned_to
+FROM interrupt
+WHERE thread = (SELECT key FROM thread WHERE scope = %(scope)s AND id = %(thread_id)s)
+    AND (created_at, position) > (%(moment)s::bigint, %(position)s::bigint)
+ORDER BY created_at, position LIMIT %(walk)s;
+
+-- name: read_listed_interrupt
+-- An interrupt with where it belongs.
+SELECT
+    (SELECT thread.id FROM thread WHERE thread.key = interrupt.thread), owner, agent,
+    id, turn_key, created_at, status, reason, assigned_to, expires_at, remind_at, reminded_at,
+    lapsed_at, place, tool_call_id, decided_by, decided_at, channel, run_key, message,
+    response_schema, metadata, policy, payload, answer_metadata, held
+FROM interrupt WHERE position = %s;
+
+-- name: find_interrupt
+-- Where the first interrupt with an id is.
+SELECT position FROM interrupt
+WHERE id = %s AND scope = %s ORDER BY position LIMIT 1;
+
+-- name: walk_runs
+-- Runs of a thread, oldest first.
+SELECT position, key, run_id, turn_key, started_at, ended_at, outcome, delivered
+FROM run
+WHERE thread = (SELECT thread.key FROM thread WHERE scope = %s AND id = %s) AND position > %s
+ORDER BY position LIMIT %s;
+
+-- name: next_marks
+-- The newest mark of a scope, after which `count` new ones come: whoever else notes in this scope waits.
+INSERT INTO mark (scope, newest) VALUES (%(scope)s, %(count)s)
+ON CONFLICT (scope) DO UPDATE SET newest = mark.newest + excluded.newest
+RETURNING newest - %(count)s;
+
+-- name: known_marks
+-- The oldest and the newest mark of a scope.
+SELECT
+    (SELECT min(mark) FROM change WHERE scope = %(scope)s),
+    (SELECT newest FROM mark WHERE scope = %(scope)s);
+
+-- name: read_changes
+-- What happened in a scope after a mark.
+SELECT mark, kind, thread_id, owner, at, interrupt_id, run_key
+FROM change WHERE scope = %s AND mark > %s ORDER BY mark LIMIT %s;
+
+-- name: note_change
+-- Note what happened to a thread.
+INSERT INTO change (scope, owner, thread_id, at, mark, kind, interrupt_id, run_key)
+VALUES (%s, %s, %s, %s, %s, %s, %s, %s);
+
+-- name: prune_changes
+-- Forget the notes of a scope up to a mark.
+DELETE FROM change WHERE scope = %s AND mark <= %s;
