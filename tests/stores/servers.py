@@ -21,9 +21,10 @@ import psycopg
 
 from sayso.stores._postgres_server import connect
 
-__all__ = ["database"]
+__all__ = ["PASSWORD", "database"]
 
 ORDINARY = "nobody"
+PASSWORD = "geheim"  # noqa: S105 - of a server that this process starts and ends
 _EMPTY = "empty"
 """A database with the newest schema, copied for each test."""
 _AT_ONCE = "-c fsync=off -c full_page_writes=off -c max_connections=200 -c shared_buffers=64MB"
@@ -57,7 +58,21 @@ def _postgres() -> str:
         home.chmod(0o755)
     programs = wheel / "pginstall"
     data, port = home / "data", _free_port()
-    _run([programs / "bin/initdb", "-D", data, "-A", "trust", "-U", "sayso", "-N"], user)
+    secret = home / "secret"
+    secret.write_text(PASSWORD)
+    secret.chmod(0o644)
+    initial: list[str | Path] = [
+        "-D",
+        data,
+        "-A",
+        "scram-sha-256",
+        "-U",
+        "sayso",
+        "--pwfile",
+        secret,
+        "-N",
+    ]
+    _run([programs / "bin/initdb", *initial], user)
     serve = f"-c listen_addresses=127.0.0.1 -c port={port} -c unix_socket_directories='' {_AT_ONCE}"
     start: list[str | Path] = [
         programs / "bin/pg_ctl",
@@ -73,7 +88,7 @@ def _postgres() -> str:
     _run(start, user)
     pid = int((data / "postmaster.pid").read_text().splitlines()[0])
     atexit.register(_end, pid, home)
-    url = f"postgresql://sayso@127.0.0.1:{port}/postgres"
+    url = f"postgresql://sayso:{PASSWORD}@127.0.0.1:{port}/postgres"
     with psycopg.connect(url, autocommit=True) as db:
         db.execute(f"CREATE DATABASE {_EMPTY}".encode())
     connect(url.replace("/postgres", f"/{_EMPTY}")).close()

@@ -44,6 +44,20 @@ _REMEDIES = {
 }
 
 
+_SAID = {
+    "password authentication failed": "28P01",
+    "no password supplied": "28P01",
+    "pg_hba.conf": "28000",
+    "role ": "28000",
+    "database ": "3D000",
+    "too many clients": "53300",
+    "remaining connection slots": "53300",
+    "starting up": "57P03",
+    "shutting down": "57P01",
+}
+"""What a server that refuses a connection says, which comes without a code; first match counts."""
+
+
 def connect(url: str) -> Connection:
     """A connection, with the schema made or migrated if need be; raises `StoreUnavailable`."""
     try:
@@ -71,7 +85,7 @@ def connect(url: str) -> Connection:
 
 def explain(error: psycopg.Error) -> str:
     """What is wrong and what to do about it; never with a password."""
-    code = error.sqlstate or ""
+    code = error.sqlstate or _code_of(str(error))
     detail = str(error).strip().partition("\n")[0]
     if code in _REMEDIES:
         return f"PostgreSQL {_REMEDIES[code]} ({code}: {detail})"
@@ -81,6 +95,11 @@ def explain(error: psycopg.Error) -> str:
             f"host and port of the store's URL are right ({detail})"
         )
     return f"PostgreSQL failed ({code}: {detail})"
+
+
+def _code_of(refusal: str) -> str:
+    _, fatal, said = refusal.partition("FATAL:")
+    return next((code for text, code in _SAID.items() if fatal and text in said), "")
 
 
 def is_lost(db: Connection) -> bool:

@@ -1,0 +1,99 @@
+"""A connection between a store and its server that can be cut at the worst moment."""
+
+import contextlib
+import socket
+import threading
+from collections.abc import Iterator
+from urllib.parse import urlsplit
+
+__all__ = ["Proxy", "proxied"]
+
+
+class Proxy:
+    """Forwards bytes on loopback, until it is told to do worse."""
+
+    def __init__(self, url: str) -> None:
+        parts = urlsplit(url)
+        self._server = (parts.hostname, parts.port)
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self._pairs: list[tuple[socket.socket, socket.socket]] = []
+        self._deaf = self._mute = self._refusing = False
+        port = self._listener.getsockname()[1]
+        self.url = url.replace(f":{parts.port}/", f":{port}/")
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def cut(self) -> None:
+        """End all connections that there are."""
+        pairs, self._pairs = self._pairs, []
+        for pair in pairs:
+            for end in pair:
+                with contextlib.suppress(OSError):
+                    end.shutdown(socket.SHUT_RDWR)
+                end.close()
+
+    def lose_the_answer(self) -> None:
+        """The server gets what is sent next; its answer is lost, with all connections."""
+        self._mute = True
+
+    def lose_the_request(self) -> None:
+        """What is sent next is lost, with all connections."""
+        self._deaf = True
+
+    def refuse(self, refusing: bool = True) -> None:
+        """Whether new connections are ended at once."""
+        self._refusing = refusing
+
+    def close(self) -> None:
+        """End everything."""
+        with contextlib.suppress(OSError):
+            self._listener.shutdown(socket.SHUT_RDWR)
+        self._listener.close()
+        self.cut()
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                client, _ = self._listener.accept()
+            except OSError:
+                return
+            if self._refusing:
+                client.close()
+                continue
+            server = socket.create_connection(self._server)
+            self._pairs.append((client, server))
+            threading.Thread(target=self._up, args=(client, server), daemon=True).start()
+            threading.Thread(target=self._down, args=(client, server), daemon=True).start()
+
+    def _up(self, client: socket.socket, server: socket.socket) -> None:
+        with contextlib.suppress(OSError):
+            while data := client.recv(65_536):
+                if self._deaf:
+                    self._deaf = False
+                    self.cut()
+                    return
+                server.sendall(data)
+        self._end(server)
+
+    def _down(self, client: socket.socket, server: socket.socket) -> None:
+        with contextlib.suppress(OSError):
+            while data := server.recv(65_536):
+                if self._mute:
+                    self._mute = False
+                    self.cut()
+                    return
+                client.sendall(data)
+        self._end(client)
+
+    def _end(self, other: socket.socket) -> None:
+        with contextlib.suppress(OSError):
+            other.shutdown(socket.SHUT_WR)
+
+
+@contextlib.contextmanager
+def proxied(url: str) -> Iterator[Proxy]:
+    """A proxy in front of a server."""
+    proxy = Proxy(url)
+    try:
+        yield proxy
+    finally:
+        proxy.close()
