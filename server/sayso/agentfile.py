@@ -39,8 +39,13 @@ from sayso.yamlfile import Value, read_file
 
 __all__ = ["app_of"]
 
-BACKENDS: Final = {"memory": "memory:", "sqlite": "sqlite:///sayso.db"}
-"""The backends that a checkpoint may name, each with the URL of its store unless one is given."""
+BACKENDS: Final = {"memory": "memory:", "sqlite": "sqlite:///sayso.db", "postgres": None}
+"""The backends that a checkpoint may name, each with the URL of its store unless one is given.
+
+None: there is no such URL, the file has to say it.
+"""
+_SCHEMES: Final = {"postgresql": "postgres"}
+"""Backends whose URLs begin with another word."""
 
 _FILE: Final = ("store", "authenticate", "hosts", "origins", "agents")
 _AGENT: Final = ("name", "import", "version", "description", "tools", "spec", "options")
@@ -185,7 +190,8 @@ def _store(named: Value | None, declared: list[_Declared], given: str | None) ->
             open_store(url)
         except DeclarationError as error:
             named.wrong(str(error))
-    chosen = None if url is None else url.partition(":")[0].lower()
+    scheme = None if url is None else url.partition(":")[0].lower()
+    chosen = None if scheme is None else _SCHEMES.get(scheme, scheme)
     for one in declared:
         if one.backend is None:
             continue
@@ -199,8 +205,12 @@ def _store(named: Value | None, declared: list[_Declared], given: str | None) ->
             one.backend.wrong(
                 f"is {backend!r}, but {why} is {chosen!r}: all agents of a server share one store"
             )
+        if url is None and BACKENDS[backend] is None:
+            one.backend.wrong(
+                f"is {backend!r}, which needs a URL: add `store:` with it to the file"
+            )
         chosen = chosen or backend
-    return url or BACKENDS.get(chosen or "sqlite", BACKENDS["sqlite"])
+    return url or BACKENDS.get(chosen or "sqlite") or "sqlite:///sayso.db"
 
 
 def _tools(members: dict[str, Value], function: Any) -> Iterator[tuple[Value, Tool]]:

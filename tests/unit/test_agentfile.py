@@ -209,6 +209,19 @@ def test_a_backend_that_is_not_there_is_answered_with_those_that_are(folder: Pat
     assert f"must be one of {', '.join(BACKENDS)}, not 'dynamo'" in line
 
 
+def test_a_backend_on_other_machines_needs_its_url(folder: Path) -> None:
+    """Design 6: nobody guesses where PostgreSQL is; with a URL the two words agree."""
+    agents = """\
+        agents:
+          - name: a
+            import: desk_agents:sales
+            spec: {interrupt: {checkpoint: {backend: postgres}}}
+        """
+    (line,) = wrong(folder, agents)
+    assert "is 'postgres', which needs a URL: add `store:` with it to the file" in line
+    assert app(folder, "        store: postgresql://u@h/db\n" + agents) is not None
+
+
 def test_all_agents_of_a_server_share_one_store(folder: Path) -> None:
     """Two backends in one file, or one beside another store, are refused where they stand."""
     lines = wrong(
