@@ -90,7 +90,7 @@ LAYERS = (
             "gate.situation",
             "gate.settled",
             "gate.answers gate.expiry gate.held gate.history gate.refusals schemas.typed",
-            "gate.frontend protocol.peers",
+            "gate.approvers gate.frontend protocol.peers",
             "protocol.runinput schemas.schema",
             "protocol.legacy protocol.messages schemas.misfits",
             "protocol.forward_compat schemas.subschemas",

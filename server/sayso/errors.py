@@ -80,6 +80,7 @@ class Code(StrEnum):
     NOT_WAITING = "not_waiting"
     JOURNAL_GONE = "journal_gone"
     WRONG_AGENT = "wrong_agent"
+    NOT_AN_APPROVER = "not_an_approver"
     AGENT_VERSION_MISSING = "agent_version_missing"
     BREAKPOINTS_REFUSED = "breakpoints_refused"
     # endings of a run
@@ -117,6 +118,7 @@ STATUS: dict[Code, int] = {
     Code.INVALID_PAYLOAD: 422,
     Code.INTERRUPT_EXPIRED: 410,
     Code.ALREADY_RESOLVED: 409,
+    Code.NOT_AN_APPROVER: 403,
     Code.THREAD_BUSY: 409,
     Code.NOT_WAITING: 409,
     Code.JOURNAL_GONE: 410,

@@ -152,7 +152,7 @@ def test_what_changes_nothing_writes_nothing() -> None:
     """A withdrawal without an answer, the same assignee, the same answer again."""
     item = asked("one", assigned_to="bob")
     seen = view(item, asked("two"))
-    assert desk.take_back(seen, "one") == desk.Hold((), 2)
+    assert desk.take_back(seen, "one", "ann") == desk.Hold((), 2)
     assert desk.assign(seen, "one", "bob") == desk.Hold((), 2)
     first = give(seen, yes("one"))
     assert isinstance(first, desk.Hold)

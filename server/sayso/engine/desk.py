@@ -19,6 +19,7 @@ from sayso.engine.live import LiveRuns
 from sayso.errors import Code, Conflict, Problem
 from sayso.gate import desk as gate
 from sayso.gate import refusals
+from sayso.gate.approvers import may_see
 from sayso.gate.expiry import notes
 from sayso.gate.refusals import Refuse
 from sayso.limits import Limits
@@ -120,7 +121,7 @@ class Desk:
 
     async def withdraw(self, principal: Principal, interrupt_id: str) -> int:
         """Take back a held answer, if there is one; returns how many the set then waits for."""
-        decide = partial(gate.take_back, interrupt_id=interrupt_id)
+        decide = partial(gate.take_back, interrupt_id=interrupt_id, subject=principal.subject)
         return (await self._change(principal, interrupt_id, decide)).remaining
 
     async def extend(
@@ -259,7 +260,13 @@ class Desk:
 
     async def _load(self, principal: Principal, thread_id: str, ids: Sequence[str]) -> ThreadView:
         view = await self._store.load(principal.scope, thread_id, interrupt_ids=ids)
-        if view is None or view.thread.owner != principal.subject:
+        asked = {} if view is None else {item.id: item for item in view.interrupts}
+        if view is None or not all(
+            may_see(asked[key], view.thread.owner, principal)
+            if key in asked
+            else view.thread.owner == principal.subject
+            for key in ids
+        ):
             raise problem_of(refusals.unknown(list(ids)), {})
         return view
 

@@ -7,11 +7,12 @@ looks for all who listen, at once when this process has changed something, else 
 import asyncio
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final, Literal
 
 from sayso.clock import Clock
 from sayso.errors import Code, Problem, StoreError
+from sayso.gate.approvers import may_see
 from sayso.gate.frontend import is_call
 from sayso.records import (
     Change,
@@ -31,6 +32,8 @@ POLL: Final = 1.0
 """Seconds between looks for what other processes have changed."""
 UNREAD: Final = 1_000
 """Notices that a listener may leave unread; then it is told to read its lists anew."""
+LOOKS: Final = 10
+"""Pages of a scope that are looked through for what waits for a role, for one page of the inbox."""
 AT_ONCE: Final = 1_000
 """Changes that are read in one go."""
 
@@ -114,25 +117,32 @@ class Inbox:
     ) -> Page[ListedInterrupt]:
         """A page of the caller's interrupts, oldest first; ValueError for a cursor of no list.
 
-        Calls of the client's own tools are none of them: no person answers those.
+        Those that wait for one of its roles are the caller's as well. Calls of the client's own
+        tools are none of them: no person answers those.
         """
-        page = await self._store.interrupts(
-            principal.scope,
-            owner=principal.subject,
-            status=status,
-            agent=agent,
-            reason=reason,
-            thread_id=thread_id,
-            assigned_to=assigned_to,
-            after=after,
-            limit=limit,
-        )
-        return replace(page, items=tuple(one for one in page.items if not is_call(one.interrupt)))
+        items: list[ListedInterrupt] = []
+        for _ in range(LOOKS if principal.roles else 1):
+            page = await self._store.interrupts(
+                principal.scope,
+                owner=None if principal.roles else principal.subject,
+                status=status,
+                agent=agent,
+                reason=reason,
+                thread_id=thread_id,
+                assigned_to=assigned_to,
+                after=after,
+                limit=limit - len(items),
+            )
+            items += [one for one in page.items if _concerns(one, principal)]
+            after = page.next
+            if after is None or len(items) == limit:
+                break
+        return Page(items=tuple(items), next=after)
 
     async def interrupt(self, principal: Principal, interrupt_id: str) -> ListedInterrupt:
         """One of the caller's interrupts; Problem `unknown_interrupt`, also for a foreign one."""
         found = await self._store.interrupt(principal.scope, interrupt_id)
-        if found is None or found.owner != principal.subject or is_call(found.interrupt):
+        if found is None or not _concerns(found, principal):
             raise Problem(
                 Code.UNKNOWN_INTERRUPT,
                 "There is no such interrupt: GET /interrupts lists those that are open.",
@@ -216,7 +226,11 @@ class Inbox:
 
     async def _tell(self, scope: str, hub: _Hub, change: Change) -> None:
         def concerned() -> list[Listener]:
-            return [one for one in hub.listeners if one.principal.subject == change.owner]
+            return [
+                one
+                for one in hub.listeners
+                if one.principal.subject == change.owner or one.principal.roles
+            ]
 
         if not concerned() or change.kind == "run_ended":
             return
@@ -228,4 +242,12 @@ class Inbox:
             if is_call(item.interrupt):
                 return
         for listener in concerned():
-            listener.add(Notice(change.kind, change.thread_id, change.at, item))
+            principal = listener.principal
+            if principal.subject == change.owner or (item and _concerns(item, principal)):
+                listener.add(Notice(change.kind, change.thread_id, change.at, item))
+
+
+def _concerns(listed: ListedInterrupt, principal: Principal) -> bool:
+    """Whether a question is the caller's: of its thread, or for one of its roles."""
+    asked = listed.interrupt
+    return not is_call(asked) and may_see(asked, listed.owner, principal)

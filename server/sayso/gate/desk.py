@@ -10,7 +10,8 @@ others are still open. The first line that applies decides:
  4. An id that this thread does not ask: `unknown_interrupt`.
  5. An answer that differs from the settled one: `already_resolved`, or `interrupt_expired`.
  6. `resolved` at or after `expiresAt`: `interrupt_expired`; `cancelled` counts.
- 7. A payload that does not fit: `invalid_payload`.
+ 7. An answer of somebody who has none of the roles that may give it: `not_an_approver`.
+    A payload that does not fit: `invalid_payload`.
  8. Others of the set wait for an answer: these are held.
  9. The set is complete: all are settled, and the turn goes on.
 """
@@ -19,7 +20,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from sayso.errors import Code
-from sayso.gate import held, refusals
+from sayso.gate import approvers, held, refusals
 from sayso.gate.answers import Judge, alike, problems, repeats, settled
 from sayso.gate.expiry import by_expiry
 from sayso.gate.refusals import Refuse
@@ -120,15 +121,21 @@ def give(
     fresh = {key: entry for key, entry in entries.items() if key not in decided}
     return (
         _impossible(view, waiting, fresh, differing)
+        or _unentitled(waiting, fresh, principal)
         or _unfit(waiting, fresh, now, limits, judge)
         or _taken(waiting, fresh, principal, channel, now)
     )
 
 
-def take_back(view: ThreadView, interrupt_id: str) -> Hold | Refuse:
-    """Decide what withdrawing an answer does: nothing if none is held."""
+def take_back(view: ThreadView, interrupt_id: str, subject: str) -> Hold | Refuse:
+    """Decide what withdrawing an answer does: nothing if none is held.
+
+    Of several people who have to agree, each takes back its own word.
+    """
     item = open_ones(view).get(interrupt_id)
-    return _unanswerable(view, interrupt_id) if item is None else _change(view, held.withdraw(item))
+    if item is None:
+        return _unanswerable(view, interrupt_id)
+    return _change(view, held.withdraw(approvers.withdrawn(item, subject)))
 
 
 def assign(view: ThreadView, interrupt_id: str, to: str | None) -> Hold | Refuse:
@@ -243,13 +250,31 @@ def _unfit(
     return refusals.invalid(found) if found else None
 
 
+def _unentitled(
+    waiting: dict[str, Interrupt], fresh: dict[str, ResumeEntry], principal: Principal
+) -> Refuse | None:
+    others = [
+        waiting[key]
+        for key, entry in fresh.items()
+        if entry.status == "resolved" and not approvers.entitled(waiting[key], principal)
+    ]
+    return refusals.not_an_approver(others) if others else None
+
+
 def _taken(
-    waiting: dict[str, Interrupt],
-    fresh: dict[str, ResumeEntry],
+    asked: dict[str, Interrupt],
+    given: dict[str, ResumeEntry],
     principal: Principal,
     channel: str,
     now: int,
 ) -> Hold | Settle:
+    tallies = {
+        key: approvers.counted(asked[key], entry, principal, channel, now)
+        for key, entry in given.items()
+    }
+    waiting = {key: tallies[key][0] if key in tallies else item for key, item in asked.items()}
+    fresh = {key: entry for key, entry in given.items() if tallies[key][1]}
+    counted = [waiting[key] for key in given if key not in fresh and waiting[key] != asked[key]]
     remaining = [item for item in held.uncovered(waiting.values()) if item.id not in fresh]
     if remaining:
         changed = {
@@ -257,7 +282,7 @@ def _taken(
             for key, entry in fresh.items()
             if not _holds(waiting[key], entry)
         }
-        return Hold(items=tuple(changed.values()), remaining=len(remaining))
+        return Hold(items=(*changed.values(), *counted), remaining=len(remaining))
     return Settle(
         items=tuple(
             settled(item, fresh[key], principal, channel, now)

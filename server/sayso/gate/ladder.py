@@ -31,6 +31,7 @@ The ladder; the first rung that applies decides:
     is held counts. [`partial="accumulate"`: answers without a message go on to the next rungs.]
     Replay if the client's own calls are all that is open and the request brings nothing.
  9. `resolved` at or after `expiresAt`: `interrupt_expired`; `cancelled` counts (EX-04, EX-05).
+    An answer of somebody who has none of the roles that may give it: `not_an_approver` (OC-20).
 10. A payload over the limit, or one that its schema or its tool refuses: `invalid_payload` (CR-6).
 11. Every open interrupt answered: Resume; new messages wait until the turn ends (E5, RE-09). A
     ready turn goes on the same way. Some of them answered: Hold, or Replay if nothing is new.
@@ -48,7 +49,7 @@ A Start or a queued message that would make the history too large is `thread_too
 from dataclasses import replace
 
 from sayso.errors import Code
-from sayso.gate import frontend, held, refusals
+from sayso.gate import approvers, frontend, held, refusals
 from sayso.gate.answers import Judge, alike, problems, settled
 from sayso.gate.attribution import attributed
 from sayso.gate.decisions import Attach, Decision, Hold, Replay, Resume, Start
@@ -118,10 +119,10 @@ def check(
     case = with_calls(case, now)
     return (
         _uncovered(case, options)
+        or _unentitled(case, principal)
         or _expired(case, now)
         or _misfits(case, limits, judge)
-        or _hold(case, principal, channel, now, limits)
-        or _resume(case, principal, channel, now, limits)
+        or _taken(case, principal, channel, now, limits)
     )
 
 
@@ -248,6 +249,37 @@ def _uncovered(case: Situation, options: Options) -> Decision | None:
     return refusals.partial(questions, calls)
 
 
+def _unentitled(case: Situation, principal: Principal) -> Refuse | None:
+    others = [
+        case.open[key]
+        for key, entry in case.given.items()
+        if entry.status == "resolved" and not approvers.entitled(case.open[key], principal)
+    ]
+    return refusals.not_an_approver(others) if others else None
+
+
+def _taken(
+    case: Situation, principal: Principal, channel: str, now: int, limits: Limits
+) -> Decision:
+    """What comes of answers that fit; those that others have to agree to are counted."""
+    tallies = {
+        key: approvers.counted(case.open[key], entry, principal, channel, now)
+        for key, entry in case.given.items()
+    }
+    short = {key: item for key, (item, stands) in tallies.items() if not stands}
+    if short and case.fresh:
+        return refusals.pending(list(short))
+    counted = tuple(item for key, item in short.items() if item is not case.open[key])
+    case = replace(
+        case,
+        open={key: tallies[key][0] if key in tallies else item for key, item in case.open.items()},
+        entries={key: entry for key, entry in case.entries.items() if key not in short},
+    )
+    return _hold(case, principal, channel, now, limits, counted) or _resume(
+        case, principal, channel, now, limits
+    )
+
+
 def _expired(case: Situation, now: int) -> Refuse | None:
     overdue = [
         case.open[key]
@@ -270,9 +302,17 @@ def _misfits(case: Situation, limits: Limits, judge: Judge | None) -> Refuse | N
 
 
 def _hold(
-    case: Situation, principal: Principal, channel: str, now: int, limits: Limits
+    case: Situation,
+    principal: Principal,
+    channel: str,
+    now: int,
+    limits: Limits,
+    counted: tuple[Interrupt, ...],
 ) -> Decision | None:
-    """Answers to some of what is open: kept, unless the same are kept already."""
+    """Answers to some of what is open: kept, unless the same are kept already.
+
+    `counted` are questions that have more agreement than before, and not enough yet.
+    """
     if not case.missing:
         return None
     new = [
@@ -281,14 +321,14 @@ def _hold(
         if (entry := case.entries.get(item.id)) is not None
         and ((kept := held.read(item)) is None or not alike(kept.entry, entry))
     ]
-    if not new and not case.fresh:
+    if not new and not case.fresh and not counted:
         return Replay(case.warnings)
     holding = [held.hold(item, case.entries[item.id], principal, channel, now) for item in new]
     stored = case.view.messages if case.view else ()
     results = frontend.results_of(map(held.settle, holding))
     if results and too_large(stored, results, limits.history):
         return refusals.too_large(limits.history)
-    return Hold(held=tuple(holding), shown=case.fresh, warnings=case.warnings)
+    return Hold(held=(*holding, *counted), shown=case.fresh, warnings=case.warnings)
 
 
 def _resume(

@@ -7,6 +7,7 @@ from typing import Any, Final
 from sayso.clock import iso
 from sayso.errors import Code
 from sayso.gate import frontend
+from sayso.gate.approvers import approvers
 from sayso.records import Interrupt, Turn
 
 __all__ = [
@@ -18,6 +19,7 @@ __all__ = [
     "invalid",
     "missing_version",
     "named",
+    "not_an_approver",
     "not_asked",
     "nothing_open",
     "partial",
@@ -60,6 +62,17 @@ def wrong_agent(owner: str) -> Refuse:
     return _refuse(
         Code.WRONG_AGENT,
         f"this thread has unfinished work of agent {_quoted(owner)}; send the request there",
+    )
+
+
+def not_an_approver(items: Sequence[Interrupt]) -> Refuse:
+    """An answer of somebody who has none of the roles that may give it (OC-20)."""
+    roles = dict.fromkeys(role for item in items for role in (approvers(item) or {}).get("by", ()))
+    return _refuse(
+        Code.NOT_AN_APPROVER,
+        f"{named([item.id for item in items])} is answered by somebody with the role "
+        f"{' or '.join(map(repr, roles))}, which you do not have; leave it to them, or cancel it",
+        [{"interruptId": item.id, "approvers": approvers(item)} for item in items],
     )
 
 

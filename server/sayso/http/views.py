@@ -6,6 +6,7 @@ from typing import Any
 from sayso import jsonvalue
 from sayso.clock import iso
 from sayso.gate import held
+from sayso.gate.approvers import agreed
 from sayso.gate.expiry import late_refusals
 from sayso.gate.frontend import called, is_call
 from sayso.protocol.interrupts import interrupt_body
@@ -68,6 +69,9 @@ def interrupt_view(item: Interrupt, **where: str) -> Json:
     answer = _held_answer(item) if item.status == "open" else _settled_answer(item)
     if answer is not None:
         view["answer"] = answer
+    said = [{"by": vote["by"], "at": iso(vote["at"])} for vote in agreed(item)]
+    if said:
+        view["agreed"] = said
     late = [{**one, "at": iso(one["at"])} for one in late_refusals(item)]
     if late:
         view["lateRefusals"] = late

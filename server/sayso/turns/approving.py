@@ -154,6 +154,13 @@ def remember(
     )
 
 
+def _told(how: Asking) -> dict[str, Any] | None:
+    """Who has to answer, as the card says it."""
+    if not how.by:
+        return None
+    return {"by": list(how.by), "of": how.of if isinstance(how.of, int) else dict(how.of)}
+
+
 def _covers(asked: Asking, other: Ask) -> bool:
     """Whether who is asked can speak for another rule as well: the same people, or anybody."""
     wanted = other.asking
@@ -209,6 +216,7 @@ def ask(
         "effect": tool.effect,
         "scale": ruling.call.scale,
         "permission": tool.permission,
+        "approvers": _told(how),
     }
     put(
         execution,
@@ -225,4 +233,5 @@ def ask(
         tool_call_id=data["id"],
         expires_in=tool.expires_in if how.expires_in is DEFAULT else how.expires_in,
         on_expire=tool.on_expire,
+        asking=how,
     )

@@ -39,7 +39,8 @@ T = TypeVar("T")
 class CallInfo:
     """The call that is running: hand `key` to the outside world as its idempotency key.
 
-    `key` is the same for every attempt. `principal` began the turn, `approver` said yes, if anyone.
+    `key` is the same for every attempt. `principal` began the turn, `approver` said yes, if anyone;
+    `approvers` are all who agreed, where several had to.
     """
 
     key: str
@@ -47,6 +48,7 @@ class CallInfo:
     thread_id: str
     principal: Principal
     approver: str | None = None
+    approvers: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)

@@ -6,10 +6,12 @@ from typing import Any
 from uuid import uuid4
 
 from sayso import jsonvalue
+from sayso.agents.asking import Asking
 from sayso.agents.codec import to_json
 from sayso.agents.outcomes import Answer, Question
 from sayso.agents.wording import said
 from sayso.errors import DeclarationError, InterruptsDisabled, InvalidAnswer
+from sayso.gate.approvers import needing
 from sayso.gate.expiry import policy_of, raised_by
 from sayso.gate.frontend import FRONT_END
 from sayso.options import DEFAULT, Default, GivenAnswer, OnExpire, check_lifetime
@@ -38,10 +40,12 @@ def put(
     expires_in: float | Default | None = DEFAULT,
     expires_at: datetime | None = None,
     on_expire: OnExpire | Default = DEFAULT,
+    asking: Asking | None = None,
 ) -> None:
     """Record a question at a place; the turn waits from now on. The caller raises `Pause`.
 
     `data` joins the journal entry, which also names the interrupt and the pause it belongs to.
+    `asking` says who answers, if not the owner of the thread.
     Raises `InterruptsDisabled`, and ends the turn, for an agent that may not ask.
     """
     if reason != FRONT_END and not execution.options.may_ask:
@@ -56,6 +60,8 @@ def put(
     rule = execution.options.on_expire if on_expire is DEFAULT else on_expire
     owner = execution.stream.owner
     policy = None if expiry is None else policy_of(rule)
+    if asking is not None:
+        policy = needing(policy, asking.by, asking.of)
     if owner is not None:
         metadata = _with_path(metadata, owner.path)
         policy = raised_by(policy, owner.id)

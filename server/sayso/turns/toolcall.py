@@ -14,6 +14,7 @@ from sayso.agents.parts import are_parts
 from sayso.agents.tools import Happened, Tool
 from sayso.approvals import Approval, ApprovalUse
 from sayso.errors import NotRecordable
+from sayso.gate.approvers import agreed
 from sayso.gate.expiry import by_expiry, denied_by_expiry
 from sayso.records import Entry, EntryStatus, Interrupt
 from sayso.turns import breakpoints
@@ -141,6 +142,8 @@ class RunningCall:
             self.data["edited"] = edited
         if interrupt.decided_by is not None:
             self.data["by"] = interrupt.decided_by
+        if votes := agreed(interrupt):
+            self.data["approvers"] = [vote["by"] for vote in votes]
         remember(self.execution, self.place, self.tool, interrupt, self.data, self.effective())
         if edited is None and not self.data.pop("partly", False):
             await self._run()
@@ -210,6 +213,7 @@ class RunningCall:
                 thread_id=execution.given.thread_id,
                 principal=execution.principal,
                 approver=self.data.get("by"),
+                approvers=tuple(self.data.get("approvers", ())),
             ),
             place=self.place.key,
         )

@@ -1,0 +1,210 @@
+"""Who may approve, and how many have to agree: by role, on every way in (OC-20, SE-02)."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sayso import Principal, Turn, approval, current_call
+from tests.contract.requirements import requirement
+from tests.contract.rest import at_rest, call
+from tests.contract.server import Client, Server, approve, cancel, deny, served
+from tests.contract.wire import Run
+from tests.stores.backends import BACKENDS
+
+PEOPLE = {
+    "ann": Principal(subject="ann", roles=("clerk",)),
+    "lea": Principal(subject="lea", roles=("lead",)),
+    "leo": Principal(subject="leo", roles=("lead", "finance")),
+    "fay": Principal(subject="fay", roles=("finance",)),
+    "bob": Principal(subject="bob"),
+    "far": Principal(subject="far", roles=("lead",), scope="elsewhere"),
+}
+
+
+async def authenticate(scope: Any) -> Principal | None:
+    token = dict(scope["headers"]).get(b"authorization", b"").decode()
+    return PEOPLE.get(token.removeprefix("Bearer "))
+
+
+@pytest.fixture(params=list(BACKENDS))
+async def company(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Server]:
+    """A server that knows everybody's roles."""
+    async with served(request.param, tmp_path, authenticate=authenticate) as server:
+        yield server
+
+
+def paying(server: Server, policy: approval.Policy, owner: str = "ann", **options: Any) -> Client:
+    """The owner's client of an agent that pays once."""
+
+    @server.app.tool(approval=policy, **options)
+    async def pay(amount: float) -> str:
+        known = current_call()
+        server.effects.append((amount, known.principal.subject, known.approver, known.approvers))
+        return "Paid."
+
+    async def agent(turn: Turn) -> None:
+        done = await turn.call(pay, amount=500.0)
+        await turn.say(f"{done.status} by {done.by}")
+
+    client = server.client(agent)
+    client.headers["authorization"] = f"Bearer {owner}"
+    return client
+
+
+async def rest(server: Server, who: str, method: str, path: str, body: Any = None) -> Run:
+    return await call(
+        server.app,
+        method,
+        path,
+        body,
+        headers={"authorization": f"Bearer {who}", "content-type": "application/json"},
+    )
+
+
+async def says(server: Server, who: str, interrupt: Any, entry: dict[str, Any]) -> Run:
+    return await rest(server, who, "POST", f"/interrupts/{interrupt['id']}/answer", entry)
+
+
+async def open_for(server: Server, who: str) -> list[str]:
+    run = await rest(server, who, "GET", "/interrupts")
+    return [item["id"] for item in run.json["items"]]
+
+
+@requirement("OC-20", "SE-02")
+async def test_only_those_with_the_role_may_approve(company: Server) -> None:
+    """Not the owner, whichever way it comes; whoever has the role sees it and decides."""
+    client = paying(company, approval.ask(by="lead"))
+    (interrupt,) = (await client.say()).interrupts
+    assert interrupt["metadata"]["sayso"]["approvers"] == {"by": ["lead"], "of": 1}
+    stored = company.dump()
+    refused = await client.resume(approve())
+    assert refused.outcome == "not_an_approver"
+    assert "'lead'" in refused.last["message"]
+    by_rest = await says(company, "ann", interrupt, approve())
+    assert (by_rest.status, by_rest.problem["code"]) == (403, "not_an_approver")
+    for stranger in ("bob", "fay", "far"):
+        assert await open_for(company, stranger) == []
+        run = await says(company, stranger, interrupt, approve())
+        assert (run.status, run.problem["code"]) == (404, "unknown_interrupt")
+    assert (company.dump(), company.effects) == (stored, [])
+    assert await open_for(company, "ann") == await open_for(company, "lea") == [interrupt["id"]]
+    assert (await says(company, "lea", interrupt, approve())).status == 200
+    await at_rest(company, client)
+    assert company.effects == [(500.0, "ann", "lea", ())]
+
+
+async def test_the_owner_may_withdraw_what_it_may_not_approve(company: Server) -> None:
+    """There is always a way out of a question (D7)."""
+    client = paying(company, approval.ask(by="lead"))
+    await client.say()
+    assert (await client.resume(deny())).outcome == "not_an_approver"
+    run = await client.resume(cancel())
+    assert run.text == "cancelled by ann"
+    assert company.effects == []
+
+
+async def test_an_approver_does_not_get_the_thread(company: Server) -> None:
+    """Design 7: a foreign thread is unknown, the run path included."""
+    client = paying(company, approval.ask(by="lead"))
+    await client.say()
+    lea = client.again(headers={"authorization": "Bearer lea"})
+    run = await lea.run(resume=client.entries(approve()))
+    assert (run.status, run.problem["code"]) == (404, "unknown_thread")
+    assert (await rest(company, "lea", "GET", f"/threads/{client.thread}")).status == 404
+
+
+@requirement("OC-20")
+async def test_several_people_have_to_agree(company: Server) -> None:
+    """Two different ones: the first yes is counted and the question stays open."""
+    client = paying(company, approval.ask(by="lead", of=2))
+    (interrupt,) = (await client.say()).interrupts
+    first = await says(company, "lea", interrupt, approve())
+    assert (first.status, first.json) == (202, {"remaining": 1})
+    again = await says(company, "lea", interrupt, approve(reason="really"))
+    assert (again.status, again.json) == (202, {"remaining": 1})
+    shown = await rest(company, "ann", "GET", f"/interrupts/{interrupt['id']}")
+    assert [one["by"] for one in shown.json["agreed"]] == ["lea"]
+    assert shown.json["status"] == "open"
+    assert company.effects == []
+    assert (await says(company, "leo", interrupt, approve())).status == 200
+    await at_rest(company, client)
+    assert company.effects == [(500.0, "ann", "leo", ("lea", "leo"))]
+
+
+async def test_one_no_is_enough(company: Server) -> None:
+    """A denial waits for nobody."""
+    client = paying(company, approval.ask(by="lead", of=2))
+    (interrupt,) = (await client.say()).interrupts
+    await says(company, "lea", interrupt, approve())
+    assert (await says(company, "leo", interrupt, deny("no"))).status == 200
+    await at_rest(company, client)
+    assert company.effects == []
+
+
+async def test_people_agree_on_the_same_answer(company: Server) -> None:
+    """Who edits begins a new count: nobody has approved what the other has not seen."""
+    client = paying(company, approval.ask(by="lead", of=2), editable=True)
+    (interrupt,) = (await client.say()).interrupts
+    await says(company, "lea", interrupt, approve())
+    less = approve(editedArgs={"amount": 5})
+    assert (await says(company, "leo", interrupt, less)).status == 202
+    assert (await says(company, "lea", interrupt, less)).status == 200
+    await at_rest(company, client)
+    assert company.effects == [(5.0, "ann", "lea", ("leo", "lea"))]
+
+
+async def test_roles_may_be_counted_each(company: Server) -> None:
+    """One lead and one of finance, and nobody sits on two chairs."""
+    client = paying(company, approval.ask(of={"lead": 1, "finance": 1}))
+    (interrupt,) = (await client.say()).interrupts
+    assert interrupt["metadata"]["sayso"]["approvers"]["of"] == {"lead": 1, "finance": 1}
+    assert (await says(company, "leo", interrupt, approve())).status == 202
+    assert (await says(company, "lea", interrupt, approve())).status == 200
+    await at_rest(company, client)
+    assert company.effects == [(500.0, "ann", "lea", ("leo", "lea"))]
+
+
+async def test_a_yes_can_be_taken_back_until_there_are_enough(company: Server) -> None:
+    """By the one who gave it."""
+    client = paying(company, approval.ask(by="lead", of=2))
+    (interrupt,) = (await client.say()).interrupts
+    await says(company, "lea", interrupt, approve())
+    path = f"/interrupts/{interrupt['id']}/answer"
+    assert (await rest(company, "lea", "DELETE", path)).json == {"remaining": 1}
+    assert (await says(company, "leo", interrupt, approve())).status == 202
+    assert company.effects == []
+
+
+async def test_an_owner_with_the_role_counts_as_one(company: Server) -> None:
+    """On the run path the run ends in the same question, which has been agreed to once."""
+    client = paying(company, approval.ask(by="lead", of=2), owner="lea")
+    (interrupt,) = (await client.say()).interrupts
+    run = await client.resume(approve())
+    assert [one["id"] for one in run.interrupts] == [interrupt["id"]]
+    again = await client.resume(approve())
+    assert [one["id"] for one in again.interrupts] == [interrupt["id"]]
+    assert company.effects == []
+    assert (await says(company, "leo", interrupt, approve())).status == 200
+    await at_rest(company, client)
+    assert company.effects == [(500.0, "lea", "leo", ("lea", "leo"))]
+
+
+async def test_another_rule_may_need_other_people(company: Server) -> None:
+    """Two rules ask: what one's people have agreed to is still the other's to decide."""
+    policy = approval.strictest(
+        approval.when(lambda amount: amount > 100, name="large", by="lead"),
+        approval.when(lambda amount: amount > 400, name="huge", by="finance"),
+    )
+    client = paying(company, policy)
+    (first,) = (await client.say()).interrupts
+    assert (await says(company, "lea", first, approve())).status == 200
+    await at_rest(company, client)
+    (second,) = (await client.connect()).interrupts
+    assert second["metadata"]["sayso"]["rule"] == "huge"
+    assert company.effects == []
+    assert (await says(company, "lea", second, approve())).status == 404
+    assert (await says(company, "fay", second, approve())).status == 200
+    await at_rest(company, client)
+    assert [effect[0] for effect in company.effects] == [500.0]
