@@ -12,6 +12,12 @@ from tests.contract.server import Client, Server
 from tests.contract.sessions import PATH, Session, frames_of, session_of, told
 from tests.contract.tools import Kit
 
+CHOICE = {
+    "type": "object",
+    "properties": {"when": {"enum": ["now", "later"]}, "note": {"type": "string"}},
+    "required": ["when"],
+}
+
 
 async def test_a_turn_is_told_in_frames(server: Server, tools: Kit) -> None:
     """Design 5: messages, calls, results; an interrupt with reason and prompt, and no done."""
@@ -121,6 +127,8 @@ async def test_text_is_text_and_null_is_an_answer(server: Server) -> None:
         ({"type": "boolean"}, "false", False),
         ({}, "yes", "yes"),
         ({"enum": [1, "yes"]}, "yes", "yes"),
+        (CHOICE, "later", {"when": "later"}),
+        (CHOICE, {"when": "now", "note": "!"}, {"when": "now", "note": "!"}),
     ):
         values: list[Any] = []
 

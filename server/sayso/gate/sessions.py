@@ -4,7 +4,7 @@ A session asks for one thing at a time: the first open question, in the order of
 no answer. That its frame went out whole on the session is kept with the question.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -96,20 +96,30 @@ def payload_of(answer: Any, item: Interrupt) -> Any:
     """The payload that an answer means: a string, or any JSON.
 
     A question that takes strings gets the string as it is. One that wants a yes gets it from the
-    words `yes` and `no` (`y`, `n`, in any case) and from a boolean; else a string is read as JSON.
-    What fits nothing stays as it is, to be refused.
+    words `yes` and `no` (`y`, `n`, in any case) and from a boolean; one with a single required
+    member takes that member's value alone; else a string is read as JSON. What fits nothing stays
+    as it is, to be refused.
     """
     schema = _schema(item)
     if schema is None and item.reason != "confirmation":
         return answer
     if isinstance(answer, str) and schema is not None and schema.takes_text:
         return answer
+    for payload in _readings(answer, schema):
+        if schema is None or schema.fits(payload):
+            return payload
+    return meant(answer, takes_text=False)
+
+
+def _readings(answer: Any, schema: Schema | None) -> Iterator[Any]:
     yes = _WORDS.get(answer.strip().lower()) if isinstance(answer, str) else answer
     if isinstance(yes, bool):
-        for payload in (yes, {"approved": yes}):
-            if schema is None or schema.fits(payload):
-                return payload
-    return meant(answer, takes_text=False)
+        yield from (yes, {"approved": yes})
+    if schema is not None:
+        yield answer
+        required = schema.source.get("required", ())
+        if len(required) == 1:
+            yield {required[0]: answer}
 
 
 def _schema(item: Interrupt) -> Schema | None:
