@@ -1,8 +1,6 @@
 // The browser for the end-to-end suite: found, or installed where that needs no one's leave.
-import { accessSync, constants, existsSync } from "node:fs";
-import { delimiter, join } from "node:path";
-
 import { must } from "./command.mjs";
+import { findProgram, isDebian, isExecutable, isRoot } from "./debian.mjs";
 import { Failure } from "./failure.mjs";
 
 const NAMES = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
@@ -11,23 +9,9 @@ const APPLICATIONS = [
   "/Applications/Chromium.app/Contents/MacOS/Chromium",
 ];
 
-const isExecutable = (path) => {
-  try {
-    accessSync(path, constants.X_OK);
-    return true;
-  } catch {
-    return false;
-  }
-};
+const find = () => findProgram(NAMES) ?? APPLICATIONS.find(isExecutable) ?? null;
 
-function find() {
-  const folders = (process.env.PATH ?? "").split(delimiter).filter(Boolean);
-  const onPath = NAMES.flatMap((name) => folders.map((folder) => join(folder, name)));
-  return [...onPath, ...APPLICATIONS].find(isExecutable) ?? null;
-}
-
-const mayInstall = () =>
-  process.getuid?.() === 0 && existsSync("/etc/debian_version") && existsSync("/usr/bin/apt-get");
+const mayInstall = () => isRoot() && isDebian();
 
 // The path of a Chromium or Chrome: `SAYSO_BROWSER` when set, else the first one found.
 export async function setUpBrowser() {

@@ -44,6 +44,7 @@ const nodeTests = (folder) => ({
 const isTest = (path) => path.endsWith(".test.mjs");
 
 const WHEEL = "e2e/test_wheel.py";
+const PROXY = "e2e/test_proxy.py";
 const COPILOTKIT = "e2e/test_copilotkit.py";
 
 // name: what a developer selects, whole or by what stands before the colon.
@@ -83,8 +84,9 @@ export const stages = () => [
   {
     name: "browser",
     needs: ["tests", "web", "browser"],
-    commands: pytest(["e2e", `--ignore=${WHEEL}`, `--ignore=${COPILOTKIT}`]),
+    commands: pytest(["e2e", ...[WHEEL, COPILOTKIT, PROXY].map((path) => `--ignore=${path}`)]),
   },
+  { name: "proxy", needs: ["tests", "nginx"], commands: pytest([PROXY]) },
   {
     name: "copilotkit",
     needs: ["tests", "example", "browser"],

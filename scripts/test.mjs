@@ -8,6 +8,7 @@ import { Failure, exitWith } from "./failure.mjs";
 import { objection, readReport } from "./report.mjs";
 import { setUp } from "./setup.mjs";
 import { setUpBrowser } from "./browser.mjs";
+import { setUpNginx } from "./nginx.mjs";
 import { select, stages } from "./stages.mjs";
 
 const USAGE =
@@ -86,7 +87,10 @@ async function main() {
   const needs = new Set(chosen.flatMap((stage) => stage.needs));
   const started = performance.now();
   await setUp(new Set([...needs].map((need) => (need in LATE ? LATE[need] : need))));
-  const env = needs.has("browser") ? { SAYSO_BROWSER: await setUpBrowser() } : {};
+  const env = {
+    ...(needs.has("browser") && { SAYSO_BROWSER: await setUpBrowser() }),
+    ...(needs.has("nginx") && { SAYSO_NGINX: await setUpNginx() }),
+  };
   console.log(`Set up in ${seconds(started)}.`);
 
   const reports = mkdtempSync(join(tmpdir(), "sayso-reports-"));

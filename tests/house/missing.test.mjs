@@ -5,6 +5,7 @@ import { join } from "node:path";
 import test from "node:test";
 
 import { setUpBrowser } from "../../scripts/browser.mjs";
+import { setUpNginx } from "../../scripts/nginx.mjs";
 import { checkNode } from "../../scripts/node.mjs";
 import { findPython } from "../../scripts/python.mjs";
 import { folder } from "./folder.mjs";
@@ -54,4 +55,9 @@ test("an old Node is named with its version", () => {
 test("a browser that is named but not there is an error, and none is installed instead", async (t) => {
   withVariable(t, "SAYSO_BROWSER", "/nowhere/chromium");
   await assert.rejects(setUpBrowser(), /SAYSO_BROWSER names \/nowhere\/chromium/);
+});
+
+test("an nginx that is named but not there is an error, and none is unpacked instead", async (t) => {
+  withVariable(t, "SAYSO_NGINX", "/nowhere/nginx");
+  await assert.rejects(setUpNginx(), /SAYSO_NGINX names \/nowhere\/nginx/);
 });
