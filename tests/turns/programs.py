@@ -1,4 +1,4 @@
-"""Random agents: trees of gathers, steps, texts, calls, state and questions, run as written.
+"""Random agents: trees of gathers, inner agents, steps, texts, calls, state and questions.
 
 A program is plain data, so that the same one can be run undisturbed and torn apart by deaths.
 """
@@ -9,6 +9,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from sayso import Sayso, StepFailed, ToolCall, Turn, approval
+from sayso.turns.delegation import AgentFunction
 from tests.turns.driver import World, ticks
 
 __all__ = ["Program", "programs", "run", "tools"]
@@ -16,7 +17,7 @@ __all__ = ["Program", "programs", "run", "tools"]
 
 @dataclass(frozen=True)
 class Program:
-    """One thing to do, maybe with others inside: `seq`, `all`, or a leaf."""
+    """One thing to do, maybe with others inside: `seq`, `all`, `inner`, or a leaf."""
 
     kind: str
     name: str = ""
@@ -29,7 +30,7 @@ class Program:
         return f"{self.kind}({self.name}{inside})" + (f"~{self.pause}" if self.pause else "")
 
 
-LEAVES = ("step", "fails", "say", "ask", "free", "gated", "set", "value", "stream", "batch")
+LEAVES = ("step", "fails", "say", "ask", "free", "gated", "set", "value", "stream", "batch", "page")
 
 
 def programs() -> st.SearchStrategy[Program]:
@@ -41,7 +42,7 @@ def programs() -> st.SearchStrategy[Program]:
         leaf,
         lambda inner: st.builds(
             Program,
-            kind=st.sampled_from(("seq", "all")),
+            kind=st.sampled_from(("seq", "all", "inner")),
             parts=st.lists(inner, min_size=1, max_size=3).map(tuple),
         ),
         max_leaves=7,
@@ -78,6 +79,8 @@ async def run(program: Program, turn: Turn, world: World) -> Any:
             return [await run(part, turn, world) for part in program.parts]
         case "all":
             return await turn.gather(*(run(part, turn, world) for part in program.parts))
+        case "inner":
+            return await turn.delegate(inner(program, world), name="inner")
         case "step":
             return await turn.step(world.slowly, name, len(name) % 4, name=name)
         case "fails":
@@ -94,14 +97,30 @@ async def run(program: Program, turn: Turn, world: World) -> Any:
             return str(await turn.uuid()) == str(await turn.step(str, await turn.uuid()))
         case "stream":
             return await turn.stream(words(name))
-        case "batch":
-            calls = [
-                ToolCall(tool=world.tools["free"], args={"name": f"{name}f"}),
-                ToolCall(tool=world.tools["gated"], args={"name": f"{name}g"}),
-            ]
-            return [str(call) for call in await turn.call_all(calls)]
+        case "page":
+            return (await turn.frontend("pick", {"name": name})).value
         case _:
-            return str(await turn.call(world.tools[program.kind], name=name))
+            return await calling(program.kind, name, turn, world)
+
+
+async def calling(kind: str, name: str, turn: Turn, world: World) -> Any:
+    """A call of a tool, or of both in one batch."""
+    if kind != "batch":
+        return str(await turn.call(world.tools[kind], name=name))
+    calls = [
+        ToolCall(tool=world.tools["free"], args={"name": f"{name}f"}),
+        ToolCall(tool=world.tools["gated"], args={"name": f"{name}g"}),
+    ]
+    return [str(call) for call in await turn.call_all(calls)]
+
+
+def inner(program: Program, world: World) -> AgentFunction:
+    """An inner agent that does the parts one after the other; all of them are called the same."""
+
+    async def agent(turn: Turn) -> list[Any]:
+        return [await run(part, turn, world) for part in program.parts]
+
+    return agent
 
 
 async def failing(turn: Turn, world: World, name: str) -> str:

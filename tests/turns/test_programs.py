@@ -12,12 +12,13 @@ from hypothesis import HealthCheck, Phase, given, note, settings
 from hypothesis import strategies as st
 
 from sayso import Turn
+from tests.contract.frontend import OFFERED
 from tests.contract.requirements import requirement
 from tests.contract.wire import Run
 from tests.turns.driver import Conversation, World
 from tests.turns.programs import Program, programs, run, tools
 
-EXAMPLES = 15
+EXAMPLES = 20
 
 
 async def lived(kind: str, program: Program, seed: int | None) -> tuple[Any, ...]:
@@ -35,18 +36,19 @@ async def lived(kind: str, program: Program, seed: int | None) -> tuple[Any, ...
             talk = Conversation(world)
             if seed is not None:
                 arm(world, chance)
-            answered = await talk.say()
+            answered = await talk.say(tools=OFFERED)
             for _ in range(60):
                 if world.process.window.dead:
                     answered = await revived(world, talk)
                     arm(world, chance)
-                elif answered.outcome == "interrupt":
+                elif answered.outcome == "interrupt" or left(talk):
                     if seed is not None and chance.random() < 0.5:
                         await talk.restart()
                         arm(world, chance)
+                    picks(talk)
                     answered = await talk.send(decided(talk, world))
                 elif not await begun(world, talk):
-                    answered = await talk.client.run()
+                    answered = await talk.client.run(tools=OFFERED)
                 else:
                     break
             assert answered.outcome == "success", answered.last
@@ -75,6 +77,20 @@ async def begun(world: World, talk: Conversation) -> bool:
 
 async def revived(world: World, talk: Conversation) -> Run:
     return await talk.recover()
+
+
+def left(talk: Conversation) -> list[dict[str, Any]]:
+    """The calls that wait for this person's page, as any client derives them."""
+    answered = {message.get("toolCallId") for message in talk.history}
+    calls = [call for message in talk.history for call in message.get("toolCalls", ())]
+    return [c for c in calls if c["function"]["name"] == "pick" and c["id"] not in answered]
+
+
+def picks(talk: Conversation) -> None:
+    """The page runs its tool; what came of it goes with the next request."""
+    for call in left(talk):
+        message = {"id": f"t-{call['id']}", "role": "tool", "toolCallId": call["id"]}
+        talk.history.append({**message, "content": f"picked {call['function']['arguments']}"})
 
 
 def decided(talk: Conversation, world: World) -> list[dict[str, Any]]:
