@@ -32,7 +32,7 @@ from sayso.streams.stream import RunStream
 from sayso.turns.branch import Branch, Branches, Forsaken, Pause
 from sayso.turns.commits import Commits
 from sayso.turns.effects import Effects, contained, current_effect
-from sayso.turns.invocation import OwnedStream
+from sayso.turns.invocation import OwnedStream, around
 from sayso.turns.journal import Journal, fingerprint, identify
 from sayso.turns.leased import Leased
 from sayso.turns.permits import Permits
@@ -347,6 +347,12 @@ class Execution:
         """The options of the agent whose code is running, be it an inner one."""
         owner = self.stream.owner
         return self._options if owner is None else owner.options
+
+    @property
+    def may_ask(self) -> bool:
+        """Whether the running code may ask a person: its agent may, and all that it is inside."""
+        inner = all(one.options.may_ask for one in around(self.stream.owner))
+        return inner and self._options.may_ask
 
     @property
     def principal(self) -> Principal:

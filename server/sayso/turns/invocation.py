@@ -14,7 +14,7 @@ from sayso.streams.stream import RunStream
 from sayso.streams.textstream import TextStream
 from sayso.turns.branch import Branches
 
-__all__ = ["Invocation", "OwnedStream"]
+__all__ = ["Invocation", "OwnedStream", "around"]
 
 
 class Invocation:

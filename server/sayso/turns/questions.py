@@ -48,7 +48,7 @@ def put(
     `asking` says who answers, if not the owner of the thread.
     Raises `InterruptsDisabled`, and ends the turn, for an agent that may not ask.
     """
-    if reason != FRONT_END and not execution.options.may_ask:
+    if reason != FRONT_END and not execution.may_ask:
         disabled = InterruptsDisabled(
             f"agent {execution.turn.agent!r} asks a person ({reason}: {message!r}) and may not: "
             "its interrupts are switched off (interrupt.enabled: false, or may_ask=False)"

@@ -106,6 +106,24 @@ async def a_thread_is_listed_with_how_it_stands(store: Store, clock: FakeClock) 
     same(await store.threads(SCOPE), Page(items=(summary,)))
 
 
+async def a_call_of_the_clients_own_tool_is_no_open_interrupt(
+    store: Store, clock: FakeClock
+) -> None:
+    """A summary counts what waits for people: a call that was left to the client does not."""
+    lease = await store.claim(claim())
+    left = replace(question("int_1"), reason="sayso:frontend")
+    paused = Commit(
+        now=3_000,
+        interrupts=(left, question("int_2")),
+        turn=turn(status="suspended"),
+        run=run(ended_at=3_000, outcome=b'{"type":"interrupt","interrupts":[]}'),
+        release=True,
+    )
+    await store.commit(lease, paused)
+    (summary,) = (await store.threads(SCOPE)).items
+    same(summary.open_interrupts, 1)
+
+
 async def threads_that_were_active_last_come_first(store: Store, clock: FakeClock) -> None:
     """A claim, a release and a settlement count, a step does not; equals: the newest first."""
     leases = [await store.claim(claim(thread_id=f"t-{n}", now=2_000 + n // 2)) for n in range(5)]
