@@ -33,9 +33,10 @@ async def test_results_may_come_one_by_one_where_answers_may(server: Server) -> 
     """`partial="accumulate"`: kept, though not shown, until the last one has come."""
     client = client_of(server, both(server), partial="accumulate")
     pick, draw = left(await client.say(tools=OFFERED))
-    put(client, draw, "drawn")
+    sent = put(client, draw, "drawn")
     kept = await client.run()
     assert (kept.outcome, kept.last["outcome"]) == ("success", {"type": "success"})
+    assert sent in client.model.messages  # a page that lost it would run its tool again
     tab = client.again()
     await tab.connect()
     put(tab, pick, "picked")
@@ -44,6 +45,25 @@ async def test_results_may_come_one_by_one_where_answers_may(server: Server) -> 
     told = [m["content"] for m in done.snapshot if m["role"] == "tool"]
     assert told == ["picked", "drawn"] or told == ["drawn", "picked"]
     assert server.effects == ["went on"]
+
+
+@requirement("TR-03")
+async def test_a_refusal_that_recovers_loses_no_result(server: Server, tools: Kit) -> None:
+    """`refusals="recover"`: the snapshot shows what the page said, and stores none of it."""
+    client = client_of(server, mixed(tools), refusals="recover")
+    first = await client.say(tools=OFFERED)
+    (item,) = first.interrupts
+    (pick,) = [
+        e["toolCallId"]
+        for e in first.of("TOOL_CALL_START")
+        if e["toolCallId"] != item["toolCallId"]
+    ]
+    sent = put(client, pick, "1")
+    again = await client.run()
+    assert again.interrupts[0]["metadata"]["sayso"]["problem"]["code"] == "partial_resume"
+    assert sent in client.model.messages
+    assert sent not in (await client.again().connect()).snapshot
+    assert (await client.resume(approve())).last["result"] == "executed executed 1"
 
 
 @requirement("OU-14", "OU-06")

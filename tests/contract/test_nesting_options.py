@@ -3,6 +3,7 @@
 from typing import Any
 
 from sayso import Turn
+from tests.contract.frontend import OFFERED, left, put
 from tests.contract.optional import client_of
 from tests.contract.replicas import replica
 from tests.contract.server import Server, approve
@@ -43,6 +44,30 @@ async def test_an_agent_that_may_not_ask_does_not_ask_through_another(server: Se
         await turn.delegate("silent")
 
     assert (await server.client(other).say()).outcome == "interrupts_disabled"
+
+
+async def test_a_call_of_the_pages_tool_may_come_from_inside(server: Server) -> None:
+    """The inner agent waits without a question of its own; its message says whose call it is."""
+
+    async def inner(turn: Turn) -> str:
+        return str(await turn.frontend("pick"))
+
+    async def agent(turn: Turn) -> Any:
+        return await turn.delegate(inner)
+
+    client = server.client(agent)
+    run = await client.say(tools=OFFERED)
+    (call,) = left(run)
+    (started,) = run.of("SUBAGENT_STARTED")
+    (ended,) = run.of("SUBAGENT_FINISHED")
+    assert ended["outcome"] == {"type": "suspended"}
+    (event,) = run.of("TOOL_CALL_START")
+    assert event["subagentRunId"] == started["subagentRunId"]
+    put(client, call, "this")
+    run = await client.run()
+    assert run.last["result"] == "this"
+    made = [m for m in run.snapshot if m.get("toolCalls")]
+    assert made[0]["subagentRunId"] == started["subagentRunId"]
 
 
 async def test_an_inner_agent_of_a_version_that_is_gone_executes_nothing(

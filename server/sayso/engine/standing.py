@@ -12,8 +12,8 @@ from uuid import uuid4
 from sayso import jsonvalue
 from sayso.errors import Code
 from sayso.gate.decisions import Refuse
-from sayso.gate.frontend import is_call
-from sayso.gate.held import uncovered
+from sayso.gate.frontend import answers, is_call, message_of, results_of
+from sayso.gate.held import settle, uncovered
 from sayso.gate.history import PROBLEM, new_user_messages, visible
 from sayso.protocol import frames
 from sayso.protocol.ending import Ending
@@ -21,7 +21,7 @@ from sayso.protocol.generations import shown_to
 from sayso.protocol.interrupts import interrupt_body
 from sayso.protocol.peers import Peer
 from sayso.protocol.runinput import RunInput
-from sayso.records import Interrupt, ThreadView
+from sayso.records import Interrupt, Message, ThreadView
 from sayso.streams.stream import Reader
 
 __all__ = ["present", "recovered", "refused", "standing", "told", "unsent"]
@@ -48,11 +48,15 @@ def standing(
     view: ThreadView | None,
     ending: Ending,
     said: Sequence[bytes] = (),
+    sent: Sequence[Message] = (),
 ) -> Reader:
-    """A run of snapshots: the thread as it stands (ID-03, SB-06); `said` are messages besides."""
+    """A run of snapshots: the thread as it stands (ID-03, SB-06); `said` are messages besides.
+
+    `sent` are those of a refused request, whose results of the client's tools are shown as well.
+    """
     shown = [frames.run_started(request.thread_id, request.run_id)]
     if view is not None or said:
-        stored = visible(view.messages) if view is not None else []
+        stored = visible((*view.messages, *_reported(view, sent))) if view is not None else []
         readable = shown_to(peer.versioned, [*stored, *said])
         shown.append(frames.messages_snapshot(readable))
     if view is not None:
@@ -90,7 +94,8 @@ def recovered(request: RunInput, peer: Peer, view: ThreadView | None, refusal: R
     ending = Ending(type="success") if view is None else present(view)
     if waiting:
         ending = Ending(type="interrupt", interrupts=_with_problem(waiting, refusal))
-    return standing(request, peer, view, ending, said=[*unsent(request, view), told(refusal)])
+    said = [*unsent(request, view), told(refusal)]
+    return standing(request, peer, view, ending, said, sent=request.messages)
 
 
 def unsent(request: RunInput, view: ThreadView | None) -> list[bytes]:
@@ -102,6 +107,26 @@ def unsent(request: RunInput, view: ThreadView | None) -> list[bytes]:
     return [message.body for message in new_user_messages(request.messages, stored)]
 
 
+def _reported(view: ThreadView, sent: Sequence[Message]) -> list[Message]:
+    """What the client has said of calls that wait for it, though it is not in the history yet.
+
+    Held results, and those of a refused request: a client that lost them would run its tool again.
+    """
+    if view.turn is None or view.turn.status != "suspended":
+        return []
+    calls = {
+        item.id: item
+        for item in view.interrupts
+        if item.status == "open" and item.turn_key == view.turn.key and is_call(item)
+    }
+    kept = [item for item in calls.values() if item.held is not None]
+    waiting = {key: item for key, item in calls.items() if item.held is None}
+    found, _ = answers(waiting, sent)
+    known = {message.id for message in view.messages}
+    messages = [*results_of(map(settle, kept)), *map(message_of, found.values())]
+    return [message for message in messages if message.id not in known]
+
+
 def _waiting(view: ThreadView) -> list[Interrupt]:
     """What an idle thread asks; a question whose answer is held is not asked again."""
     if view.turn is None or view.turn.status != "suspended":
@@ -111,7 +136,8 @@ def _waiting(view: ThreadView) -> list[Interrupt]:
 
 
 def _with_problem(waiting: list[Interrupt], refusal: Refuse) -> tuple[bytes, ...]:
-    details = {one["interruptId"]: one for one in refusal.details.get("interrupts", ())}
+    listed = refusal.details.get("interrupts", ())
+    details = {one["interruptId"]: one for one in listed if "interruptId" in one}
     concerned = {item.id for item in waiting if item.id in details}
     bodies = []
     for item in waiting:

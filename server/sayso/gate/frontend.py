@@ -18,6 +18,7 @@ __all__ = [
     "belated",
     "called",
     "is_call",
+    "message_of",
     "results_of",
     "unanswered",
 ]
@@ -83,10 +84,19 @@ def belated(
     )
 
 
+def message_of(entry: ResumeEntry) -> Message:
+    """The tool message that an answer of `answers` is."""
+    return _message(jsonvalue.encode(entry.payload))
+
+
 def results_of(items: Iterable[Interrupt]) -> tuple[Message, ...]:
     """The tool messages that settled calls were answered with, in order."""
     return tuple(
-        Message(id=jsonvalue.decode(item.payload)["id"], role="tool", body=item.payload)
+        _message(item.payload)
         for item in items
         if is_call(item) and item.status == "resolved" and item.payload is not None
     )
+
+
+def _message(body: bytes) -> Message:
+    return Message(id=jsonvalue.decode(body)["id"], role="tool", body=body)
