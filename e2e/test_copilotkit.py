@@ -302,6 +302,20 @@ def test_threads_are_listed_and_switched_with_a_card_open(shop: Opens, way: str)
 
 
 @every
+def test_a_tool_of_the_page_is_asked_and_asked_again_after_a_reload(shop: Opens, way: str) -> None:
+    """The call waits at the server; what the person picks is its result, once (CK-10)."""
+    tab = shop(way)
+    tab.say("meeting")
+    slots = tab.page.get_by_role("group", name="Pick a time")
+    expect(slots.get_by_role("button")).to_have_count(3, timeout=WAIT)
+    tab.reload()
+    slots.get_by_role("button", name="Tuesday 14:00").click(timeout=WAIT)
+    (effect,) = tab.effects_are("meeting")
+    assert effect["args"]["slot"] == "Tuesday 14:00"
+    tab.goes_on()
+
+
+@every
 @requirement("CK-11", "LG-04", "LG-11", "TR-28")
 def test_the_older_event_asks_one_after_the_other_also_after_a_reload(
     shop: Opens, way: str

@@ -7,6 +7,7 @@ import {
 import { useSyncExternalStore } from "react";
 
 import { Approvals } from "./Approvals";
+import { Meeting } from "./Meeting";
 import { SaysoAgent } from "./SaysoAgent";
 import { AGENT, openThread, settings, threadOf } from "./settings";
 
@@ -26,6 +27,7 @@ export function App() {
           {/* Before the chat and unconditionally: a hook that is mounted after the thread has
               been loaded never hears of the questions that are open in it. */}
           <Approvals />
+          <Meeting />
           {wildcard ? <AnyTool /> : null}
           <CopilotChat agentId={AGENT} threadId={threadId} />
         </section>

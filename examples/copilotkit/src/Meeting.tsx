@@ -1,0 +1,32 @@
+import { useHumanInTheLoop } from "@copilotkit/react-core/v2";
+import { z } from "zod";
+
+import { AGENT } from "./settings";
+
+const parameters = z.object({ subject: z.string(), slots: z.array(z.string()) });
+
+// A tool of the page's own, which the agent may call: what a person picks is its result. After a
+// reload it is asked again, since the server keeps the call until it has one.
+export function Meeting() {
+  useHumanInTheLoop({
+    agentId: AGENT,
+    name: "schedule_meeting",
+    description: "Lets the user pick a time for a meeting.",
+    parameters,
+    render: ({ args, respond }) => (
+      <div className="card" role="group" aria-label="Pick a time">
+        <p>{args.subject}</p>
+        {respond ? (
+          <div className="row">
+            {(args.slots ?? []).map((slot) => (
+              <button key={slot} onClick={() => void respond({ slot })}>
+                {slot}
+              </button>
+            ))}
+          </div>
+        ) : null}
+      </div>
+    ),
+  });
+  return null;
+}
