@@ -88,7 +88,7 @@ LAYERS = (
             "gate.desk gate.ladder gate.sessions agents.turninput",
             "gate.attribution gate.decisions gate.steering",
             "gate.situation",
-            "gate.settled",
+            "gate.settled gate.spoken",
             "gate.answers gate.expiry gate.held gate.history gate.refusals schemas.typed",
             "gate.approvers gate.frontend protocol.peers",
             "protocol.runinput schemas.schema",

@@ -10,8 +10,8 @@ type Answer = "approved" | "denied" | "answered" | "withdrawn";
 interface Asked {
   message?: string | undefined;
   responseSchema?: Record<string, unknown> | undefined;
-  /** Why an answer was not taken; the same question is asked again with it. */
-  problem?: string | undefined;
+  /** Why an answer was not taken, line by line; the same question is asked again with it. */
+  problems: string[];
   give: (payload: unknown) => void;
   withdraw: () => void;
 }
@@ -27,10 +27,10 @@ export function Approvals() {
         <div className="cards" role="group" aria-label="Open questions">
           {asked.map((interrupt) => (
             <Card
-              key={`${interrupt.id} ${problemOf(interrupt) ?? ""}`}
+              key={`${interrupt.id} ${problemsOf(interrupt).join()}`}
               message={interrupt.message}
               responseSchema={interrupt.responseSchema}
-              problem={problemOf(interrupt)}
+              problems={problemsOf(interrupt)}
               give={(payload) => void resolve(payload, interrupt.id)}
               withdraw={() => void cancel(interrupt.id)}
             />
@@ -53,12 +53,21 @@ function legacy(value: unknown): Interrupt[] {
   }
 }
 
-function problemOf(interrupt: Interrupt): string | undefined {
-  const ours = interrupt.metadata?.["sayso"] as { problem?: { message?: string } } | undefined;
-  return ours?.problem?.message;
+interface Problem {
+  message: string;
+  problems?: { pointer: string; message: string }[];
 }
 
-function Card({ message, responseSchema, problem, give, withdraw }: Asked) {
+// What the server says about the last answer: where it points into the payload, and what is wrong.
+function problemsOf(interrupt: Interrupt): string[] {
+  const ours = interrupt.metadata?.["sayso"] as { problem?: Problem } | undefined;
+  const problem = ours?.problem;
+  if (problem === undefined) return [];
+  const lines = problem.problems?.map((one) => `${one.pointer.slice(1)} ${one.message}`.trim());
+  return lines ?? [problem.message];
+}
+
+function Card({ message, responseSchema, problems, give, withdraw }: Asked) {
   const [said, setSaid] = useState<Answer>();
   const answer = (kind: Answer, payload: unknown) => {
     setSaid(kind);
@@ -72,7 +81,7 @@ function Card({ message, responseSchema, problem, give, withdraw }: Asked) {
   return (
     <article className="card" aria-label={message ?? "A question"}>
       <p>{message ?? "The agent waits for you."}</p>
-      {problem ? <p role="alert">{problem}</p> : null}
+      {problems.length > 0 ? <p role="alert">{problems.join("\n")}</p> : null}
       {said ? (
         <p role="status">{said}</p>
       ) : (

@@ -15,6 +15,7 @@ from sayso.gate.decisions import Refuse
 from sayso.gate.frontend import answers, is_call, message_of, results_of
 from sayso.gate.held import settle, uncovered
 from sayso.gate.history import PROBLEM, new_user_messages, visible
+from sayso.gate.spoken import spoken
 from sayso.protocol import frames
 from sayso.protocol.ending import Ending
 from sayso.protocol.generations import shown_to
@@ -167,7 +168,7 @@ def told(refusal: Refuse) -> bytes:
         {
             "id": f"{PROBLEM}{uuid4().hex}",
             "role": "assistant",
-            "content": refusal.message,
+            "content": spoken(refusal),
             "metadata": {"sayso": {"type": "problem", "code": refusal.code.value}},
         }
     )
