@@ -1,7 +1,8 @@
 """The CopilotKit example as a person uses it: the real client, and no Node behind it.
 
 `ways` are how it reaches the server: the runtime protocol in REST, at a single endpoint, as
-CopilotKit finds out itself, or an agent of the page's own without any runtime.
+CopilotKit finds out itself (`auto`), or an agent of the page's own without any runtime (`agent`),
+or one that is sent to the runtime's path (`direct`).
 """
 
 import json
@@ -26,6 +27,7 @@ __all__ = ["RUNTIME", "WAIT", "WAYS", "Shop", "site"]
 BUILT = ROOT / "examples" / "copilotkit" / "dist"
 RUNTIME = ("rest", "single")
 WAYS = (*RUNTIME, "agent")
+_OWN = {"agent": "/agents/ops", "direct": "/copilotkit/agent/ops/run"}
 WAIT = MILLISECONDS
 
 
@@ -79,8 +81,8 @@ class Shop:
     @property
     def address(self) -> str:
         """Where this tab is."""
-        if self.way == "agent":
-            path = "/agents/ops?interrupts=legacy" if self.legacy else "/agents/ops"
+        if self.way in _OWN:
+            path = _OWN[self.way] + ("?interrupts=legacy" if self.legacy else "")
             query = f"agent={quote(self.server.url + path)}"
         else:
             path = "/copilotkit-legacy" if self.legacy else "/copilotkit"

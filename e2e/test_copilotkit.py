@@ -93,7 +93,7 @@ def test_three_cards_are_resolved_and_cancelled_each_on_its_own(shop: Opens, way
     tab.has_no_card()
 
 
-@runtime
+@pytest.mark.parametrize("way", [*RUNTIME, "direct"])
 @requirement("TR-03", "CK-03", "CK-07")
 def test_a_refused_answer_leaves_a_live_card_that_says_why(shop: Opens, way: str) -> None:
     """The form is asked again with the problem; right values are then filed once (CL-08)."""

@@ -1,5 +1,6 @@
 // An agent that CopilotKit talks to directly, without any runtime: `selfManagedAgents={{ ops }}`.
 // Beside running it can load a thread, which CopilotKit asks for when the chat has a `threadId`.
+// `url` is that of the agent, or `…/copilotkit/agent/ops/run`, where a refused answer leaves its card.
 import { HttpAgent, runHttpRequest, transformHttpEventStream } from "@ag-ui/client";
 import type { RunAgentInput } from "@ag-ui/client";
 
@@ -11,7 +12,7 @@ export class SaysoAgent extends HttpAgent {
 
   private get connectUrl(): string {
     const url = new URL(this.url, location.href);
-    url.pathname = `${url.pathname}/connect`;
+    url.pathname = url.pathname.replace(/(\/run)?$/, "/connect");
     return url.href;
   }
 }
