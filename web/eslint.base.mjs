@@ -36,6 +36,9 @@ export const base = (root) =>
 export const noImports = (files, patterns, message) => ({
   files,
   rules: {
-    "@typescript-eslint/no-restricted-imports": ["error", { patterns: [{ group: patterns, message }] }],
+    "@typescript-eslint/no-restricted-imports": [
+      "error",
+      { patterns: [{ group: patterns, message }] },
+    ],
   },
 });

@@ -47,6 +47,20 @@ describe("the transcript", () => {
     ]);
   });
 
+  it("tells a settled question in a line, unless its card is still there and tells it", () => {
+    const settled: Message = {
+      id: "s1",
+      role: "activity",
+      activityType: "sayso:settled",
+      content: { interruptId: "q", reason: "confirmation", question: "Sure?", status: "resolved" },
+    };
+    const told = (...batches: Parameters<typeof toBlocks>[2]) =>
+      toBlocks([...messages, settled], [], batches, new Set()).some((one) => one.key === "s1");
+    expect(told()).toBe(true);
+    expect(told({ id: "b", anchor: "z", ids: ["q"] })).toBe(false);
+    expect(told({ id: "b", anchor: "z", ids: ["other"] })).toBe(true);
+  });
+
   it("keeps what came at the beginning at the beginning, and what lost its place at the end", () => {
     const first = { id: "f", anchor: null, ids: ["f"] };
     const lost = { id: "l", anchor: "gone", ids: ["l"] };

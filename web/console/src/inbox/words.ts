@@ -7,6 +7,7 @@ const LABELS: Readonly<Record<string, string>> = {
   input_required: "Input needed",
   "sayso:indeterminate": "Unclear outcome",
   "sayso:decision": "Decision",
+  "sayso:breakpoint": "Breakpoint",
 };
 
 /** What an interrupt is about, in a word or two. */

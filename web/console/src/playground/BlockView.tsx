@@ -1,5 +1,5 @@
-import { ArgumentTable } from "@sayso/react/components";
-import { parseJson, readCall, type Message, type Step } from "@sayso/react";
+import { ArgumentTable, SettledLine } from "@sayso/react/components";
+import { parseJson, readCall, readSettled, type Message, type Step } from "@sayso/react";
 import { memo } from "react";
 import { textOf, type Block } from "./blocks.js";
 
@@ -29,6 +29,8 @@ export const BlockView = memo(function BlockView({ block }: { readonly block: Bl
 }, sameBlock);
 
 function MessageView({ message }: { readonly message: Message }) {
+  const settled = readSettled(message);
+  if (settled !== null) return <SettledLine settled={settled} />;
   if (message.role === "activity") {
     return (
       <details className="aside-block">

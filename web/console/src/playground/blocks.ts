@@ -1,4 +1,4 @@
-import type { Batch, Message, Step } from "@sayso/react";
+import { readSettled, type Batch, type Message, type Step } from "@sayso/react";
 import type { ToolCall } from "@ag-ui/client";
 
 /** One thing in the transcript, from top to bottom. */
@@ -22,7 +22,8 @@ export type Block =
 
 /**
  * The transcript in order: messages, tool calls with their results, steps and questions where they
- * came up. A call that a question is about is shown by its card; only its result follows.
+ * came up. A call that a question is about is shown by its card; only its result follows. A
+ * settled question is told in a line, unless its card is still there and tells it.
  */
 export function toBlocks(
   messages: readonly Message[],
@@ -38,6 +39,7 @@ export function toBlocks(
     for (const call of message.toolCalls ?? []) names.set(call.id, call.function.name);
   }
   const known = new Set(messages.map((message) => message.id));
+  const cards = new Set(batches.flatMap((batch) => batch.ids));
   const placed = (anchor: string | null) => anchor !== null && known.has(anchor);
   const at = (anchor: string | null): readonly Block[] => [
     ...steps.filter((step) => step.anchor === anchor).map(stepBlock),
@@ -45,7 +47,10 @@ export function toBlocks(
   ];
   const blocks: Block[] = [...at(null)];
   for (const message of messages) {
-    blocks.push(...messageBlocks(message, results, names, gatedCalls), ...at(message.id));
+    const settled = readSettled(message);
+    const told = settled !== null && cards.has(settled.interruptId);
+    const own = told ? [] : messageBlocks(message, results, names, gatedCalls);
+    blocks.push(...own, ...at(message.id));
   }
   // What came after a message that is gone keeps its place at the end.
   blocks.push(

@@ -1,5 +1,6 @@
-import { useId, useState, type SyntheticEvent } from "react";
-import type { Answer, JsonSchema, Problem, Shape } from "../core/index.js";
+import { useId, useMemo, useState, type SyntheticEvent } from "react";
+import { restFor, type Answer, type JsonSchema, type Problem, type Shape } from "../core/index.js";
+import { asRecord } from "../core/json.js";
 import { check } from "../validate/index.js";
 import { CancelButton } from "./ApprovalBody.js";
 import { ProblemList } from "./ProblemList.js";
@@ -48,16 +49,20 @@ export function ChoiceBody(
   const [found, setFound] = useState<readonly Problem[]>([]);
   const [wantsMore, setWantsMore] = useState(false);
   const choice = chosen === null ? undefined : shape.choices[chosen];
+  const rest = useMemo(
+    () => (choice === undefined ? null : restFor(schema, choice.value)),
+    [schema, choice],
+  );
   const needsMore =
-    choice !== undefined && shape.rest !== null && !complete(schema, { action: choice.value });
-  const withRest = shape.rest !== null && choice !== undefined && (needsMore || wantsMore);
+    choice !== undefined && rest !== null && !complete(schema, { action: choice.value });
+  const withRest = rest !== null && (needsMore || wantsMore);
 
-  const submit = (rest: unknown) => {
+  const submit = (more: unknown) => {
     if (choice === undefined) {
       setFound([{ pointer: "", message: "Choose one of these first." }]);
       return;
     }
-    const payload = { ...(rest as Record<string, unknown> | undefined), action: choice.value };
+    const payload = { ...(more as Record<string, unknown> | undefined), action: choice.value };
     const verdict = check(schema, payload);
     setFound(verdict.problems);
     if (verdict.problems.length === 0) onAnswer(resolved(payload));
@@ -67,7 +72,7 @@ export function ChoiceBody(
       <button type="submit" className="sayso-button sayso-primary">
         {choice === undefined ? "Go on" : choice.title}
       </button>
-      {shape.rest !== null && choice !== undefined && !withRest && (
+      {rest !== null && !withRest && (
         <button
           type="button"
           className="sayso-button"
@@ -75,7 +80,7 @@ export function ChoiceBody(
             setWantsMore(true);
           }}
         >
-          Add details
+          {isNote(rest) ? "Add a note" : "Add details"}
         </button>
       )}
       <CancelButton onAnswer={onAnswer} />
@@ -106,8 +111,9 @@ export function ChoiceBody(
       <ProblemList problems={withRest ? [] : [...found, ...problems]} />
       {withRest ? (
         <SchemaForm
+          key={chosen}
           label="Details as JSON"
-          schema={shape.rest}
+          schema={rest}
           problems={[...found, ...problems]}
           onSubmit={submit}
         >
@@ -123,6 +129,40 @@ export function ChoiceBody(
           {actions}
         </form>
       )}
+    </div>
+  );
+}
+
+/** A button for each way to go, where none of them asks for anything more. */
+export function ButtonsBody(
+  props: BodyProps & { readonly shape: Extract<Shape, { kind: "choice" }> },
+) {
+  const { shape, problems, onAnswer } = props;
+  const prefix = useId();
+  return (
+    <div className="sayso-stack">
+      <ProblemList problems={problems} />
+      <div className="sayso-actions">
+        {shape.choices.map(({ value, title, description }, index) => (
+          <button
+            key={index}
+            type="button"
+            className={index === 0 ? "sayso-button sayso-primary" : "sayso-button"}
+            aria-describedby={description === null ? undefined : `${prefix}-${index}`}
+            title={description ?? undefined}
+            onClick={() => {
+              onAnswer(resolved({ action: value }));
+            }}
+          >
+            {title}
+            {description !== null && (
+              <span id={`${prefix}-${index}`} hidden>
+                {description}
+              </span>
+            )}
+          </button>
+        ))}
+      </div>
     </div>
   );
 }
@@ -156,6 +196,11 @@ export function TextBody({ problems, onAnswer }: BodyProps) {
       </div>
     </form>
   );
+}
+
+function isNote(rest: JsonSchema): boolean {
+  const names = Object.keys(asRecord(rest.properties) ?? {});
+  return names.length === 1 && names[0] === "note";
 }
 
 function complete(schema: JsonSchema, payload: unknown): boolean {

@@ -2,6 +2,7 @@ import { useCallback, useEffect, useId, useMemo, useRef, useState } from "react"
 import { asRecord } from "../core/json.js";
 import {
   argsAsObject,
+  briefingOf,
   expiryOf,
   shapeOf,
   type Answer,
@@ -9,9 +10,10 @@ import {
   type Interrupt,
   type InterruptView,
 } from "../core/index.js";
-import { ChoiceBody, FormBody, TextBody } from "./AnswerBodies.js";
+import { ButtonsBody, ChoiceBody, FormBody, TextBody } from "./AnswerBodies.js";
 import { ApprovalBody, CancelButton } from "./ApprovalBody.js";
 import { ArgumentTable } from "./ArgumentTable.js";
+import { BriefingView } from "./BriefingView.js";
 import { Countdown } from "./Countdown.js";
 import { Fold, FoldContext } from "./Fold.js";
 import { outcomeOf } from "./outcome.js";
@@ -42,6 +44,7 @@ const LABELS: Readonly<Record<string, string>> = {
   input_required: "Input needed",
   "sayso:indeterminate": "Unclear outcome",
   "sayso:decision": "Decision",
+  "sayso:breakpoint": "Breakpoint",
 };
 
 /**
@@ -57,7 +60,11 @@ export function InterruptCard(props: InterruptCardProps) {
   const decided = useRef(false);
   const outcome = outcomeOf(view);
   const until = expiryOf(interrupt);
-  const label = LABELS[interrupt.reason] ?? interrupt.reason;
+  const briefing = useMemo(() => briefingOf(interrupt), [interrupt]);
+  const label =
+    briefing?.kind === "clarification"
+      ? "Before it begins"
+      : (LABELS[interrupt.reason] ?? interrupt.reason);
   const message = messageOf(interrupt, call);
   const [folded, setFolded] = useState(0);
   const onFolded = useCallback(() => {
@@ -103,7 +110,8 @@ export function InterruptCard(props: InterruptCardProps) {
         {until !== null && closed === null && <Countdown until={until} clock={clock} />}
       </header>
       <FoldContext.Provider value={folding}>
-        {message !== null && (
+        {briefing !== null && <BriefingView briefing={briefing} closed={phase === "closed"} />}
+        {briefing === null && message !== null && (
           <Fold text={message}>
             <p className="sayso-message" dir="auto">
               <PlainText text={message} />
@@ -165,6 +173,7 @@ function Body(props: {
     case "decision":
       return <ApprovalBody shape={shape} args={argsAsObject(call)} {...common} />;
     case "choice":
+      if (interrupt.reason === "sayso:breakpoint") return <ButtonsBody shape={shape} {...common} />;
       return (
         <ChoiceBody shape={shape} schema={asRecord(interrupt.responseSchema) ?? {}} {...common} />
       );

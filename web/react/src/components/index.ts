@@ -1,7 +1,8 @@
-export { ChoiceBody, FormBody, TextBody } from "./AnswerBodies.js";
+export { ButtonsBody, ChoiceBody, FormBody, TextBody } from "./AnswerBodies.js";
 export { ApprovalBody, CancelButton } from "./ApprovalBody.js";
 export { ArgumentTable } from "./ArgumentTable.js";
 export { BatchBar } from "./BatchBar.js";
+export { BriefingView } from "./BriefingView.js";
 export { CardStack } from "./CardStack.js";
 export { Countdown } from "./Countdown.js";
 export { Fold } from "./Fold.js";
@@ -12,6 +13,7 @@ export { outcomeOf } from "./outcome.js";
 export { PlainText } from "./PlainText.js";
 export { ProblemList } from "./ProblemList.js";
 export { SchemaForm } from "./SchemaForm.js";
+export { SettledLine } from "./SettledLine.js";
 
 export type { ApprovalBodyProps } from "./ApprovalBody.js";
 export type { BatchBarProps } from "./BatchBar.js";

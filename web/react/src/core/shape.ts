@@ -39,9 +39,8 @@ export type Shape =
     }
   | {
       readonly kind: "choice";
+      /** What each asks for beside its action, `restFor` says. */
       readonly choices: readonly Choice[];
-      /** The schema of everything beside `action`; null when there is nothing else. */
-      readonly rest: JsonSchema | null;
     }
   | { readonly kind: "form"; readonly schema: JsonSchema }
   | { readonly kind: "text" };
@@ -55,7 +54,7 @@ export function shapeOf(interrupt: Interrupt): Shape {
   }
   if (schema.type === "boolean") return { ...PLAIN, bare: true };
   const properties = asRecord(schema.properties) ?? {};
-  return decision(schema, properties) ?? choice(schema, properties) ?? { kind: "form", schema };
+  return decision(schema, properties) ?? choice(properties) ?? { kind: "form", schema };
 }
 
 const PLAIN = { kind: "decision", bare: false, edit: null, reason: "none", extras: [] } as const;
@@ -105,7 +104,7 @@ function typeWithoutNull(schema: JsonSchema | undefined): unknown {
   return types.length === 1 ? types[0] : undefined;
 }
 
-function choice(schema: JsonSchema, properties: JsonSchema): Shape | null {
+function choice(properties: JsonSchema): Shape | null {
   const options = asRecord(properties.action)?.oneOf;
   if (!Array.isArray(options) || options.length === 0) return null;
   const choices: Choice[] = [];
@@ -116,16 +115,34 @@ function choice(schema: JsonSchema, properties: JsonSchema): Shape | null {
     const title = asText(option.title) ?? asText(value) ?? JSON.stringify(value);
     choices.push({ value, title, description: asText(option.description) ?? null });
   }
-  const others = Object.entries(properties).filter(([name]) => name !== "action");
-  const rest =
-    others.length === 0
-      ? null
-      : withDefinitions(schema, {
-          type: "object",
-          properties: Object.fromEntries(others),
-          required: [...requiredOf(schema)].filter((name) => name !== "action"),
-        });
-  return { kind: "choice", choices, rest };
+  return { kind: "choice", choices };
+}
+
+/**
+ * What a choice asks for beside its action: the members for all, as the schema's `if` and `then` have
+ * them for this one; null when there is nothing more.
+ */
+export function restFor(schema: JsonSchema, value: unknown): JsonSchema | null {
+  const properties = { ...asRecord(schema.properties) };
+  delete properties.action;
+  const required = new Set([...requiredOf(schema)].filter((name) => name !== "action"));
+  const rules = Array.isArray(schema.allOf) ? (schema.allOf as unknown[]) : [];
+  for (const rule of [schema, ...rules]) {
+    const then = asRecord(asRecord(rule)?.then);
+    if (then === undefined || !isAbout(asRecord(rule)?.if, value)) continue;
+    for (const [name, part] of Object.entries(asRecord(then.properties) ?? {})) {
+      if (part === false) Reflect.deleteProperty(properties, name);
+      else properties[name] = part;
+    }
+    for (const name of requiredOf(then)) required.add(name);
+  }
+  if (Object.keys(properties).length === 0) return null;
+  return withDefinitions(schema, { type: "object", properties, required: [...required] });
+}
+
+function isAbout(condition: unknown, value: unknown): boolean {
+  const action = asRecord(asRecord(asRecord(condition)?.properties)?.action);
+  return action !== undefined && "const" in action && action.const === value;
 }
 
 function requiredOf(schema: JsonSchema): ReadonlySet<string> {

@@ -351,7 +351,7 @@ describe("other kinds of question", () => {
     await click("Go on");
     expect(screen.getByText("Choose one of these first.")).toBeVisible();
     await userEvent.click(screen.getByLabelText(/Skip it/));
-    const result = await screen.findByLabelText("Result");
+    const result = await screen.findByLabelText(/^Result/);
     await click("Skip it");
     expect(await screen.findByText("Required.")).toBeVisible();
     await userEvent.type(result, "paid");

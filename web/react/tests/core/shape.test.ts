@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { shapeOf, type JsonSchema } from "../../src/core/index.js";
+import { restFor, shapeOf, type JsonSchema } from "../../src/core/index.js";
 
 const ask = (responseSchema?: JsonSchema, reason = "x:y") =>
   shapeOf({ id: "a", reason, ...(responseSchema !== undefined && { responseSchema }) });
@@ -47,8 +47,31 @@ describe("the kind of answer", () => {
         { value: "go", title: "Go", description: "now" },
         { value: 7, title: "7", description: null },
       ],
-      rest: { type: "object", properties: { result: { type: "string" } }, required: [] },
     });
+  });
+
+  it("asks with a choice for what the schema wants for this one, and for nothing else", () => {
+    const about = (value: unknown, then: JsonSchema) => ({
+      if: { properties: { action: { const: value } }, required: ["action"] },
+      then,
+    });
+    const schema = {
+      ...object({ action: {}, params: {}, note: { type: "string" } }, "action"),
+      allOf: [
+        about("all", { properties: { params: false } }),
+        about("some", { properties: { params: { $ref: "#/$defs/P" } }, required: ["params"] }),
+      ],
+      $defs: { P: { type: "integer" } },
+    };
+    const note = { type: "string" };
+    expect(restFor(schema, "all")).toMatchObject({ properties: { note }, required: [] });
+    expect(restFor(schema, "all")?.properties).toEqual({ note });
+    expect(restFor(schema, "some")).toMatchObject({
+      properties: { note, params: { $ref: "#/$defs/P" } },
+      required: ["params"],
+      $defs: { P: { type: "integer" } },
+    });
+    expect(restFor(object({ action: {} }, "action"), "all")).toBeNull();
   });
 
   it.each([{}, { type: "string" }, { type: "object" }, { properties: 7, required: "x" }])(
