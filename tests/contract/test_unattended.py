@@ -202,6 +202,7 @@ async def test_server_options_hold_for_agents_without_their_own(tmp_path: Any, k
             "remindAt": 0.8,
             "detachedFor": 900.0,
             "expiriesInARow": 2,
+            "runBreakpoints": "refuse",
         }
         calm = client_of(server, tools.refunding, expires_in=None)
         assert "expiresAt" not in (await calm.say()).interrupts[0]
