@@ -12,6 +12,26 @@ from sayso import Sayso
 from tests.sources import ROOT
 
 Serve = Callable[[str], Any]
+Load = Callable[[str], Sayso]
+
+
+def app_of(name: str) -> Sayso:
+    """The app of an example by its file's name, loaded anew."""
+    path = ROOT / "examples" / f"{name}.py"
+    found = importlib.util.spec_from_file_location(name, path)
+    assert found is not None
+    assert found.loader is not None
+    module = importlib.util.module_from_spec(found)
+    found.loader.exec_module(module)
+    app: Sayso = module.app
+    return app
+
+
+@pytest.fixture
+def load(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Load:
+    """The app of an example by its file's name, for a test that serves nothing."""
+    monkeypatch.chdir(tmp_path)
+    return app_of
 
 
 @pytest.fixture
@@ -22,13 +42,7 @@ async def serve(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterato
 
         async def start(name: str) -> Sayso:
             await served.aclose()
-            path = ROOT / "examples" / f"{name}.py"
-            found = importlib.util.spec_from_file_location(name, path)
-            assert found is not None
-            assert found.loader is not None
-            module = importlib.util.module_from_spec(found)
-            found.loader.exec_module(module)
-            app: Sayso = module.app
+            app = app_of(name)
             await served.enter_async_context(app.lifespan())
             return app
 
