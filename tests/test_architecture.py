@@ -40,7 +40,7 @@ LAYERS = (
     ),
     Layer("demo", ("demo.*", "testing.*")),
     Layer("serving", ("agentfile supervisor", "binding importing serving yamlfile")),
-    Layer("wiring", ("__init__", "app", "catalogue")),
+    Layer("wiring", ("__init__", "app auth", "catalogue jsonwebtokens")),
     # Above edges and engine, so that neither can import a backend: they know `stores.base`.
     Layer(
         "storage",

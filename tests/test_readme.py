@@ -15,7 +15,7 @@ from tests.sources import ROOT
 def readme() -> dict[str, Any]:
     """The names that the README's Python defines, all blocks as one module."""
     blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text("utf-8"), re.S)
-    assert len(blocks) == 6
+    assert len(blocks) == 7
     names: dict[str, Any] = {"__name__": "agents"}
     exec("\n".join(blocks), names)  # noqa: S102 - our own page
     return names

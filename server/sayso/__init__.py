@@ -2,6 +2,7 @@
 
 from importlib.metadata import version as _version
 
+from sayso import auth
 from sayso.agents import approval, parts
 from sayso.agents.decisions import Decision, Option, describe
 from sayso.agents.outcomes import Answer, Call, Question, ToolCall
@@ -71,6 +72,7 @@ __all__ = [
     "TurnError",
     "TurnInput",
     "approval",
+    "auth",
     "current_call",
     "describe",
     "parts",

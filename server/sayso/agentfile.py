@@ -1,7 +1,8 @@
 """Agents declared in a file: `sayso serve agents.yaml`.
 
     store: sqlite:///shop.db              # where threads are kept; else the backend's own default
-    authenticate: shop.auth:who           # a hook: ASGI scope to Principal or None
+    authenticate: shop.auth:who           # a hook: ASGI scope to Principal or None; or
+                                          # {jwt: {jwks: …, issuer: …, audience: …}}
     hosts: [sayso.example.org]
     origins: [https://app.example.org]
     agents:
@@ -30,6 +31,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Final
 
+from sayso import auth
 from sayso.agents.tools import Tool
 from sayso.app import Sayso
 from sayso.errors import DeclarationError
@@ -48,6 +50,7 @@ _SCHEMES: Final = {"postgresql": "postgres"}
 """Backends whose URLs begin with another word."""
 
 _FILE: Final = ("store", "authenticate", "hosts", "origins", "agents")
+_JWT: Final = ("jwks", "issuer", "audience", "tenant", "roles")
 _AGENT: Final = ("name", "import", "version", "description", "tools", "spec", "options")
 _SPEC: Final = ("type", "interrupt")
 _INTERRUPT: Final = ("enabled", "checkpoint")
@@ -94,7 +97,7 @@ def app_of(path: Path, *, store: str | None = None, **settings: Any) -> Sayso:
             own = [text for item in members[name].items() if (text := item.text()) is not None]
             settings[name] = (*own, *settings.get(name, ()))
     if "authenticate" in members:
-        settings["authenticate"] = _imported(members["authenticate"])
+        settings["authenticate"] = _hook(members["authenticate"])
     root.findings.tell()
     try:
         app = Sayso(store=url, **settings)
@@ -106,6 +109,22 @@ def app_of(path: Path, *, store: str | None = None, **settings: Any) -> Sayso:
         _declare(app, one)
     root.findings.tell()
     return app
+
+
+def _hook(where: Value) -> Any:
+    """A hook by its import path, or one that checks JSON Web Tokens."""
+    if where.is_scalar:
+        return _imported(where)
+    members = where.members(("jwt",), required=("jwt",))
+    if "jwt" not in members:
+        return None
+    given = members["jwt"].members(_JWT, required=("jwks", "issuer", "audience"))
+    try:
+        return auth.jwt(**{name: value.text() or "" for name, value in given.items()})
+    except (DeclarationError, TypeError) as error:
+        if len(given) > 2:  # what is missing has been said
+            members["jwt"].wrong(str(error))
+        return None
 
 
 def _declare(app: Sayso, one: _Declared) -> None:

@@ -66,6 +66,7 @@ class Code(StrEnum):
     FORBIDDEN_HOST = "forbidden_host"
     FORBIDDEN_ORIGIN = "forbidden_origin"
     STORE_UNAVAILABLE = "store_unavailable"
+    AUTH_UNAVAILABLE = "auth_unavailable"
     INTERNAL_ERROR = "internal_error"
     # refusals of the gate: RUN_STARTED, RUN_ERROR
     INTERRUPTS_PENDING = "interrupts_pending"
@@ -112,6 +113,7 @@ STATUS: dict[Code, int] = {
     Code.FORBIDDEN_HOST: 421,
     Code.FORBIDDEN_ORIGIN: 403,
     Code.STORE_UNAVAILABLE: 503,
+    Code.AUTH_UNAVAILABLE: 503,
     Code.INTERNAL_ERROR: 500,
     Code.UNKNOWN_INTERRUPT: 404,
     Code.DUPLICATE_ENTRY: 422,

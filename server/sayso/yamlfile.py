@@ -49,6 +49,11 @@ class Value:
         """Note that this value does not do."""
         self.findings.add(self, message)
 
+    @property
+    def is_scalar(self) -> bool:
+        """Whether it is a plain value, and no mapping or list."""
+        return isinstance(self.node, yaml.ScalarNode)
+
     def members(self, known: Sequence[str], required: Sequence[str] = ()) -> "dict[str, Value]":
         """The members of a mapping, by key; what is unknown, doubled or missing is noted."""
         if not isinstance(self.node, yaml.MappingNode):

@@ -172,6 +172,19 @@ def test_every_problem_names_its_line_and_key(folder: Path) -> None:
             "redis is not in this build yet",
         ),
         ("hosts: ['a/b']\nagents: [{name: a, import: 'desk_agents:sales'}]", "no host name"),
+        (
+            "authenticate: {jwt: {jwks: 'http://x.example/k', issuer: i, audience: a}}\n"
+            "agents: [{name: a, import: 'desk_agents:sales'}]",
+            "is no https address",
+        ),
+        (
+            "authenticate: {jwt: {issuer: i}}\nagents: [{name: a, import: 'desk_agents:sales'}]",
+            "authenticate.jwt: 'jwks' is missing",
+        ),
+        (
+            "authenticate: {basic: x}\nagents: [{name: a, import: 'desk_agents:sales'}]",
+            "unknown key 'basic'; there are jwt",
+        ),
         ("authenticate: no_such:x\nagents: [{name: a, import: 'desk_agents:sales'}]", "no_such"),
     ],
 )
@@ -245,3 +258,16 @@ def test_a_file_that_is_not_there_is_said(folder: Path) -> None:
     """The usual mistake."""
     with pytest.raises(YamlFileError, match=r"nope\.yaml cannot be read: No such file"):
         app_of(Path("nope.yaml"))
+
+
+def test_a_file_may_name_an_issuer_of_tokens(folder: Path) -> None:
+    """Then the server listens on any address: callers have to say who they are."""
+    made = app(
+        folder,
+        """
+        authenticate:
+          jwt: {jwks: "https://id.example.org/keys", issuer: "https://id.example.org/", audience: a}
+        agents: [{name: a, import: "desk_agents:sales"}]
+        """,
+    )
+    assert made.authenticates

@@ -104,7 +104,7 @@ def _more_fields(problem: Problem) -> Sequence[tuple[bytes, bytes]]:
         return [(b"allow", problem.allow.encode("latin-1"))]
     if problem.code is Code.UNAUTHENTICATED:
         return [(b"www-authenticate", b"Bearer")]
-    if problem.code is Code.STORE_UNAVAILABLE:
+    if problem.code in (Code.STORE_UNAVAILABLE, Code.AUTH_UNAVAILABLE):
         return [(b"retry-after", b"1")]
     return []
 

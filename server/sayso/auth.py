@@ -1,0 +1,138 @@
+"""Ready hooks that say who is calling: bearer tokens, and JSON Web Tokens (design 7).
+
+    app = Sayso(authenticate=auth.bearer({os.environ["DESK_TOKEN"]: Principal(subject="ann")}))
+    app = Sayso(
+        authenticate=auth.jwt(
+            jwks="https://id.example.org/.well-known/jwks.json",
+            issuer="https://id.example.org/",
+            audience="sayso",
+        )
+    )
+
+Any other way is an async function from an ASGI scope to a `Principal`, or None for nobody.
+"""
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+from sayso.errors import DeclarationError
+from sayso.http.asgi import Scope, header
+from sayso.http.security import Authenticate
+from sayso.records import Principal
+
+__all__ = ["bearer", "jwt"]
+
+SHORTEST: Final = 16
+"""Characters of a bearer token; what is shorter can be guessed."""
+LONGEST: Final = 16 * 1024
+"""Bytes of a token that is looked at."""
+_ASYMMETRIC: Final = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512")
+_CURVES: Final = ("ES256", "ES384", "ES512", "EdDSA")
+_SECRET: Final = ("HS256", "HS384", "HS512")
+
+
+def token_of(scope: Scope) -> str | None:
+    """The token of `Authorization: Bearer …`, sent exactly once; None for anything else."""
+    scheme, _, token = (header(scope, b"authorization") or "").partition(" ")
+    token = token.strip()
+    return token if scheme.lower() == "bearer" and 0 < len(token) <= LONGEST else None
+
+
+def bearer(tokens: Mapping[str, Principal]) -> Authenticate:
+    """A hook that knows its callers by tokens, each of which stands for one principal.
+
+    Tokens are looked up by their digest, so that no comparison takes longer the more of one is
+    right. Raises `DeclarationError` for a token that no header could carry, or that is too short.
+    """
+    if not tokens:
+        raise DeclarationError("auth.bearer needs a token at least: nobody could call otherwise")
+    for token, principal in tokens.items():
+        if not isinstance(principal, Principal):
+            raise DeclarationError(
+                f"auth.bearer maps tokens to a Principal each, not to {type(principal).__name__}"
+            )
+        if not token.isascii() or not token.isprintable():
+            raise DeclarationError("a bearer token is printable ASCII, as a header can carry it")
+        if " " in token or len(token) < SHORTEST:
+            raise DeclarationError(
+                f"a bearer token has {SHORTEST} characters at least and no blanks; make one with "
+                "`python -c 'import secrets; print(secrets.token_urlsafe(32))'`"
+            )
+    known = {_digest(token): principal for token, principal in tokens.items()}
+
+    async def authenticate(scope: Scope) -> Principal | None:
+        token = token_of(scope)
+        return None if token is None else known.get(_digest(token))
+
+    return authenticate
+
+
+def _digest(token: str) -> bytes:
+    return hashlib.sha256(token.encode("latin-1")).digest()
+
+
+def jwt(
+    *,
+    audience: str | Sequence[str],
+    issuer: str,
+    jwks: str | None = None,
+    key: str | bytes | None = None,
+    algorithms: Sequence[str] | None = None,
+    leeway: float = 30.0,
+    tenant: str | None = None,
+    roles: str = "roles",
+    principal: Callable[[Mapping[str, Any]], Principal | None] | None = None,
+) -> Authenticate:
+    """A hook that takes signed JSON Web Tokens from an issuer, for an audience.
+
+    The key is either one of those at the address `jwks`, chosen by the token's `kid`, or `key`: a
+    public key in PEM, or a secret (then `algorithms` has to name its HS ones). Never taken: a token
+    without signature, expiry (`exp`), subject (`sub`), or for somebody else. `leeway` is in seconds
+    of clocks that disagree. `tenant` is the claim that names the scope, `roles` the one that lists
+    roles, as a list or one text with blanks; `principal` makes one of all claims instead, or None.
+
+    Needs `pip install "sayso[jwt]"`. Raises `DeclarationError` for what cannot be checked.
+    """
+    try:
+        from sayso.jsonwebtokens import Checker  # noqa: PLC0415 - only who uses it needs it
+    except ImportError:
+        raise DeclarationError('auth.jwt needs another package: pip install "sayso[jwt]"') from None
+    if (jwks is None) == (key is None):
+        raise DeclarationError("auth.jwt takes either jwks=, an address of keys, or key=")
+    chosen = tuple(algorithms or (*_ASYMMETRIC, *_CURVES))
+    known = (*_ASYMMETRIC, *_CURVES, *_SECRET)
+    for name in chosen:
+        if name not in known:
+            raise DeclarationError(f"there is no algorithm {name!r}; there are {', '.join(known)}")
+    secret = [name for name in chosen if name in _SECRET]
+    if secret and (jwks is not None or len(secret) != len(chosen)):
+        # A public key that is taken for a secret would let everybody sign.
+        raise DeclarationError(f"{secret[0]} needs key=, a secret, and no other kind beside it")
+    checker = Checker(
+        jwks=jwks,
+        key=key,
+        algorithms=chosen,
+        audience=audience if isinstance(audience, str) else tuple(audience),
+        issuer=issuer,
+        leeway=leeway,
+    )
+
+    def of(claims: Mapping[str, Any]) -> Principal | None:
+        scope = "default" if tenant is None else claims.get(tenant)
+        if not isinstance(scope, str) or not scope:
+            return None
+        listed = claims.get(roles, ())
+        names = listed.split() if isinstance(listed, str) else listed
+        if not isinstance(names, list | tuple):
+            names = ()
+        return Principal(
+            subject=claims["sub"], scope=scope, roles=tuple(r for r in names if isinstance(r, str))
+        )
+
+    async def authenticate(scope: Scope) -> Principal | None:
+        token = token_of(scope)
+        claims = None if token is None else await checker.claims(token)
+        return None if claims is None else (principal or of)(claims)
+
+    return authenticate
