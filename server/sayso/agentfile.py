@@ -16,7 +16,7 @@
           interrupt:
             enabled: true                 # false: asking a person is an error that says so
             checkpoint:
-              backend: sqlite             # or memory
+              backend: sqlite             # or memory, or postgres
               ttl_seconds: 86400          # how long its questions stay open
         options:                          # the options of an agent, by their names
           refusals: recover
@@ -119,11 +119,19 @@ def _hook(where: Value) -> Any:
     if "jwt" not in members:
         return None
     given = members["jwt"].members(_JWT, required=("jwks", "issuer", "audience"))
+    said = {name: value.text() or "" for name, value in given.items()}
+    if not all(said.get(name) for name in ("jwks", "issuer", "audience")):
+        return None  # what is missing has been noted
     try:
-        return auth.jwt(**{name: value.text() or "" for name, value in given.items()})
-    except (DeclarationError, TypeError) as error:
-        if len(given) > 2:  # what is missing has been said
-            members["jwt"].wrong(str(error))
+        return auth.jwt(
+            jwks=said["jwks"],
+            issuer=said["issuer"],
+            audience=said["audience"],
+            tenant=said.get("tenant"),
+            roles=said.get("roles", "roles"),
+        )
+    except DeclarationError as error:
+        members["jwt"].wrong(str(error))
         return None
 
 
