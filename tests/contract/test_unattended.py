@@ -203,6 +203,8 @@ async def test_server_options_hold_for_agents_without_their_own(tmp_path: Any, k
             "detachedFor": 900.0,
             "expiriesInARow": 2,
             "runBreakpoints": "refuse",
+            "mayAsk": True,
+            "subagents": False,
         }
         calm = client_of(server, tools.refunding, expires_in=None)
         assert "expiresAt" not in (await calm.say()).interrupts[0]
