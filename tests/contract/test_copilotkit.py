@@ -12,7 +12,7 @@ import pytest
 from sayso import DeclarationError, Turn
 from tests.contract.optional import past
 from tests.contract.requirements import requirement
-from tests.contract.rest import call, get
+from tests.contract.rest import at_rest, call, get, post
 from tests.contract.runtime import TRANSPORTS, Page, page
 from tests.contract.server import Client, Server, answer, approve, cancel, deny
 from tests.contract.tools import Kit
@@ -146,6 +146,29 @@ async def test_two_tabs_agree_on_the_first_answer(
     assert other.model.pending == []
     assert len(server.effects) == 1
     assert "already" in late.snapshot[-1]["content"]
+
+
+@both
+async def test_a_thread_opened_in_a_page_is_answered_at_any_other_door(
+    server: Server, tools: Kit, transport: str
+) -> None:
+    """And the other way round: one state, one set of checks; it is noted by which door it came."""
+    tab = page(server, tools.refunding, transport)
+    first = await tab.say("refund")
+    asked = first.interrupts[0]["id"]
+    answered = await post(server, f"/interrupts/{asked}/answer", approve())
+    assert answered.status == 200
+    await at_rest(server, tab)
+    late = await tab.resume(approve())
+    assert (late.outcome, tab.model.pending, len(server.effects)) == ("success", [], 1)
+    plain = Client(server.app, "desk", version="1.0")
+    there = await plain.say("refund")
+    other = Page(server.app, "desk", transport=transport, thread=plain.thread)
+    await other.connect()
+    assert (await other.resume(approve())).outcome == "success"
+    stored = await get(server, f"/interrupts/{there.interrupts[0]['id']}")
+    assert stored["answer"]["channel"] == "copilotkit"
+    assert len(server.effects) == 2
 
 
 @both

@@ -20,7 +20,7 @@ export function App() {
   // The key makes fresh agents for each thread: an agent that waits for an answer refuses to load
   // another thread, and only a new one gets out of that.
   return (
-    <CopilotKitProvider key={threadId} showDevConsole={false} {...reach}>
+    <CopilotKitProvider key={threadId} enableInspector={false} {...reach}>
       <main>
         {agentUrl ? null : <Threads current={threadId} />}
         <section aria-label="Conversation">
