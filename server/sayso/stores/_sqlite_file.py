@@ -25,7 +25,7 @@ _PRAGMAS = (
     "PRAGMA synchronous = FULL",
     "PRAGMA fullfsync = ON",  # only macOS knows a difference
     "PRAGMA checkpoint_fullfsync = ON",
-    "PRAGMA cache_size = -16000",
+    "PRAGMA cache_size = -2000",  # kB; the system caches the file as well
     "PRAGMA journal_size_limit = 67108864",
 )
 
