@@ -32,6 +32,9 @@ class Catalogue(Mapping[str, AgentRecord]):
             kind=agent.kind,
         )
 
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and self._agents.newest(name) is not None
+
     def __iter__(self) -> Any:
         return iter(self._agents.names())
 

@@ -8,16 +8,22 @@ import functools
 import inspect
 import typing
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
+import orjson
 import pydantic_core
-from pydantic import PydanticUserError, TypeAdapter, ValidationError
+from pydantic import BaseModel, PydanticUserError, TypeAdapter, ValidationError
 
 from sayso import jsonvalue
 from sayso.errors import NotRecordable
 
 __all__ = ["Codec", "annotated", "return_codec", "stable", "to_json"]
 
+_STRICT: Final = (
+    orjson.OPT_PASSTHROUGH_DATACLASS
+    | orjson.OPT_PASSTHROUGH_DATETIME
+    | orjson.OPT_PASSTHROUGH_SUBCLASS
+)
 _ANY: TypeAdapter[Any] = TypeAdapter(Any)
 
 
@@ -91,9 +97,20 @@ def stable(value: Any, written: bytes) -> bytes:
 
     Sets iterate by a hash that differs between processes; what a call asks for must not.
     """
+    if _is_plain(value, written):
+        return written
     plain = jsonvalue.decode(written)
     ordered = _ordered(_ANY.dump_python(value, by_alias=True), plain)
     return written if ordered == plain else jsonvalue.encode(ordered)
+
+
+def _is_plain(value: Any, written: bytes) -> bool:
+    """Whether it is made of JSON values alone, and so holds no set; quick, and may miss some."""
+    members = value.__dict__ if isinstance(value, BaseModel) else value
+    try:
+        return orjson.dumps(members, option=_STRICT) == written
+    except orjson.JSONEncodeError:
+        return False
 
 
 def _ordered(value: Any, json: Any) -> Any:

@@ -58,7 +58,7 @@ class Agents:
     def newest(self, name: str) -> Agent | None:
         """The version that new turns of this agent get."""
         versions = self._versions.get(name)
-        return list(versions.values())[-1] if versions else None
+        return next(reversed(versions.values())) if versions else None
 
     def version(self, name: str, version: str) -> Agent | None:
         """The version that an open turn began with, if it is still registered."""

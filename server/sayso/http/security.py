@@ -7,6 +7,7 @@ a page that posts across sites fails at the Origin. Neither approves anything (d
 import ipaddress
 import logging
 from collections.abc import Awaitable, Callable, MutableMapping
+from functools import lru_cache
 from typing import Any, Final
 
 from sayso.errors import Code, DeclarationError, Problem
@@ -36,6 +37,7 @@ def _name_of(authority: str) -> str:
     return name.rstrip(".").lower()
 
 
+@lru_cache(maxsize=64)
 def _is_loopback(name: str) -> bool:
     if name == "localhost" or name.endswith(".localhost"):
         return True

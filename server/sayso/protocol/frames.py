@@ -20,6 +20,7 @@ __all__ = [
     "run_finished",
     "run_started",
     "state_snapshot",
+    "text",
     "text_prefix",
 ]
 
@@ -86,6 +87,18 @@ def text_prefix(message_id: str, kind: str = "TEXT_MESSAGE_CONTENT") -> bytes:
         kind.encode(),
         orjson.dumps(message_id),
     )
+
+
+def text(prefix: bytes, pieces: Sequence[str]) -> bytes:
+    """A frame for each piece of text, none of them empty, behind a prefix of `text_prefix`.
+
+    One list is encoded, and what stands between its items becomes what stands between frames: a
+    quote inside a string is escaped, so `","` is nowhere else.
+    """
+    encoded = orjson.dumps(pieces)[1:-1]
+    if len(pieces) > 1:
+        encoded = encoded.replace(b'","', b'"' + TEXT_TAIL + prefix + b'"')
+    return prefix + encoded + TEXT_TAIL
 
 
 def run_started(thread_id: str, run_id: str) -> bytes:

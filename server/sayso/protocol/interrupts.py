@@ -2,6 +2,8 @@
 
 from typing import Any, Final
 
+import orjson
+
 from sayso import jsonvalue
 from sayso.clock import iso
 from sayso.records import Interrupt
@@ -20,11 +22,11 @@ def interrupt_body(interrupt: Interrupt) -> bytes:
     if interrupt.tool_call_id is not None:
         body["toolCallId"] = interrupt.tool_call_id
     if interrupt.response_schema is not None:
-        body["responseSchema"] = jsonvalue.decode(interrupt.response_schema)
+        body["responseSchema"] = orjson.Fragment(interrupt.response_schema)
     if interrupt.expires_at is not None:
         body["expiresAt"] = iso(interrupt.expires_at)
     if interrupt.metadata is not None:
-        body["metadata"] = jsonvalue.decode(interrupt.metadata)
+        body["metadata"] = orjson.Fragment(interrupt.metadata)
     if interrupt.policy is not None and SUBAGENT.encode() in interrupt.policy:
         body["subagentRunId"] = jsonvalue.decode(interrupt.policy)[SUBAGENT]
     return jsonvalue.encode(body)

@@ -21,6 +21,7 @@ class Source(Protocol):
     """What a reader knows of the run that it reads."""
 
     full: bool
+    _pieces: list[str]
     _tail: list[bytes]
     _tail_size: int
     _readers: "list[Reader]"
@@ -97,8 +98,8 @@ class Reader:
         """All frames that are ready now, as one chunk; empty if there are none."""
         stream = self._stream
         pending = self._pending
-        if stream is not None and (tail := stream._tail):
-            if len(tail) == 1 and not pending and len(stream._readers) == 1:
+        if stream is not None and ((tail := stream._tail) or stream._pieces):
+            if len(tail) == 1 and not stream._pieces and not pending and len(stream._readers) == 1:
                 # A lone frame for a lone reader: most of what a slow run does.
                 self._idle = False
                 stream._tail_size = 0
@@ -126,7 +127,7 @@ class Reader:
             loop = self._loop = asyncio.get_running_loop()
         self._waiter = waiter = loop.create_future()
         stream = self._stream
-        if stream is None or stream._tail or self._pending:
+        if stream is None or stream._tail or stream._pieces or self._pending:
             waiter.set_result(None)
         else:
             self._idle = True

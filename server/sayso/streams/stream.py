@@ -38,6 +38,8 @@ class RunStream:
         "_ending",
         "_guard",
         "_patience",
+        "_pieces",
+        "_prefix",
         "_readers",
         "_sleepers",
         "_tail",
@@ -60,6 +62,9 @@ class RunStream:
         self._guard = StreamGuard()
         self._readers: list[Reader] = []
         self._sleepers: list[asyncio.Future[None]] = []
+        self._pieces: list[str] = []
+        """Text that nobody waits for yet; it becomes frames behind the tail, all at once."""
+        self._prefix = b""
         self._tail: list[bytes] = []
         self._tail_size = 0
         self._ending: Ending | None = None
@@ -125,7 +130,7 @@ class RunStream:
         """
         kind = "REASONING_MESSAGE" if role == "reasoning" else "TEXT_MESSAGE"
         self.emit({"type": f"{kind}_START", "messageId": message_id, "role": role} | members)
-        return TextStream(message_id, self._guard.item(message_id), self._append, self.emit, kind)
+        return TextStream(message_id, self._guard.item(message_id), self._say, self.emit, kind)
 
     def close_open(self, ending: Ending | None = None) -> None:
         """Close everything that is open, in boundary order (LC-06); a no-op after the end.
@@ -212,9 +217,28 @@ class RunStream:
                 self._taking.set_result(None)
             self._taking = None
 
+    def _say(self, prefix: bytes, piece: str) -> None:
+        """Append the frame of one piece of text; `frames.text_prefix` made the prefix."""
+        if self._sleepers:
+            self._append(frames.text(prefix, (piece,)))
+        elif self._readers:
+            if prefix is not self._prefix:
+                self._put_into_words()
+                self._prefix = prefix
+            self._pieces.append(piece)
+            self._tail_size += len(prefix) + len(piece)
+            if self._tail_size > _SEAL:
+                self._seal()
+
+    def _put_into_words(self) -> None:
+        if self._pieces:
+            self._tail.append(frames.text(self._prefix, self._pieces))
+            self._pieces.clear()
+
     def _append(self, data: bytes) -> None:
         if not self._readers:
             return
+        self._put_into_words()
         self._tail.append(data)
         self._tail_size += len(data)
         if sleepers := self._sleepers:
@@ -237,6 +261,7 @@ class RunStream:
 
     def _seal(self) -> None:
         """Turn the tail into one chunk for every reader, and cut those who left too much."""
+        self._put_into_words()
         if not self._tail:
             return
         chunk = b"".join(self._tail)
@@ -261,6 +286,7 @@ class RunStream:
             self._readers.remove(reader)
             self.on_readers()
         if not self._readers:
+            self._pieces.clear()
             self._tail.clear()
             self._tail_size = 0
         self._taken()

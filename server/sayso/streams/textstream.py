@@ -1,13 +1,11 @@
 """A message of text, said or thought, while it is written: where every microsecond counts.
 
-Pure. A piece becomes a frame by joining three byte strings: no event object, no model, no guard
-beyond the flag that the message is open.
+Pure. A piece costs a look at the flag that the message is open, and no event object, no model: it
+is handed on as text, and what is ready together becomes frames in one go.
 """
 
 from collections.abc import Callable
 from typing import Any, Final
-
-import orjson
 
 from sayso.protocol import frames
 from sayso.protocol.guard import Item, StreamOrderError
@@ -16,8 +14,6 @@ __all__ = ["TextStream"]
 
 _PIECE: Final = 1_000_000
 """Characters of one delta; longer ones are sent as several (EN-09)."""
-_TAIL: Final = frames.TEXT_TAIL
-_dumps: Final = orjson.dumps
 
 
 class TextStream:
@@ -26,18 +22,18 @@ class TextStream:
     `kind` is what its events begin with.
     """
 
-    __slots__ = ("_append", "_emit", "_item", "_kind", "_parts", "_prefix", "_text", "message_id")
+    __slots__ = ("_emit", "_item", "_kind", "_parts", "_prefix", "_say", "_text", "message_id")
 
     def __init__(
         self,
         message_id: str,
         item: Item,
-        append: Callable[[bytes], None],
+        say: Callable[[bytes, str], None],
         emit: Callable[[dict[str, Any]], None],
         kind: str = "TEXT_MESSAGE",
     ) -> None:
         self.message_id = message_id
-        self._append = append
+        self._say = say
         self._emit = emit
         self._item = item
         self._parts = item.parts
@@ -53,12 +49,10 @@ class TextStream:
         if not (self._item.open and delta.__class__ is str and len(delta) <= _PIECE):
             self._write_slowly(delta)
         elif delta:
-            try:
-                data = self._prefix + _dumps(delta) + _TAIL
-            except orjson.JSONEncodeError as error:
-                raise TypeError(f"a piece of text is no valid Unicode: {error}") from None
+            if not delta.isascii():
+                _check(delta)
             self._parts.append(delta)
-            self._append(data)
+            self._say(self._prefix, delta)
 
     def _write_slowly(self, delta: str) -> None:
         if not self._item.open:
@@ -77,3 +71,10 @@ class TextStream:
             if self._item.open:
                 self._emit({"type": f"{self._kind}_END", "messageId": self.message_id})
         return self._text
+
+
+def _check(delta: str) -> None:
+    try:
+        delta.encode()
+    except UnicodeEncodeError as error:
+        raise TypeError(f"a piece of text is no valid Unicode: {error}") from None

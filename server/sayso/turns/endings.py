@@ -118,7 +118,7 @@ def _commit(execution: Execution, run: Run, ending: Ending, status: Any, **more:
 
 
 def _suspended(execution: Execution, run: Run) -> Conclusion:
-    asked = tuple(execution.asked)
+    asked = tuple(execution.asked.values())
     _keep_open(execution, ("reasoning",))
     execution.journal.write(_pause(execution))
     ending = suspension(asked)

@@ -103,7 +103,7 @@ class Execution:
         self.effects = effects
         effects.landed = self.bell.ring
         self.timeline = Timeline(turn.key, journal.ends())
-        self.asked: list[Interrupt] = []
+        self.asked: dict[str, Interrupt] = {}
         self.broken: TurnError | None = None
         self.stopped: str | None = None
         self.aborted: StoreError | None = None
@@ -255,7 +255,7 @@ class Execution:
 
     def ask(self, branch: Branch, interrupt: Interrupt) -> None:
         """Make the turn wait for a person; the question leaves with the suspension."""
-        if any(item.id == interrupt.id for item in self.asked):
+        if interrupt.id in self.asked:
             branch.block()
             return
         self._asked_bytes += len(interrupt_body(interrupt))
@@ -265,7 +265,7 @@ class Execution:
             allowed = f"{self.limits.history} bytes of questions"
         else:
             branch.block()
-            self.asked.append(interrupt)
+            self.asked[interrupt.id] = interrupt
             self.bell.ring()
             return
         self.break_off(TooManyInterrupts(f"more than {allowed} are open in this turn"))

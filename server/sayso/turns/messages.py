@@ -179,11 +179,11 @@ async def _stream(execution: Execution, place: Place, chunks: AsyncIterable[str]
     text = stream.text(message_id)
     execution.writing[message_id] = lambda: spoken(message_id, "assistant", text.end())
     failed: BaseException | None = None
-    written, limit = 0, execution.limits.history
+    written, limit, write = 0, execution.limits.history, text.write
     try:
         with inside(scope):
             async for chunk in chunks:
-                text.write(chunk)
+                write(chunk)
                 written += len(chunk)
                 if written > limit:
                     break  # no thread has room for it, so an endless one ends here

@@ -17,18 +17,32 @@ async def protect(execution: Execution, what: str, *works: Awaitable[Any]) -> li
     Returns the results in order. Raises `Pause` if any of the work waits for a person, else the
     first error, once all have ended.
     """
-    ended = asyncio.gather(*map(execution.effects.keep, works), return_exceptions=True)
+    tasks = [execution.effects.keep(work) for work in works]
     try:
-        outcomes = await asyncio.shield(ended)
+        await _landed(tasks)
     except asyncio.CancelledError:
         _cut_off(execution, what)
         raise
-    errors = [outcome for outcome in outcomes if isinstance(outcome, BaseException)]
-    if any(isinstance(error, asyncio.CancelledError) for error in errors):
+    if any(task.cancelled() for task in tasks):
         raise execution.pause()
-    if errors:
-        raise errors[0]
-    return outcomes
+    # Raises the first error, if there is any.
+    return [task.result() for task in tasks]
+
+
+def _landed(tasks: Sequence[asyncio.Task[Any]]) -> asyncio.Future[None]:
+    """Done once all of them are; cancelling whoever waits for it cancels none of them."""
+    landed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+    left = len(tasks)
+
+    def land(_: asyncio.Task[Any]) -> None:
+        nonlocal left
+        left -= 1
+        if not left and not landed.done():
+            landed.set_result(None)
+
+    for task in tasks:
+        task.add_done_callback(land)
+    return landed
 
 
 async def in_order(execution: Execution, ends: Sequence[int]) -> None:

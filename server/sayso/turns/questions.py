@@ -116,7 +116,7 @@ def interrupt_of(execution: Execution, entry: Entry) -> Interrupt:
     """The interrupt behind an asked entry: settled, open, or only just asked."""
     wanted = jsonvalue.decode(entry.data)["interrupt"]
     found = execution.interrupts.get(wanted)
-    return found or next(item for item in execution.asked if item.id == wanted)
+    return found or execution.asked[wanted]
 
 
 async def answered(execution: Execution, entry: Entry) -> tuple[Interrupt, dict[str, Any]]:

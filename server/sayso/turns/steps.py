@@ -69,11 +69,13 @@ async def run_step(
 ) -> Any:
     """Run a function once in the life of the turn and return its recorded result."""
     label = name or str(getattr(fn, "__qualname__", type(fn).__name__))
-    passed = [args, kwargs]
-    written = to_json(passed, f"an argument of step {label!r}")
-    given = jsonvalue.decode(stable(passed, written))
+    given = None
+    if args or kwargs:
+        passed = [args, kwargs]
+        written = to_json(passed, f"an argument of step {label!r}")
+        given = jsonvalue.decode(stable(passed, written))
     codec = return_codec(fn)
-    place = await execution.enter("step", label, given if args or kwargs else None)
+    place = await execution.enter("step", label, given)
     step = _Step(execution, place, fn, args, kwargs, label, codec, seconds, idempotent)
     entry = place.entry
     await breakpoints.before(execution, place, step.named)
@@ -113,9 +115,13 @@ class _Step:
         self.codec = codec
         self.seconds = seconds
         self.idempotent = idempotent
-        self.key = execution.identify("key", place.key)
         self.named = Named("step", label, f"step {label!r}")
         self.task: asyncio.Task[Any] | None = None
+
+    @property
+    def key(self) -> str:
+        """What the outside world may know this step by."""
+        return self.execution.identify("key", self.place.key)
 
     def write(self, status: str, data: bytes) -> Entry:
         return self.execution.record(self.place, "step", self.label, status, data)

@@ -67,7 +67,7 @@ class Resting(Protocol):
     aborted: Any
     broken: Any
     stopped: Any
-    asked: list[Any]
+    asked: dict[str, Any]
     branches: Branches
     effects: Effects
     calls: int

@@ -16,6 +16,7 @@ import itertools
 import logging
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 __all__ = ["Timeline"]
 
@@ -23,6 +24,8 @@ _log = logging.getLogger("sayso.turn")
 
 SETTLING = 10
 """Turns of the event loop that author code gets to act on a result before the next comes out."""
+ALONE = 4
+"""The same where the code that got the result is the code that asks for the next: it has acted."""
 PATIENCE = 0.2
 """Seconds without any progress after which what is waited for comes out all the same."""
 LAST_CALL = 50
@@ -35,9 +38,10 @@ STALLS = 5
 class _Settling:
     """Turns of the loop that go by after something came out, and who waits for their end."""
 
+    loop: asyncio.AbstractEventLoop
     progress: int
     waiters: list["asyncio.Future[None]"]
-    turns: int = 0
+    left: int
 
 
 class Timeline:
@@ -54,6 +58,8 @@ class Timeline:
         self._order = itertools.count()
         self._progress = 0
         self._acted_on = 0
+        self._last: asyncio.Task[Any] | None = None
+        """Who got what came out last."""
         self._settling: list[_Settling] = []
         self._stalls = 0
 
@@ -78,6 +84,7 @@ class Timeline:
             await self.before(end)
         finally:
             self.skip((end,))
+            self._last = asyncio.current_task()
 
     async def before(self, end: int) -> None:
         """Wait until all that ended before that number has come out and been acted on."""
@@ -92,19 +99,21 @@ class Timeline:
         """
         if self._acted_on == self._progress:
             return
-        waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        loop = asyncio.get_running_loop()
+        waiter: asyncio.Future[None] = loop.create_future()
         if self._settling and self._settling[-1].progress == self._progress:
             self._settling[-1].waiters.append(waiter)
         else:
-            settling = _Settling(self._progress, [waiter])
+            alone = self._last is asyncio.current_task()
+            settling = _Settling(loop, self._progress, [waiter], ALONE if alone else SETTLING)
             self._settling.append(settling)
             self._turn_of_loop(settling)
         await waiter
 
     def _turn_of_loop(self, settling: "_Settling") -> None:
-        settling.turns += 1
-        if settling.turns < SETTLING:
-            asyncio.get_running_loop().call_soon(self._turn_of_loop, settling)
+        settling.left -= 1
+        if settling.left > 0:
+            settling.loop.call_soon(self._turn_of_loop, settling)
             return
         self._settling.remove(settling)
         self._acted_on = max(self._acted_on, settling.progress)
@@ -124,8 +133,10 @@ class Timeline:
 
     def skip(self, ends: Iterable[int]) -> None:
         """Let recorded ends come out without anybody waiting for them."""
+        before = len(self._out)
         self._out.update(ends)
-        self._progress += 1
+        if len(self._out) > before:
+            self._progress += 1
         while self._next < len(self._past) and self._past[self._next] in self._out:
             self._next += 1
         while self._waiting and self._passed(self._waiting[0][0]):

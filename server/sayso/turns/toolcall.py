@@ -6,6 +6,7 @@ come from the journal, never from what a client sends (SB-05).
 
 import asyncio
 import logging
+from functools import cached_property
 from typing import Any, NoReturn
 
 from sayso import jsonvalue
@@ -54,6 +55,8 @@ class RunningCall:
     @property
     def named(self) -> Named:
         """What a breakpoint at it shows: the arguments that run, or would."""
+        if not self.execution.breaks:
+            return Named("tool", self.tool.name, "")  # nobody is going to be shown it
         arguments = self.effective()
         shown = f"tool {display(self.tool.name, arguments)}"
         return Named("tool", self.tool.name, shown, self.id, arguments)
@@ -252,12 +255,15 @@ class RunningCall:
         return self.tool.result.encode(value, f"the result of tool {self.tool.name!r}")
 
     def effective(self) -> dict[str, Any]:
-        """The arguments that run, or would: the reviewer's, else the proposed ones."""
+        """The arguments that run, or would: the reviewer's, else the proposed ones. To be read."""
         arguments = self.data.get("edited")
-        chosen: dict[str, Any] = (
-            jsonvalue.decode(self.arguments) if arguments is None else arguments
-        )
+        chosen: dict[str, Any] = self._proposed if arguments is None else arguments
         return chosen
+
+    @cached_property
+    def _proposed(self) -> dict[str, Any]:
+        arguments: dict[str, Any] = jsonvalue.decode(self.arguments)
+        return arguments
 
     async def _close(self, status: str, scope: EffectScope | None = None, **changes: Any) -> Entry:
         """Record how the call ended, make it durable, then say so (TC-06, TC-16).
@@ -291,7 +297,7 @@ class RunningCall:
             value = self._decoded(jsonvalue.encode(data.get("value")))
         return Call(
             status=data["status"],
-            args=self.effective(),
+            args=jsonvalue.decode(jsonvalue.encode(self.effective())),
             text=result_text(data, self.effective()),
             value=value,
             edited="edited" in data,
