@@ -208,3 +208,18 @@ async def test_another_rule_may_need_other_people(company: Server) -> None:
     assert (await says(company, "fay", second, approve())).status == 200
     await at_rest(company, client)
     assert [effect[0] for effect in company.effects] == [500.0]
+
+
+async def test_a_copy_of_the_thread_counts_nobody_s_agreement(company: Server) -> None:
+    """Design 3: what is asked anew is agreed to anew, by each of them."""
+    client = paying(company, approval.ask(by="lead", of=2))
+    (interrupt,) = (await client.say()).interrupts
+    assert (await says(company, "lea", interrupt, approve())).status == 202
+    made = await rest(
+        company, "ann", "POST", f"/threads/{client.thread}/fork", {"interruptId": interrupt["id"]}
+    )
+    there = await rest(company, "ann", "GET", f"/threads/{made.json['threadId']}")
+    (copied,) = there.json["interrupts"]
+    assert (await says(company, "leo", copied, approve())).status == 202
+    assert company.effects == []
+    assert (await says(company, "leo", interrupt, approve())).status == 200

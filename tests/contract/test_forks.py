@@ -290,3 +290,25 @@ async def test_a_call_that_waits_for_its_client_is_copied_too(server: Server) ->
     assert [item["message"] for item in copy.model.pending] == ["Sure?"]
     ran = (await get(server, f"/threads/{client.thread}"))["pendingToolCallIds"]
     assert (await get(server, f"/threads/{copy.thread}"))["pendingToolCallIds"] == ran
+
+
+async def test_agents_inside_are_copied_with_what_they_wait_for(server: Server) -> None:
+    """K4: two of one name; each of the four questions gets its own answer, nothing is repeated."""
+
+    async def booker(turn: Turn) -> Any:
+        await turn.step(server.effects.append, turn.input.text, name="look")
+        answered = await turn.interrupt("confirmation", f"{turn.input.text}?")
+        return [turn.input.text, answered.value]
+
+    async def outer(turn: Turn) -> Any:
+        return await turn.gather(turn.delegate(booker, "flight"), turn.delegate(booker, "room"))
+
+    client = server.client(outer)
+    first = (await client.say()).interrupts
+    copy = await forked(server, client, first[1]["id"])
+    assert [item["message"] for item in copy.model.pending] == ["flight?", "room?"]
+    there = await copy.resume(approve(), deny())
+    here = await client.resume(deny(), approve())
+    assert there.last["result"] == [["flight", True], ["room", False]]
+    assert here.last["result"] == [["flight", False], ["room", True]]
+    assert sorted(server.effects) == ["flight", "room"]

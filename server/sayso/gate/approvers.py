@@ -16,6 +16,7 @@ from sayso.records import Interrupt, Principal
 __all__ = [
     "agreed",
     "approvers",
+    "asked_anew",
     "counted",
     "entitled",
     "may_see",
@@ -96,6 +97,11 @@ def withdrawn(item: Interrupt, subject: str) -> Interrupt:
     before = agreed(item)
     votes = [vote for vote in before if vote["by"] != subject]
     return item if votes == before else _with(item, votes)
+
+
+def asked_anew(item: Interrupt) -> Interrupt:
+    """The question as nobody has agreed to it yet."""
+    return _with(item, []) if agreed(item) else item
 
 
 def _enough(needed: dict[str, Any], votes: Sequence[Vote]) -> bool:

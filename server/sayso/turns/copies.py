@@ -10,6 +10,7 @@ from typing import Any
 from uuid import uuid4
 
 from sayso import jsonvalue
+from sayso.gate.approvers import asked_anew
 from sayso.jsonpatch import merged
 from sayso.records import Entry, EntryStatus, Interrupt, Message, ThreadView, Turn
 from sayso.turns.journal import ended
@@ -178,7 +179,7 @@ def _asked_anew(item: Interrupt, now: int) -> Interrupt:
     """A question without its answer, for as long a time as it had at first."""
     moved = now - item.created_at
     return replace(
-        item,
+        asked_anew(item),
         created_at=now,
         expires_at=None if item.expires_at is None else item.expires_at + moved,
         remind_at=None if item.remind_at is None else item.remind_at + moved,
