@@ -11,7 +11,7 @@ from tests.contract.requirements import requirement
 from tests.contract.rest import at_rest, call
 from tests.contract.server import Client, Server, approve, cancel, deny, served
 from tests.contract.wire import Run
-from tests.stores.backends import BACKENDS
+from tests.stores.backends import EMBEDDED
 
 PEOPLE = {
     "ann": Principal(subject="ann", roles=("clerk",)),
@@ -28,7 +28,7 @@ async def authenticate(scope: Any) -> Principal | None:
     return PEOPLE.get(token.removeprefix("Bearer "))
 
 
-@pytest.fixture(params=list(BACKENDS))
+@pytest.fixture(params=EMBEDDED)
 async def company(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Server]:
     """A server that knows everybody's roles."""
     async with served(request.param, tmp_path, authenticate=authenticate) as server:
