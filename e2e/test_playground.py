@@ -70,6 +70,25 @@ def test_a_form_keeps_its_values_when_one_is_wrong(playground: Playground) -> No
     assert effect["args"] == {"quarter": "Q3", "year": 2026, "revenue": 1200.5}
 
 
+def test_a_decision_informs_and_does_what_was_chosen(playground: Playground) -> None:
+    """Design 9, `clean up`: plan, why, impact, options; a reload keeps the choice (P2)."""
+    playground.say("clean up")
+    card = playground.cards("Decision")
+    expect(card.get_by_text("Delete 847 files that are older than a year.")).to_be_visible()
+    for fact in ("Why", "Impact"):
+        expect(card.get_by_text(fact, exact=True)).to_be_visible()
+    expect(card.get_by_role("radio")).to_have_count(4)
+    expect(card.get_by_text("312 files are gone for good, 535 stay.")).to_be_visible()
+    card.get_by_role("radio", name="Delete only the temporary ones").check()
+    card.get_by_role("button", name="Delete only the temporary ones").click()
+    playground.shows("Deleted 312 files.")
+    (effect,) = playground.effects_are("cleanup")
+    assert effect["args"] == {"action": "proceed_scoped", "files": 312}
+    playground.reload()
+    playground.shows("Delete only the temporary ones (proceed_scoped)")
+    playground.can_write()
+
+
 def test_two_confirmations_come_one_after_another(playground: Playground) -> None:
     """A resumed run may ask again; the second question mounts by itself (C11, C12)."""
     playground.say("deploy")

@@ -170,6 +170,19 @@ async def test_a_nickname_is_no_number(demo: Demo) -> None:
     assert said(events) == "I do not know what to call you: the question was withdrawn."
 
 
+async def test_a_request_stops_the_demo_before_anything_named(demo: Demo) -> None:
+    """Design 3: a breakpoint of the run, then the tool's own card, then one effect."""
+    props = {"sayso": {"breakpoints": {"before": "issue_refund"}}}
+    (stop,) = await demo.ask("refund", forwardedProps=props)
+    assert stop["reason"] == "sayso:breakpoint"
+    events = await demo.answer(resolved(stop, {"action": "continue"}))
+    (card,) = events[-1]["outcome"]["interrupts"]
+    assert (card["reason"], card["toolCallId"]) == ("tool_call", stop["toolCallId"])
+    assert await demo.effects() == []
+    await demo.answer(resolved(card, YES))
+    assert await demo.kinds() == ["refund"]
+
+
 def files(data: Path, folder: str) -> int:
     """How many files there are in a folder of the sandbox."""
     return sum(1 for path in data.glob(f"sandbox/*/{folder}/*") if path.is_file())

@@ -301,7 +301,11 @@ SUGGESTIONS = (
 def declare(app: Sayso, ops: Ops) -> None:
     """Register the agent: `POST /agents/ops`."""
 
-    @app.agent("ops", description="A shop's assistant that asks before it does what matters.")
+    @app.agent(
+        "ops",
+        description="A shop's assistant that asks before it does what matters.",
+        run_breakpoints="allow",
+    )
     async def agent(turn: Turn) -> None:
         await row_for(turn.input.text)(turn, ops)
 

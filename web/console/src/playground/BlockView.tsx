@@ -1,5 +1,5 @@
-import { ArgumentTable, SettledLine } from "@sayso/react/components";
-import { parseJson, readCall, readSettled, type Message, type Step } from "@sayso/react";
+import { ArgumentTable, readSettled, SettledLine } from "@sayso/react/components";
+import { parseJson, readCall, type Message, type Step } from "@sayso/react";
 import { memo } from "react";
 import { textOf, type Block } from "./blocks.js";
 

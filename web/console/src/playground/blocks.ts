@@ -1,4 +1,5 @@
-import { readSettled, type Batch, type Message, type Step } from "@sayso/react";
+import type { Batch, Message, Step } from "@sayso/react";
+import { readSettled } from "@sayso/react/components";
 import type { ToolCall } from "@ag-ui/client";
 
 /** One thing in the transcript, from top to bottom. */

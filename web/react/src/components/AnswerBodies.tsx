@@ -1,6 +1,7 @@
 import { useId, useMemo, useState, type SyntheticEvent } from "react";
-import { restFor, type Answer, type JsonSchema, type Problem, type Shape } from "../core/index.js";
+import type { Answer, JsonSchema, Problem, Shape } from "../core/index.js";
 import { asRecord } from "../core/json.js";
+import { restFor } from "../core/rest.js";
 import { check } from "../validate/index.js";
 import { CancelButton } from "./ApprovalBody.js";
 import { ProblemList } from "./ProblemList.js";

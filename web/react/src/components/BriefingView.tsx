@@ -1,5 +1,5 @@
+import type { Briefing, Told } from "../core/briefing.js";
 import { asRecord } from "../core/json.js";
-import type { Briefing, Told } from "../core/index.js";
 import { Fold } from "./Fold.js";
 import { PlainText } from "./PlainText.js";
 

@@ -1,8 +1,8 @@
 import { useCallback, useEffect, useId, useMemo, useRef, useState } from "react";
+import { briefingOf } from "../core/briefing.js";
 import { asRecord } from "../core/json.js";
 import {
   argsAsObject,
-  briefingOf,
   expiryOf,
   shapeOf,
   type Answer,

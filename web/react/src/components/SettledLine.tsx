@@ -1,4 +1,4 @@
-import type { Settled } from "../core/index.js";
+import type { Settled } from "../core/settled.js";
 import { PlainText } from "./PlainText.js";
 
 const LONGEST = 160;

@@ -14,6 +14,8 @@ export { PlainText } from "./PlainText.js";
 export { ProblemList } from "./ProblemList.js";
 export { SchemaForm } from "./SchemaForm.js";
 export { SettledLine } from "./SettledLine.js";
+export { briefingOf } from "../core/briefing.js";
+export { readSettled } from "../core/settled.js";
 
 export type { ApprovalBodyProps } from "./ApprovalBody.js";
 export type { BatchBarProps } from "./BatchBar.js";
@@ -23,3 +25,5 @@ export type { InterruptGroupProps } from "./InterruptGroup.js";
 export type { JsonEditorProps } from "./JsonEditor.js";
 export type { Outcome } from "./outcome.js";
 export type { SchemaFormProps } from "./SchemaForm.js";
+export type { Briefing, Told } from "../core/briefing.js";
+export type { Settled } from "../core/settled.js";

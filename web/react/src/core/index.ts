@@ -1,5 +1,4 @@
 export { SaysoAgent, canConnect } from "./agent.js";
-export { briefingOf } from "./briefing.js";
 export { InterruptController, controllerOf } from "./controller.js";
 export { Conversation, conversationOf } from "./conversation.js";
 export { expiryOf, formatRemaining, isExpired } from "./expiry.js";
@@ -9,11 +8,9 @@ export { sessionDrafts } from "./drafts.js";
 export { equalJson, parseJson } from "./json.js";
 export { quickAnswer, quickOf } from "./quick.js";
 export { RunDriver } from "./runs.js";
-export { readSettled } from "./settled.js";
-export { restFor, shapeOf } from "./shape.js";
+export { shapeOf } from "./shape.js";
 export { argsAsObject, callAbout, callOf, readCall, viewOf, viewsOf } from "./views.js";
 
-export type { Briefing, Told } from "./briefing.js";
 export type { ControllerOptions, Validate } from "./controller.js";
 export type {
   Connection,
@@ -26,7 +23,6 @@ export type { FrontendCall, FrontendTool } from "./frontendTools.js";
 export type { Page } from "./follow.js";
 export type { LegacyQuestion } from "./legacy.js";
 export type { Quick } from "./quick.js";
-export type { Settled } from "./settled.js";
 export type { Choice, Extra, JsonSchema, Shape } from "./shape.js";
 export type { CallView, InterruptView, Phase } from "./views.js";
 export type { Step } from "./steps.js";

@@ -149,7 +149,10 @@ describe("an approval", () => {
     ["Deny", { approved: false }],
   ])("[V5] a box has a yes remembered, and no denial: %s", async (decision, payload) => {
     const server = new ScriptedServer().onRun(run(finished));
-    const remember = { title: "Do not ask again", anyOf: [{ type: "boolean" }, { type: "object" }] };
+    const remember = {
+      title: "Do not ask again",
+      anyOf: [{ type: "boolean" }, { type: "object" }],
+    };
     const properties = { approved: { type: "boolean" }, remember };
     await show(server, ...asked(approval("a", { responseSchema: { type: "object", properties } })));
     await userEvent.click(screen.getByRole("checkbox", { name: "Do not ask again" }));

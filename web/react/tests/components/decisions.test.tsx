@@ -2,13 +2,8 @@ import type { Interrupt, Message } from "@ag-ui/client";
 import { render, screen, waitFor, within } from "@testing-library/react";
 import { userEvent } from "@testing-library/user-event";
 import { beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
-import { InterruptGroup, SettledLine } from "../../src/components/index.js";
-import {
-  Conversation,
-  InterruptController,
-  readSettled,
-  useConversation,
-} from "../../src/index.js";
+import { InterruptGroup, readSettled, SettledLine } from "../../src/components/index.js";
+import { Conversation, InterruptController, useConversation } from "../../src/index.js";
 import { validateAnswer } from "../../src/validate/index.js";
 import { finished, interrupted, run, ScriptedServer, snapshot } from "../wire.js";
 

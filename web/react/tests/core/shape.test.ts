@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { restFor, shapeOf, type JsonSchema } from "../../src/core/index.js";
+import { shapeOf, type JsonSchema } from "../../src/core/index.js";
+import { restFor } from "../../src/core/rest.js";
 
 const ask = (responseSchema?: JsonSchema, reason = "x:y") =>
   shapeOf({ id: "a", reason, ...(responseSchema !== undefined && { responseSchema }) });
