@@ -11,7 +11,7 @@ from starlette.routing import BaseRoute
 from sayso.agents.approval import never
 from sayso.agents.policy import Effect, Policy
 from sayso.agents.registry import Agent, Agents, check_agent
-from sayso.agents.tools import Scale, Tool, Verify
+from sayso.agents.tools import OnError, Scale, Tool, Verify
 from sayso.catalogue import Catalogue
 from sayso.clock import Clock, SystemClock
 from sayso.engine.engine import Engine
@@ -80,6 +80,7 @@ class Sayso:
     | `on_expire` | its end then: `expire`, `hold`, `deny`, `cancel` | `expire` |
     | `remind_at` | part of that time before a reminder, None: no reminder | 0.8 |
     | `on_reminder` | async hook that takes a `Reminder` | none |
+    | `tool_errors` | a tool that raised: `text`: a result; `fail`: fails the turn | `text` |
     | `detached_for` | seconds that a run goes on with no reader, None: any | 900 |
     | `expiries_in_a_row` | expiries without a person that end a turn, None: any | 3 |
     | `breakpoints` | `Breakpoints(before=…, after=…)`: where runs wait, None: nowhere | None |
@@ -344,6 +345,8 @@ class Sayso:
         effect: Effect = "write",
         scale: Scale | None = None,
         permission: str | None = None,
+        complete: bool = False,
+        on_error: OnError | None = None,
     ) -> Callable[[Callable[..., Any]], Tool]:
         """Make a function a tool, to be called through `Turn.call`.
 
@@ -354,8 +357,13 @@ class Sayso:
         becomes of the call; `approve` runs it. Both are the agent's unless given. Rules may look at
         what a tool declares of itself: its `effect` (`read`, `write`, `irreversible`), its `scale`,
         which is how many things a call touches (the argument that says or holds them, or a function
-        of arguments), and the `permission` that its caller needs. Raises `DeclarationError` for
-        what cannot work.
+        of arguments), and the `permission` that its caller needs.
+
+        `complete` asks a person for required arguments that a call leaves out. `on_error="ask"`
+        asks what to do about an error: retry, skip, stop; otherwise it is as `tool_errors` of the
+        agent says. An `async def` with `yield` streams text: its chunks are shown as an activity,
+        its result is all of them. A tool with a parameter of type `Turn` is a part of the turn that
+        may ask and record. Raises `DeclarationError` for what cannot work.
         """
 
         def register(fn: Callable[..., Any]) -> Tool:
@@ -373,6 +381,8 @@ class Sayso:
                 effect=effect,
                 scale=scale,
                 permission=permission,
+                complete=complete,
+                on_error=on_error,
             )
             self.include(tool)
             return tool

@@ -6,6 +6,7 @@ Exception
 │   ├── DeclarationError     an agent, tool or schema that cannot work, found when it is declared
 │   ├── TurnError            the author's code used a turn wrongly, or its turn cannot go on
 │   │   ├── StepFailed       a recorded step raised; the same live and on replay
+│   │   ├── ToolFailed       a tool raised where that fails the turn
 │   │   ├── NotRecordable    a value that the journal cannot keep
 │   │   ├── OpenMessage      a recorded call while a text message is open
 │   │   ├── NestedCall       a recorded call inside a recorded step
@@ -43,6 +44,7 @@ __all__ = [
     "StoreUnavailable",
     "ThreadTooLarge",
     "TooManyInterrupts",
+    "ToolFailed",
     "TurnError",
 ]
 
@@ -185,6 +187,10 @@ class StepFailed(TurnError):
 
 class NotRecordable(TurnError):
     """A value that has no JSON form; nothing was stored and nothing ran."""
+
+
+class ToolFailed(TurnError):
+    """A tool raised, and its errors fail the turn."""
 
 
 class OpenMessage(TurnError):

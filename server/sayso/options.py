@@ -100,6 +100,7 @@ class OptionValues(TypedDict, total=False):
     on_expire: OnExpire
     remind_at: float | None
     on_reminder: ReminderHook | None
+    tool_errors: Literal["text", "fail"]
     detached_for: float | None
     expiries_in_a_row: int | None
     breakpoints: Breakpoints | None
@@ -116,6 +117,7 @@ _CHOICES: Final[dict[str, tuple[str, ...]]] = {
     "on_message": ("refuse", "answer", "cancel"),
     "on_disconnect": ("finish", "cancel"),
     "on_expire": ("expire", "hold", "deny", "cancel"),
+    "tool_errors": ("text", "fail"),
     "run_breakpoints": ("refuse", "allow"),
 }
 _OF_THE_SERVER: Final = ("detached_at_once",)
@@ -159,6 +161,8 @@ class Options:
     """The part of its lifetime after which an open question is due for a reminder; None: never."""
     on_reminder: ReminderHook | None = None
     """Called once, in one process, for each question that is due for a reminder (R1)."""
+    tool_errors: Literal["text", "fail"] = "text"
+    """What becomes of a tool that raises: a result that says so, or the end of the turn."""
     detached_for: float | None = 900.0
     """Seconds after which a run that nobody reads is ended; None: never (N3)."""
     expiries_in_a_row: int | None = 3

@@ -127,7 +127,7 @@ class Policy:
     allow.
     """
 
-    __slots__ = ("otherwise", "parts", "rules")
+    __slots__ = ("_settled", "otherwise", "parts", "rules")
 
     def __init__(
         self,
@@ -146,12 +146,16 @@ class Policy:
         self.rules: tuple[Rule, ...] = _distinct(listed, taken)
         self.parts: tuple[Policy, ...] = ()
         self.otherwise: Policy | None = _fallback(otherwise)._renamed(taken)
+        self._settled: Decision | None = None
 
     @classmethod
     def of(cls, *rules: Rule, otherwise: "Policy | None" = None) -> "Policy":
         """A policy of these rules; a single one without a predicate needs no `otherwise`."""
         policy = cls.__new__(cls)
         policy.rules, policy.otherwise, policy.parts = rules, otherwise, ()
+        # One rule that always says the same needs no look at the call.
+        alone = len(rules) == 1 and rules[0].fixed and rules[0].tools is None
+        policy._settled = _decision(rules[0]) if alone else None
         return policy
 
     @classmethod
@@ -159,12 +163,14 @@ class Policy:
         """All of these: what one denies is denied, what one asks about is asked about."""
         policy = cls.__new__(cls)
         taken: set[str] = set()
-        policy.rules, policy.otherwise = (), None
+        policy.rules, policy.otherwise, policy._settled = (), None, None
         policy.parts = tuple(part._renamed(taken) for part in policies)
         return policy
 
     def decide(self, call: Proposed) -> Decision:
         """What becomes of a call."""
+        if self._settled is not None:
+            return self._settled
         asks: list[Ask] = []
         allowed: str | None = None
         for rule in self.rules:
@@ -234,6 +240,12 @@ def rule_name(kind: str, predicate: Callable[..., object] | None) -> str:
 
 
 _ASK: Final = Decision("ask", "ask", (Ask("ask"),))
+
+
+def _decision(rule: Rule) -> Decision:
+    """What a rule that always speaks makes of every call."""
+    asks = (Ask(rule.name, rule.asking),) if rule.verdict == "ask" else ()
+    return Decision(rule.verdict, rule.name, asks)
 
 
 def _read(said: object) -> Verdict | None:

@@ -7,15 +7,15 @@ reviewer is shown and that the function gets are the same validated, coerced, de
 import inspect
 import logging
 import typing
-from collections.abc import Awaitable, Callable, Sized
+from collections.abc import Awaitable, Callable, Mapping, Sized
 from math import inf, isnan
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import ValidationError
 
 from sayso import jsonvalue
 from sayso.agents.approval import never
-from sayso.agents.codec import Codec, return_codec, stable
+from sayso.agents.codec import Codec, annotated, return_codec, stable
 from sayso.agents.parameters import parameters_of
 from sayso.agents.policy import Effect, Policy, Proposed
 from sayso.errors import DeclarationError
@@ -25,7 +25,7 @@ from sayso.schemas.forms import approval_schema
 from sayso.schemas.schema import Fault, Schema, compile_schema
 from sayso.schemas.typed import faults_of
 
-__all__ = ["DidNotHappen", "Happened", "Scale", "Tool", "Verify"]
+__all__ = ["DidNotHappen", "Happened", "OnError", "Scale", "Tool", "Verify"]
 
 _log = logging.getLogger("sayso.agents.tools")
 
@@ -43,6 +43,9 @@ class DidNotHappen(typing.NamedTuple):
 Verify = Callable[[str], Awaitable[Happened | DidNotHappen]]
 """Asked with the call's key after a crash between started and done."""
 
+
+OnError = Literal["text", "fail", "ask"]
+"""An error becomes result text, fails the turn, or is put to a person: retry, skip or stop."""
 
 Scale = str | Callable[..., float]
 """How many things a call touches: the argument that says or holds them, or a function of some."""
@@ -67,6 +70,8 @@ class Tool:
         effect: Effect = "write",
         scale: Scale | None = None,
         permission: str | None = None,
+        complete: bool = False,
+        on_error: OnError | None = None,
     ) -> None:
         own = getattr(fn, "__name__", type(fn).__name__)
         if not isinstance(approval, Policy):
@@ -80,8 +85,14 @@ class Tool:
             )
         if timeout is not None and timeout <= 0:
             raise DeclarationError(f"timeout of tool {own!r} must be seconds above zero")
+        if on_error not in (None, *typing.get_args(OnError)):
+            raise DeclarationError(
+                f"on_error of tool {own!r} is 'text', 'fail' or 'ask', not {on_error!r}"
+            )
         self.fn = fn
         self.name = name or own
+        self.complete = complete
+        self.on_error = on_error
         self.description = description or inspect.getdoc(fn) or ""
         self.editable = editable
         self.effect = effect
@@ -90,7 +101,10 @@ class Tool:
         self.timeout = timeout
         self.verify = verify
         self.is_async = inspect.iscoroutinefunction(fn)
-        self.model = parameters_of(fn, self.name).model
+        parameters = parameters_of(fn, self.name)
+        self.model = parameters.model
+        self.turn = parameters.turn
+        self.streams = inspect.isasyncgenfunction(annotated(fn))
         names = frozenset(self.model.model_fields)
         self.approval = approval.concerning(self.name, names)
         if editable and self.approval.kind == "never":
@@ -102,7 +116,8 @@ class Tool:
         self._scaled_by = _scaled_by(scale, self.name, names)
         self.parameters: dict[str, Any] = self.model.model_json_schema()
         self.parameters.pop("title", None)
-        self.result: Codec = return_codec(fn)
+        self.result: Codec = Codec(str) if self.streams else return_codec(fn)
+        self._check_kind()
         self.expires_in = expires_in
         self.on_expire = on_expire
         answers = compile_schema(approval_schema(self.parameters))
@@ -117,6 +132,36 @@ class Tool:
             f"tool {self.name!r} was called directly; use `await turn.call({self.name}, ...)` "
             f"inside an agent, or `{self.name}.fn(...)` for the plain function"
         )
+
+    def _check_kind(self) -> None:
+        """Refuse what a tool of this kind cannot do."""
+        if inspect.isgeneratorfunction(annotated(self.fn)):
+            raise DeclarationError(
+                f"tool {self.name!r} is a plain generator: a tool that streams is an "
+                "`async def` with `yield`"
+            )
+        if self.turn is None:
+            return
+        if self.streams or not self.is_async:
+            raise DeclarationError(
+                f"tool {self.name!r} takes the turn, so it has to be an `async def` without yield"
+            )
+        effect_only = {
+            "timeout": self.timeout is not None,
+            "idempotent": self.idempotent,
+            "verify": self.verify is not None,
+            "on_error='ask'": self.on_error == "ask",
+        }
+        wrong = [option for option, given in effect_only.items() if given]
+        if wrong:
+            raise DeclarationError(
+                f"tool {self.name!r} takes the turn, so it is no effect itself: give "
+                f"{', '.join(wrong)} to its steps and calls"
+            )
+
+    def missing(self, given: Mapping[str, Any]) -> list[str]:
+        """Required arguments that are not given."""
+        return [name for name in self.parameters.get("required", ()) if name not in given]
 
     def arguments(self, given: dict[str, Any]) -> bytes:
         """The effective arguments as JSON: validated, coerced, defaults filled in.

@@ -21,12 +21,15 @@ def tool_judge(tools: Mapping[str, Tool], view: ThreadView | None) -> Judge:
     """A judge over the tools of an app, for the gate: of answers for the thread in `view`."""
 
     def judge(interrupt: Interrupt, payload: Any) -> Sequence[tuple[str, str]]:
-        if interrupt.reason != "tool_call" or not isinstance(payload, dict):
+        if interrupt.reason not in ("tool_call", "input_required") or not isinstance(payload, dict):
             return ()
         told = jsonvalue.decode(interrupt.metadata or b"{}").get("sayso", {})
         tool = tools.get(told.get("tool", ""))
         if tool is None:
             return ()
+        if interrupt.reason == "input_required":
+            whole = {**told.get("arguments", {}), **payload}
+            return tool.problems(whole) if "missing" in told else ()
         approved = payload.get("approved") is True
         arguments = told.get("arguments", {})
         if "editedArgs" in payload:

@@ -28,6 +28,12 @@ _ACTIONS = (
     ("stop", "Stop", "End the turn here; nothing more is done."),
 )
 
+_AFTER_FAILURE = (
+    ("retry", "Try again", "Call the tool once more with the same arguments."),
+    ("skip", "Skip it", "Go on without it; the agent is told that it failed."),
+    ("stop", "Stop", "End the turn here; nothing more is done."),
+)
+
 
 @dataclass(frozen=True, slots=True)
 class ResponseType:
@@ -163,13 +169,7 @@ def unsure_schema(result: dict[str, Any] | None, *, optional: bool) -> dict[str,
     described, definitions = hoist(result or {}, "result")
     schema = _object(
         {
-            "action": {
-                "title": "What now?",
-                "oneOf": [
-                    {"const": const, "title": title, "description": text}
-                    for const, title, text in _ACTIONS
-                ],
-            },
+            "action": _choice(_ACTIONS),
             "result": {
                 **described,
                 "title": "Result to go on with",
@@ -183,6 +183,20 @@ def unsure_schema(result: dict[str, Any] | None, *, optional: bool) -> dict[str,
         schema["if"] = {"properties": {"action": {"const": "skip"}}}
         schema["then"] = {"required": ["result"]}
     return schema
+
+
+def failed_schema() -> dict[str, Any]:
+    """What answers a question about a tool that raised."""
+    return _object({"action": _choice(_AFTER_FAILURE)}, "action")
+
+
+def _choice(actions: Iterable[tuple[str, str, str]]) -> dict[str, Any]:
+    return {
+        "title": "What now?",
+        "oneOf": [
+            {"const": const, "title": title, "description": text} for const, title, text in actions
+        ],
+    }
 
 
 def _object(

@@ -139,11 +139,16 @@ class Branches:
 
     @contextmanager
     def within(self, outer: Branch, place: str, owner: Any) -> Iterator[Branch]:
-        """Let the running task's calls be those of an inner agent, below a place of its branch."""
+        """Let the running task's calls be those of an inner agent, below a place of its branch.
+
+        Without an `owner`, those of a tool that takes the turn.
+        """
         branch = Branch(f"{place}>", outer, asyncio.current_task())
-        branch.owner = owner
-        branch.phases = (*outer.phases, owner)
-        branch.blocked = outer.blocked
+        if owner is not None:
+            branch.owner = owner
+            branch.phases = (*outer.phases, owner)
+        # A tool's calls go on while others of its batch ask.
+        branch.blocked = outer.sealed if owner is None else outer.blocked
         token = _here.set(branch)
         self._all.append(branch)
         try:

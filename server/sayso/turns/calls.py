@@ -4,12 +4,15 @@ A gated call is streamed whole, then asks; on resume it is not streamed again, o
 (TB-01, TB-02). Arguments come from the journal, never from what a client sends (SB-05).
 """
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Awaitable, Sequence
 from typing import Any
 
 from sayso import jsonvalue
 from sayso.agents.outcomes import Call, ToolCall
 from sayso.turns import breakpoints
+from sayso.turns.completing import completed
+from sayso.turns.effects import contained
 from sayso.turns.execution import Execution
 from sayso.turns.protection import in_order, protect
 from sayso.turns.results import call_events, call_message
@@ -18,31 +21,55 @@ from sayso.turns.toolcall import RunningCall
 __all__ = ["call_all"]
 
 
-async def call_all(execution: Execution, wanted: Sequence[ToolCall]) -> list[Call[Any]]:
+async def call_all(execution: Execution, wanted: Sequence[ToolCall], turn: Any) -> list[Call[Any]]:
     """Make tool calls side by side: free ones run now, gated ones ask together.
 
-    Raises pydantic's `ValidationError` for arguments that do not fit, before anything is sent.
+    `turn` is what tools get that take one. Raises pydantic's `ValidationError` for arguments that
+    do not fit, before anything is sent.
     """
     if not wanted:
         return []
-    proposed = [(item.tool, item.tool.arguments(item.args)) for item in wanted]
+    ready = await completed(execution, wanted)
+    proposed = [
+        (item.tool, item.tool.arguments(item.args)) for item in ready if isinstance(item, ToolCall)
+    ]
     calls = []
     for tool, arguments in proposed:
         place = await execution.enter("call", tool.name, jsonvalue.decode(arguments))
-        calls.append(RunningCall(execution, place, tool, arguments))
+        calls.append(RunningCall(execution, place, tool, arguments, turn))
     _propose(execution, calls)
-    what = "tool " + ", ".join(call.tool.name for call in calls)
     if execution.breaks or not all(call.over for call in calls):
         # Nobody gets a part of a batch: what is in the way of others comes out with the rest.
         execution.timeline.skip(call.data["end"] for call in calls if call.over)
         try:
-            await protect(execution, what, *(call.advance() for call in calls))
+            await _advance(execution, calls)
         except BaseException:
             execution.timeline.skip(call.data["end"] for call in calls if call.over)
             raise
-    await in_order(execution, [call.data["end"] for call in calls])
-    await breakpoints.after(execution, [(call.place, call.named) for call in calls])
-    return [call.outcome() for call in calls]
+    if calls:
+        await in_order(execution, [call.data["end"] for call in calls])
+        await breakpoints.after(execution, [(call.place, call.named) for call in calls])
+    outcomes = iter([call.outcome() for call in calls])
+    return [next(outcomes) if isinstance(item, ToolCall) else item for item in ready]
+
+
+async def _advance(execution: Execution, calls: Sequence[RunningCall]) -> None:
+    """Bring calls as far as they get: effects to their end, parts of the turn as branches of it."""
+    effects = [call for call in calls if call.tool.turn is None]
+    parts = [call for call in calls if call.tool.turn is not None]
+    what = "tool " + ", ".join(call.tool.name for call in calls)
+    if not parts:
+        await protect(execution, what, *(call.advance() for call in effects))
+        return
+    works: list[Awaitable[Any]] = [contained(call.advance()) for call in parts]
+    if effects:
+        works.append(protect(execution, what, *(call.advance() for call in effects)))
+    outcomes = await asyncio.gather(*works, return_exceptions=True)
+    errors = [outcome for outcome in outcomes if isinstance(outcome, BaseException)]
+    if any(isinstance(error, asyncio.CancelledError) for error in errors):
+        raise execution.pause()
+    if errors:
+        raise errors[0]
 
 
 def _propose(execution: Execution, calls: Sequence[RunningCall]) -> None:

@@ -61,6 +61,8 @@ class EffectScope:
     emitted: int = 0
     messages: list[Message] = field(default_factory=list)
     on_emit: Callable[[], None] | None = None
+    opens: bool = False
+    """It is no effect itself: calls inside are recorded for themselves."""
 
 
 _current: ContextVar[EffectScope | None] = ContextVar("effect", default=None)

@@ -158,7 +158,7 @@ class Execution:
     def inside_effect(self) -> bool:
         """Whether the running code is an effect of this turn."""
         scope = current_effect()
-        return scope is not None and scope.execution is self
+        return scope is not None and scope.execution is self and not scope.opens
 
     async def refuse(self, branch: Branch) -> NoReturn:
         """Unwind a branch that may not go on; park it when it does not take the hint."""

@@ -14,14 +14,15 @@ from sayso.agents.outcomes import Call
 from sayso.agents.parts import are_parts
 from sayso.agents.tools import Happened, Tool
 from sayso.approvals import Approval, ApprovalUse
-from sayso.errors import NotRecordable
+from sayso.errors import NotRecordable, ToolFailed
 from sayso.gate.approvers import agreed
 from sayso.gate.expiry import by_expiry, denied_by_expiry
 from sayso.records import Entry, EntryStatus, Interrupt
 from sayso.turns import breakpoints
 from sayso.turns.approving import Ruling, ask, judge, remember
 from sayso.turns.breakpoints import Named
-from sayso.turns.effects import CallInfo, EffectScope, OverTime, Unheld, cut
+from sayso.turns.effects import CallInfo, EffectScope, OverTime, Unheld, cut, inside
+from sayso.turns.erring import FAILED, ask_failed
 from sayso.turns.execution import Execution, Place
 from sayso.turns.questions import answered
 from sayso.turns.results import (
@@ -31,6 +32,7 @@ from sayso.turns.results import (
     result_text,
     tool_message,
 )
+from sayso.turns.toolstream import poured
 from sayso.turns.unsure import ask_unsure, display, is_unsure, verdict, verified
 
 __all__ = ["RunningCall"]
@@ -41,11 +43,14 @@ _log = logging.getLogger("sayso.tool")
 class RunningCall:
     """One call on its way to its result."""
 
-    def __init__(self, execution: Execution, place: Place, tool: Tool, arguments: bytes) -> None:
+    def __init__(
+        self, execution: Execution, place: Place, tool: Tool, arguments: bytes, turn: Any
+    ) -> None:
         self.execution = execution
         self.place = place
         self.tool = tool
         self.arguments = arguments
+        self.turn = turn
         self.id = execution.identify("call", place.key)
         self.key = execution.identify("key", place.key)
         self.data: dict[str, Any] = {"id": self.id}
@@ -82,9 +87,14 @@ class RunningCall:
         if entry is None:
             await self._judged(await judge(self.execution, self.place, self.tool, self.arguments))
         elif entry.status == "started":
-            await self._after_crash(entry)
+            await (self._part() if "part" in self.data else self._after_crash(entry))
         elif entry.status == "asked":
-            await (self._after_verdict(entry) if is_unsure(entry) else self._decided(entry))
+            if is_unsure(entry):
+                await self._after_verdict(entry)
+            elif self.data.get("why") == FAILED:
+                await self._after_failure(entry)
+            else:
+                await self._decided(entry)
 
     async def _judged(self, ruling: Ruling) -> None:
         """Do what was decided about the call."""
@@ -191,6 +201,10 @@ class RunningCall:
         await self._close("executed", **self._returned(value, self._encoded(value)))
 
     async def _run(self) -> None:
+        if self.tool.turn is not None:
+            self.write("started", part=True)
+            await self._part()
+            return
         self.execution.live(self.place.branch)
         entry = await self._effect()
         if entry.status == "started":
@@ -208,39 +222,91 @@ class RunningCall:
         else:
             started = self.write("started")
             await execution.commit()
-        scope = EffectScope(
-            execution=execution,
-            info=CallInfo(
-                key=self.key,
-                name=tool.name,
-                thread_id=execution.given.thread_id,
-                principal=execution.principal,
-                approver=self.data.get("by"),
-                approvers=tuple(self.data.get("approvers", ())),
-            ),
-            place=self.place.key,
-        )
+        scope = EffectScope(execution=execution, info=self._info(), place=self.place.key)
+        fn = tool.fn
+        if tool.streams:
+            fn = poured(execution, scope, self.place, self.id, tool.fn)
         arguments = tool.values(jsonvalue.encode(self.effective()))
         try:
-            value = await execution.effects.perform(scope, tool.fn, (), arguments, tool.timeout)
+            value = await execution.effects.perform(scope, fn, (), arguments, tool.timeout)
             encoded = self._encoded(value)
         except OverTime as late:
             if late.unsure and started is not None:
                 return started
-            return await self._close("failed", scope, reason=f"TimeoutError: {late}")
+            return await self._failed(scope, f"TimeoutError: {late}")
         except Unheld as lost:
             execution.abort(lost.error)
             raise execution.pause() from None
         except NotRecordable as error:
-            return await self._close("failed", scope, reason=str(error))
+            return await self._failed(scope, str(error))
         except BaseException as error:
             if cut(error):
                 if not execution.stopped:
                     raise
                 return await self._close("failed", scope, reason="the turn was stopped meanwhile")
             _log.warning("tool %r of turn %s failed", tool.name, execution.turn.key, exc_info=error)
-            return await self._close("failed", scope, reason=f"{type(error).__name__}: {error}")
+            return await self._failed(scope, f"{type(error).__name__}: {error}")
         return await self._close("executed", scope, **self._returned(value, encoded))
+
+    def _info(self) -> CallInfo:
+        """The call as its tool can look it up."""
+        return CallInfo(
+            key=self.key,
+            name=self.tool.name,
+            thread_id=self.execution.given.thread_id,
+            principal=self.execution.principal,
+            approver=self.data.get("by"),
+            approvers=tuple(self.data.get("approvers", ())),
+        )
+
+    async def _part(self) -> None:
+        """Run a tool that takes the turn: a branch of it, entered again until it has ended."""
+        execution, tool = self.execution, self.tool
+        info = self._info()
+        scope = EffectScope(execution=execution, info=info, place=self.place.key, opens=True)
+        arguments = tool.values(jsonvalue.encode(self.effective()))
+        with execution.branches.within(self.place.branch, self.place.key, None) as branch:
+            try:
+                with inside(scope):
+                    value = await tool.fn(**arguments, **{str(tool.turn): self.turn})
+                encoded = self._encoded(value)
+            except Exception as error:
+                _log.warning(
+                    "tool %r of turn %s failed", tool.name, execution.turn.key, exc_info=error
+                )
+                plain = isinstance(error, NotRecordable)
+                reason = str(error) if plain else f"{type(error).__name__}: {error}"
+                ending: dict[str, Any] = {"status": "failed", "reason": reason}
+            else:
+                ending = {"status": "executed", **self._returned(value, encoded)}
+        if execution.halted(branch):
+            await execution.refuse(branch)
+        await self._close(**ending)
+
+    async def _failed(self, scope: EffectScope, reason: str) -> Entry:
+        """Put an error to a person if the tool says so; otherwise it is the call's result."""
+        if self.tool.on_error != "ask":
+            return await self._close("failed", scope, reason=reason)
+        ask_failed(self.execution, self.place, self.data, self.named, reason)
+        raise self.execution.pause()
+
+    async def _after_failure(self, entry: Entry) -> None:
+        """Do what a person has said about an error: once more, without it, or not at all."""
+        interrupt, _ = await answered(self.execution, entry)
+        if interrupt.status == "open":
+            self.execution.ask(self.place.branch, interrupt)
+            raise self.execution.pause()
+        payload = jsonvalue.decode(interrupt.payload) if interrupt.payload else {}
+        action = payload.get("action") if interrupt.status == "resolved" else "skip"
+        reason = self.data.pop("error")
+        del self.data["why"]
+        if action == "retry":
+            await self._run()
+        elif action == "skip":
+            await self._close("failed", reason=reason)
+        else:
+            self.execution.stop(f"tool {self.tool.name!r} failed and the turn was stopped")
+            raise self.execution.pause()
 
     def _returned(self, value: Any, encoded: bytes) -> dict[str, Any]:
         """What to record of a result; content parts are told apart from a value like them."""
@@ -290,9 +356,17 @@ class RunningCall:
         self.execution.stream.emit(result_event(message_id, self.id, content))
         return entry
 
+    def _fails_the_turn(self) -> bool:
+        on_error = self.tool.on_error or self.execution.options.tool_errors
+        return on_error == "fail" and not self.execution.stopped
+
     def outcome(self) -> Call[Any]:
         """What the author gets: the same live and on replay."""
         data, value = self.data, None
+        if data["status"] == "failed" and self._fails_the_turn():
+            failed = ToolFailed(f"tool {self.tool.name!r} failed: {data.get('reason')}")
+            self.execution.break_off(failed)
+            raise failed
         if data["status"] == "executed":
             value = self._decoded(jsonvalue.encode(data.get("value")))
         return Call(

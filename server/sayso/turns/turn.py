@@ -9,6 +9,7 @@ from uuid import UUID, uuid4
 
 from sayso.agents.decisions import Clarifying, Decision, Described, Option
 from sayso.agents.outcomes import Answer, Call, Question, Terms, ToolCall
+from sayso.agents.parameters import TurnHandle
 from sayso.agents.tools import Tool, Verify
 from sayso.agents.turninput import TurnInput
 from sayso.errors import NestedCall
@@ -30,7 +31,7 @@ __all__ = ["Turn"]
 T = TypeVar("T")
 
 
-class Turn:
+class Turn(TurnHandle):
     """One invocation of an agent, from a user message to its return.
 
     The function is entered again from its start on every resume and after every crash; what these
@@ -205,7 +206,7 @@ class Turn:
                     f"{item.tool!r} is no tool: decorate it with @app.tool(), or use turn.step "
                     "for a plain function"
                 )
-        return await calls.call_all(self._execution, wanted)
+        return await calls.call_all(self._execution, wanted, self)
 
     async def frontend(
         self,
