@@ -3,9 +3,9 @@
 from typing import Any
 
 from sayso.schemas.forms import failed_schema
-from sayso.turns.breakpoints import Named
 from sayso.turns.execution import Execution, Place
 from sayso.turns.questions import put
+from sayso.turns.unsure import display
 
 __all__ = ["FAILED", "ask_failed"]
 
@@ -14,26 +14,23 @@ FAILED = "failed"
 
 
 def ask_failed(
-    execution: Execution, place: Place, data: dict[str, Any], named: Named, reason: str
+    execution: Execution,
+    place: Place,
+    name: str,
+    data: dict[str, Any],
+    arguments: dict[str, Any],
+    reason: str,
 ) -> None:
     """Ask what to do about an error. The caller raises `Pause`."""
-    shown = named.shown.removeprefix("tool ")
     put(
         execution,
         place,
         kind="call",
-        name=named.name,
+        name=name,
         data={**data, "why": FAILED, "error": reason},
         reason="sayso:failed",
-        message=f"{shown} failed: {reason}. What now?",
+        message=f"{display(name, arguments)} failed: {reason}. What now?",
         schema=failed_schema(),
-        metadata={
-            "sayso": {
-                "kind": FAILED,
-                "name": named.name,
-                "arguments": named.arguments,
-                "error": reason,
-            }
-        },
+        metadata={"sayso": {"kind": FAILED, "name": name, "arguments": arguments, "error": reason}},
         tool_call_id=data["id"],
     )

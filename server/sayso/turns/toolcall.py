@@ -287,7 +287,7 @@ class RunningCall:
         """Put an error to a person if the tool says so; otherwise it is the call's result."""
         if self.tool.on_error != "ask":
             return await self._close("failed", scope, reason=reason)
-        ask_failed(self.execution, self.place, self.data, self.named, reason)
+        ask_failed(self.execution, self.place, self.tool.name, self.data, self.effective(), reason)
         raise self.execution.pause()
 
     async def _after_failure(self, entry: Entry) -> None:
