@@ -19,6 +19,7 @@ from sayso.errors import DeclarationError
 from sayso.http.app import Edge
 from sayso.http.app import Options as EdgeOptions
 from sayso.http.approvals import ApprovalPaths
+from sayso.http.audit import AuditPaths
 from sayso.http.console import built_console
 from sayso.http.copilotkit import MANNER, CopilotKitMount
 from sayso.http.interrupts import InterruptPaths
@@ -167,6 +168,7 @@ class Sayso:
                     self.engine.inbox, self.engine.desk, bounds, keep_alive=keep_alive
                 ).routes(),
                 *ApprovalPaths(self.engine.approvals).routes(),
+                *AuditPaths(self.engine.audit).routes(),
                 *routes,
             ],
         )

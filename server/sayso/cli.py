@@ -13,6 +13,7 @@ import typer
 
 from sayso.binding import CannotStart, bind, own_names
 from sayso.commands.agents import agents
+from sayso.commands.audit import audit
 from sayso.commands.checks import origins, seconds
 from sayso.commands.serve import serve
 from sayso.commands.threads import restart, show, stop, threads
@@ -68,7 +69,7 @@ def sayso(
         typer.echo(context.get_help())
 
 
-for command in (serve, threads, show, agents, stop, restart):
+for command in (serve, threads, show, audit, agents, stop, restart):
     app.command()(command)
 
 

@@ -4,9 +4,11 @@ import sqlite3
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from sayso.approvals import Approval, ApprovalUse
 from sayso.records import Commit, Entry, Interrupt, Message, Page
 from sayso.stores import _sql_lists as lists
 from sayso.stores import _sql_ops as ops
@@ -132,7 +134,7 @@ def test_long_answers_are_not_read_by_a_filter(tmp_path: Path) -> None:
 
 
 def test_a_deleted_thread_leaves_no_row(tmp_path: Path) -> None:
-    """Not in any table but the notes, which hold ids, and the floor of new threads (design 6)."""
+    """But the notes, which hold ids, seals without contents, and the floor of new threads."""
     db = connect(tmp_path / "sayso.db")
     fill(db, 3)
     everything = Commit(
@@ -144,14 +146,34 @@ def test_a_deleted_thread_leaves_no_row(tmp_path: Path) -> None:
     )
     for n in range(3):
         lease = ops.claim(session_on(db), replace(a_claim(f"t-{n}", "me"), revision=2))
-        ops.commit(session_on(db), lease, everything)
+        permits = permits_of(f"t-{n}")
+        ops.commit(session_on(db), lease, replace(everything, **permits))
     tables = [row[0] for row in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
-    counted = {t for t in tables if t not in ("change", "floor", "sayso_schema")}
+    counted = {t for t in tables if t not in ("audit", "change", "floor", "sayso_schema")}
     before = {table: count(db, table) for table in counted}
     assert set(before.values()) == {3}
     ops.delete(session_on(db), SCOPE, "t-1", 4, 9)
     assert {table: count(db, table) for table in counted} == dict.fromkeys(counted, 2)
+    sealed = "SELECT count(*) FROM audit WHERE thread_id = 't-1' AND content IS NOT NULL"
+    assert db.execute(sealed).fetchone() == (0,)
     db.close()
+
+
+def permits_of(thread_id: str) -> dict[str, Any]:
+    """An approval for a thread alone, and a call that ran on it."""
+    given = Approval(
+        id=f"apr_{thread_id}",
+        owner="ann",
+        tool="send",
+        thread_id=thread_id,
+        pattern=b"{}",
+        rules=(),
+        given_by="ann",
+        given_at=1,
+        interrupt_id="int_1",
+    )
+    used = ApprovalUse(approval_id=given.id, call_id="call_1", thread_id=thread_id, at=1)
+    return {"approvals": (given,), "uses": (used,)}
 
 
 def count(db: sqlite3.Connection, table: str) -> int:

@@ -6,6 +6,7 @@ from typing import get_args
 
 import pytest
 
+from sayso.approvals import Approval
 from sayso.clock import Clock, iso
 from sayso.errors import LeaseLost, StoreUnavailable
 from sayso.records import Commit, Renewed
@@ -170,11 +171,27 @@ async def test_every_point_can_fail(point: str) -> None:
         "interrupt": lambda: store.interrupt(SCOPE, "int_1"),
         "runs": lambda: store.runs(SCOPE, "t"),
         "changes": lambda: store.changes(SCOPE, 0),
+        "approvals": lambda: store.approvals(SCOPE, 1),
+        "approval": lambda: store.approval(SCOPE, "apr_1"),
+        "approval_uses": lambda: store.approval_uses(SCOPE, "apr_1"),
+        "standing_approvals": lambda: store.standing_approvals(SCOPE, "ann", "send", 1),
+        "revoke": lambda: store.revoke(SCOPE, "apr_1", "ann", 1),
+        "audit": lambda: store.audit(SCOPE),
         "delete": lambda: store.delete(SCOPE, "idle", 2, 1),
         "request_stop": lambda: store.request_stop(SCOPE, "held", 1),
     }
     lease = await store.claim(a_claim("t", "me"))
-    await store.commit(lease, Commit(now=1, release=True))
+    given = Approval(
+        id="apr_1",
+        owner="ann",
+        tool="send",
+        pattern=b"{}",
+        rules=(),
+        given_by="ann",
+        given_at=1,
+        interrupt_id="int_1",
+    )
+    await store.commit(lease, Commit(now=1, approvals=(given,), release=True))
     await store.claim(a_claim("held", "me"))
     idle = await store.claim(a_claim("idle", "me"))
     await store.commit(idle, Commit(now=1, release=True))
@@ -241,9 +258,7 @@ async def test_a_cut_store_is_dead_until_it_is_mended() -> None:
 async def test_a_misspelt_point_is_refused() -> None:
     """A fault that never strikes would make a test that never fails."""
     store = await opened_faulty()
-    with pytest.raises(
-        ValueError, match="no fault point 'comit'; there are changes, claim, commit"
-    ):
+    with pytest.raises(ValueError, match="no fault point 'comit'; there are approval, "):
         store.fail("comit")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="count from 1"):
         store.fail("commit", n=0)

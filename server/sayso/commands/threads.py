@@ -15,7 +15,7 @@ from sayso.errors import Code, Problem
 from sayso.http.views import interrupt_view, state_view, summary_view
 from sayso.records import ThreadSummary, TurnStatus
 
-__all__ = ["App", "Json", "Scope", "Store", "restart", "show", "stop", "threads"]
+__all__ = ["App", "Json", "Scope", "Store", "Thread", "restart", "show", "stop", "threads"]
 
 NOTHING_DONE = 1
 _STATUSES = get_args(TurnStatus)
@@ -32,7 +32,7 @@ App = Annotated[
 ]
 Scope = Annotated[str, typer.Option(help="The tenant partition.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-_Thread = Annotated[str, typer.Argument(help="The thread's id.", show_default=False)]
+Thread = Annotated[str, typer.Argument(help="The thread's id.", show_default=False)]
 
 
 def _status(value: str | None) -> str | None:
@@ -109,7 +109,7 @@ def threads(
 
 
 def show(
-    thread: _Thread,
+    thread: Thread,
     store: Store = None,
     app: App = None,
     scope: Scope = "default",
@@ -183,7 +183,7 @@ def _print_thread(shown: dict[str, Any]) -> None:
         )
 
 
-def stop(thread: _Thread, store: Store = None, app: App = None, scope: Scope = "default") -> None:
+def stop(thread: Thread, store: Store = None, app: App = None, scope: Scope = "default") -> None:
     """Stop what a thread is doing: its questions are cancelled, its code is not entered again."""
 
     async def end(session: Session) -> bool:
@@ -199,7 +199,7 @@ def stop(thread: _Thread, store: Store = None, app: App = None, scope: Scope = "
 
 
 def restart(
-    thread: _Thread,
+    thread: Thread,
     app: Annotated[
         str, typer.Option(help="The app with the agent's code: module:app, or agents.yaml.")
     ],

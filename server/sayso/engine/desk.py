@@ -160,7 +160,7 @@ class Desk:
         ids = ", ".join(item.id for item in refused)
         _log.info("%r refused %s after they had expired", principal.subject, ids)
         if view.thread.holder is None:
-            await self._keep(view, refused)
+            await self._keep(view, refused, principal)
 
     async def note_late(
         self,
@@ -191,7 +191,7 @@ class Desk:
             if isinstance(decision, Refuse):
                 raise problem_of(decision, {interrupt_id: ""})
             try:
-                await self._keep(view, decision.items)
+                await self._keep(view, decision.items, principal)
             except Conflict:
                 continue
             return decision
@@ -224,7 +224,7 @@ class Desk:
                             await self.note(view, late, principal)
                         raise problem_of(decision, at)
                     case gate.Hold():
-                        await self._keep(view, decision.items)
+                        await self._keep(view, decision.items, principal)
                         return Answered(decision.remaining)
                     case gate.Stand():
                         if late:
@@ -250,12 +250,16 @@ class Desk:
         _log.info("thread %r goes on: its answers are complete", view.thread.id)
         return claimed.run.run_id
 
-    async def _keep(self, view: ThreadView, items: Sequence[Interrupt]) -> None:
+    async def _keep(
+        self, view: ThreadView, items: Sequence[Interrupt], principal: Principal
+    ) -> None:
         if not items:
             return
         thread = view.thread
         now = self._clock.now()
-        await self._store.settle(thread.scope, thread.id, thread.revision, items, now)
+        await self._store.settle(
+            thread.scope, thread.id, thread.revision, items, now, by=principal.subject
+        )
         self._inbox.ring(thread.scope)
 
     async def _load(self, principal: Principal, thread_id: str, ids: Sequence[str]) -> ThreadView:

@@ -13,6 +13,7 @@ from sayso.agents.registry import Agent, Agents
 from sayso.agents.tools import Tool
 from sayso.clock import Clock
 from sayso.engine.approvals import Approvals
+from sayso.engine.audit import Audit
 from sayso.engine.breakpoints import breakpoints_of, permitted
 from sayso.engine.claims import Claimed, Claims
 from sayso.engine.desk import Desk, problem_of
@@ -85,6 +86,7 @@ class Engine:
         self._stopping = Stopping(store, clock, self._claims)
         self.inbox = Inbox(store, clock)
         self.approvals = Approvals(store, clock)
+        self.audit = Audit(store)
         self.threads = Threads(store, clock, self.inbox.ring)
         self.sessions = Sessions(store, clock)
         self._live = LiveRuns(

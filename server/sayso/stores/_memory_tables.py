@@ -6,6 +6,7 @@ from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
+from sayso.audit import Event, of_entries, of_interrupt
 from sayso.errors import Conflict, LeaseLost
 from sayso.records import (
     Change,
@@ -22,6 +23,7 @@ from sayso.records import (
 )
 from sayso.stores._changes import Note, facts, kind_of
 from sayso.stores._memory_approvals import Approvals
+from sayso.stores._memory_audit import Trail
 from sayso.stores._memory_lists import Key, Ordered
 from sayso.stores._memory_thread import Arm, Asked, Held
 from sayso.stores.base import KEPT_CHANGES
@@ -60,6 +62,7 @@ class Tables:
             arm: Ordered() for arm in ("abandoned", "waking", "ready")
         }
         self.approvals = Approvals()
+        self.trail = Trail()
         self._numbers = itertools.count(1)
 
     def claim(self, claim: Claim, now: int) -> Lease:
@@ -87,8 +90,9 @@ class Tables:
         self._write_turn(held, claim.turn)
         self._write_run(held, claim.run)
         held.write_messages(claim)
-        notes = self._write_interrupts(held, claim.interrupts)
+        notes, events = self._write_interrupts(held, claim.interrupts)
         held.write_entries(claim.turn.key, claim.entries)
+        self._seal(held, claim.now, [*of_entries(claim.entries), *events])
         self._note(held, claim.now, notes, claim.run)
         self._activate(held, claim.now)
         self._mark_due(held)
@@ -113,7 +117,8 @@ class Tables:
         held.messages.update((message.id, message) for message in commit.messages)
         if commit.dequeue:
             held.dequeue()
-        notes = self._write_interrupts(held, commit.interrupts)
+        notes, events = self._write_interrupts(held, commit.interrupts)
+        self._seal(held, commit.now, [*of_entries(commit.entries), *events])
         if commit.next_turn is not None:
             self._write_turn(held, commit.next_turn)
         if commit.run is not None:
@@ -147,12 +152,14 @@ class Tables:
         *,
         state: bytes | None,
         entries: Sequence[Entry],
+        by: str | None,
     ) -> None:
         """Change an idle thread; see `Store.settle`."""
         held = self.threads.get((scope, thread_id))
         if held is None or held.thread.revision != revision or held.thread.holder is not None:
             raise _changed(thread_id)
-        notes = self._write_interrupts(held, interrupts)
+        notes, events = self._write_interrupts(held, interrupts, by)
+        self._seal(held, now, [*of_entries(entries), *events])
         if held.turn is not None:
             held.write_entries(held.turn.key, entries)
         held.thread = replace(
@@ -189,6 +196,7 @@ class Tables:
                 if index.get((scope, key)) is held:
                     del index[scope, key]
         self.approvals.forget(scope, thread_id)
+        self.trail.forget(scope, thread_id)
         del self.by_number[held.number]
         del self.threads[scope, thread_id]
 
@@ -250,15 +258,23 @@ class Tables:
         held.runs[run.key] = run
         self.by_run[held.thread.scope, run.key] = held
 
-    def _write_interrupts(self, held: Held, interrupts: Iterable[Interrupt]) -> list[Note]:
+    def _seal(self, held: Held, at: int, events: list[Event]) -> None:
+        thread = held.thread
+        self.trail.append(thread.scope, thread.id, thread.owner, at, events)
+
+    def _write_interrupts(
+        self, held: Held, interrupts: Iterable[Interrupt], by: str | None = None
+    ) -> tuple[list[Note], list[Event]]:
         notes: list[Note] = []
+        events: list[Event] = []
         for interrupt in interrupts:
             old = held.interrupts.get(interrupt.id)
             kind = kind_of(None if old is None else facts(old), facts(interrupt))
             if kind is not None:
                 notes.append((kind, interrupt.id, None))
+                events.append(of_interrupt(kind, interrupt, by))
             self._write_interrupt(held, interrupt, old)
-        return notes
+        return notes, events
 
     def _write_interrupt(self, held: Held, interrupt: Interrupt, old: Interrupt | None) -> None:
         mine = self.scopes[held.thread.scope]

@@ -19,7 +19,7 @@ __all__ = [
     "walk",
 ]
 
-List = Literal["threads", "interrupts", "runs", "due", "approvals"]
+List = Literal["threads", "interrupts", "runs", "due", "approvals", "ledger"]
 
 _WALK = 1_000
 """Rows that a page looks at, beside those that fit, before it gives up for this time."""

@@ -23,7 +23,7 @@ class Migration:
 def queries(dialect: str) -> dict[str, str]:
     """The statements of `sql/<dialect>/`, that are no migrations, by name."""
     folder = files(__package__) / "sql" / dialect
-    names = ("queries.sql", "lists.sql", "approvals.sql")
+    names = ("queries.sql", "lists.sql", "approvals.sql", "audit.sql")
     text = "".join((folder / name).read_text("utf-8") for name in names)
     parts = _NAME.split(text)[1:]
     return {

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from sayso.audit import Event, of_interrupt
 from sayso.records import Change, Changes, Interrupt, Run
 from sayso.stores._changes import Note, facts, kind_of
 from sayso.stores._session import Session
@@ -29,22 +30,34 @@ _PRUNED = 1_000
 
 
 def write_noted(
-    db: Session, whose: Whose, interrupts: Sequence[Interrupt], run: Run | None, at: int
-) -> None:
-    """Write interrupts, and notes of what that changes; and that a run has ended, if it has."""
-    notes = _put_interrupts(db, whose, interrupts) if interrupts else []
+    db: Session,
+    whose: Whose,
+    interrupts: Sequence[Interrupt],
+    run: Run | None,
+    at: int,
+    by: str | None = None,
+) -> list[Event]:
+    """Write interrupts, and notes of what that changes; and that a run has ended, if it has.
+
+    Returns what the audit trail has to say about the interrupts; `by` is who changed them.
+    """
+    notes, events = _put_interrupts(db, whose, interrupts, by) if interrupts else ([], [])
     if run is not None and run.ended_at is not None:
         notes.append(("run_ended", None, run.key))
     if notes:
         note(db, whose, at, notes)
+    return events
 
 
-def _put_interrupts(db: Session, whose: Whose, interrupts: Sequence[Interrupt]) -> list[Note]:
+def _put_interrupts(
+    db: Session, whose: Whose, interrupts: Sequence[Interrupt], by: str | None
+) -> tuple[list[Note], list[Event]]:
     thread = whose.thread
     belongs = (whose.scope, whose.owner, whose.agent, thread)
     known = _facts(db, thread, [interrupt.id for interrupt in interrupts])
     new, moved, changed = [], [], []
     notes: list[Note] = []
+    events: list[Event] = []
     for interrupt in interrupts:
         row = interrupt_row(interrupt)
         old, facts_now = known.get(interrupt.id), facts(interrupt)
@@ -57,6 +70,7 @@ def _put_interrupts(db: Session, whose: Whose, interrupts: Sequence[Interrupt]) 
         kind = kind_of(old and old[2:], facts_now)
         if kind is not None:
             notes.append((kind, interrupt.id, None))
+            events.append(of_interrupt(kind, interrupt, by))
         known[interrupt.id] = (*row[1:3], *facts_now)
     for name, rows in (
         ("add_interrupt", new),
@@ -65,7 +79,7 @@ def _put_interrupts(db: Session, whose: Whose, interrupts: Sequence[Interrupt]) 
     ):
         if rows:
             db.each(name, rows)
-    return notes
+    return notes, events
 
 
 def _facts(db: Session, thread: int, ids: list[str]) -> dict[str, tuple[Any, ...]]:

@@ -6,6 +6,7 @@ enough to leave nothing behind.
 
 from collections.abc import Sequence
 
+from sayso.audit import of_entries
 from sayso.errors import Conflict, LeaseLost
 from sayso.records import (
     Claim,
@@ -20,7 +21,7 @@ from sayso.records import (
     ThreadView,
     Turn,
 )
-from sayso.stores import _sql_approvals
+from sayso.stores import _sql_approvals, _sql_audit
 from sayso.stores._pages import cursor, limited, place
 from sayso.stores._session import Row, Session
 from sayso.stores._sql_changes import Whose, note, write_noted
@@ -132,8 +133,9 @@ def claim(db: Session, wanted: Claim) -> Lease:
     if wanted.messages:
         db.each("append_message", [(thread, *message_row(m)) for m in wanted.messages])
     whose = Whose(thread, wanted.scope, wanted.thread_id, owner, wanted.agent)
-    write_noted(db, whose, wanted.interrupts, wanted.run, wanted.now)
+    events = write_noted(db, whose, wanted.interrupts, wanted.run, wanted.now)
     _put_entries(db, thread, wanted.turn.key, wanted.entries)
+    _sql_audit.append(db, whose, wanted.now, [*of_entries(wanted.entries), *events])
     if wanted.state is not None:
         db.do("put_state", (thread, wanted.state))
     return Lease(scope=wanted.scope, thread_id=wanted.thread_id, holder=wanted.holder, fence=fence)
@@ -153,9 +155,11 @@ def commit(db: Session, lease: Lease, step: Commit) -> bool:
         db.each("put_message", [(thread, *message_row(m)) for m in step.messages])
     if step.dequeue:
         db.do("dequeue_messages", (thread,))
-    if step.interrupts or step.run is not None:
+    happened = of_entries(step.entries)
+    if step.interrupts or step.run is not None or happened:
         whose = Whose(thread, lease.scope, lease.thread_id, *row[8:])
-        write_noted(db, whose, step.interrupts, step.run, step.now)
+        happened += write_noted(db, whose, step.interrupts, step.run, step.now)
+        _sql_audit.append(db, whose, step.now, happened)
     if step.state is not None:
         db.do("put_state", (thread, step.state))
     if step.forget is not None:
@@ -181,6 +185,7 @@ def settle(
     *,
     state: bytes | None,
     entries: Sequence[Entry],
+    by: str | None,
 ) -> None:
     """Change an idle thread."""
     row = db.one("find_thread", (scope, thread_id))
@@ -188,8 +193,9 @@ def settle(
         raise _changed(thread_id)
     thread: int = row[0]
     whose = Whose(thread, scope, thread_id, *row[8:])
-    write_noted(db, whose, interrupts, None, now)
+    events = write_noted(db, whose, interrupts, None, now, by)
     _put_entries(db, thread, row[5], entries)
+    _sql_audit.append(db, whose, now, [*of_entries(entries), *events])
     if state is not None:
         db.do("put_state", (thread, state))
     db.do("release_thread", (now, now, thread))
@@ -205,6 +211,7 @@ def delete(db: Session, scope: str, thread_id: str, revision: int, now: int) -> 
     thread: int = row[0]
     note(db, Whose(thread, scope, thread_id, *row[8:]), now, [("deleted", None, None)])
     _sql_approvals.forget(db, scope, thread_id)
+    _sql_audit.forget(db, scope, thread_id)
     db.do("raise_floor", (scope, revision, row[2]))
     for deletion in _DELETIONS:
         db.do(deletion, (thread,))

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from sayso.approvals import Approval, ApprovalUse
+from sayso.audit import AuditRow
 from sayso.records import (
     Changes,
     Claim,
@@ -23,7 +24,7 @@ from sayso.records import (
     TurnStatus,
 )
 from sayso.stores import _sql_approvals as approvals
-from sayso.stores import _sql_changes, _sql_lists
+from sayso.stores import _sql_audit, _sql_changes, _sql_lists
 from sayso.stores import _sql_ops as ops
 from sayso.stores._jobs import Runner
 from sayso.stores._pages import InterruptFilter, ThreadFilter, limited
@@ -152,6 +153,20 @@ class SqlStore(Store):
         """Let an approval stand no more; see `Store.revoke`."""
         await self._write(approval_id, lambda db: approvals.revoke(db, scope, approval_id, by, now))
 
+    async def audit(
+        self,
+        scope: str,
+        *,
+        thread_id: str | None = None,
+        owner: str | None = None,
+        after: str | None = None,
+        limit: int = 100,
+    ) -> Page[AuditRow]:
+        """A page of what happened; see `Store.audit`."""
+        return await self._read(
+            lambda db: _sql_audit.page(db, scope, thread_id, owner, after, limit)
+        )
+
     async def claim(self, claim: Claim) -> Lease:
         """Take a thread and write; see `Store.claim`."""
         return await self._write(claim.thread_id, lambda db: ops.claim(db, claim))
@@ -170,13 +185,14 @@ class SqlStore(Store):
         *,
         state: bytes | None = None,
         entries: Sequence[Entry] = (),
+        by: str | None = None,
     ) -> None:
         """Change an idle thread; see `Store.settle`."""
         given, recorded = tuple(interrupts), tuple(entries)
         await self._write(
             thread_id,
             lambda db: ops.settle(
-                db, scope, thread_id, revision, given, now, state=state, entries=recorded
+                db, scope, thread_id, revision, given, now, state=state, entries=recorded, by=by
             ),
         )
 

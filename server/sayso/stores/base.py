@@ -18,6 +18,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
 from sayso.approvals import Approval, ApprovalUse
+from sayso.audit import AuditRow
 from sayso.records import (
     Changes,
     Claim,
@@ -163,6 +164,23 @@ class Store(ABC):
         """Let an approval stand no more. Raises `Conflict` if it is unknown or revoked already."""
 
     @abstractmethod
+    async def audit(
+        self,
+        scope: str,
+        *,
+        thread_id: str | None = None,
+        owner: str | None = None,
+        after: str | None = None,
+        limit: int = 100,
+    ) -> Page[AuditRow]:
+        """What happened, in order; of one thread, that is the order of its rows' numbers.
+
+        Each `claim`, `commit` and `settle` adds what its entries and then its interrupts come to
+        (`sayso.audit`), in the same step; nothing else ever changes a row but `delete`, which takes
+        the contents of the thread's rows and leaves their digests.
+        """
+
+    @abstractmethod
     async def claim(self, claim: Claim) -> Lease:
         """Take the thread and write all that the claim holds, in one durable step.
 
@@ -202,13 +220,14 @@ class Store(ABC):
         *,
         state: bytes | None = None,
         entries: Sequence[Entry] = (),
+        by: str | None = None,
     ) -> None:
         """Change an idle thread without running it: settle, hold, extend, assign, edit its state.
 
         `interrupts` replace what has their id, `state` replaces the thread's if it is given, and
-        `entries` of the newest turn replace what has their place. Raises `Conflict` if the revision
-        is another, the thread is unknown, or anybody holds it, also on a lease that ran out: that
-        thread has to be claimed.
+        `entries` of the newest turn replace what has their place. `by` is who did it, for the audit
+        trail. Raises `Conflict` if the revision is another, the thread is unknown, or anybody holds
+        it, also on a lease that ran out: that thread has to be claimed.
         """
 
     @abstractmethod

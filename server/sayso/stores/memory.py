@@ -10,6 +10,7 @@ from dataclasses import replace
 from itertools import islice
 
 from sayso.approvals import Approval, ApprovalUse
+from sayso.audit import AuditRow
 from sayso.clock import Clock, SystemClock
 from sayso.errors import StoreUnavailable
 from sayso.records import (
@@ -231,6 +232,21 @@ class MemoryStore(Store):
             self._tables.approvals.revoke(scope, approval_id, by, now)
         await asyncio.sleep(0)
 
+    async def audit(
+        self,
+        scope: str,
+        *,
+        thread_id: str | None = None,
+        owner: str | None = None,
+        after: str | None = None,
+        limit: int = 100,
+    ) -> Page[AuditRow]:
+        """A page of what happened; see `Store.audit`."""
+        with self._accepted():
+            page = self._tables.trail.page(scope, thread_id, owner, after, limit)
+        await asyncio.sleep(0)
+        return page
+
     async def claim(self, claim: Claim) -> Lease:
         """Take a thread and write; see `Store.claim`."""
         check_text(claim)
@@ -257,12 +273,13 @@ class MemoryStore(Store):
         *,
         state: bytes | None = None,
         entries: Sequence[Entry] = (),
+        by: str | None = None,
     ) -> None:
         """Change an idle thread; see `Store.settle`."""
-        check_text((*interrupts, *entries))
+        check_text((*interrupts, *entries, by))
         with self._accepted():
             self._tables.settle(
-                scope, thread_id, revision, interrupts, now, state=state, entries=entries
+                scope, thread_id, revision, interrupts, now, state=state, entries=entries, by=by
             )
         await asyncio.sleep(0)
 

@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, NoReturn, TypeVar, get_args
 
 from sayso.approvals import Approval, ApprovalUse
+from sayso.audit import AuditRow
 from sayso.errors import StoreUnavailable
 from sayso.records import (
     Changes,
@@ -242,6 +243,23 @@ class FaultyStore(Store):
             Call("revoke", approval_id), lambda: self.inner.revoke(scope, approval_id, by, now)
         )
 
+    async def audit(
+        self,
+        scope: str,
+        *,
+        thread_id: str | None = None,
+        owner: str | None = None,
+        after: str | None = None,
+        limit: int = 100,
+    ) -> Page[AuditRow]:
+        """Point `audit`."""
+        return await self._pass(
+            Call("audit", thread_id),
+            lambda: self.inner.audit(
+                scope, thread_id=thread_id, owner=owner, after=after, limit=limit
+            ),
+        )
+
     async def claim(self, claim: Claim) -> Lease:
         """Point `claim`."""
         return await self._pass(Call("claim", claim), lambda: self.inner.claim(claim))
@@ -260,12 +278,13 @@ class FaultyStore(Store):
         *,
         state: bytes | None = None,
         entries: Sequence[Entry] = (),
+        by: str | None = None,
     ) -> None:
         """Point `settle`."""
         await self._pass(
             Call("settle", tuple(interrupts)),
             lambda: self.inner.settle(
-                scope, thread_id, revision, interrupts, now, state=state, entries=entries
+                scope, thread_id, revision, interrupts, now, state=state, entries=entries, by=by
             ),
         )
 

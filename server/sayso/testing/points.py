@@ -20,6 +20,7 @@ Point = Literal[
     "approval_uses",
     "standing_approvals",
     "revoke",
+    "audit",
     "claim",
     "commit",
     "settle",
@@ -37,8 +38,9 @@ class Call:
     """One call that reached the store: its point, and what a test wants to know of it.
 
     `subject` is the `Claim`, the `Commit`, the settled interrupts, the leases to renew, the id or
-    key of the one thing that is read, deleted, stopped or delivered (of `runs` the thread's), the
-    scope of a list, the mark that changes are read from, or the time of a look at what is due.
+    key of the one thing that is read, deleted, stopped or delivered (of `runs` and `audit` the
+    thread's), the scope of a list, the mark that changes are read from, or the time of a look at
+    what is due.
     """
 
     point: Point

@@ -1,8 +1,7 @@
 """Requirements: security around interrupts."""
 
-from tests.contract.verdicts import NOT_YET, TESTED, Requirement, later
+from tests.contract.verdicts import NOT_YET, TESTED, Requirement
 
-AUDIT = later("the audit trail is not built yet")
 
 RULES = {
     "SE-01": Requirement(

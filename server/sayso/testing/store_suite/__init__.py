@@ -12,6 +12,7 @@ from sayso.stores.base import Store
 from sayso.testing.clock import FakeClock
 from sayso.testing.store_suite import (
     approvals,
+    audit,
     changes,
     claims,
     commits,
@@ -44,6 +45,7 @@ _MODULES = (
     due,
     approvals,
     lifecycle,
+    audit,
 )
 
 

@@ -1,0 +1,71 @@
+"""The audit trail that the memory store holds; one caller at a time."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import replace
+
+from sayso.audit import FIRST, AuditRow, Event, sealed
+from sayso.records import Page
+from sayso.stores._pages import cursor, limited, picked, place, walk
+
+__all__ = ["Trail"]
+
+
+class Trail:
+    """Rows of all scopes, in the order of writing, and those of each thread."""
+
+    def __init__(self) -> None:
+        self._rows: defaultdict[str, list[tuple[str, int]]] = defaultdict(list)
+        """By scope, where each row is: its thread and its number."""
+        self._threads: defaultdict[tuple[str, str], list[AuditRow]] = defaultdict(list)
+
+    def append(
+        self, scope: str, thread_id: str, owner: str, at: int, events: Sequence[Event]
+    ) -> None:
+        """Add what happened in a thread behind what is known of it."""
+        for event in events:
+            mine = self._threads[scope, thread_id]
+            number = len(mine) + 1
+            inner, digest = sealed(mine[-1].digest if mine else FIRST, number, at, event)
+            kind, content = event
+            row = AuditRow(
+                thread_id=thread_id,
+                owner=owner,
+                number=number,
+                at=at,
+                kind=kind,
+                content=content,
+                content_digest=inner,
+                digest=digest,
+            )
+            mine.append(row)
+            self._rows[scope].append((thread_id, number))
+
+    def forget(self, scope: str, thread_id: str) -> None:
+        """Take the contents of a thread's rows; what seals them stays."""
+        mine = self._threads.get((scope, thread_id), [])
+        mine[:] = [replace(row, content=None) for row in mine]
+
+    def page(
+        self, scope: str, thread_id: str | None, owner: str | None, after: str | None, limit: int
+    ) -> Page[AuditRow]:
+        """See `Store.audit`."""
+        _, begin = place("ledger", after) or (0, 0)
+        if thread_id is not None:
+            mine = self._threads.get((scope, thread_id), [])[begin : begin + limited(limit) + 1]
+            rows = [row for row in mine if owner in (None, row.owner)]
+            return Page(
+                items=tuple(rows[:limit]),
+                next=cursor("ledger", 0, rows[limit - 1].number) if len(rows) > limit else None,
+            )
+        most = walk(limit)
+        found = [self._row(scope, *at) for at in self._rows.get(scope, [])[begin : begin + most]]
+        fitting = (
+            (0, position, owner in (None, row.owner))
+            for position, row in enumerate(found, begin + 1)
+        )
+        positions, following = picked("ledger", fitting, limit, most)
+        return Page(items=tuple(found[at - begin - 1] for at in positions), next=following)
+
+    def _row(self, scope: str, thread_id: str, number: int) -> AuditRow:
+        return self._threads[scope, thread_id][number - 1]

@@ -1,0 +1,70 @@
+"""What an SQL store does about the audit trail, within a transaction."""
+
+from collections.abc import Sequence
+
+from sayso.audit import FIRST, AuditRow, Event, sealed
+from sayso.records import Page
+from sayso.stores._pages import cursor, limited, picked, place, walk
+from sayso.stores._session import Row, Session
+from sayso.stores._sql_changes import Whose
+
+__all__ = ["append", "forget", "page"]
+
+
+def append(db: Session, whose: Whose, at: int, events: Sequence[Event]) -> None:
+    """Add what happened in a thread behind what is known of it."""
+    if not events:
+        return
+    last = db.one("last_audit", (whose.scope, whose.thread_id))
+    number, digest = last or (0, FIRST)
+    rows = []
+    for event in events:
+        number += 1
+        inner, digest = sealed(digest, number, at, event)
+        belongs = (whose.scope, whose.thread_id, whose.owner)
+        rows.append((*belongs, number, at, *event, inner, digest))
+    db.each("add_audit", rows)
+
+
+def forget(db: Session, scope: str, thread_id: str) -> None:
+    """Take the contents of a thread's rows; what seals them stays."""
+    db.do("empty_audit", (scope, thread_id))
+
+
+def page(
+    db: Session,
+    scope: str,
+    thread_id: str | None,
+    owner: str | None,
+    after: str | None,
+    limit: int,
+) -> Page[AuditRow]:
+    """Read a page of rows."""
+    _, begin = place("ledger", after) or (0, 0)
+    if thread_id is not None:
+        values = (scope, thread_id, begin, limited(limit) + 1)
+        rows = [row for row in db.all("walk_audit_of_thread", values) if owner in (None, row[2])]
+        return Page(
+            items=tuple(_read(row) for row in rows[:limit]),
+            next=cursor("ledger", 0, rows[limit - 1][0]) if len(rows) > limit else None,
+        )
+    most = walk(limit)
+    with db.walk("walk_audit", (scope, begin, most)) as found:
+        fitting = ((0, position, owner in (None, whose)) for position, whose in found)
+        positions, following = picked("ledger", fitting, limit, most)
+    read = [db.all("read_audit", (position,))[0] for position in positions]
+    return Page(items=tuple(_read(row) for row in read), next=following)
+
+
+def _read(row: Row) -> AuditRow:
+    number, thread_id, owner, at, kind, content, inner, digest = row
+    return AuditRow(
+        thread_id=thread_id,
+        owner=owner,
+        number=number,
+        at=at,
+        kind=kind,
+        content=content,
+        content_digest=inner,
+        digest=digest,
+    )

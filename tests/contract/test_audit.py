@@ -1,0 +1,129 @@
+"""Who asked, decided and did what, and that nobody can write it anew (cases U; design 7)."""
+
+import hashlib
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+from sayso import Turn, approval
+from tests.contract.requirements import requirement
+from tests.contract.rest import at_rest, call, get, post
+from tests.contract.server import Client, Server, approve, deny, served
+from tests.contract.test_owners import authenticate
+from tests.contract.tools import Kit, kit
+
+
+async def rows(server: Server, client: Client) -> list[dict[str, Any]]:
+    """The audit trail of a client's thread."""
+    found: list[dict[str, Any]] = (await get(server, f"/audit?thread={client.thread}"))["items"]
+    return found
+
+
+@requirement("TB-14", "SE-05")
+async def test_an_edit_through_the_inbox_has_all_its_rows_in_order(
+    server: Server, tools: Kit
+) -> None:
+    """U1: proposed, edited and executed, by whom and by which way, with the result's digest."""
+    client = server.client(tools.refunding)
+    await client.say()
+    (one,) = [item["id"] for item in client.model.pending]
+    edited = {"order_id": "A-17", "amount": 100.0}
+    await post(server, f"/interrupts/{one}/answer", approve(editedArgs=edited))
+    await at_rest(server, client)
+    asked, resolved, started, executed = await rows(server, client)
+    assert [row["kind"] for row in (asked, resolved, started, executed)] == [
+        "asked",
+        "resolved",
+        "started",
+        "executed",
+    ]
+    assert asked["content"]["metadata"]["sayso"]["arguments"]["amount"] == 240.0
+    assert resolved["content"]["payload"]["editedArgs"] == edited
+    assert (resolved["content"]["by"], resolved["content"]["channel"]) == ("local", "inbox")
+    assert executed["content"]["editedArgs"] == edited
+    assert executed["content"]["toolCallId"] == asked["content"]["toolCallId"]
+    assert executed["content"]["resultDigest"]
+    assert [row["number"] for row in (asked, resolved, started, executed)] == [1, 2, 3, 4]
+
+
+async def test_a_reason_is_kept_word_for_word(server: Server, tools: Kit) -> None:
+    """V3: what the reviewer wrote, with the decision and with the call that it ended."""
+    client = server.client(tools.refunding)
+    await client.say()
+    await client.resume(deny("Ask Ann first."))
+    _, resolved, denied = await rows(server, client)
+    assert resolved["content"]["payload"] == {"approved": False, "reason": "Ask Ann first."}
+    assert (denied["kind"], denied["content"]["reason"]) == ("denied", "Ask Ann first.")
+
+
+async def test_a_call_that_a_rule_let_through_names_the_rule(server: Server) -> None:
+    """U3: nobody was asked, and the row says why."""
+
+    @server.app.tool(approval=approval.when(lambda amount: amount > 100))
+    async def pay(amount: float) -> str:
+        return "paid"
+
+    async def agent(turn: Turn) -> None:
+        await turn.call(pay, amount=5.0)
+
+    client = server.client(agent)
+    await client.say()
+    started, executed = await rows(server, client)
+    assert executed["kind"] == "executed"
+    assert executed["content"]["rule"] == started["content"]["rule"]
+    assert executed["content"]["rule"]
+    assert "by" not in executed["content"]
+
+
+async def test_the_caller_is_who_answered_whatever_the_payload_says(tmp_path: Path) -> None:
+    """U2: identity comes from the authenticated request; others read nothing of it."""
+    async with served("memory", tmp_path, authenticate=authenticate) as server:
+        client = server.client(kit(server).refunding)
+        client.headers["authorization"] = "Bearer ann"
+        await client.say()
+        (one,) = client.model.pending
+        await client.resume({**deny("no"), "metadata": {"by": "boss"}})
+        mine = await call(server.app, "GET", "/audit", headers={"authorization": "Bearer ann"})
+        resolved = mine.json["items"][1]
+        assert resolved["content"]["interruptId"] == one["id"]
+        assert resolved["content"]["by"] == "ann"
+        assert resolved["content"]["metadata"] == {"by": "boss"}
+        other = await call(server.app, "GET", "/audit", headers={"authorization": "Bearer bob"})
+        assert other.json["items"] == []
+        path = f"/audit/{client.thread}"
+        other = await call(server.app, "GET", path, headers={"authorization": "Bearer bob"})
+        assert other.status == 404
+
+
+async def test_extending_and_assigning_say_who_did_it(server: Server) -> None:
+    """R4: an extension is an audited call."""
+
+    async def agent(turn: Turn) -> None:
+        await turn.interrupt("confirmation", "Sure?", expires_in=60)
+
+    client = server.client(agent)
+    await client.say()
+    (one,) = [item["id"] for item in client.model.pending]
+    await post(server, f"/interrupts/{one}/extend", {"seconds": 600})
+    await post(server, f"/interrupts/{one}/assign", {"to": "cyd"})
+    _, extended, assigned = await rows(server, client)
+    assert (extended["kind"], extended["content"]["by"]) == ("extended", "local")
+    assert (assigned["kind"], assigned["content"]["to"]) == ("assigned", "cyd")
+
+
+async def test_a_row_that_somebody_rewrote_breaks_the_chain(tmp_path: Path) -> None:
+    """Design 7: from there on; what was not touched still holds."""
+    async with served("sqlite", tmp_path) as server:
+        client = server.client(kit(server).refunding)
+        await client.say()
+        await client.resume(deny("no"))
+        path = f"/audit/{client.thread}"
+        before = await get(server, path)
+        assert before == {**before, "rows": 3, "intact": True}
+        with sqlite3.connect(server.folder / "sayso.db") as db:
+            forged = b'{"by":"boss"}'
+            digest = hashlib.sha256(forged).hexdigest()
+            change = "UPDATE audit SET content = ?, content_digest = ? WHERE number = 2"
+            db.execute(change, (forged, digest))
+        after = await get(server, path)
+        assert (after["intact"], after["brokenAt"]) == (False, 2)
