@@ -2,7 +2,6 @@
 
 from tests.contract.verdicts import NOT_YET, TESTED, Requirement
 
-
 RULES = {
     "SE-01": Requirement(
         "spec index",
