@@ -171,14 +171,14 @@ class Shop:
         until(f"effects {wanted}", lambda: self.server.kinds(self.thread) == wanted)
         return self.server.effects(self.thread)
 
+    def status(self) -> str:
+        """What the server says of the thread: how its newest turn stands, or `running`."""
+        found = httpx.get(f"{self.server.url}/threads/{self.thread}").raise_for_status().json()
+        return "running" if found["running"] else str(found["status"])
+
     def thread_is(self, status: str) -> None:
         """Wait until the server says so of the thread."""
-
-        def stands() -> bool:
-            found = httpx.get(f"{self.server.url}/threads/{self.thread}").json()
-            return bool(found.get("status") == status and not found.get("running"))
-
-        until(f"thread {status}", stands)
+        until(f"thread {status}", lambda: self.status() == status)
 
     def results(self) -> list[str]:
         """The tool results that the server holds for this thread."""

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, expect
+from playwright.sync_api import Browser, BrowserContext, TimeoutError, expect
 
 from e2e.playground import MILLISECONDS
 from e2e.shop import RUNTIME, WAIT, WAYS, Shop, site
@@ -27,9 +27,9 @@ def origin() -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def shop_server(tmp_path_factory: pytest.TempPathFactory, origin: str) -> Iterator[DemoServer]:
-    """One demo for all tests, whose threads are their own; questions expire soon."""
+    """One demo for all tests, whose threads are their own."""
     folder: Path = tmp_path_factory.mktemp("shop")
-    with DemoServer(folder, options=("--cors", origin, "--expires-in", "4")) as running:
+    with DemoServer(folder, options=("--cors", origin)) as running:
         yield running
 
 
@@ -143,21 +143,23 @@ def test_two_questions_come_one_after_the_other(shop: Opens, way: str) -> None:
     assert len(set(ids)) == 1
 
 
-@runtime
 @requirement("CK-06", "TR-19")
 def test_an_expired_card_can_still_be_pressed_and_says_what_became_of_it(
-    shop: Opens, way: str
+    shop: Opens, tmp_path: Path, origin: str
 ) -> None:
     """Its time is held back, so the hook sends the answer; the server refuses it, and shows."""
-    tab = shop(way)
-    tab.say("deploy")
-    tab.card("Deploy it to production?")
-    tab.thread_is("finished")
-    tab.press("Approve")
-    tab.shows("Not deployed: nobody answered in time.")
-    tab.has_no_card()
-    tab.effects_are()
-    tab.goes_on()
+    with DemoServer(tmp_path, options=("--cors", origin, "--expires-in", "2")) as server:
+        both = [shop(way, server=server) for way in RUNTIME]
+        for tab in both:
+            tab.say("deploy")
+            tab.card("Deploy it to production?")
+        for tab in both:
+            tab.thread_is("finished")
+            tab.press("Approve")
+            tab.shows("Not deployed: nobody answered in time.")
+            tab.has_no_card()
+            tab.effects_are()
+            tab.goes_on()
 
 
 @every
@@ -235,20 +237,37 @@ def test_a_reload_in_the_middle_follows_the_run(shop: Opens, way: str) -> None:
 def test_the_stop_button_stops_also_after_a_reload(shop: Opens, way: str) -> None:
     """With the run's id, and without one; the page is free afterwards (I6)."""
     tab = shop(way)
-    tab.say("slow refund")
-    tab.press("Approve")
-    tab.shows("Now I rebuild the balance sheet.")
-    tab.stop.click()
-    tab.is_idle()
-    tab.thread_is("cancelled")
-    tab.goes_on()
-    tab.say("slow")
-    tab.shows("I rebuild the search index.")
-    tab.reload()
-    tab.shows("I rebuild the search index.")
-    tab.stop.click()
-    tab.is_idle()
-    tab.goes_on()
+
+    def answered() -> None:
+        tab.say("slow refund")
+        tab.press("Approve")
+        tab.shows("Now I rebuild the balance sheet.")
+
+    def reloaded() -> None:
+        tab.say("slow")
+        tab.shows("I rebuild the search index.")
+        tab.reload()
+
+    for begin in (answered, reloaded):
+        stopped_in_time(tab, begin)
+        tab.goes_on()
+
+
+def stopped_in_time(tab: Shop, begin: Callable[[], None]) -> None:
+    """Press stop before the work that was begun is over; begin again when it came too late.
+
+    The work takes three seconds, and the machine may be busy.
+    """
+    for _ in range(5):
+        begin()
+        try:
+            tab.stop.click(timeout=2_000)
+        except TimeoutError:
+            continue
+        tab.is_idle()
+        if tab.status() == "cancelled":
+            return
+    raise AssertionError("never pressed in time")
 
 
 @runtime
@@ -269,20 +288,19 @@ def test_two_tabs_agree_on_the_first_answer(shop: Opens, tabs: BrowserContext, w
     other.page.close()
 
 
-@every
-def test_a_killed_server_forgets_no_card(
-    shop: Opens, tmp_path: Path, origin: str, way: str
-) -> None:
-    """Killed with a card open: the page answers it without a reload, and it runs once (L1)."""
+def test_a_killed_server_forgets_no_card(shop: Opens, tmp_path: Path, origin: str) -> None:
+    """Killed with cards open: the pages answer without a reload, and each runs once (L1)."""
     with DemoServer(tmp_path, options=("--cors", origin)) as server:
-        tab = shop(way, server=server)
-        tab.say("refund")
-        tab.card()
+        all_ways = [shop(way, server=server) for way in WAYS]
+        for tab in all_ways:
+            tab.say("refund")
+            tab.card()
         server.restart()
-        tab.press("Approve")
-        tab.effects_are("refund")
-        tab.has_no_card()
-        tab.goes_on()
+        for tab in all_ways:
+            tab.press("Approve")
+            tab.effects_are("refund")
+            tab.has_no_card()
+            tab.goes_on()
 
 
 @runtime
