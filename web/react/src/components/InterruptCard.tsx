@@ -4,6 +4,7 @@ import { asRecord } from "../core/json.js";
 import {
   argsAsObject,
   expiryOf,
+  originOf,
   shapeOf,
   type Answer,
   type CallView,
@@ -66,6 +67,7 @@ export function InterruptCard(props: InterruptCardProps) {
       ? "Before it begins"
       : (LABELS[interrupt.reason] ?? interrupt.reason);
   const message = messageOf(interrupt, call);
+  const origin = useMemo(() => originOf(interrupt).join(" › "), [interrupt]);
   const [folded, setFolded] = useState(0);
   const onFolded = useCallback(() => {
     setFolded((count) => count + 1);
@@ -100,6 +102,12 @@ export function InterruptCard(props: InterruptCardProps) {
           <span className="sayso-label">
             {label}
             {place !== undefined && ` ${place.index + 1} of ${place.total}`}
+            {origin !== "" && (
+              <>
+                {", asked by "}
+                <PlainText text={origin} />
+              </>
+            )}
           </span>{" "}
           {call !== null && (
             <code>

@@ -6,6 +6,7 @@ export { canSubmit, isAnswerable, reduce } from "./machine.js";
 export { initialState } from "./machineState.js";
 export { sessionDrafts } from "./drafts.js";
 export { equalJson, parseJson } from "./json.js";
+export { originOf } from "./origin.js";
 export { quickAnswer, quickOf } from "./quick.js";
 export { RunDriver } from "./runs.js";
 export { shapeOf } from "./shape.js";

@@ -99,6 +99,17 @@ afterEach(() => {
 });
 
 describe("an approval", () => {
+  it("says which inner agent asks, one of several of the same name each on its own", async () => {
+    const server = new ScriptedServer();
+    const inner = (id: string, ...path: unknown[]) =>
+      approval(id, { subagentRunId: `sub-${id}`, metadata: { sayso: { path } } });
+    await show(server, ...asked(inner("a", "warehouse"), inner("b", "desk", "warehouse", 7)));
+    const names = screen.getAllByRole("heading", { level: 2 }).map((one) => one.textContent);
+    expect(names[0]).toMatch(/1 of 2, asked by warehouse/);
+    expect(names[1]).toMatch(/2 of 2, asked by desk › warehouse/);
+    expect(names.join()).not.toMatch(/7/);
+  });
+
   it("[CL-18] shows the tool and its arguments in full, as text", async () => {
     const long = `${"x".repeat(10_000)}<b>end</b>`;
     const args = { to: "<img src=x>", body: long, n: 3, list: [1, { a: null }] };
