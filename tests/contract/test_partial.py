@@ -135,7 +135,7 @@ async def test_a_turn_whose_answers_are_all_kept_goes_on_by_itself(
 # unknown_entries
 
 
-@requirement("TR-01")
+@requirement("TR-01", "OC-06")
 @pytest.mark.parametrize("value", ["refuse", "ignore"])
 async def test_ids_never_asked_are_refused_or_dropped_with_a_warning(
     server: Server, tools: Kit, value: Any, caplog: pytest.LogCaptureFixture
@@ -155,3 +155,6 @@ async def test_ids_never_asked_are_refused_or_dropped_with_a_warning(
         assert run.outcome == "success"
         assert emails(server) == ["ann", "ben", "cyd"]
         assert "'int_nobody'" in caplog.text
+        (warning,) = run.events[0]["metadata"]["sayso"]["warnings"]
+        assert "'int_nobody'" in warning
+        assert "metadata" not in (await client.again().connect()).events[0]

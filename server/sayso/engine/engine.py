@@ -293,8 +293,9 @@ class Engine:
     ) -> Reader:
         if isinstance(decision, gate.Refuse):
             return self._refused(decision, agent, asked, view)
+        _warn(asked.request, decision.warnings)
+        asked = replace(asked, peer=asked.peer.warned(decision.warnings))
         request, peer = asked.request, asked.peer
-        _warn(request, decision.warnings)
         match decision:
             case gate.Start():
                 claimed = await self._claims.start(decision, agent, request, principal, view)

@@ -55,7 +55,7 @@ def standing(
 
     `sent` are those of a refused request, whose results of the client's tools are shown as well.
     """
-    shown = [frames.run_started(request.thread_id, request.run_id)]
+    shown = [frames.run_started(request.thread_id, request.run_id, peer.warnings)]
     if view is not None or said:
         stored = visible((*view.messages, *_reported(view, sent))) if view is not None else []
         readable = shown_to(peer.versioned, [*stored, *said])
@@ -76,7 +76,7 @@ def refused(request: RunInput, peer: Peer, refusal: Refuse) -> Reader:
     )
     return Reader.canned(
         [
-            frames.run_started(request.thread_id, request.run_id),
+            frames.run_started(request.thread_id, request.run_id, peer.warnings),
             ending.last_frames(request.thread_id, request.run_id, peer),
         ]
     )

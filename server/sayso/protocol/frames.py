@@ -101,16 +101,20 @@ def text(prefix: bytes, pieces: Sequence[str]) -> bytes:
     return prefix + encoded + TEXT_TAIL
 
 
-def run_started(thread_id: str, run_id: str) -> bytes:
-    """The opening of a run; echoes the ids and declares our version (LC-08, VN-01)."""
-    return frame(
-        {
-            "type": "RUN_STARTED",
-            "threadId": thread_id,
-            "runId": run_id,
-            "protocolVersion": PROTOCOL_VERSION,
-        }
-    )
+def run_started(thread_id: str, run_id: str, warnings: Sequence[str] = ()) -> bytes:
+    """The opening of a run; echoes the ids and declares our version (LC-08, VN-01).
+
+    `warnings` go into `metadata.sayso`, where nobody has to read them (OC-06).
+    """
+    event: dict[str, Any] = {
+        "type": "RUN_STARTED",
+        "threadId": thread_id,
+        "runId": run_id,
+        "protocolVersion": PROTOCOL_VERSION,
+    }
+    if warnings:
+        event["metadata"] = {"sayso": {"warnings": list(warnings)}}
+    return frame(event)
 
 
 def messages_snapshot(bodies: Iterable[bytes]) -> bytes:

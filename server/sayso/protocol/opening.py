@@ -21,7 +21,7 @@ def opening(
     restated: Iterable[Mapping[str, Any]],
 ) -> bytes:
     """The frames of a reader who comes: its run, the snapshots given, then what is open."""
-    shown = [frames.run_started(thread_id, run_id)]
+    shown = [frames.run_started(thread_id, run_id, peer.warnings)]
     if messages is not None:
         shown.append(frames.messages_snapshot(shown_to(peer.versioned, messages)))
     if state is not None:

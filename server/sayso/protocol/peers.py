@@ -1,5 +1,6 @@
 """Who reads a run, and how the edge that serves it wants it told. Pure."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -16,7 +17,8 @@ class Peer:
     `versioned`: it declared protocol 1.0 or a later minor (TR-13). `subagents`: it can be told
     when inner agents begin and end (SA-12). `expiry`: it is told when questions expire.
     `finishes`: it lets go of what it has answered at a RUN_FINISHED only, so every ending has one
-    (CK-07, TR-03). `interrupts` and `value` are how it is asked (LG-13).
+    (CK-07, TR-03). `interrupts` and `value` are how it is asked (LG-13). `warnings` are what it is
+    told of its own request, of which something was left out; older clients are told nothing (OC-06).
     """
 
     versioned: bool = False
@@ -25,6 +27,13 @@ class Peer:
     finishes: bool = False
     interrupts: Emission = "standard"
     value: LegacyValue = "interrupt"
+    warnings: tuple[str, ...] = ()
+
+    def warned(self, warnings: Sequence[str]) -> "Peer":
+        """The same, told of these too, if it can read it."""
+        if not warnings or not self.versioned:
+            return self
+        return replace(self, warnings=(*self.warnings, *warnings))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +70,7 @@ class Manner:
 
 def peer_of(request: RunInput, manner: Manner, options: Options) -> Peer:
     """What the sender of a request can take."""
-    return Peer(
+    peer = Peer(
         versioned=request.versioned,
         subagents=request.versioned or options.subagents,
         expiry=manner.expiry,
@@ -69,3 +78,4 @@ def peer_of(request: RunInput, manner: Manner, options: Options) -> Peer:
         interrupts=manner.interrupts or options.interrupts,
         value=options.legacy_value,
     )
+    return peer.warned(request.warnings)
