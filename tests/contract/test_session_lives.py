@@ -1,8 +1,12 @@
 """Sessions over restarts, lost readers, their time, and beside the other dialects (design 5)."""
 
 from pathlib import Path
+from typing import Any
 
-from sayso import Turn
+import pytest
+
+from sayso import Principal, Turn, approval
+from tests.contract.legacy import asked_of, ids
 from tests.contract.server import Client, Server, approve, eventually, served
 from tests.contract.sessions import PATH, Session, frames_of, session_of, told
 from tests.contract.tools import Kit, kit
@@ -125,3 +129,55 @@ async def test_a_stop_ends_a_session_that_waits(server: Server, tools: Kit) -> N
     frames = await session.show()
     assert "stopped before anyone decided" in frames[-2]["content"]
     assert frames[-1]["type"] == "done"
+
+
+@pytest.mark.parametrize(
+    ("policy", "owner", "taken"),
+    [
+        (approval.ask(by="lead"), "ann", False),
+        (approval.ask(by="lead"), "lea", True),
+        (approval.ask(by="clerk", of=2), "ann", None),
+    ],
+)
+async def test_who_may_approve_is_asked_in_every_dialect(
+    tmp_path: Path, policy: Any, owner: str, taken: bool | None
+) -> None:
+    """OC-20: a role that the caller lacks; others who have yet to agree."""
+    people = {
+        "ann": Principal(subject="ann", roles=("clerk",)),
+        "lea": Principal(subject="lea", roles=("lead",)),
+    }
+
+    async def authenticate(scope: Any) -> Principal | None:
+        return people.get(dict(scope["headers"]).get(b"authorization", b"").decode())
+
+    async with served("memory", tmp_path, authenticate=authenticate) as server:
+
+        @server.app.tool(approval=policy)
+        async def pay(amount: float) -> str:
+            server.effects.append(amount)
+            return "Paid."
+
+        async def agent(turn: Turn) -> None:
+            await turn.call(pay, amount=5.0)
+
+        session = session_of(server, agent, headers={"authorization": owner})
+        asked = (await session.say())[-1]["interrupt_id"]
+        tab = Client(
+            server.app, session.agent or "", thread=session.id, headers={"authorization": owner}
+        )
+        hook = asked_of(tab)
+        await hook.connect()
+        if taken:
+            assert (await session.answer("yes"))[-1]["type"] == "done"
+            assert server.effects == [5.0]
+            return
+        if taken is None:
+            # One of two agrees, and again: the question stays, whichever dialect it comes in.
+            for _ in range(2):
+                assert (await session.answer("yes"))[-1]["interrupt_id"] == asked
+            assert ids((await hook.reply({"approved": True})).asked) == [asked]
+        else:
+            assert (await hook.reply({"approved": True})).outcome == "not_an_approver"
+            assert (await session.send("yes")).status == 403
+        assert server.effects == []

@@ -70,10 +70,14 @@ def find(view: ThreadView | None, interrupt_id: str | None) -> Waiting | Refuse:
 
 
 def given(view: ThreadView, entries: Iterable[ResumeEntry]) -> Refuse | None:
-    """The refusal of entries that repeat what was answered before; None if there are none."""
-    asked = {item.id: item for item in view.interrupts}
+    """The refusal of entries that repeat what was answered before; None if there are none.
+
+    An agreement that others have yet to join settles nothing, so it may be given again.
+    """
+    asked = {item.id: _settled(item) for item in view.interrupts}
     again = [asked[entry.interrupt_id] for entry in entries if entry.interrupt_id in asked]
-    return refusals.already_resolved([_settled(item) for item in again]) if again else None
+    over = [item for item in again if item.status != "open"]
+    return refusals.already_resolved(over) if over else None
 
 
 def _settled(item: Interrupt) -> Interrupt:
