@@ -18,7 +18,8 @@ class Peer:
     when inner agents begin and end (SA-12). `expiry`: it is told when questions expire.
     `finishes`: it lets go of what it has answered at a RUN_FINISHED only, so every ending has one
     (CK-07, TR-03). `interrupts` and `value` are how it is asked (LG-13). `warnings` are what it is
-    told of its own request, of which something was left out; older clients are told nothing (OC-06).
+    told of its own request, of which something was left out; older clients are told nothing
+    (OC-06).
     """
 
     versioned: bool = False
