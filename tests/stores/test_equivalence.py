@@ -1,6 +1,7 @@
 """SQLite against memory on random histories: the same answers to the same calls (design 6)."""
 
 import asyncio
+import functools
 import tempfile
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -10,6 +11,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 
+from sayso.approvals import Approval, ApprovalUse
 from sayso.records import (
     Claim,
     Commit,
@@ -60,6 +62,32 @@ messages = few(
         role=names,
         body=blobs,
         visibility=st.sampled_from(("visible", "hidden", "waiting")),
+    )
+)
+
+
+approvals = few(
+    st.builds(
+        Approval,
+        id=names,
+        owner=names,
+        tool=names,
+        pattern=blobs,
+        rules=few(names),
+        given_by=names,
+        given_at=times,
+        interrupt_id=names,
+        thread_id=st.none() | st.sampled_from(THREADS),
+        expires_at=maybe_times,
+    )
+)
+uses = few(
+    st.builds(
+        ApprovalUse,
+        approval_id=names,
+        call_id=names,
+        thread_id=st.sampled_from(THREADS),
+        at=times,
     )
 )
 
@@ -187,8 +215,14 @@ class TwoStores(RuleBasedStateMachine):
             run=data.draw(st.none() | runs(thread)),
             forget=data.draw(st.none() | names.map(lambda n: f"turn_{'_'.join(thread)}_{n}")),
             release=data.draw(st.booleans()),
+            approvals=data.draw(approvals),
+            uses=data.draw(uses),
         )
         self.both(lambda store: store.commit(lease, step))
+
+    @rule(scope=st.sampled_from(SCOPES), name=names, now=times)
+    def revoke(self, scope: str, name: str, now: int) -> None:
+        self.both(lambda store: store.revoke(scope, name, "ann", now))
 
     @rule(data=st.data(), thread=threads, off=st.sampled_from((0, 0, 1)), now=times)
     def settle(self, data: st.DataObject, thread: tuple[str, str], off: int, now: int) -> None:
@@ -263,6 +297,10 @@ async def _everything(store: Store) -> list[Any]:
         read += await _pages(store.interrupts, scope)
         read += [await store.interrupt(scope, name) for name in NAMES]
         read.append(await store.changes(scope, 0))
+        read += await _pages(functools.partial(store.approvals, scope, 20), limit=2)
+        for name in NAMES:
+            read += [await store.approval(scope, name), await store.approval_uses(scope, name)]
+            read.append(await store.standing_approvals(scope, name, name, 20))
         for thread in THREADS:
             read += await _pages(store.runs, scope, thread, limit=2)
             read.append(await store.load(scope, thread, run_id="1", interrupt_ids=NAMES))

@@ -207,6 +207,11 @@ class Policy:
         return policy
 
     @property
+    def settled(self) -> Decision | None:
+        """What it says of every call, if it need not look at any."""
+        return self._settled
+
+    @property
     def kind(self) -> Literal["never", "always", "when"]:
         """When it asks: never, always, or it depends on the call."""
         rules = self._all()

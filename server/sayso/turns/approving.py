@@ -38,7 +38,7 @@ class Ruling:
     """
 
     rule: str
-    call: Proposed
+    call: Proposed | None = None
     runs: bool = False
     asking: Asking | None = None
     satisfied: tuple[str, ...] = ()
@@ -60,6 +60,9 @@ async def judge(
 
     `satisfied` are the rules that a person has said yes to.
     """
+    settled = tool.approval.settled
+    if settled is not None and settled.verdict == "allow":
+        return Ruling(rule=settled.rule, runs=True)
     given = execution.given
     call = tool.proposed(arguments, execution.principal, given.thread_id, given.text)
     decision = tool.approval.decide(call)
@@ -214,7 +217,7 @@ def ask(
         "arguments": arguments,
         "rule": ruling.rule,
         "effect": tool.effect,
-        "scale": ruling.call.scale,
+        "scale": None if ruling.call is None else ruling.call.scale,
         "permission": tool.permission,
         "approvers": _told(how),
     }
