@@ -28,7 +28,8 @@ from sayso.http.agents import AgentRecord
 from sayso.http.app import Edge, Options
 from sayso.http.asgi import Receive, Scope, Send
 from sayso.protocol import frames
-from sayso.protocol.ending import Ending, Peer
+from sayso.protocol.ending import Ending
+from sayso.protocol.peers import Manner, Peer
 from sayso.protocol.runinput import RunInput
 from sayso.records import Principal
 from sayso.streams.stream import Reader, RunStream
@@ -61,11 +62,15 @@ class Product:
     async def delivered(self, reader: Reader, principal: Principal) -> None:
         """Nothing to note."""
 
-    async def connect(self, agent: str, request: RunInput, principal: Principal) -> Reader:
+    async def connect(
+        self, agent: str, request: RunInput, principal: Principal, manner: Manner | None = None
+    ) -> Reader:
         """Not measured."""
         raise NotImplementedError
 
-    async def run(self, agent: str, request: RunInput, principal: Principal) -> Reader:
+    async def run(
+        self, agent: str, request: RunInput, principal: Principal, manner: Manner | None = None
+    ) -> Reader:
         """Start a run that writes all deltas."""
         stream = RunStream(request.thread_id, "run_1", unread=1024 * 1024)
         reader = stream.attach(request.run_id, Peer(), messages=None, state=None)

@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any, Final
 
+import orjson
+
 from sayso.protocol import frames
 from sayso.protocol.ending import Ending
 from sayso.protocol.generations import older_event, shown_to
@@ -220,7 +222,7 @@ class RunStream:
     def _say(self, prefix: bytes, piece: str) -> None:
         """Append the frame of one piece of text; `frames.text_prefix` made the prefix."""
         if self._sleepers:
-            self._append(frames.text(prefix, (piece,)))
+            self._append(prefix + orjson.dumps(piece) + frames.TEXT_TAIL)
         elif self._readers:
             if prefix is not self._prefix:
                 self._put_into_words()
