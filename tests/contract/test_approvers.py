@@ -223,3 +223,13 @@ async def test_a_copy_of_the_thread_counts_nobody_s_agreement(company: Server) -
     assert (await says(company, "leo", copied, approve())).status == 202
     assert company.effects == []
     assert (await says(company, "leo", interrupt, approve())).status == 200
+
+
+async def test_roles_that_nothing_waits_for_cost_no_look_at_others(company: Server) -> None:
+    """Whoever has roles and approves nothing reads an inbox of its own alone, by its index."""
+    client = paying(company, approval.always)
+    (interrupt,) = (await client.say()).interrupts
+    company.store.calls.clear()
+    assert await open_for(company, "leo") == []
+    assert await open_for(company, "ann") == [interrupt["id"]]
+    assert [one.point for one in company.store.calls].count("interrupts") == 2

@@ -212,6 +212,11 @@ class Policy:
         return self._settled
 
     @property
+    def roles(self) -> frozenset[str]:
+        """The roles that its rules ask for an approval."""
+        return frozenset(role for rule in self._all() for role in rule.asking.by)
+
+    @property
     def kind(self) -> Literal["never", "always", "when"]:
         """When it asks: never, always, or it depends on the call."""
         rules = self._all()

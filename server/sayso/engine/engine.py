@@ -18,7 +18,7 @@ from sayso.engine.breakpoints import breakpoints_of, permitted
 from sayso.engine.claims import Claimed, Claims
 from sayso.engine.desk import Desk, problem_of
 from sayso.engine.inbox import Inbox
-from sayso.engine.judge import tool_judge
+from sayso.engine.judge import approving_roles, tool_judge
 from sayso.engine.leases import LeaseKeeper
 from sayso.engine.live import LiveRuns
 from sayso.engine.repairs import Repairs
@@ -84,7 +84,7 @@ class Engine:
         self._keeper = LeaseKeeper(store, clock)
         self._claims = Claims(store, clock, self._keeper)
         self._stopping = Stopping(store, clock, self._claims)
-        self.inbox = Inbox(store, clock)
+        self.inbox = Inbox(store, clock, lambda: approving_roles(tools))
         self.approvals = Approvals(store, clock)
         self.audit = Audit(store)
         self.threads = Threads(store, clock, self.inbox.ring)

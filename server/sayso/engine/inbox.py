@@ -97,7 +97,11 @@ class _Hub:
 class Inbox:
     """Interrupts across threads. Of others' threads nothing is listed or told."""
 
-    def __init__(self, store: Store, clock: Clock) -> None:
+    def __init__(
+        self, store: Store, clock: Clock, roles: Callable[[], frozenset[str]] = frozenset
+    ) -> None:
+        """`roles` are those that questions of this server may wait for."""
+        self._roles = roles
         self._store = store
         self._clock = clock
         self._hubs: dict[str, _Hub] = {}
@@ -121,10 +125,11 @@ class Inbox:
         tools are none of them: no person answers those.
         """
         items: list[ListedInterrupt] = []
-        for _ in range(LOOKS if principal.roles else 1):
+        approves = self._approves(principal)
+        for _ in range(LOOKS if approves else 1):
             page = await self._store.interrupts(
                 principal.scope,
-                owner=None if principal.roles else principal.subject,
+                owner=None if approves else principal.subject,
                 status=status,
                 agent=agent,
                 reason=reason,
@@ -148,6 +153,10 @@ class Inbox:
                 "There is no such interrupt: GET /interrupts lists those that are open.",
             )
         return found
+
+    def _approves(self, principal: Principal) -> bool:
+        """Whether questions of others may wait for this caller."""
+        return bool(principal.roles) and not self._roles().isdisjoint(principal.roles)
 
     async def listen(self, principal: Principal, wake: Callable[[], None]) -> Listener:
         """Follow the caller's inbox from now on, until `leave`."""
@@ -229,7 +238,7 @@ class Inbox:
             return [
                 one
                 for one in hub.listeners
-                if one.principal.subject == change.owner or one.principal.roles
+                if one.principal.subject == change.owner or self._approves(one.principal)
             ]
 
         if not concerned() or change.kind == "run_ended":

@@ -14,7 +14,12 @@ from sayso.agents.turninput import turn_input
 from sayso.gate.answers import Judge
 from sayso.records import Interrupt, ThreadView
 
-__all__ = ["tool_judge"]
+__all__ = ["approving_roles", "tool_judge"]
+
+
+def approving_roles(tools: Mapping[str, Tool]) -> frozenset[str]:
+    """The roles that some tool asks for an approval."""
+    return frozenset(role for tool in tools.values() for role in tool.approval.roles)
 
 
 def tool_judge(tools: Mapping[str, Tool], view: ThreadView | None) -> Judge:
