@@ -155,24 +155,6 @@ describe("an approval", () => {
     expect(sent(server)?.[0]?.payload).toEqual({ approved: false, reason: "too much" });
   });
 
-  it.each([
-    ["Approve", { approved: true, remember: true }],
-    ["Deny", { approved: false }],
-  ])("[V5] a box has a yes remembered, and no denial: %s", async (decision, payload) => {
-    const server = new ScriptedServer().onRun(run(finished));
-    const remember = {
-      title: "Do not ask again",
-      anyOf: [{ type: "boolean" }, { type: "object" }],
-    };
-    const properties = { approved: { type: "boolean" }, remember };
-    await show(server, ...asked(approval("a", { responseSchema: { type: "object", properties } })));
-    await userEvent.click(screen.getByRole("checkbox", { name: "Do not ask again" }));
-    await click(decision);
-    await waitFor(() => {
-      expect(sent(server)?.[0]?.payload).toEqual(payload);
-    });
-  });
-
   it("[TB-10] cancels without a payload", async () => {
     const server = new ScriptedServer().onRun(run(finished));
     await show(server, ...asked(approval("a")));
