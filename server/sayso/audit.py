@@ -30,8 +30,9 @@ class AuditRow:
 
     `kind`: `asked`, `held`, `withdrawn`, `extended`, `assigned`, `reminded`, `lapsed`, `resolved`,
     `cancelled`, `expired` of questions; `started`, `executed`, `denied`, `failed` and so on of tool
-    calls; `edited` of the state. `content` is its JSON, None once the thread was deleted;
-    `content_digest` is the SHA-256 of it, and stays. `at` is in milliseconds since the epoch.
+    calls; `edited` of the state; `forked` of a copied thread. `content` is its JSON, None once the
+    thread was deleted; `content_digest` is the SHA-256 of it, and stays. `at` is in milliseconds
+    since the epoch.
     """
 
     thread_id: str
@@ -78,10 +79,15 @@ def of_interrupt(change: ChangeKind, interrupt: Interrupt, by: str | None = None
 
 
 def of_entries(entries: Iterable[Entry]) -> list[Event]:
-    """What recorded tool calls come to, begun or ended; and edits of a thread's state."""
-    events = []
+    """What recorded tool calls come to, begun or ended; and edits of a thread's state.
+
+    What a thread was copied from is told as that, and not as what has happened here.
+    """
+    events: list[Event] = []
     for entry in entries:
-        if entry.kind == "call" and entry.status != "asked":
+        if entry.kind == "fork":
+            events = [("forked", entry.data)]
+        elif entry.kind == "call" and entry.status != "asked":
             events.append(_call(entry))
         elif entry.kind == "edit":
             events.append(("edited", entry.data))

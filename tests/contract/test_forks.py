@@ -165,6 +165,23 @@ async def test_a_copy_says_where_it_comes_from(server: Server, tools: Kit) -> No
     assert len(await inbox(server)) == 2
 
 
+async def test_the_audit_of_a_copy_does_not_claim_what_happened_elsewhere(
+    server: Server, tools: Kit
+) -> None:
+    """U1: a call that ran before the copy was made is no execution of the copy."""
+    client = server.client(tools.mailing)
+    asked = (await client.say()).interrupts
+    copy = await forked(server, client, asked[0]["id"])
+    rows = (await get(server, f"/audit?thread={copy.thread}"))["items"]
+    assert sorted(row["kind"] for row in rows) == ["asked", "asked", "asked", "forked"]
+    (made,) = [row["content"] for row in rows if row["kind"] == "forked"]
+    assert (made["threadId"], made["by"]) == (client.thread, "local")
+    await copy.resume(approve(), deny(), deny())
+    rows = (await get(server, f"/audit?thread={copy.thread}"))["items"]
+    assert [row["kind"] for row in rows].count("executed") == 1
+    assert (await get(server, f"/audit/{copy.thread}"))["intact"] is True
+
+
 async def test_an_edit_belongs_to_the_copy_that_was_made_after_it(
     server: Server,
 ) -> None:
