@@ -21,7 +21,7 @@ def charting(server: Server, **options: Any) -> tuple[Any, list[Any]]:
     """An agent that draws, and what it made of it."""
     seen: list[Any] = []
 
-    @server.app.tool(editable=True, **options)
+    @server.app.tool(**options)
     async def chart(year: int) -> list[Part]:
         server.effects.append(year)
         return [
@@ -62,7 +62,7 @@ async def test_parts_go_to_those_who_can_read_them(server: Server, version: str 
 @requirement("TC-06", "TB-15", "OC-09")
 async def test_an_edited_call_says_so_in_front_of_its_parts(server: Server) -> None:
     """OC-09: what ran is told with the result, whatever form that has."""
-    agent, seen = charting(server, approval=approval.always)
+    agent, seen = charting(server, approval=approval.always, editable=True)
     client = server.client(agent)
     await client.say()
     run = await client.resume(approve(editedArgs={"year": 2024}))
