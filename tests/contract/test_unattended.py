@@ -205,6 +205,7 @@ async def test_server_options_hold_for_agents_without_their_own(tmp_path: Any, k
             "runBreakpoints": "refuse",
             "mayAsk": True,
             "subagents": False,
+            "toolErrors": "text",
         }
         calm = client_of(server, tools.refunding, expires_in=None)
         assert "expiresAt" not in (await calm.say()).interrupts[0]
