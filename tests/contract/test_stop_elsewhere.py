@@ -200,9 +200,11 @@ async def test_what_a_server_leaves_behind_is_taken_over_at_once(tmp_path: Path,
             before = server.clock.now()
 
             async def asks() -> bool:
-                await server.clock.advance(0.1)
                 view = await server.store.load("default", client.thread)
-                return view is not None and any(i.status == "open" for i in view.interrupts)
+                assert view is not None
+                if view.thread.holder is None:  # a slow machine does not make it late
+                    await server.clock.advance(0.1)
+                return any(i.status == "open" for i in view.interrupts)
 
             await eventually(asks)
             assert server.clock.now() - before < 3_000
