@@ -3,6 +3,7 @@ import { CardStack, InterruptCard, NotSent } from "@sayso/react/components";
 import { inboxView, type Inbox, type InboxItem, type InboxState } from "@sayso/react/inbox";
 import { useEffect, useState } from "react";
 import { Link } from "react-router";
+import { Handling } from "./Handling.js";
 import { threadPath } from "../thread/path.js";
 
 interface DetailProps {
@@ -40,6 +41,7 @@ export function Detail({ inbox, state, id }: DetailProps & { readonly id: string
         ready={view.phase === "answered" && state.answers[id] !== undefined}
         onRetry={() => void inbox.send([id])}
       />
+      {item !== undefined && view.closed === null && <Handling inbox={inbox} item={item} />}
     </div>
   );
 }

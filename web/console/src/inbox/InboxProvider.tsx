@@ -5,6 +5,7 @@ import { createContext, useContext, useEffect, useMemo, useState, type ReactNode
 import { onToken, serverFetch } from "../access.js";
 import { serverUrl } from "../base.js";
 import { showCount } from "./favicon.js";
+import { useNotices } from "./useNotices.js";
 
 interface Shared {
   readonly inbox: Inbox;
@@ -32,6 +33,7 @@ export function InboxProvider({ children }: { readonly children: ReactNode }) {
       }),
     [inbox],
   );
+  useNotices(state);
   const open = waitingIn(state);
   useEffect(() => {
     showCount(open);

@@ -3,7 +3,7 @@ import { PlainText } from "@sayso/react/components";
 import type { InboxItem } from "@sayso/react/inbox";
 import { memo, useEffect, useRef } from "react";
 import { Link } from "react-router";
-import { ageOf, dueOf, labelOf } from "./words.js";
+import { ageOf, dueOf, labelOf, saidOf } from "./words.js";
 
 export interface ListProps {
   readonly items: readonly InboxItem[];
@@ -86,7 +86,7 @@ const Row = memo(function Row(props: RowProps) {
           )}
         </span>
         <span className="row-message" dir="auto">
-          <PlainText text={(interrupt.message ?? "No message").slice(0, 200)} />
+          <PlainText text={saidOf(interrupt)} />
         </span>
         <span className="row-foot">
           <span>{agent}</span>

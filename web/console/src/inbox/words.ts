@@ -1,4 +1,5 @@
-import { expiryOf, formatRemaining, type Interrupt } from "@sayso/react";
+import { callAbout, expiryOf, formatRemaining, type Interrupt } from "@sayso/react";
+import { messageOf } from "@sayso/react/components";
 import type { InboxItem } from "@sayso/react/inbox";
 
 const LABELS: Readonly<Record<string, string>> = {
@@ -14,6 +15,24 @@ const LABELS: Readonly<Record<string, string>> = {
 export function labelOf(interrupt: Interrupt): string {
   return LABELS[interrupt.reason] ?? interrupt.reason;
 }
+
+/** What it asks, in one line: its own words, or what the tool would be called with. */
+export function saidOf(interrupt: Interrupt): string {
+  const call = callAbout(interrupt, []);
+  const said = messageOf(interrupt, call);
+  if (said !== null) return said.slice(0, SHOWN);
+  return call === null ? "No message" : brief(call.args).slice(0, SHOWN);
+}
+
+/** An object's members in one line: `to ada@example.com · subject Your refund`. */
+export function brief(value: unknown): string {
+  if (typeof value !== "object" || value === null) return String(JSON.stringify(value));
+  return Object.entries(value)
+    .map(([name, one]) => `${name} ${typeof one === "string" ? one : JSON.stringify(one)}`)
+    .join(" · ");
+}
+
+const SHOWN = 200;
 
 /** How long ago something was, roughly: `now`, `5 min`, `3 h`, `2 d`. */
 export function ageOf(at: number, now: number): string {

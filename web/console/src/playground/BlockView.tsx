@@ -2,6 +2,7 @@ import { ArgumentTable, readSettled, SettledLine } from "@sayso/react/components
 import { parseJson, readCall, type Message, type Step } from "@sayso/react";
 import { memo } from "react";
 import { textOf, type Block } from "./blocks.js";
+import { LongText } from "./LongText.js";
 
 /** One thing in a transcript that is not a question. */
 export const BlockView = memo(function BlockView({ block }: { readonly block: Block }) {
@@ -43,7 +44,7 @@ function MessageView({ message }: { readonly message: Message }) {
     return (
       <details className="aside-block">
         <summary>Reasoning</summary>
-        <p dir="auto">{textOf(message)}</p>
+        <LongText text={textOf(message)} />
       </details>
     );
   }
@@ -51,7 +52,7 @@ function MessageView({ message }: { readonly message: Message }) {
   return (
     <article className={user ? "said said-user" : "said"}>
       <span className="sayso-sr">{user ? "You: " : "Agent: "}</span>
-      <p dir="auto">{textOf(message)}</p>
+      <LongText text={textOf(message)} />
     </article>
   );
 }

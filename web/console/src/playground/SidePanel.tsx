@@ -1,5 +1,6 @@
 import { ArgumentTable } from "@sayso/react/components";
 import type { Effect } from "../api.js";
+import { brief } from "../inbox/words.js";
 
 export interface SidePanelProps {
   readonly effects: readonly Effect[] | null;
@@ -62,13 +63,6 @@ function EffectList({
       ))}
     </ol>
   );
-}
-
-function brief(args: unknown): string {
-  if (typeof args !== "object" || args === null) return JSON.stringify(args);
-  return Object.entries(args)
-    .map(([name, value]) => `${name} ${typeof value === "string" ? value : JSON.stringify(value)}`)
-    .join(" · ");
 }
 
 function timeOf(at: string): string {

@@ -1,6 +1,7 @@
 import { useId, useState, type SyntheticEvent } from "react";
 import { setToken, useToken } from "../access.js";
 import { Frame } from "../Frame.js";
+import { useNotifying } from "../notify.js";
 import { useShortcutsOn } from "../shortcuts.js";
 import { useTheme, type Theme } from "../theme.js";
 import { useTitle } from "../title.js";
@@ -52,6 +53,7 @@ export function SettingsPage() {
             />
             Single keys do something in the inbox
           </label>
+          <Notifications />
         </section>
         <section aria-labelledby="agents-title">
           <h2 id="agents-title">What the server can do</h2>
@@ -72,6 +74,33 @@ export function SettingsPage() {
         </section>
       </main>
     </Frame>
+  );
+}
+
+function Notifications() {
+  const [state, setOn] = useNotifying();
+  const id = useId();
+  if (state === "absent") return null;
+  return (
+    <>
+      <label className="switch">
+        <input
+          type="checkbox"
+          checked={state === "on"}
+          disabled={state === "denied"}
+          aria-describedby={id}
+          onChange={({ target }) => {
+            setOn(target.checked);
+          }}
+        />
+        Tell me of new questions while I look elsewhere
+      </label>
+      <p id={id} className="sayso-quiet">
+        {state === "denied"
+          ? "This browser was told not to: allow notifications for this site there first."
+          : "The browser asks for leave when this is turned on, and not before."}
+      </p>
+    </>
   );
 }
 

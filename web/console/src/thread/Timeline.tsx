@@ -1,7 +1,7 @@
 import { callAbout } from "@sayso/react";
-import { ArgumentTable, PlainText } from "@sayso/react/components";
+import { ArgumentTable, messageOf, PlainText } from "@sayso/react/components";
 import { Link } from "react-router";
-import { labelOf } from "../inbox/words.js";
+import { labelOf, saidOf } from "../inbox/words.js";
 import type { Asked, RunRecord, ThreadRecord } from "./records.js";
 import { timelineOf, wordsOf, type Moment } from "./timeline.js";
 
@@ -58,11 +58,9 @@ function Question({ asked, thread }: { readonly asked: Asked; readonly thread: T
           <Link to={`/inbox/${encodeURIComponent(interrupt.id)}`}>Answer it in the inbox</Link>
         )}
       </p>
-      {interrupt.message !== undefined && (
-        <p className="moment-text" dir="auto">
-          <PlainText text={interrupt.message} />
-        </p>
-      )}
+      <p className="moment-text" dir="auto">
+        <PlainText text={messageOf(interrupt, call) ?? saidOf(interrupt)} />
+      </p>
       {call !== null && (
         <details className="sayso-details">
           <summary>Arguments</summary>

@@ -8,7 +8,6 @@ import {
   shapeOf,
   type Answer,
   type CallView,
-  type Interrupt,
   type InterruptView,
 } from "../core/index.js";
 import { ButtonsBody, ChoiceBody, FormBody, TextBody } from "./AnswerBodies.js";
@@ -17,6 +16,7 @@ import { ArgumentTable } from "./ArgumentTable.js";
 import { BriefingView } from "./BriefingView.js";
 import { Countdown } from "./Countdown.js";
 import { Fold, FoldContext } from "./Fold.js";
+import { messageOf } from "./message.js";
 import { outcomeOf } from "./outcome.js";
 import { PlainText } from "./PlainText.js";
 import { useShown } from "./useShown.js";
@@ -153,19 +153,6 @@ export function InterruptCard(props: InterruptCardProps) {
       </div>
     </section>
   );
-}
-
-/**
- * What is asked, in words. The server's own sentence for a gated call only repeats the arguments,
- * for clients that show nothing else; where they stand below it in full, it is left out.
- */
-function messageOf(interrupt: Interrupt, call: CallView | null): string | null {
-  const { message, metadata } = interrupt;
-  if (message === undefined) return null;
-  const told = asRecord(asRecord(metadata)?.sayso);
-  const ours = call?.args !== undefined && told?.tool === call.name;
-  const repeats = message.startsWith(`Approve ${call?.name ?? ""}(`) && message.endsWith(")?");
-  return ours && repeats ? null : message;
 }
 
 function Body(props: {

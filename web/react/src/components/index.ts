@@ -9,6 +9,7 @@ export { Fold } from "./Fold.js";
 export { InterruptCard } from "./InterruptCard.js";
 export { InterruptGroup, NotSent } from "./InterruptGroup.js";
 export { JsonEditor } from "./JsonEditor.js";
+export { messageOf } from "./message.js";
 export { outcomeOf } from "./outcome.js";
 export { PlainText } from "./PlainText.js";
 export { ProblemList } from "./ProblemList.js";

@@ -1,7 +1,13 @@
 import type { Drafts } from "./drafts.js";
 import { failureFromRejection } from "./failure.js";
 import { backoff, browserPage, type Page } from "./follow.js";
-import { InboxClient, type InboxAddress, type InboxEvent, type Taken } from "./inboxClient.js";
+import {
+  InboxClient,
+  type InboxAddress,
+  type InboxEvent,
+  type Reply,
+  type Taken,
+} from "./inboxClient.js";
 import {
   EMPTY_INBOX,
   forget,
@@ -19,7 +25,7 @@ import {
 } from "./inboxState.js";
 import { asRecord } from "./json.js";
 import type { Validate } from "./controller.js";
-import type { InboxItem } from "./inboxItems.js";
+import type { InboxItem, Listed } from "./inboxItems.js";
 import type { Answer, Failure, Interrupt } from "./types.js";
 
 export interface InboxOptions extends InboxAddress {
@@ -156,6 +162,22 @@ export class Inbox {
       );
       this.#set({ ...this.#state, items });
     } else this.#set(withFailure(this.#state, [id], reply.failure, this.clock()));
+  }
+
+  /** Gives one more time, in seconds; resolves with why that was refused, or null. */
+  async extend(id: string, seconds: number): Promise<Failure | null> {
+    return this.#changed(await this.#client.extend(id, seconds, this.clock()));
+  }
+
+  /** Says whose one is, null: nobody's; resolves with why that was refused, or null. */
+  async assign(id: string, to: string | null): Promise<Failure | null> {
+    return this.#changed(await this.#client.assign(id, to, this.clock()));
+  }
+
+  #changed(reply: Reply<Listed | null>): Failure | null {
+    if (!reply.ok) return reply.failure;
+    if (reply.value !== null) this.#take(withListed(this.#state, reply.value));
+    return null;
   }
 
   /** Asks the server about one interrupt that is not in the list; false when nobody knows it. */

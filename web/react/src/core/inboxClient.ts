@@ -102,6 +102,21 @@ export class InboxClient {
     return this.#request("DELETE", `interrupts/${encodeURIComponent(id)}/answer`);
   }
 
+  /** Gives an interrupt more time, in seconds. */
+  async extend(id: string, seconds: number, now: number): Promise<Reply<Listed | null>> {
+    return this.#change(id, "extend", { seconds }, now);
+  }
+
+  /** Says whose an interrupt is; null takes that back. */
+  async assign(id: string, to: string | null, now: number): Promise<Reply<Listed | null>> {
+    return this.#change(id, "assign", { to }, now);
+  }
+
+  async #change(id: string, verb: string, body: unknown, now: number) {
+    const reply = await this.#request("POST", `interrupts/${encodeURIComponent(id)}/${verb}`, body);
+    return reply.ok ? { ok: true as const, value: readListed(reply.value, now) } : reply;
+  }
+
   /**
    * What changes, until the stream ends or `signal` ends it. Rejects with a `Failure` in `cause`
    * when it cannot be had, and like a broken connection after a minute of silence.

@@ -1,0 +1,227 @@
+"""What goes wrong on the way: a clear state each, nothing lost, nothing sent twice."""
+
+import json
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, Page, Route, expect
+
+from e2e.playground import MILLISECONDS, Playground
+from e2e.reviewer import Reviewer
+from tests.contract.requirements import requirement
+from tests.server import DemoServer, interrupts, until
+
+RUNS = "**/agents/ops"
+
+
+@pytest.fixture
+def waiting(server: DemoServer, page: Page) -> Iterator[Playground]:
+    """A page whose clock can be moved on, with a refund that waits."""
+    page.clock.install()
+    opened = Playground(server, page)
+    opened.open()
+    opened.say("refund")
+    expect(opened.cards("issue_refund")).to_be_visible(timeout=MILLISECONDS)
+    yield opened
+    page.unroute_all(behavior="ignoreErrors")
+
+
+def approve(playground: Playground) -> None:
+    """Press the button of the only card."""
+    playground.cards("issue_refund").get_by_role("button", name="Approve").click()
+
+
+def says_not_sent(playground: Playground, words: str) -> None:
+    """Wait until the answer is said not to have been sent, and why."""
+    alert = playground.page.get_by_role("alert").filter(has_text="Not sent.")
+    expect(alert).to_contain_text(words, timeout=MILLISECONDS)
+
+
+def try_again(playground: Playground) -> None:
+    """Let requests through and send the same answer once more: it happens once."""
+    playground.page.unroute(RUNS)
+    playground.page.get_by_role("button", name="Try again").click()
+    playground.effects_are("refund")
+    playground.can_write()
+
+
+@requirement("CL-07")
+@pytest.mark.parametrize(
+    ("kind", "words"),
+    [
+        ("network", "could not be reached"),
+        ("html", "not with an event stream"),
+        ("502", "HTTP 502"),
+        ("cut", "ended before the run did"),
+    ],
+)
+def test_an_answer_that_met_trouble_is_kept_and_sent_again(
+    waiting: Playground, kind: str, words: str
+) -> None:
+    """No network, a page of HTML, a gateway's error, a cut stream (CL-14, CL-15)."""
+
+    def answer(route: Route) -> None:
+        sent = json.loads(route.request.post_data or "{}")
+        ids = {"threadId": sent["threadId"], "runId": sent["runId"]}
+        cut = f"data: {json.dumps({'type': 'RUN_STARTED', **ids})}\n\n"
+        if kind == "network":
+            route.abort("connectionfailed")
+        elif kind == "html":
+            route.fulfill(status=200, content_type="text/html", body="<html>Sign in</html>")
+        elif kind == "502":
+            route.fulfill(status=502, content_type="text/html", body="<html>Bad gateway</html>")
+        else:
+            route.fulfill(status=200, content_type="text/event-stream", body=cut)
+
+    waiting.page.route(RUNS, answer)
+    approve(waiting)
+    says_not_sent(waiting, words)
+    assert waiting.server.kinds(waiting.thread_id) == []
+    try_again(waiting)
+
+
+def test_a_request_that_hangs_is_given_up_in_time(waiting: Playground) -> None:
+    """Nothing comes back: after half a minute the page says so, and a retry sends again (T3)."""
+    asked: list[Route] = []
+
+    def hold(route: Route) -> None:
+        asked.append(route)
+
+    waiting.page.route(RUNS, hold)
+    approve(waiting)
+    expect(waiting.page.get_by_text("Sending…").first).to_be_visible()
+    waiting.page.clock.fast_forward(31_000)
+    says_not_sent(waiting, "No answer within 30 seconds")
+    assert len(asked) == 1
+    try_again(waiting)
+
+
+@pytest.mark.parametrize("hours", [-1, 1])
+def test_a_clock_that_is_wrong_by_an_hour_keeps_nobody_from_deciding(
+    server: DemoServer, page: Page, hours: int
+) -> None:
+    """The server judges what is in time; a fast clock may show it as over, and leads on (EX-02)."""
+    (asked,) = interrupts(server.run("money", text="refund"))
+    page.clock.install(time=server_time(page, server) + hours * 3600)
+    person = Reviewer(server, page)
+    person.open(f"inbox/{asked['id']}")
+    person.question.get_by_role("button", name="Approve").click()
+    person.sees("Approved")
+    until("one refund", lambda: server.kinds("money") == ["refund"])
+    assert person.faults == []
+
+
+def test_the_way_back_leads_through_what_was_looked_at(server: DemoServer, page: Page) -> None:
+    """Threads keep their questions when one goes back and forth; nothing is asked twice (A11)."""
+    playground = Playground(server, page)
+    playground.open()
+    playground.say("refund")
+    expect(playground.cards("issue_refund")).to_be_visible()
+    first = playground.thread_id
+    page.get_by_role("button", name="New thread").click()
+    page.wait_for_url(lambda url: not url.endswith(first))
+    expect(playground.cards("issue_refund")).to_have_count(0)
+    page.get_by_role("link", name="Inbox").click()
+    expect(page.get_by_role("list", name="Open questions").get_by_role("link")).to_have_count(1)
+    page.go_back()
+    expect(page.get_by_role("textbox", name="Message")).to_be_visible()
+    page.go_back()
+    approve(playground)
+    playground.effects_are("refund")
+    page.go_forward()
+    page.go_back()
+    playground.effects_are("refund")
+    assert playground.faults == []
+
+
+def test_two_people_who_answer_at_once_are_both_told_what_holds(
+    server: DemoServer, browser: Browser
+) -> None:
+    """One yes and one no in the same moment: one wins, the other sees it; one effect at most."""
+    (asked,) = interrupts(server.run("money", text="refund"))
+    people = [Reviewer(server, browser.new_page()) for _ in range(2)]
+    for person in people:
+        person.open(f"inbox/{asked['id']}")
+        expect(person.question.get_by_role("button", name="Approve")).to_be_visible()
+    yes, no = people
+    no.press("d")
+    confirm = no.question.get_by_role("button", name="Confirm denial")
+    expect(confirm).to_be_visible()
+    sent: list[Route] = []
+
+    def hold(route: Route) -> None:
+        sent.append(route)
+
+    for person in people:
+        person.page.route("**/answer", hold)
+    yes.press("a")
+    confirm.click()
+    for person in people:
+        expect(person.question.get_by_text("Sending…")).to_be_visible()
+    for route in sent:
+        route.continue_()
+    yes.sees("Approved")
+    no.sees("Approved elsewhere")
+    until("one refund", lambda: server.kinds("money") == ["refund"])
+    for person in people:
+        person.page.close()
+
+
+def test_a_question_is_given_to_somebody_and_more_time(server: DemoServer, page: Page) -> None:
+    """Assigned, extended, and said so; the list shows it (R1)."""
+    server.run("build", text="deploy")
+    person = Reviewer(server, page)
+    person.open()
+    person.counts("1 open")
+    person.press("j")
+    person.question.get_by_text("Assign it or give it more time").click()
+    person.question.get_by_role("textbox", name="For").fill("ada")
+    person.question.get_by_role("button", name="Assign", exact=True).click()
+    person.sees("It is for ada now.")
+    expect(person.rows()).to_contain_text("for ada")
+    person.question.get_by_role("button", name="a day").click()
+    person.sees("It has a day more.")
+    expect(person.rows()).to_contain_text("1 d")
+    person.finds_no_barrier()
+    person.question.get_by_role("textbox", name="For").fill("")
+    person.question.get_by_role("button", name="Take it back").click()
+    person.sees("It is taken back.")
+    assert person.faults == []
+
+
+def test_the_browser_is_asked_for_notifications_by_a_click_alone(
+    server: DemoServer, page: Page
+) -> None:
+    """Turned on in the settings; then a question that comes while nobody looks is told of."""
+    page.add_init_script(
+        """window.told = [];
+           window.Notification = class {
+             static permission = "default";
+             static requestPermission() {
+               window.told.push("asked");
+               this.permission = "granted";
+               return Promise.resolve("granted");
+             }
+             constructor(title, { body }) { window.told.push(`${title} ${body}`); }
+             close() {}
+           };"""
+    )
+    person = Reviewer(server, page)
+    person.open("settings")
+    box = page.get_by_role("checkbox", name="Tell me of new questions")
+    expect(box).not_to_be_checked()
+    assert page.evaluate("window.told") == []
+    box.check()
+    assert page.evaluate("window.told") == ["asked"]
+    page.evaluate("Object.defineProperty(document, 'visibilityState', { get: () => 'hidden' })")
+    server.run("money", text="refund")
+    until("the question is told of", lambda: len(page.evaluate("window.told")) == 2)
+    assert "A-17" in page.evaluate("window.told")[1]
+    assert person.faults == []
+
+
+def server_time(page: Page, server: DemoServer) -> float:
+    """What the server's clock says, in seconds since the epoch."""
+    page.goto(f"{server.url}/healthz")
+    now: float = page.evaluate("Date.now() / 1000")
+    return now

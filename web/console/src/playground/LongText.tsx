@@ -1,0 +1,24 @@
+import { useState } from "react";
+
+/** Characters that are shown at once; a page of megabytes would hold the browser up for seconds. */
+const SHOWN = 100_000;
+
+/** A text as it is; a huge one by its beginning, with the rest for whoever wants it. */
+export function LongText({ text }: { readonly text: string }) {
+  const [all, setAll] = useState(false);
+  if (all || text.length <= SHOWN) return <p dir="auto">{text}</p>;
+  return (
+    <>
+      <p dir="auto">{text.slice(0, SHOWN)}…</p>
+      <button
+        type="button"
+        className="sayso-link"
+        onClick={() => {
+          setAll(true);
+        }}
+      >
+        {`Show all ${text.length.toLocaleString("en")} characters`}
+      </button>
+    </>
+  );
+}
