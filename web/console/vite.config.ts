@@ -26,5 +26,6 @@ export default defineConfig({
     setupFiles: ["tests/setup.ts"],
     include: ["tests/**/*.test.{ts,tsx}"],
     restoreMocks: true,
+    testTimeout: 10_000,
   },
 });
