@@ -65,7 +65,7 @@ describe("the settings", () => {
     open("/settings");
     await userEvent.click(await screen.findByText("ops"));
     expect(await screen.findByText("humanInTheLoop")).toBeVisible();
-    expect(asked.at(-1)?.path).toBe("/agents/ops/capabilities");
+    expect(asked.map((one) => one.path)).toContain("/agents/ops/capabilities");
   });
 
   it("choose the theme", async () => {
