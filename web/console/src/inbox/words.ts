@@ -26,7 +26,8 @@ export function saidOf(interrupt: Interrupt): string {
 
 /** An object's members in one line: `to ada@example.com · subject Your refund`. */
 export function brief(value: unknown): string {
-  if (typeof value !== "object" || value === null) return value === undefined ? "" : JSON.stringify(value);
+  if (typeof value !== "object" || value === null)
+    return value === undefined ? "" : JSON.stringify(value);
   return Object.entries(value)
     .map(([name, one]) => `${name} ${typeof one === "string" ? one : JSON.stringify(one)}`)
     .join(" · ");
