@@ -5,6 +5,7 @@ so here the engine is stopped first.
 """
 
 import asyncio
+import gc
 import signal
 import socket
 import sys
@@ -17,7 +18,7 @@ import uvicorn
 
 from sayso.app import Sayso
 
-__all__ = ["serve"]
+__all__ = ["serve", "settle_memory"]
 
 GRACE = 5.0
 """Seconds that running turns get to end by themselves once the server is asked to stop."""
@@ -26,6 +27,9 @@ _LAST_BYTES = 3.0
 _LAST_RESORT = 2
 """Seconds after that for what does not even notice that its client is gone; it is cancelled."""
 _HEEDED = (signal.SIGTERM, signal.SIGINT)
+_GENERATIONS = (10_000, 20, 20)
+"""How many new objects, and how many rounds, before Python looks for cycles again. By default it
+does so every 700, which is in the middle of each turn, where all is still in use."""
 
 
 def serve(
@@ -76,6 +80,17 @@ async def _serve(
         await _Server(config, app, ready, heeds, grace).serve([sock])
 
 
+def settle_memory() -> None:
+    """Tell the cycle collector that what was loaded so far stays, and to look less often.
+
+    For a process that does nothing but serve; `serve` does it by itself, once all is ready. Without
+    it a server looks through all its modules again and again: a tenth of what a turn costs.
+    """
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(*_GENERATIONS)
+
+
 class _Server(uvicorn.Server):
     def __init__(
         self,
@@ -93,6 +108,7 @@ class _Server(uvicorn.Server):
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
+        settle_memory()
         self._ready()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:

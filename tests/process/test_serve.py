@@ -15,6 +15,8 @@ from tests.server import PATIENCE, free_port, run_input, until
 from tests.sources import ROOT
 
 AGENTS = """
+import gc
+
 from sayso import Principal, Sayso, Turn
 
 app = Sayso(store="sqlite:///kept.db", console=False)
@@ -23,6 +25,10 @@ app = Sayso(store="sqlite:///kept.db", console=False)
 async def greeter(turn: Turn) -> None:
     await turn.say(f"Hello, {turn.principal.subject}.")
     await turn.interrupt("confirmation", "Well?")
+
+@app.agent("memory")
+async def memory(turn: Turn) -> None:
+    await turn.say(f"{gc.get_freeze_count() > 1000}, every {gc.get_threshold()[0]}")
 
 async def who(scope):
     given = dict(scope["headers"]).get(b"authorization")
@@ -90,6 +96,14 @@ def test_an_app_is_served_until_it_is_stopped(folder: Path, target: str) -> None
     told = (folder / "log").read_text("utf-8")
     assert told.startswith(f"Sayso {url}\n")
     assert "only this machine" in told
+
+
+def test_a_server_does_not_look_for_garbage_in_what_it_has_loaded(folder: Path) -> None:
+    """Its modules stay, and it looks for cycles seldom; an app in another server decides itself."""
+    with serving(folder, "served_agents:app") as (url, _):
+        body = run_input("t", text="go")
+        run = httpx.post(f"{url}/agents/memory", json=body, timeout=PATIENCE)
+        assert "True, every 10000" in run.text
 
 
 def test_a_file_of_agents_is_served(folder: Path) -> None:

@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator
 import benchlib
 
 from sayso import Sayso, ToolCall, Turn, approval
+from sayso.serving import settle_memory
 
 STORES = {
     "memory": "memory:",
@@ -62,3 +63,5 @@ async def bench(turn: Turn) -> None:
 
 
 app = served
+# As `sayso serve` does, once all is loaded.
+settle_memory()

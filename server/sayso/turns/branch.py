@@ -184,6 +184,12 @@ class Branches:
         """Tasks of branches that have not ended."""
         return [b.task for b in self._all if b.task is not None and not b.task.done()]
 
+    def let_go(self) -> None:
+        """Forget tasks that have ended: nobody comes back for them."""
+        for branch in self._all:
+            if branch.task is not None and branch.task.done():
+                branch.task = None
+
     def busy(self) -> bool:
         """Whether a branch may still go on by itself: not asking, not parked, not ended."""
         return any(

@@ -37,14 +37,13 @@ class Recording(Protocol):
 
 
 class Commits:
-    """Writes what an execution records."""
+    """Writes what an execution records. It does not hold the execution, which holds it."""
 
-    def __init__(self, execution: Recording) -> None:
-        self._execution = execution
+    def __init__(self) -> None:
         self._sharing: list[asyncio.Future[None]] | None = None
         """Who shares the commit that begins in the next turn of the loop; None while none does."""
 
-    async def durable(self) -> None:
+    async def durable(self, execution: Recording) -> None:
         """Return once what is recorded now has been written, or the execution was aborted."""
         if self._sharing is not None:
             waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -56,45 +55,46 @@ class Commits:
         try:
             await asyncio.sleep(0)
         except asyncio.CancelledError:
-            self._begin(sharing)
+            self._begin(execution, sharing)
             raise
         if sharing:
             # First, as it was the first to ask: what is told afterwards is told in that order.
             waiter = asyncio.get_running_loop().create_future()
             sharing.insert(0, waiter)
-            self._begin(sharing)
+            self._begin(execution, sharing)
             await waiter
         else:
             self._sharing = None
-            await self._write()
+            await _write(execution)
             # As many turns of the loop as those take who share one: what is told in consequence
             # is told in the order in which it was recorded.
             await asyncio.sleep(0)
 
-    def _begin(self, sharing: list[asyncio.Future[None]]) -> None:
+    def _begin(self, execution: Recording, sharing: list[asyncio.Future[None]]) -> None:
         """Write for several, whoever of them is cancelled meanwhile."""
         self._sharing = None
         if sharing:
-            self._execution.effects.keep(self._write_for(sharing))
+            execution.effects.keep(_write_for(execution, sharing))
 
-    async def _write_for(self, sharing: Sequence[asyncio.Future[None]]) -> None:
-        try:
-            await self._write()
-        finally:
-            for waiter in sharing:
-                if not waiter.done():
-                    waiter.set_result(None)
 
-    async def _write(self) -> None:
-        execution = self._execution
-        entries, messages = execution.riding()
-        now, permits = execution.clock.now(), execution.permits.take()
-        try:
-            stopping = await execution.leased.commit(
-                Commit(now=now, entries=entries, messages=messages, **permits)
-            )
-        except StoreError as error:
-            execution.abort(error)
-        else:
-            if stopping:
-                execution.stop(STOPPED)
+async def _write_for(execution: Recording, sharing: Sequence[asyncio.Future[None]]) -> None:
+    try:
+        await _write(execution)
+    finally:
+        for waiter in sharing:
+            if not waiter.done():
+                waiter.set_result(None)
+
+
+async def _write(execution: Recording) -> None:
+    entries, messages = execution.riding()
+    now, permits = execution.clock.now(), execution.permits.take()
+    try:
+        stopping = await execution.leased.commit(
+            Commit(now=now, entries=entries, messages=messages, **permits)
+        )
+    except StoreError as error:
+        execution.abort(error)
+    else:
+        if stopping:
+            execution.stop(STOPPED)

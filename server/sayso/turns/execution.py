@@ -113,7 +113,7 @@ class Execution:
         self.writing: dict[str, Callable[[], Message]] = {}
         """For each message that is open, what closes it and gives its stored form."""
         self._asked_bytes = 0
-        self._commits = Commits(self)
+        self._commits = Commits()
         self.calls = 0
         self._refused = 0
         self._main: asyncio.Task[Any] | None = None
@@ -237,7 +237,7 @@ class Execution:
 
     async def commit(self) -> None:
         """Make all that is recorded so far durable; a store that fails ends the execution."""
-        await self._commits.durable()
+        await self._commits.durable(self)
         if self.aborted is not None:
             raise self.pause()
 
@@ -340,7 +340,12 @@ class Execution:
         tasks = set(self.branches.unfinished())
         if self._main is not None and not self._main.done():
             tasks.add(self._main)
-        return await unwound(tasks, seconds)
+        left = await unwound(tasks, seconds)
+        if not left:
+            # What unwound holds the frames that it came through, and those hold this execution.
+            self._main = None
+            self.branches.let_go()
+        return left
 
     @property
     def options(self) -> Options:

@@ -27,7 +27,7 @@ class Bell:
 
     def __init__(self) -> None:
         self._waiter: asyncio.Future[bool] | None = None
-        self._matters: Callable[[], object] = lambda: True
+        self._matters: Callable[[], object] = _anything
 
     def ring(self, _: object = None) -> None:
         """Something has changed: a task ended, a question was asked, the turn broke off."""
@@ -42,7 +42,7 @@ class Bell:
         """Wait for any ring, at most that long; whether there was one."""
         silence = asyncio.get_running_loop().call_later(seconds, self._wake)
         try:
-            return await self._wait(lambda: True)
+            return await self._wait(_anything)
         finally:
             silence.cancel()
 
@@ -55,7 +55,11 @@ class Bell:
         try:
             return await self._waiter
         finally:
-            self._waiter = None
+            self._waiter, self._matters = None, _anything
+
+
+def _anything() -> bool:
+    return True
 
 
 class Resting(Protocol):
