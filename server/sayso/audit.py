@@ -144,7 +144,7 @@ def _object(members: dict[str, Any]) -> bytes:
 
 
 def _value(body: bytes | None) -> Any:
-    return None if body is None else jsonvalue.decode(body)
+    return None if body in (None, b"null") else jsonvalue.verbatim(body)
 
 
 def _digest(body: bytes | None) -> str | None:

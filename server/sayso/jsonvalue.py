@@ -20,6 +20,7 @@ __all__ = [
     "pointer",
     "resolve",
     "tokens",
+    "verbatim",
 ]
 
 _SORTED = orjson.OPT_SORT_KEYS
@@ -40,6 +41,11 @@ def encode(value: Any) -> bytes:
 def decode(data: bytes) -> Any:
     """The value of JSON bytes; ValueError if they are not JSON."""
     return orjson.loads(data)
+
+
+def verbatim(data: bytes) -> Any:
+    """JSON bytes as a part of what `encode` is given: they go out as they are."""
+    return orjson.Fragment(data)
 
 
 def _plain(value: Any) -> Any:

@@ -15,6 +15,7 @@ from pydantic import ValidationError
 
 from sayso import jsonvalue
 from sayso.agents.approval import never
+from sayso.agents.asking import Remember
 from sayso.agents.codec import Codec, annotated, return_codec, stable
 from sayso.agents.parameters import parameters_of
 from sayso.agents.policy import Effect, Policy, Proposed
@@ -121,6 +122,7 @@ class Tool:
         self.expires_in = expires_in
         self.on_expire = on_expire
         answers = compile_schema(approval_schema(self.parameters))
+        self._answers: dict[Any, bytes] = {}
         if expires_in is not DEFAULT:
             check_lifetime(expires_in, f"expires_in of tool {self.name!r}")
         if on_expire is not DEFAULT:
@@ -158,6 +160,21 @@ class Tool:
                 f"tool {self.name!r} takes the turn, so it is no effect itself: give "
                 f"{', '.join(wrong)} to its steps and calls"
             )
+
+    @property
+    def scaled(self) -> bool:
+        """Whether a call says how many things it touches."""
+        return self._scale is not None
+
+    def answers(self, remember: Remember | None) -> bytes:
+        """JSON of the schema of what answers a gated call, made once for each way to remember."""
+        ways = remember and (tuple(remember.arguments), tuple(remember.scopes), remember.expires_in)
+        found = self._answers.get(ways)
+        if found is None:
+            editable = self.parameters if self.editable else None
+            schema = approval_schema(editable, remember, self.parameters["properties"])
+            found = self._answers[ways] = jsonvalue.encode(schema)
+        return found
 
     def missing(self, given: Mapping[str, Any]) -> list[str]:
         """Required arguments that are not given."""

@@ -16,6 +16,9 @@ from sayso.records import Interrupt, ThreadView
 
 __all__ = ["approving_roles", "tool_judge"]
 
+_MEANT = ("editedArgs", "remember")
+"""What of an answer is the tool's business."""
+
 
 def approving_roles(tools: Mapping[str, Tool]) -> frozenset[str]:
     """The roles that some tool asks for an approval."""
@@ -28,6 +31,8 @@ def tool_judge(tools: Mapping[str, Tool], view: ThreadView | None) -> Judge:
     def judge(interrupt: Interrupt, payload: Any) -> Sequence[tuple[str, str]]:
         if interrupt.reason not in ("tool_call", "input_required") or not isinstance(payload, dict):
             return ()
+        if interrupt.reason == "tool_call" and payload.keys().isdisjoint(_MEANT):
+            return ()  # the schema has said all that there is to say
         told = jsonvalue.decode(interrupt.metadata or b"{}").get("sayso", {})
         tool = tools.get(told.get("tool", ""))
         if tool is None:

@@ -40,8 +40,10 @@ _OPTION: Final = orjson.OPT_PASSTHROUGH_DATACLASS
 _NULL_IS_DATA: Final = {"CUSTOM": "value", "RAW": "event", "STATE_SNAPSHOT": "snapshot"}
 
 
-def _without_nulls(event: Mapping[str, Any]) -> dict[str, Any]:
+def _without_nulls(event: Mapping[str, Any]) -> Mapping[str, Any]:
     """Absent means absent: a null in an optional member kills the run at the client (LC-22)."""
+    if "outcome" not in event and None not in event.values():
+        return event
     keep = _NULL_IS_DATA.get(event.get("type", ""))
     kept = {name: value for name, value in event.items() if value is not None or name == keep}
     outcome = kept.get("outcome")

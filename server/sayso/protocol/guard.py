@@ -39,9 +39,9 @@ class Item:
         return self.opener.get("subagentRunId")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class _Space:
-    """One kind of thing with a start, maybe contents, and an end."""
+    """One kind of thing with a start, maybe contents, and an end; there is one of each."""
 
     noun: str
     member: str

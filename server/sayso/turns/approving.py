@@ -17,7 +17,6 @@ from sayso.approvals import Approval
 from sayso.errors import StoreError
 from sayso.options import DEFAULT
 from sayso.records import Interrupt
-from sayso.schemas.forms import approval_schema
 from sayso.turns.execution import Execution, Place
 from sayso.turns.questions import put
 from sayso.turns.unsure import display
@@ -63,9 +62,12 @@ async def judge(
     settled = tool.approval.settled
     if settled is not None and settled.verdict == "allow":
         return Ruling(rule=settled.rule, runs=True)
-    given = execution.given
-    call = tool.proposed(arguments, execution.principal, given.thread_id, given.text)
-    decision = tool.approval.decide(call)
+    given, call = execution.given, None
+    if settled is not None and not tool.scaled:
+        decision = settled  # nobody is going to look at the call
+    else:
+        call = tool.proposed(arguments, execution.principal, given.thread_id, given.text)
+        decision = tool.approval.decide(call)
     if decision.verdict == "deny":
         return Ruling(rule=decision.rule, call=call, refusal={"forbidden": True})
     asks = [one for one in decision.asks if one.rule not in satisfied]
@@ -175,6 +177,8 @@ def _refused_before(execution: Execution, fingerprint: str) -> dict[str, Any] | 
 
     The user speaks with a message, which begins another turn, or with the answer to a question.
     """
+    if not execution.journal.has_ended(fingerprint):
+        return None
     refusal: dict[str, Any] | None = None
     refused, spoke = -1, -1
     for entry in execution.journal.entries():
@@ -229,9 +233,7 @@ def ask(
         data=kept,
         reason="tool_call",
         message=f"Approve {display(tool.name, arguments)}?",
-        schema=approval_schema(
-            tool.parameters if tool.editable else None, offered, tool.parameters["properties"]
-        ),
+        schema=tool.answers(offered),
         metadata={"sayso": {name: value for name, value in told.items() if value is not None}},
         tool_call_id=data["id"],
         expires_in=tool.expires_in if how.expires_in is DEFAULT else how.expires_in,

@@ -20,12 +20,14 @@ __all__ = ["REASON", "Named", "after", "before", "note"]
 
 REASON = "sayso:breakpoint"
 _KIND = "breakpoint"
-_SCHEMA = choice_schema(
-    "Go on?",
-    [
-        Choice("continue", "Continue", "The agent goes on from here."),
-        Choice("stop", "Stop", "The turn ends here; nothing more is done."),
-    ],
+_SCHEMA = jsonvalue.encode(
+    choice_schema(
+        "Go on?",
+        [
+            Choice("continue", "Continue", "The agent goes on from here."),
+            Choice("stop", "Stop", "The turn ends here; nothing more is done."),
+        ],
+    )
 )
 
 

@@ -35,8 +35,9 @@ async def call_all(execution: Execution, wanted: Sequence[ToolCall], turn: Any) 
     ]
     calls = []
     for tool, arguments in proposed:
-        place = await execution.enter("call", tool.name, jsonvalue.decode(arguments))
-        calls.append(RunningCall(execution, place, tool, arguments, turn))
+        plain = jsonvalue.decode(arguments)
+        place = await execution.enter("call", tool.name, plain)
+        calls.append(RunningCall(execution, place, tool, arguments, plain, turn))
     _propose(execution, calls)
     if execution.breaks or not all(call.over for call in calls):
         # Nobody gets a part of a batch: what is in the way of others comes out with the rest.

@@ -42,13 +42,13 @@ class _Standing:
 
 
 def recorded_question(entry: Entry) -> dict[str, Any]:
-    """An entry that asks, as its pause keeps it: what comes of it later replaces it."""
+    """An entry that asks, as its pause keeps it in JSON: what comes of it later replaces it."""
     return {
         "place": entry.place,
         "kind": entry.kind,
         "name": entry.name,
         "fingerprint": entry.fingerprint,
-        "data": jsonvalue.decode(entry.data),
+        "data": jsonvalue.verbatim(entry.data),
     }
 
 

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from sayso import jsonvalue
 from sayso.schemas.forms import failed_schema
 from sayso.turns.execution import Execution, Place
 from sayso.turns.questions import put
@@ -30,7 +31,7 @@ def ask_failed(
         data={**data, "why": FAILED, "error": reason},
         reason="sayso:failed",
         message=f"{display(name, arguments)} failed: {reason}. What now?",
-        schema=failed_schema(),
+        schema=jsonvalue.encode(failed_schema()),
         metadata={"sayso": {"kind": FAILED, "name": name, "arguments": arguments, "error": reason}},
         tool_call_id=data["id"],
     )

@@ -68,7 +68,8 @@ async def call_frontend(
             expires_at=expires_at,
         )
         raise execution.pause()
-    interrupt = interrupt_of(execution, entry)
+    data = jsonvalue.decode(entry.data)
+    interrupt = interrupt_of(execution, data)
     if interrupt.status == "open":
         if place.entry is None:
             execution.record(place, _KIND, name, "asked", entry.data)
@@ -76,7 +77,7 @@ async def call_frontend(
         raise execution.pause()
     if place.entry is None:
         execution.record(place, _KIND, name, "done", entry.data)
-    await answered(execution, entry)
+    await answered(execution, entry, data)
     return _outcome(interrupt, name, plain, codec)
 
 

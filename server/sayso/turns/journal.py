@@ -70,6 +70,7 @@ class Journal:
         self._riding: dict[str, Entry] = {}
         self._seen: set[str] = set()
         self._new: set[str] = set()
+        self._over = {e.fingerprint for e in self._entries.values() if e.status == "done"}
 
     def find(self, place: str, wanted: str) -> Entry | None:
         """The entry at a place, or None where the turn is live.
@@ -89,6 +90,10 @@ class Journal:
                 return entry
         return None
 
+    def has_ended(self, wanted: str) -> bool:
+        """Whether something that was asked for in the same words has ended, anywhere."""
+        return wanted in self._over
+
     def entries(self) -> tuple[Entry, ...]:
         """All entries, in the order in which their places were first written."""
         return tuple(self._entries.values())
@@ -99,6 +104,8 @@ class Journal:
         self._riding[entry.place] = entry
         self._new.add(entry.place)
         self._seen.add(entry.place)
+        if entry.status == "done":
+            self._over.add(entry.fingerprint)
         return entry
 
     def take(self, *, asked: bool) -> tuple[Entry, ...]:

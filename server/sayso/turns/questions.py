@@ -34,7 +34,7 @@ def put(
     data: dict[str, Any],
     reason: str,
     message: str | None,
-    schema: dict[str, Any] | None,
+    schema: bytes | None,
     metadata: dict[str, Any] | None = None,
     tool_call_id: str | None = None,
     expires_in: float | Default | None = DEFAULT,
@@ -44,7 +44,8 @@ def put(
 ) -> None:
     """Record a question at a place; the turn waits from now on. The caller raises `Pause`.
 
-    `data` joins the journal entry, which also names the interrupt and the pause it belongs to.
+    `schema` is JSON, of its responseSchema. `data` joins the journal entry, which also names the
+    interrupt and the pause it belongs to.
     `asking` says who answers, if not the owner of the thread.
     Raises `InterruptsDisabled`, and ends the turn, for an agent that may not ask.
     """
@@ -73,7 +74,7 @@ def put(
         created_at=now,
         message=message,
         tool_call_id=tool_call_id,
-        response_schema=None if schema is None else jsonvalue.encode(schema),
+        response_schema=schema,
         metadata=None if not metadata else to_json(metadata, "the metadata of a question"),
         policy=policy,
         expires_at=expiry,
@@ -112,20 +113,22 @@ def _reminder(execution: Execution, now: int, expiry: int | None) -> int | None:
     return None if expiry is None or share is None else now + int(share * (expiry - now))
 
 
-def interrupt_of(execution: Execution, entry: Entry) -> Interrupt:
-    """The interrupt behind an asked entry: settled, open, or only just asked."""
-    wanted = jsonvalue.decode(entry.data)["interrupt"]
+def interrupt_of(execution: Execution, data: dict[str, Any]) -> Interrupt:
+    """The interrupt behind an asked entry with this data: settled, open, or only just asked."""
+    wanted = data["interrupt"]
     found = execution.interrupts.get(wanted)
     return found or execution.asked[wanted]
 
 
-async def answered(execution: Execution, entry: Entry) -> tuple[Interrupt, dict[str, Any]]:
-    """The interrupt behind an asked entry, settled or open, and the entry's data.
+async def answered(
+    execution: Execution, entry: Entry, data: dict[str, Any] | None = None
+) -> tuple[Interrupt, dict[str, Any]]:
+    """The interrupt behind an asked entry, settled or open, and the entry's data, read or given.
 
     An answer comes out after all that had ended before the pause. Brings the state over the pause.
     """
-    data = jsonvalue.decode(entry.data)
-    interrupt = interrupt_of(execution, entry)
+    data = jsonvalue.decode(entry.data) if data is None else data
+    interrupt = interrupt_of(execution, data)
     if interrupt.status != "open":
         await execution.timeline.before(execution.pauses[data["pause"]])
         execution.state.resume(data["pause"])
@@ -152,7 +155,7 @@ async def questions(execution: Execution, asked: Sequence[Question]) -> list[Ans
             data={},
             reason=item.reason,
             message=item.message,
-            schema=response.schema,
+            schema=None if response.schema is None else jsonvalue.encode(response.schema),
             metadata=item.metadata,
             expires_in=item.expires_in,
             expires_at=item.expires_at,

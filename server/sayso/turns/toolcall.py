@@ -6,7 +6,6 @@ come from the journal, never from what a client sends (SB-05).
 
 import asyncio
 import logging
-from functools import cached_property
 from typing import Any, NoReturn
 
 from sayso import jsonvalue
@@ -33,7 +32,7 @@ from sayso.turns.results import (
     tool_message,
 )
 from sayso.turns.toolstream import poured
-from sayso.turns.unsure import ask_unsure, display, is_unsure, verdict, verified
+from sayso.turns.unsure import UNSURE, ask_unsure, display, verdict, verified
 
 __all__ = ["RunningCall"]
 
@@ -44,12 +43,20 @@ class RunningCall:
     """One call on its way to its result."""
 
     def __init__(
-        self, execution: Execution, place: Place, tool: Tool, arguments: bytes, turn: Any
+        self,
+        execution: Execution,
+        place: Place,
+        tool: Tool,
+        arguments: bytes,
+        plain: dict[str, Any],
+        turn: Any,
     ) -> None:
+        """`arguments` are the proposed ones, as JSON; `plain` is their value."""
         self.execution = execution
         self.place = place
         self.tool = tool
         self.arguments = arguments
+        self._proposed = plain
         self.turn = turn
         self.id = execution.identify("call", place.key)
         self.key = execution.identify("key", place.key)
@@ -89,7 +96,7 @@ class RunningCall:
         elif entry.status == "started":
             await (self._part() if "part" in self.data else self._after_crash(entry))
         elif entry.status == "asked":
-            if is_unsure(entry):
+            if self.data.get("why") == UNSURE:
                 await self._after_verdict(entry)
             elif self.data.get("why") == FAILED:
                 await self._after_failure(entry)
@@ -121,7 +128,7 @@ class RunningCall:
         self.execution.permits.use(use)
 
     async def _decided(self, entry: Entry) -> None:
-        interrupt, _ = await answered(self.execution, entry)
+        interrupt, _ = await answered(self.execution, entry, self.data)
         if interrupt.status == "open":
             self.execution.ask(self.place.branch, interrupt)
             raise self.execution.pause()
@@ -161,7 +168,7 @@ class RunningCall:
         if edited is None and not self.data.pop("partly", False):
             await self._run()
             return
-        arguments = jsonvalue.encode(self.effective())
+        arguments = self._written()
         satisfied = frozenset(self.data.get("satisfied", ()))
         await self._judged(await judge(self.execution, self.place, self.tool, arguments, satisfied))
 
@@ -226,7 +233,7 @@ class RunningCall:
         fn = tool.fn
         if tool.streams:
             fn = poured(execution, scope, self.place, self.id, tool.fn)
-        arguments = tool.values(jsonvalue.encode(self.effective()))
+        arguments = tool.values(self._written())
         try:
             value = await execution.effects.perform(scope, fn, (), arguments, tool.timeout)
             encoded = self._encoded(value)
@@ -264,7 +271,7 @@ class RunningCall:
         execution, tool = self.execution, self.tool
         info = self._info()
         scope = EffectScope(execution=execution, info=info, place=self.place.key, opens=True)
-        arguments = tool.values(jsonvalue.encode(self.effective()))
+        arguments = tool.values(self._written())
         with execution.branches.within(self.place.branch, self.place.key, None) as branch:
             try:
                 with inside(scope):
@@ -292,7 +299,7 @@ class RunningCall:
 
     async def _after_failure(self, entry: Entry) -> None:
         """Do what a person has said about an error: once more, without it, or not at all."""
-        interrupt, _ = await answered(self.execution, entry)
+        interrupt, _ = await answered(self.execution, entry, self.data)
         if interrupt.status == "open":
             self.execution.ask(self.place.branch, interrupt)
             raise self.execution.pause()
@@ -311,7 +318,8 @@ class RunningCall:
     def _returned(self, value: Any, encoded: bytes) -> dict[str, Any]:
         """What to record of a result; content parts are told apart from a value like them."""
         # What a person gave as the result has its type only once it has been decoded.
-        parts = are_parts(value) or are_parts(self._decoded(encoded))
+        made = encoded[:1] in b"[{"
+        parts = made and (are_parts(value) or are_parts(self._decoded(encoded)))
         return {"value": jsonvalue.decode(encoded), "parts": parts or None}
 
     def _decoded(self, encoded: bytes) -> Any:
@@ -326,10 +334,10 @@ class RunningCall:
         chosen: dict[str, Any] = self._proposed if arguments is None else arguments
         return chosen
 
-    @cached_property
-    def _proposed(self) -> dict[str, Any]:
-        arguments: dict[str, Any] = jsonvalue.decode(self.arguments)
-        return arguments
+    def _written(self) -> bytes:
+        """The same as JSON."""
+        edited = self.data.get("edited")
+        return self.arguments if edited is None else jsonvalue.encode(edited)
 
     async def _close(self, status: str, scope: EffectScope | None = None, **changes: Any) -> Entry:
         """Record how the call ended, make it durable, then say so (TC-06, TC-16).
@@ -371,7 +379,7 @@ class RunningCall:
             value = self._decoded(jsonvalue.encode(data.get("value")))
         return Call(
             status=data["status"],
-            args=jsonvalue.decode(jsonvalue.encode(self.effective())),
+            args=jsonvalue.decode(self._written()),
             text=result_text(data, self.effective()),
             value=value,
             edited="edited" in data,

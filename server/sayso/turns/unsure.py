@@ -16,9 +16,12 @@ from sayso.turns.effects import contained
 from sayso.turns.execution import Execution, Place
 from sayso.turns.questions import answered, put
 
-__all__ = ["Verdict", "ask_unsure", "display", "is_unsure", "verdict", "verified"]
+__all__ = ["UNSURE", "Verdict", "ask_unsure", "display", "is_unsure", "verdict", "verified"]
 
 _log = logging.getLogger("sayso.turn")
+
+UNSURE = "unsure"
+"""Why such an entry asks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,10 +61,10 @@ def ask_unsure(
         place,
         kind=entry.kind,
         name=entry.name,
-        data={**jsonvalue.decode(entry.data), "why": "unsure"},
+        data={**jsonvalue.decode(entry.data), "why": UNSURE},
         reason="sayso:indeterminate",
         message=f"{shown} {happened}. It may or may not have happened. Look, then decide.",
-        schema=unsure_schema(returns.schema(), optional=returns.takes_null()),
+        schema=jsonvalue.encode(unsure_schema(returns.schema(), optional=returns.takes_null())),
         metadata={"sayso": {**told, "key": execution.identify("key", place.key)}},
         tool_call_id=tool_call_id,
     )
@@ -75,7 +78,7 @@ def display(name: str, arguments: dict[str, Any]) -> str:
 
 def is_unsure(entry: Entry) -> bool:
     """Whether an asked entry waits for a verdict, not for an approval."""
-    return bool(jsonvalue.decode(entry.data).get("why") == "unsure")
+    return bool(jsonvalue.decode(entry.data).get("why") == UNSURE)
 
 
 async def verdict(execution: Execution, place: Place, entry: Entry) -> Verdict:
