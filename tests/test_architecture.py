@@ -39,6 +39,8 @@ LAYERS = (
         ),
     ),
     Layer("demo", ("demo.*", "testing.*")),
+    # It knows the protocol and nothing of the server, so that it can stand beside any.
+    Layer("client", ("client", "client.client"), only=("pure", "base")),
     Layer("serving", ("agentfile supervisor", "binding importing serving yamlfile")),
     Layer("wiring", ("__init__", "app auth", "catalogue jsonwebtokens")),
     # Above edges and engine, so that neither can import a backend: they know `stores.base`.
@@ -81,6 +83,10 @@ LAYERS = (
     Layer(
         "pure",
         (
+            "client.stream",
+            "client.events client.order client.thread",
+            "client.answers client.chunks client.fields client.frames",
+            "client.errors",
             "agents.decisions agents.tools protocol.opening schemas.states streams.textstream",
             "turns.copies",
             "agents.parameters",
@@ -122,6 +128,7 @@ LAYERS = (
 IMPURE = {
     "asyncio": "pure code does not wait",
     "httptools": "a framework",
+    "httpx": "a framework",
     "psycopg": "a driver",
     "sqlite3": "a driver",
     "starlette": "a framework",

@@ -1,0 +1,33 @@
+"""An async client of AG-UI 1.0: runs, answers to interrupts, threads that are opened again.
+
+Needs httpx: `pip install 'sayso[client]'`.
+"""
+
+from sayso.client.answers import CANCEL, is_expired
+from sayso.client.client import Client
+from sayso.client.errors import (
+    Busy,
+    ClientError,
+    Expired,
+    Misfit,
+    NotCovered,
+    ProtocolViolation,
+    Refused,
+    Truncated,
+    Unreachable,
+)
+
+__all__ = [
+    "CANCEL",
+    "Busy",
+    "Client",
+    "ClientError",
+    "Expired",
+    "Misfit",
+    "NotCovered",
+    "ProtocolViolation",
+    "Refused",
+    "Truncated",
+    "Unreachable",
+    "is_expired",
+]

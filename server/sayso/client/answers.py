@@ -1,0 +1,84 @@
+"""Answers to interrupts as resume entries, built whole or not at all (RE-01, CR-3, CL-04).
+
+Pure: the time is an argument.
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from enum import Enum
+from typing import Any, Final
+
+from sayso.client.errors import Expired, Misfit, NotCovered
+from sayso.errors import DeclarationError
+from sayso.schemas.schema import compile_schema
+
+__all__ = ["CANCEL", "Answer", "entries", "expires_at", "is_expired", "misfits"]
+
+
+class _Cancel(Enum):
+    CANCEL = "cancel"
+
+
+CANCEL: Final = _Cancel.CANCEL
+"""Instead of an answer: this interrupt is given up, and nothing of it is done."""
+
+Answer = Any
+"""A JSON value, or `CANCEL`."""
+
+
+def entries(
+    pending: Sequence[Mapping[str, Any]], answers: Mapping[str, Answer], now: int
+) -> list[dict[str, Any]]:
+    """The `resume` of a request, in the order of `pending`; `now` in milliseconds.
+
+    Raises `NotCovered`, `Expired` or `Misfit`, in this order, before anything is sent.
+    """
+    ids = [interrupt["id"] for interrupt in pending]
+    missing = [each for each in ids if each not in answers]
+    unknown = [each for each in answers if each not in ids]
+    if missing or unknown:
+        raise NotCovered(missing, unknown)
+    resolved = [each for each in pending if answers[each["id"]] is not CANCEL]
+    if late := [each["id"] for each in resolved if is_expired(each, now)]:
+        raise Expired(late)
+    for interrupt in resolved:
+        if faults := misfits(interrupt, answers[interrupt["id"]]):
+            raise Misfit(interrupt["id"], faults)
+    return [_entry(each, answers[each]) for each in ids]
+
+
+def _entry(interrupt_id: str, answer: Answer) -> dict[str, Any]:
+    if answer is CANCEL:
+        return {"interruptId": interrupt_id, "status": "cancelled"}
+    # A null says as much as nothing, and is left out as everywhere (RE-05).
+    payload = {} if answer is None else {"payload": answer}
+    return {"interruptId": interrupt_id, "status": "resolved", **payload}
+
+
+def misfits(interrupt: Mapping[str, Any], answer: Any) -> tuple[tuple[str, str], ...]:
+    """What `responseSchema` has against an answer, as (JSON pointer, message).
+
+    Nothing without a schema, or with one that cannot be compiled: then the server is the judge.
+    """
+    schema = interrupt.get("responseSchema")
+    if schema is None:
+        return ()
+    try:
+        compiled = compile_schema(schema)
+    except DeclarationError:
+        return ()
+    return tuple((fault.pointer, fault.message) for fault in compiled.problems(answer))
+
+
+def expires_at(interrupt: Mapping[str, Any]) -> int | None:
+    """When it expires, in milliseconds since the epoch; None for never, or for no time (EX-01)."""
+    try:
+        return round(datetime.fromisoformat(interrupt["expiresAt"]).timestamp() * 1000)
+    except (KeyError, ValueError, OverflowError):
+        return None
+
+
+def is_expired(interrupt: Mapping[str, Any], now: int) -> bool:
+    """Whether its time is over; at the very moment it is."""
+    end = expires_at(interrupt)
+    return end is not None and end <= now
