@@ -7,7 +7,7 @@ from playwright.sync_api import Page, expect
 
 from e2e.playground import MILLISECONDS, Playground
 from e2e.reviewer import Reviewer
-from tests.server import DemoServer, cancelled, interrupts, resolved
+from tests.server import DemoServer, cancelled, interrupts, resolved, until
 
 
 @pytest.fixture
@@ -77,3 +77,60 @@ def test_work_in_progress_is_stopped_in_the_playground(playground: Playground) -
     )
     playground.can_write()
     assert len(playground.server.kinds(playground.thread_id)) <= 1
+
+
+def test_the_state_of_a_waiting_thread_is_edited_and_the_turn_goes_on_with_it(
+    reader: Reviewer,
+) -> None:
+    """Edit and resume: what was written is what the thread has once its question is answered."""
+    server = reader.server
+    asked = interrupts(server.run("money", text="refund", state={"order": "A-17", "tries": 1}))
+    reader.open("thread/ops/money")
+    reader.page.get_by_role("button", name="Edit the state").click()
+    editor = reader.page.get_by_role("textbox", name="State as JSON")
+    editor.fill('{"order": ')
+    reader.page.get_by_role("button", name="Save").click()
+    expect(reader.page.get_by_text("This is not JSON yet.")).to_be_visible()
+    reader.finds_no_barrier()
+    editor.fill('{"order": "B-2", "by hand": true}')
+    reader.page.get_by_role("button", name="Save").click()
+    expect(reader.page.get_by_text("Saved. The agent goes on with it")).to_be_visible(
+        timeout=MILLISECONDS
+    )
+    server.run("money", resume=[resolved(asked[0], {"approved": True})])
+    reader.page.reload()
+    expect(reader.page.get_by_role("status").get_by_text("Finished")).to_be_visible(
+        timeout=MILLISECONDS
+    )
+    state = reader.page.get_by_role("region", name="State")
+    expect(state.get_by_text("B-2")).to_be_visible()
+    expect(state.get_by_text("tries")).to_have_count(0)
+    assert server.kinds("money") == ["refund"]
+    reader.page.get_by_text("each row sealed").click()
+    expect(reader.page.get_by_text("as it was written.")).to_contain_text(
+        "Intact", timeout=MILLISECONDS
+    )
+    edited = reader.page.get_by_role("list", name="Audit").get_by_text("edited", exact=True)
+    expect(edited).to_be_visible()
+    reader.finds_no_barrier()
+
+
+def test_a_thread_is_copied_at_a_question_and_answered_the_other_way(reader: Reviewer) -> None:
+    """The copy waits for the same answer and goes its own way; the thread it came from stays."""
+    server = reader.server
+    server.run("money", text="refund")
+    reader.open("thread/ops/money")
+    reader.page.get_by_role("button", name="Copy the thread from here").click()
+    origin = reader.page.get_by_text("A copy of")
+    expect(origin).to_contain_text("money", timeout=MILLISECONDS)
+    copy = reader.thread_id
+    assert copy != "money"
+    reader.finds_no_barrier()
+    reader.page.get_by_role("link", name="Answer it in the inbox").click()
+    reader.question.get_by_role("button", name="Approve").click()
+    until("the copy's refund", lambda: server.kinds(copy) == ["refund"])
+    assert server.kinds("money") == []
+    reader.open("thread/ops/money")
+    expect(reader.page.get_by_role("status").get_by_text("1 question open")).to_be_visible(
+        timeout=MILLISECONDS
+    )

@@ -49,6 +49,8 @@ async def test_a_mismatch_is_shown_and_repaired_by_a_restart(server: Server) -> 
         assert details["place"] == "0"
         assert details["recorded"].startswith("step look")
         assert details["asked"].startswith("step search")
+        state = await get(server, f"/threads/{client.thread}/state")
+        assert state["metadata"]["repeats"] == ["look"]
         run = await restart(server, client, other)
         assert run.status == 200
         assert run.json["repeats"] == ["look"]

@@ -13,7 +13,7 @@ from sayso.errors import Code, Conflict, Problem
 from sayso.records import Entry, Principal
 from sayso.stores.base import Store
 
-__all__ = ["Restarted", "Restarts"]
+__all__ = ["Restarted", "Restarts", "repeated"]
 
 _log = logging.getLogger("sayso.engine.restarts")
 
@@ -54,7 +54,7 @@ class Restarts:
         view = await self._threads.view(principal, thread_id)
         if view.turn is None:
             return ()
-        return _effects(await self._store.journal(principal.scope, view.turn.key))
+        return repeated(await self._store.journal(principal.scope, view.turn.key))
 
     async def restart(
         self,
@@ -89,7 +89,7 @@ class Restarts:
                     Code.UNKNOWN_AGENT,
                     f"Agent {turn.agent!r} is not served any more: register it, or stop the turn.",
                 )
-            repeats = _effects(await self._store.journal(principal.scope, turn.key)) or repeats
+            repeats = repeated(await self._store.journal(principal.scope, turn.key)) or repeats
             try:
                 if turn.status == "suspended":
                     stopper = Stopper(by or principal.subject, channel=channel)
@@ -104,7 +104,7 @@ class Restarts:
         raise Problem(Code.THREAD_BUSY, "This thread changes too fast: send this again.")
 
 
-def _effects(entries: Iterable[Entry]) -> tuple[str, ...]:
+def repeated(entries: Iterable[Entry]) -> tuple[str, ...]:
     """Names of tools and steps that were run, or may have been, in order."""
     return tuple(
         entry.name

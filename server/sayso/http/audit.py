@@ -23,10 +23,10 @@ class AuditPaths:
         self._audit = audit
 
     def routes(self) -> list[Route]:
-        """For a Starlette router."""
+        """For a Starlette router. A thread's id may hold slashes."""
         return [
             Route("/audit", self._list, methods=["GET"]),
-            Route("/audit/{thread}", self._verify, methods=["GET"]),
+            Route("/audit/{thread:path}", self._verify, methods=["GET"]),
         ]
 
     async def _list(self, request: Request) -> Response:

@@ -5,6 +5,8 @@ from typing import Any
 
 from sayso import jsonvalue
 from sayso.clock import iso
+from sayso.engine.restarts import repeated
+from sayso.errors import Code
 from sayso.gate import held
 from sayso.gate.approvers import agreed
 from sayso.gate.expiry import late_refusals
@@ -165,7 +167,8 @@ def state_view(view: ThreadView, journal: Iterable[Entry]) -> Json:
     """Where a turn stands: what it goes on with, the state, and what it has recorded.
 
     `next` names the tools, steps and questions that have begun and not ended; it is empty when
-    nothing goes on. `metadata.forkedFrom` says of which thread this one is a copy.
+    nothing goes on. `metadata.forkedFrom` says of which thread this one is a copy. Where the code
+    has changed under the turn, `metadata.repeats` names what a restart would do again, in order.
     """
     entries = list(journal)
     turn = view.turn
@@ -174,6 +177,8 @@ def state_view(view: ThreadView, journal: Iterable[Entry]) -> Json:
     del metadata["interrupts"]
     if turn is not None:
         metadata |= {"turnId": turn.key, "agent": turn.agent, "version": turn.version}
+    if metadata.get("problem", {}).get("code") == Code.REPLAY_MISMATCH.value:
+        metadata["repeats"] = list(repeated(entries))
     forks = [jsonvalue.decode(entry.data) for entry in entries if entry.kind == "fork"]
     if forks:
         metadata["forkedFrom"] = {name: forks[-1][name] for name in ("threadId", "interruptId")}

@@ -6,6 +6,7 @@ import "./styles/panel.css";
 import "./styles/nav.css";
 import "./styles/inbox.css";
 import "./styles/thread.css";
+import "./styles/repairs.css";
 import "./styles/settings.css";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";

@@ -1,3 +1,4 @@
+import type { Problem } from "@sayso/react";
 import { serverFetch } from "./access.js";
 import { serverUrl } from "./base.js";
 
@@ -9,6 +10,8 @@ export class ServerError extends Error {
     readonly status: number | null,
     readonly code: string | null,
     options?: ErrorOptions,
+    /** What is wrong where in what was sent, as far as the server said. */
+    readonly problems: readonly Problem[] = [],
   ) {
     super(message, options);
     this.name = "ServerError";
@@ -49,7 +52,11 @@ export async function request(
     response.status === 401
       ? "The server asks who you are: give a token in the settings."
       : `The server answered with HTTP ${response.status}.`;
-  throw new ServerError(detail ?? plain, response.status, code);
+  const problems = recordsOf(problem.errors).map(({ pointer, message }) => ({
+    pointer: textOrNull(pointer) ?? "",
+    message: textOrNull(message) ?? "is not taken",
+  }));
+  throw new ServerError(detail ?? plain, response.status, code, undefined, problems);
 }
 
 /** Whether a value is an object with members. */

@@ -1,9 +1,14 @@
 import { ArgumentTable } from "@sayso/react/components";
 import type { ThreadRecord } from "./records.js";
+import { StateEditor } from "./StateEditor.js";
 
 /** Where the agent stands: what it goes on with, its state, and what it has recorded. */
-export function Inspector({ thread }: { readonly thread: ThreadRecord }) {
-  const { next, values, journal } = thread;
+export function Inspector(props: {
+  readonly thread: ThreadRecord;
+  readonly onChanged: () => void;
+}) {
+  const { thread, onChanged } = props;
+  const { next, journal } = thread;
   return (
     <>
       <section aria-labelledby="next-title">
@@ -22,11 +27,7 @@ export function Inspector({ thread }: { readonly thread: ThreadRecord }) {
       </section>
       <section aria-labelledby="values-title">
         <h2 id="values-title">State</h2>
-        {isEmpty(values) ? (
-          <p className="sayso-quiet">The agent keeps no state here.</p>
-        ) : (
-          <ArgumentTable value={values} label="State" />
-        )}
+        <StateEditor thread={thread} onSaved={onChanged} />
       </section>
       <section aria-labelledby="journal-title">
         <h2 id="journal-title">Journal</h2>
@@ -59,9 +60,4 @@ export function Inspector({ thread }: { readonly thread: ThreadRecord }) {
       </section>
     </>
   );
-}
-
-function isEmpty(value: unknown): boolean {
-  if (typeof value !== "object" || value === null) return value === undefined || value === null;
-  return Object.keys(value).length === 0;
 }

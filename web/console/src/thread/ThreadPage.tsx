@@ -1,5 +1,5 @@
-import { useMemo } from "react";
-import { Link, useNavigate, useParams } from "react-router";
+import { useEffect, useMemo, useRef } from "react";
+import { Link, useLocation, useNavigate, useParams } from "react-router";
 import { ConnectionBar } from "../ConnectionBar.js";
 import { Frame } from "../Frame.js";
 import { useSharedInbox } from "../inbox/InboxProvider.js";
@@ -9,8 +9,11 @@ import { BlockView } from "../playground/BlockView.js";
 import { ServerError } from "../rest.js";
 import { StopButton } from "../StopButton.js";
 import { useTitle } from "../title.js";
+import { AuditSection } from "./AuditSection.js";
 import { Inspector } from "./Inspector.js";
+import { ARRIVED, threadPath } from "./path.js";
 import type { ThreadRecord } from "./records.js";
+import { isMismatched, Restart } from "./Restart.js";
 import { Timeline } from "./Timeline.js";
 import { statusOf } from "./words.js";
 import { useThread } from "./useThread.js";
@@ -24,7 +27,8 @@ export function ThreadPage() {
     .filter((one) => one.threadId === threadId)
     .map((one) => `${one.interrupt.id}${one.held === null ? "" : "+"}`)
     .join();
-  const { thread, error, retryAt, again } = useThread(threadId, moment);
+  const { thread: read, error, retryAt, again } = useThread(threadId, moment);
+  const thread = read?.row.threadId === threadId ? read : null;
   useTitle(thread?.row.open ?? 0, `${agentId} ${threadId}`);
   if (thread === null) {
     const back = () => {
@@ -51,6 +55,7 @@ export function ThreadPage() {
   }
   return (
     <Thread
+      key={threadId}
       thread={thread}
       agentId={agentId}
       threadId={threadId}
@@ -71,6 +76,11 @@ function Thread(props: {
   const { row, messages } = thread;
   const blocks = useMemo(() => toBlocks(messages, [], [], new Set()), [messages]);
   const { words, tone, busy } = statusOf(row);
+  const main = useRef<HTMLElement>(null);
+  const { state } = useLocation() as { readonly state: unknown };
+  useEffect(() => {
+    if (state === ARRIVED) main.current?.focus({ preventScroll: true });
+  }, [state]);
   const play = `/play/${encodeURIComponent(agentId)}/${encodeURIComponent(threadId)}`;
   return (
     <Frame
@@ -83,7 +93,7 @@ function Thread(props: {
         </>
       }
     >
-      <main className="thread" id="main" tabIndex={-1}>
+      <main ref={main} className="thread" id="main" tabIndex={-1}>
         <ConnectionBar
           connection={retryAt === null ? { status: "ready" } : { status: "lost", retryAt }}
           onTryNow={onAgain}
@@ -95,6 +105,13 @@ function Thread(props: {
             </h1>
             <Link to={play}>Open it in the playground</Link>
           </header>
+          {thread.forkedFrom !== null && (
+            <p className="thread-origin">
+              A copy of{" "}
+              <Link to={threadPath(row.agent, thread.forkedFrom)}>{thread.forkedFrom}</Link>
+            </p>
+          )}
+          {isMismatched(thread) && <Restart thread={thread} onRestarted={onAgain} />}
           <section aria-labelledby="timeline-title">
             <h2 id="timeline-title">What happened</h2>
             <Timeline thread={thread} />
@@ -111,9 +128,10 @@ function Thread(props: {
               </div>
             )}
           </section>
+          <AuditSection thread={thread} />
         </div>
         <aside className="panel" aria-label="Where it stands">
-          <Inspector thread={thread} />
+          <Inspector thread={thread} onChanged={onAgain} />
         </aside>
       </main>
     </Frame>

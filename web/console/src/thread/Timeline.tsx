@@ -2,7 +2,9 @@ import { callAbout } from "@sayso/react";
 import { ArgumentTable, messageOf, PlainText } from "@sayso/react/components";
 import { Link } from "react-router";
 import { labelOf, saidOf } from "../inbox/words.js";
-import type { Asked, RunRecord, ThreadRecord } from "./records.js";
+import { ForkButton } from "./ForkButton.js";
+import { isWaiting, type Asked, type RunRecord, type ThreadRecord } from "./records.js";
+import { Time } from "./Time.js";
 import { timelineOf, wordsOf, type Moment } from "./timeline.js";
 
 /** What happened in a thread, in order: runs, questions, decisions, each with who and when. */
@@ -48,7 +50,7 @@ function What({ moment, thread }: { readonly moment: Moment; readonly thread: Th
 }
 
 function Question({ asked, thread }: { readonly asked: Asked; readonly thread: ThreadRecord }) {
-  const { interrupt, status } = asked;
+  const { interrupt, status, turnId } = asked;
   const call = callAbout(interrupt, thread.messages);
   return (
     <>
@@ -66,6 +68,13 @@ function Question({ asked, thread }: { readonly asked: Asked; readonly thread: T
           <summary>Arguments</summary>
           <ArgumentTable value={call.args} label={`Arguments of ${call.name}`} />
         </details>
+      )}
+      {isWaiting(thread) && turnId !== null && turnId === thread.turnId && (
+        <ForkButton
+          agent={thread.row.agent}
+          threadId={thread.row.threadId}
+          interruptId={interrupt.id}
+        />
       )}
     </>
   );
@@ -104,17 +113,6 @@ function Answered({ asked }: { readonly asked: Asked }) {
         </details>
       )}
     </>
-  );
-}
-
-function Time({ at }: { readonly at: string | null }) {
-  const time = at === null ? NaN : Date.parse(at);
-  if (at === null || Number.isNaN(time)) return <span className="moment-time">–</span>;
-  const date = new Date(time);
-  return (
-    <time className="moment-time" dateTime={at} title={date.toLocaleString()}>
-      {date.toLocaleTimeString()}
-    </time>
   );
 }
 

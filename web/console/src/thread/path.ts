@@ -5,3 +5,6 @@
 export function threadPath(agent: string, threadId: string): string {
   return `/thread/${encodeURIComponent(agent)}/${encodeURIComponent(threadId)}`;
 }
+
+/** Comes along on the way to a page that takes the focus: what was pressed is gone by then. */
+export const ARRIVED = "arrived";

@@ -26,6 +26,7 @@ export interface Asked {
   readonly interrupt: Interrupt;
   readonly createdAt: string | null;
   readonly status: string;
+  readonly turnId: string | null;
   readonly decision: Decision | null;
 }
 
@@ -57,6 +58,18 @@ export interface ThreadRecord {
   readonly next: readonly string[];
   readonly values: unknown;
   readonly journal: readonly JournalEntry[];
+  /** The newest turn, from the message that began it to its end. */
+  readonly turnId: string | null;
+  /** Why the last run failed. */
+  readonly problem: { readonly code: string; readonly message: string } | null;
+  /** What would be done once more if the turn began anew. */
+  readonly repeats: readonly string[];
+  readonly forkedFrom: string | null;
+}
+
+/** Whether a thread stands still until somebody answers: only then it can be changed. */
+export function isWaiting({ row }: ThreadRecord): boolean {
+  return row.status === "suspended" && !row.running;
 }
 
 export function readRow(value: Record<string, unknown>): ThreadRow {
@@ -78,6 +91,7 @@ export function readThread(
   state: Record<string, unknown>,
 ): ThreadRecord {
   const metadata = isRecord(state.metadata) ? state.metadata : {};
+  const { problem, forkedFrom } = metadata;
   return {
     row: readRow({ threadId: state.threadId, ...metadata }),
     runs: runs.map(readRun),
@@ -92,6 +106,12 @@ export function readThread(
       status: String(one.status),
       data: one.data,
     })),
+    turnId: textOrNull(metadata.turnId),
+    problem: isRecord(problem)
+      ? { code: textOrNull(problem.code) ?? "", message: textOrNull(problem.message) ?? "" }
+      : null,
+    repeats: Array.isArray(metadata.repeats) ? metadata.repeats.map(String) : [],
+    forkedFrom: isRecord(forkedFrom) ? textOrNull(forkedFrom.threadId) : null,
   };
 }
 
@@ -133,7 +153,8 @@ function readAsked(value: Record<string, unknown>): Asked[] {
           channel: textOrNull(answer.channel),
         };
   const status = textOrNull(value.status) ?? "open";
-  return [{ interrupt, createdAt: textOrNull(value.createdAt), status, decision }];
+  const [createdAt, turnId] = [textOrNull(value.createdAt), textOrNull(value.turnId)];
+  return [{ interrupt, createdAt, status, turnId, decision }];
 }
 
 function isMessage(value: Record<string, unknown>): value is Record<string, unknown> & Message {

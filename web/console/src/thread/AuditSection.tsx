@@ -1,0 +1,117 @@
+import { ArgumentTable } from "@sayso/react/components";
+import { useEffect, useState } from "react";
+import { textOrNull } from "../rest.js";
+import { textOf, useAttempt } from "../useAttempt.js";
+import { fetchAudit, fetchRows, type AuditRow, type AuditTrail } from "./audit.js";
+import type { ThreadRecord } from "./records.js";
+import { Time } from "./Time.js";
+
+/** A thread's audit trail, read when it is opened, and again whenever the thread changes. */
+export function AuditSection({ thread }: { readonly thread: ThreadRecord }) {
+  const [open, setOpen] = useState(false);
+  return (
+    <section aria-labelledby="audit-title">
+      <h2 id="audit-title">Audit</h2>
+      <details
+        className="sayso-details"
+        onToggle={({ currentTarget }) => {
+          setOpen(currentTarget.open);
+        }}
+      >
+        <summary>What was asked, decided and done, each row sealed</summary>
+        {open && <Trail thread={thread} />}
+      </details>
+    </section>
+  );
+}
+
+function Trail({ thread }: { readonly thread: ThreadRecord }) {
+  const { threadId } = thread.row;
+  const [trail, setTrail] = useState<AuditTrail | null>(null);
+  const { busy, failure, attempt } = useAttempt();
+  const [unread, setUnread] = useState<unknown>(null);
+  useEffect(() => {
+    const abort = new AbortController();
+    fetchAudit(threadId, abort.signal).then(
+      (read) => {
+        setTrail(read);
+        setUnread(null);
+      },
+      (error: unknown) => {
+        if (!abort.signal.aborted) setUnread(error);
+      },
+    );
+    return () => {
+      abort.abort();
+    };
+  }, [threadId, thread]);
+  const more = async (cursor: string) => {
+    const page = await fetchRows(threadId, cursor, new AbortController().signal);
+    setTrail((now) => now && { ...now, rows: [...now.rows, ...page.rows], next: page.next });
+  };
+  const problem = failure ?? unread;
+  const broken = typeof trail?.brokenAt === "number";
+  return (
+    <>
+      <p role="status" className="audit-seal" data-broken={broken}>
+        {trail === null ? problem === null && "Reading the audit trail…" : sealOf(trail)}
+      </p>
+      <p role="alert" className="repair-failure">
+        {problem !== null && textOf(problem)}
+      </p>
+      {trail !== null && trail.rows.length > 0 && (
+        <ol className="audit" aria-label="Audit">
+          {trail.rows.map((row) => (
+            <Row key={row.number} row={row} broken={row.number === trail.brokenAt} />
+          ))}
+        </ol>
+      )}
+      {typeof trail?.next === "string" && (
+        <button
+          type="button"
+          className="sayso-button sayso-small"
+          disabled={busy}
+          onClick={() => void attempt(() => more(trail.next ?? ""))}
+        >
+          Show more
+        </button>
+      )}
+    </>
+  );
+}
+
+function Row({ row, broken }: { readonly row: AuditRow; readonly broken: boolean }) {
+  const { number, at, kind, digest, content } = row;
+  const about = textOrNull(content?.tool) ?? textOrNull(content?.reason);
+  const by = textOrNull(content?.by);
+  return (
+    <li data-broken={broken}>
+      <details>
+        <summary>
+          <span className="audit-number">{number}</span>
+          <Time at={at} />
+          <strong>{kind}</strong>
+          {about !== null && <code dir="auto">{about}</code>}
+          {by !== null && <span className="moment-who">by {by}</span>}
+          {broken && <strong className="audit-broken">not as it was written</strong>}
+        </summary>
+        {content === undefined ? (
+          <p className="panel-note">Its content went with the thread.</p>
+        ) : (
+          <ArgumentTable value={content} label={`Row ${number}`} />
+        )}
+        <p className="panel-note">
+          Seal <code className="moment-id">{digest}</code>
+        </p>
+      </details>
+    </li>
+  );
+}
+
+function sealOf({ count, brokenAt }: AuditTrail): string {
+  if (brokenAt !== null) {
+    return `Broken: row ${brokenAt} is not as it was written, so nothing from there on is proven.`;
+  }
+  if (count === 1) return "Intact: 1 row, as it was written.";
+  return `Intact: ${count} rows, each as it was written.`;
+}

@@ -1,0 +1,34 @@
+import { useNavigate } from "react-router";
+import { textOf, useAttempt } from "../useAttempt.js";
+import { ARRIVED, threadPath } from "./path.js";
+import { forkThread } from "./repairs.js";
+
+/** Copies a thread as it stood at a question, and goes to the copy, where it is open. */
+export function ForkButton(props: {
+  readonly agent: string;
+  readonly threadId: string;
+  readonly interruptId: string;
+}) {
+  const { agent, threadId, interruptId } = props;
+  const navigate = useNavigate();
+  const { busy, failure, attempt } = useAttempt();
+  const fork = async () => {
+    const made = await forkThread(threadId, interruptId);
+    await navigate(threadPath(agent, made), { state: ARRIVED });
+  };
+  return (
+    <span className="fork">
+      <button
+        type="button"
+        className="sayso-button sayso-small"
+        disabled={busy}
+        onClick={() => void attempt(fork)}
+      >
+        Copy the thread from here
+      </button>
+      <span role="alert" className="repair-failure">
+        {failure !== null && textOf(failure)}
+      </span>
+    </span>
+  );
+}

@@ -1,0 +1,103 @@
+import { useEffect, useRef, useState } from "react";
+import { textOf, useAttempt } from "../useAttempt.js";
+import type { ThreadRecord } from "./records.js";
+import { restartThread } from "./repairs.js";
+
+/** Whether the code of a thread's agent has changed so that its turn cannot go on. */
+export function isMismatched({ problem, row }: ThreadRecord): boolean {
+  return problem?.code === "replay_mismatch" && !row.running;
+}
+
+/** What to do about a turn that the present code cannot go on with: begin it anew, asked for twice. */
+export function Restart(props: {
+  readonly thread: ThreadRecord;
+  readonly onRestarted: () => void;
+}) {
+  const { thread, onRestarted } = props;
+  const { repeats, row, problem } = thread;
+  const { busy, failure, attempt } = useAttempt();
+  const [sure, setSure] = useState(false);
+  const first = useRef<HTMLButtonElement>(null);
+  const second = useRef<HTMLButtonElement>(null);
+  const asked = useRef(false);
+  useEffect(() => {
+    if (sure) second.current?.focus();
+    else if (asked.current) first.current?.focus();
+    asked.current = sure;
+  }, [sure]);
+  const restart = async () => {
+    await restartThread(row.threadId);
+    document.getElementById("main")?.focus({ preventScroll: true });
+    onRestarted();
+  };
+  const keep = () => {
+    setSure(false);
+  };
+  return (
+    <section className="repair" aria-labelledby="repair-title">
+      <h2 id="repair-title">The agent's code has changed under this turn</h2>
+      <p dir="auto">{problem?.message}</p>
+      <p>
+        Put the old code back and answer again, stop the turn, or begin it anew with the code that
+        runs now.
+      </p>
+      {sure ? (
+        <>
+          {repeats.length === 0 ? (
+            <p>Nothing has been done in this turn yet, so nothing is done twice.</p>
+          ) : (
+            <>
+              <p>This has been done, and may be done once more:</p>
+              <ul className="next" aria-label="Done once more">
+                {repeats.map((name, index) => (
+                  <li key={index}>
+                    <code>{name}</code>
+                  </li>
+                ))}
+              </ul>
+            </>
+          )}
+          {row.open > 0 && <p>What is open is cancelled; the new turn asks for itself.</p>}
+          <div className="repair-buttons">
+            <button
+              ref={second}
+              type="button"
+              className="sayso-button sayso-small sayso-no"
+              disabled={busy}
+              onClick={() => void attempt(restart)}
+              onKeyDown={(event) => {
+                if (event.key === "Escape" && !busy) keep();
+              }}
+            >
+              {repeats.length === 0 ? "Begin anew" : `Begin anew and repeat ${repeats.length}`}
+            </button>
+            <button
+              type="button"
+              className="sayso-button sayso-small"
+              disabled={busy}
+              onClick={keep}
+            >
+              Keep
+            </button>
+          </div>
+        </>
+      ) : (
+        <div className="repair-buttons">
+          <button
+            ref={first}
+            type="button"
+            className="sayso-button sayso-small"
+            onClick={() => {
+              setSure(true);
+            }}
+          >
+            Begin the turn anew…
+          </button>
+        </div>
+      )}
+      <p role="alert" className="repair-failure">
+        {failure !== null && textOf(failure)}
+      </p>
+    </section>
+  );
+}
