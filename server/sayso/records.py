@@ -4,8 +4,10 @@ Times are milliseconds since the epoch, UTC. `bytes` fields hold one JSON value 
 will go out again. Keys that begin with `turn_`, `run_`, `int_` are ours, random and opaque.
 """
 
-from dataclasses import dataclass
-from typing import Generic, Literal, TypeVar
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from operator import attrgetter
+from typing import Any, Generic, Literal, TypeVar
 
 from sayso.approvals import Approval, ApprovalUse
 
@@ -31,8 +33,10 @@ __all__ = [
     "ThreadView",
     "Turn",
     "TurnStatus",
+    "changed",
 ]
 
+T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
 
 InterruptStatus = Literal["open", "resolved", "cancelled", "expired"]
@@ -349,3 +353,28 @@ class Changes:
     mark: int
     items: tuple[Change, ...] = ()
     gap: bool = False
+
+
+_Members = tuple[Callable[[Any], tuple[Any, ...]], tuple[Callable[[Any, Any], None], ...]]
+_MEMBERS: dict[type, _Members] = {}
+"""For each kind of record, what reads all its members, and what writes each of them."""
+
+
+def changed(record: T, /, **members: Any) -> T:
+    """A copy of a record with other members: `dataclasses.replace`, at about half of its cost.
+
+    A turn copies two dozen of them. AttributeError for a member that there is none of.
+    """
+    kind = type(record)
+    known = _MEMBERS.get(kind)
+    if known is None:
+        names = [field.name for field in fields(record)]  # type: ignore[arg-type]
+        writers = tuple(getattr(kind, name).__set__ for name in names)
+        known = _MEMBERS[kind] = attrgetter(*names), writers
+    read, writers = known
+    copy = object.__new__(kind)
+    for write, value in zip(writers, read(record), strict=True):
+        write(copy, value)
+    for name, value in members.items():
+        object.__setattr__(copy, name, value)
+    return copy

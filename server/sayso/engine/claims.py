@@ -27,6 +27,7 @@ from sayso.records import (
     Run,
     ThreadView,
     Turn,
+    changed,
 )
 from sayso.stores.base import Store
 from sayso.turns.copies import Copied
@@ -138,12 +139,12 @@ class Claims:
         sent = request.state if request is not None and not is_edited else None
         state = sent or jsonvalue.decode(view.thread.state)
         pause = None if retry else _resumed(entries, state, request)
-        settled = tuple(replace(interrupt, run_key=run.key) for interrupt in settle)
+        settled = tuple(changed(interrupt, run_key=run.key) for interrupt in settle)
         known = {message.id for message in view.messages}
         results = tuple(one for one in results_of(settled) if one.id not in known)
         return await self._again(
             view,
-            replace(turn, status="running", ended_at=None),
+            changed(turn, status="running", ended_at=None),
             agent,
             run,
             state,
@@ -308,9 +309,9 @@ def _started_with(before: tuple[Message, ...], decision: gate.Start) -> tuple[Me
     shown = {message.id for message in decision.append}
     hidden = set(decision.hide)
     kept = [
-        replace(message, visibility="hidden")
+        changed(message, visibility="hidden")
         if message.id in hidden
-        else replace(message, visibility="visible")
+        else changed(message, visibility="visible")
         if message.id in shown
         else message
         for message in before
@@ -327,4 +328,4 @@ def _resumed(entries: tuple[Entry, ...], state: Any, request: RunInput | None) -
     if request is not None:
         given = begun_with(request, request.state, request.user_text)
         data["request"] = jsonvalue.decode(request_of(given, 0))
-    return replace(waited[-1], data=jsonvalue.encode(data))
+    return changed(waited[-1], data=jsonvalue.encode(data))

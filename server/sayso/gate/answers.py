@@ -4,14 +4,13 @@ Pure and total: what cannot be compared or checked is not equal and not accepted
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Any
 
 from sayso import jsonvalue
 from sayso.errors import DeclarationError
 from sayso.limits import Limits
 from sayso.protocol.runinput import ResumeEntry
-from sayso.records import Interrupt, Principal
+from sayso.records import Interrupt, Principal, changed
 from sayso.schemas.schema import compile_bytes
 
 __all__ = ["Judge", "alike", "problems", "repeats", "settled"]
@@ -86,7 +85,7 @@ def settled(
 ) -> Interrupt:
     """The interrupt with this answer on it (U2: who answered is never read from the payload)."""
     payload = None if entry.status == "cancelled" else entry.payload
-    return replace(
+    return changed(
         item,
         status=entry.status,
         held=None,

@@ -4,7 +4,7 @@ import heapq
 import itertools
 from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from sayso.audit import Event, of_entries, of_interrupt
 from sayso.errors import Conflict, LeaseLost
@@ -20,6 +20,7 @@ from sayso.records import (
     Run,
     Thread,
     Turn,
+    changed,
 )
 from sayso.stores._changes import Note, facts, kind_of
 from sayso.stores._memory_approvals import Approvals
@@ -74,7 +75,7 @@ class Tables:
             held = self._create(claim)
         elif not held.is_at(claim.revision, now):
             raise _changed(claim.thread_id)
-        held.thread = replace(
+        held.thread = changed(
             held.thread,
             agent=claim.agent,
             revision=held.thread.revision + 1,
@@ -127,7 +128,7 @@ class Tables:
             held.journals.pop(commit.forget, None)
         self.approvals.write(lease.scope, commit.approvals, commit.uses)
         thread = held.thread
-        held.thread = replace(
+        held.thread = changed(
             thread,
             revision=thread.revision + 1,
             updated_at=commit.now,
@@ -162,7 +163,7 @@ class Tables:
         self._seal(held, now, [*of_entries(entries), *events])
         if held.turn is not None:
             held.write_entries(held.turn.key, entries)
-        held.thread = replace(
+        held.thread = changed(
             held.thread,
             revision=revision + 1,
             updated_at=now,
@@ -208,7 +209,7 @@ class Tables:
         if held is None or held.thread.fence != fence or held.thread.holder is None:
             raise _changed(thread_id)
         if not held.thread.stopping:
-            held.thread = replace(held.thread, stopping=True, stop_by=by, stop_channel=channel)
+            held.thread = changed(held.thread, stopping=True, stop_by=by, stop_channel=channel)
 
     def renew(self, leases: Sequence[Lease], until: int) -> Renewed:
         """Prolong leases; see `Store.renew`."""
@@ -218,7 +219,7 @@ class Tables:
             if held is None or not held.has(lease):
                 lost.append(lease)
                 continue
-            held.thread = replace(held.thread, lease_until=until)
+            held.thread = changed(held.thread, lease_until=until)
             self._mark_due(held)
             if held.thread.stopping:
                 stopping.append(lease)

@@ -6,7 +6,6 @@ Records are frozen and hold only immutable values, so handing them out is as goo
 import asyncio
 import threading
 from collections.abc import Sequence
-from dataclasses import replace
 from itertools import islice
 
 from sayso.approvals import Approval, ApprovalUse
@@ -29,6 +28,7 @@ from sayso.records import (
     ThreadSummary,
     ThreadView,
     TurnStatus,
+    changed,
 )
 from sayso.stores._memory_tables import Scope, Tables
 from sayso.stores._memory_text import check_text
@@ -309,7 +309,7 @@ class MemoryStore(Store):
         with self._accepted():
             held = self._tables.by_run.get((scope, run_key))
             if held is not None:
-                held.runs[run_key] = replace(held.runs[run_key], delivered=True)
+                held.runs[run_key] = changed(held.runs[run_key], delivered=True)
         await asyncio.sleep(0)
 
     async def due(self, now: int, limit: int, after: str | None = None) -> Page[Due]:

@@ -26,7 +26,7 @@ from sayso.gate.frontend import called, is_call
 from sayso.gate.settled import withdrawn
 from sayso.protocol.ending import Ending, EndingType
 from sayso.protocol.interrupts import interrupt_body
-from sayso.records import Commit, Entry, Interrupt, Run
+from sayso.records import Commit, Entry, Interrupt, Run, changed
 from sayso.turns.copies import recorded_question
 from sayso.turns.execution import Execution
 from sayso.turns.leftovers import leftovers
@@ -109,8 +109,8 @@ def _commit(execution: Execution, run: Run, ending: Ending, status: Any, **more:
         "entries": entries,
         "messages": messages,
         "state": jsonvalue.encode(execution.state.shown),
-        "turn": replace(execution.turn, status=status, ended_at=ended),
-        "run": replace(run, ended_at=now, outcome=ending.to_json()),
+        "turn": changed(execution.turn, status=status, ended_at=ended),
+        "run": changed(run, ended_at=now, outcome=ending.to_json()),
         "release": True,
         **execution.permits.take(),
     }
