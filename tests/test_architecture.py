@@ -32,8 +32,10 @@ LAYERS = (
         (
             "__main__",
             "cli",
-            "commands.agents commands.audit commands.serve",
-            "commands.threads",
+            "commands.agents commands.chat commands.audit commands.serve",
+            "commands.conversation commands.threads",
+            "commands.questions",
+            "commands.terminal",
             "commands.checks commands.output commands.session",
             "commands.target",
         ),

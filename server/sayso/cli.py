@@ -14,6 +14,7 @@ import typer
 from sayso.binding import CannotStart, bind, own_names
 from sayso.commands.agents import agents
 from sayso.commands.audit import audit
+from sayso.commands.chat import chat
 from sayso.commands.checks import origins, seconds
 from sayso.commands.serve import serve
 from sayso.commands.threads import restart, show, stop, threads
@@ -69,7 +70,7 @@ def sayso(
         typer.echo(context.get_help())
 
 
-for command in (serve, threads, show, audit, agents, stop, restart):
+for command in (serve, chat, threads, show, audit, agents, stop, restart):
     app.command()(command)
 
 

@@ -4,12 +4,12 @@ import os
 import sys
 import unicodedata
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, TextIO
 
 import orjson
 import typer
 
-__all__ = ["colour", "plain", "print_json", "table"]
+__all__ = ["colour", "colourful", "plain", "print_json", "table"]
 
 _COLOURS = {
     "suspended": typer.colors.YELLOW,
@@ -44,15 +44,14 @@ def _spelled(one: str) -> str:
 def colour(word: str) -> str:
     """A status in its colour, on a terminal that has any (NO_COLOR)."""
     wanted = _COLOURS.get(word)
-    if wanted is None or not _colourful():
+    if wanted is None or not colourful(sys.stdout):
         return word
     return typer.style(word, fg=wanted)
 
 
-def _colourful() -> bool:
-    return (
-        sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
-    )
+def colourful(stream: TextIO) -> bool:
+    """Whether a stream is a terminal that has colours (NO_COLOR)."""
+    return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[object]], *, indent: str = "") -> None:

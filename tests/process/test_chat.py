@@ -1,0 +1,160 @@
+"""`sayso chat`: a thread on a terminal, or in a pipe, against the demo."""
+
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.process.conftest import Sayso, Told
+from tests.server import DemoServer, free_port, until
+from tests.sources import ROOT
+
+Chat = Callable[..., Told]
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DemoServer]:
+    with DemoServer(tmp_path_factory.mktemp("chat")) as server:
+        yield server
+
+
+@pytest.fixture
+def chat(server: DemoServer, sayso: Sayso, monkeypatch: pytest.MonkeyPatch) -> Chat:
+    """The command with these lines as its pipe."""
+
+    def run(*lines: str, thread: str, options: tuple[str, ...] = ()) -> Told:
+        monkeypatch.setattr(sys, "stdin", io.StringIO("".join(f"{line}\n" for line in lines)))
+        return sayso("chat", server.url, "--agent", "ops", "--thread", thread, *options)
+
+    return run
+
+
+def test_an_approval_is_shown_and_given(server: DemoServer, chat: Chat) -> None:
+    """CL-01, CL-18: tool, arguments and message; `y`, and it is done once."""
+    told = chat("refund", "maybe", "y", thread="yes")
+    assert told.code == 0
+    assert 'Approve issue_refund(order_id="A-17", amount=240.0)?' in told.out
+    assert 'Arguments: {"order_id":"A-17","amount":240.0}' in told.out
+    assert told.out.count("Approve this action? (y/n/e)") == 2
+    assert "Type one of y, n, e, c." in told.out
+    assert "Refunded 240.00 for order A-17." in told.out
+    assert "\x1b" not in told.out
+    assert len(server.kinds("yes")) == 1
+
+
+def test_arguments_are_edited_until_they_fit(server: DemoServer, chat: Chat) -> None:
+    """TB-05, TB-11, CL-05: no JSON, a member missing, then what runs."""
+    right = '{"order_id": "A-17", "amount": 5}'
+    told = chat("refund", "e", "{", '{"order_id": "A-17"}', right, thread="edit")
+    assert "This is not JSON." in told.out
+    assert "/amount: is required" in told.out
+    (effect,) = server.effects("edit")
+    assert effect["args"]["amount"] == 5
+
+
+def test_a_denial_has_a_reason_and_another_process_may_give_it(
+    server: DemoServer, chat: Chat
+) -> None:
+    """CL-10: left at the question, opened again, denied; nothing ran."""
+    left = chat("refund", thread="later")
+    assert left.code == 1
+    assert "It waits for your answer. Go on with: sayso chat" in left.err
+    assert "--thread later" in left.err
+    told = chat("n", "too late", thread="later")
+    assert told.code == 0
+    assert "> refund" in told.out
+    assert "Not done: it was denied (too late)." in told.out
+    assert server.kinds("later") == []
+
+
+def test_a_cancelled_question_is_not_a_denial(server: DemoServer, chat: Chat) -> None:
+    """TB-10: `c` approves nothing."""
+    assert "the question was withdrawn" in chat("refund", "c", thread="cancel").out
+    assert server.kinds("cancel") == []
+
+
+def test_a_form_is_asked_field_by_field(server: DemoServer, chat: Chat) -> None:
+    """CL-05: options by number, numbers by their type and limits, each asked again till it fits."""
+    told = chat("quarterly", "9", "3", "1999", "2026", "much", "", "12.5", thread="form")
+    assert "3. Q3" in told.out
+    for word in ("from 1 to 4", "at least 2000", "Type a number.", "This one is needed."):
+        assert word in told.out
+    assert "Filed Q3 2026 with a revenue of 12.50." in told.out
+
+
+def test_a_decision_is_chosen_by_its_number(server: DemoServer, chat: Chat) -> None:
+    """Design 3: each option with its consequence; what is optional may stay empty."""
+    told = chat("clean up", "2", "", thread="decision")
+    assert "2. Delete only the temporary ones: 312 files are gone for good" in told.out
+    assert "Deleted 312 files." in told.out
+
+
+def test_several_questions_are_answered_in_a_row(server: DemoServer, chat: Chat) -> None:
+    """CL-01, RE-16: one is approved, one denied, one cancelled, in one resume."""
+    told = chat("email", "y", "n", "no", "c", thread="several")
+    assert told.code == 0
+    assert "Question 3 of 3" in told.out
+    assert len(server.kinds("several")) == 1
+
+
+def test_events_are_lines_of_json_and_all_else_is_aside(server: DemoServer, chat: Chat) -> None:
+    """`--json`: stdout is for a program."""
+    told = chat("refund", "y", thread="json", options=("--json",))
+    events = [json.loads(line) for line in told.out.splitlines()]
+    assert events[-1]["type"] == "RUN_FINISHED"
+    # Opened again, said, answered.
+    assert [event["type"] for event in events].count("RUN_STARTED") == 3
+    assert "Approve this action? (y/n/e)" in told.err
+
+
+def test_an_interrupted_chat_says_how_to_go_on(server: DemoServer, tmp_path: Path) -> None:
+    """CL-13: Ctrl-C at a question answers nothing."""
+    log = tmp_path / "out"
+    with log.open("wb") as out:
+        process = subprocess.Popen(  # noqa: S603 - our own command
+            [sys.executable, "-m", "sayso", "chat", f"{server.url}/agents/ops", "--thread", "int"],
+            stdin=subprocess.PIPE,
+            stdout=out,
+            stderr=subprocess.STDOUT,
+            env={**os.environ, "PYTHONPATH": str(ROOT / "server"), "PYTHONUNBUFFERED": "1"},
+        )
+        assert process.stdin is not None
+        with process.stdin as pipe:
+            pipe.write(b"refund\n")
+            pipe.flush()
+            until("it asks", lambda: "(y/n/e)" in log.read_text())
+            process.send_signal(signal.SIGINT)
+            assert process.wait(30) == 130
+    assert "It waits for your answer. Go on with: sayso chat" in log.read_text()
+    assert server.kinds("int") == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("nowhere",), "is no address"),
+        (("http://127.0.0.1:1",), "--agent"),
+    ],
+)
+def test_an_address_that_is_none_is_said(
+    sayso: Sayso, arguments: tuple[str, ...], told: str
+) -> None:
+    """Exit code 2, and what to write."""
+    said = sayso("chat", *arguments)
+    assert said.code == 2
+    assert told in said.err
+
+
+def test_a_server_that_is_not_there_is_said(sayso: Sayso, monkeypatch: pytest.MonkeyPatch) -> None:
+    """CL-15: in one line, and the person can try again."""
+    monkeypatch.setattr(sys, "stdin", io.StringIO("hello\n"))
+    said = sayso("chat", f"http://127.0.0.1:{free_port()}/agents/ops")
+    assert said.code == 1
+    assert "gave no answer" in said.err
+    assert "Traceback" not in said.err
