@@ -18,7 +18,7 @@ ATTEMPTS = 4
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A question that waits for an answer; `seen`: its frame went out whole on the session."""
+    """A question that waits for an answer; `seen`: its frame went out before the answer came."""
 
     agent: str
     item: Interrupt
@@ -37,8 +37,10 @@ class Sessions:
         view = await self._load(principal, session_id, None)
         return None if view is None else view.thread.agent
 
-    async def asked(self, principal: Principal, session_id: str, interrupt_id: str | None) -> Asked:
-        """The question that a resume is about.
+    async def asked(
+        self, principal: Principal, session_id: str, interrupt_id: str | None, came: int
+    ) -> Asked:
+        """The question that a resume is about, which came at that nanosecond since the epoch.
 
         Raises Problem `unknown_interrupt`, `already_resolved`, `interrupt_expired`, `thread_busy`.
         """
@@ -46,10 +48,12 @@ class Sessions:
         found = gate.find(view, interrupt_id)
         if isinstance(found, Refuse):
             raise problem_of(found, {})
-        return Asked(found.agent, found.item, gate.was_seen(found.item, session_id))
+        return Asked(found.agent, found.item, gate.was_seen(found.item, session_id, came))
 
-    async def note_seen(self, principal: Principal, session_id: str, interrupt_id: str) -> None:
-        """Keep that the question's frame went out whole; nothing if it is settled by now.
+    async def note_seen(
+        self, principal: Principal, session_id: str, interrupt_id: str, at: int
+    ) -> None:
+        """Keep that the question's frame went out whole, and when; nothing if it is settled by now.
 
         Raises `StoreError`. Without the note the frame is sent again, which is safe.
         """
@@ -58,7 +62,7 @@ class Sessions:
             found = gate.find(view, interrupt_id)
             if view is None or isinstance(found, Refuse) or gate.was_seen(found.item, session_id):
                 return
-            item, thread = gate.seen(found.item, session_id), view.thread
+            item, thread = gate.seen(found.item, session_id, at), view.thread
             try:
                 await self._store.settle(
                     thread.scope, thread.id, thread.revision, [item], self._clock.now()

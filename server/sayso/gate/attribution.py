@@ -2,8 +2,10 @@
 
 An event with an id names its interrupt, whatever is open. A raw event is for the open question
 that was asked with that value. Without an event the only open question takes the answer; several
-need a map keyed by id (C4, LG-14). Where nothing is open, what began the last run is compared, so
-that a request sent twice has one effect (ID-01).
+need a map keyed by id (C4, LG-14).
+
+What has no id could be meant for the next question just as well, so a request that is sent twice is
+told by its `runId`: one that began a run answers what began it, never what that run asks (ID-01).
 """
 
 from collections.abc import Iterable
@@ -17,7 +19,7 @@ from sayso.gate.refusals import Refuse
 from sayso.gate.situation import Situation
 from sayso.protocol.legacy import Command, meant, named_id
 from sayso.protocol.runinput import ResumeEntry
-from sayso.records import Interrupt
+from sayso.records import Interrupt, Run
 from sayso.schemas.schema import compile_bytes
 
 __all__ = ["attributed"]
@@ -28,13 +30,32 @@ def attributed(command: Command, case: Situation) -> dict[str, ResumeEntry] | Re
     known = case.decided | case.open
     if command.event is not None:
         named = named_id(command.event)
-        if named is None:
-            return _by_value(command, case)
-        return _entries([(named, command.resume)], known)
+        if named is not None:
+            return _entries([(named, command.resume)], known)
+        return _again(command, case) or _by_value(command, case)
     by_id = command.by_id
     if by_id and not known.keys().isdisjoint(by_id):
         return _entries(by_id.items(), known)
-    return _alone(command, case)
+    return _again(command, case) or _alone(command, case)
+
+
+def _again(command: Command, case: Situation) -> dict[str, ResumeEntry] | Refuse | None:
+    """A request whose `runId` has begun a run with this very answer, or a run of an earlier turn.
+
+    Not one that names the run which asked: some clients resume under its id (design 2).
+    """
+    view, turn = case.view, case.turn
+    run = None if view is None else view.named_run
+    if run is None or turn is None:
+        return None
+    if run.turn_key != turn.key:
+        return refusals.nothing_open()
+    for item in _settled_by(run, case):
+        found = _entry(item, command.resume)
+        asked = command.event is None or command.event == item.message
+        if asked and repeats(found[item.id], item):
+            return found
+    return None
 
 
 def _by_value(command: Command, case: Situation) -> dict[str, ResumeEntry] | Refuse:
@@ -66,8 +87,11 @@ def _alone(command: Command, case: Situation) -> dict[str, ResumeEntry] | Refuse
 def _began(case: Situation) -> list[Interrupt]:
     """What was settled by the request that began the newest run."""
     run = case.view.run if case.view is not None else None
-    if run is None:
-        return []
+    return [] if run is None else _settled_by(run, case)
+
+
+def _settled_by(run: Run, case: Situation) -> list[Interrupt]:
+    """What was settled by the request that began a run."""
     return [item for item in case.decided.values() if item.run_key == run.key]
 
 

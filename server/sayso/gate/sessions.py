@@ -1,7 +1,8 @@
 """What a resume of the session dialect is about, and what its answer means (design 5). Pure.
 
 A session asks for one thing at a time: the first open question, in the order of asking, that holds
-no answer. That its frame went out whole on the session is kept with the question.
+no answer. That its frame went out whole on the session is kept with the question, and when: what
+came in before that was not meant for it.
 """
 
 from collections.abc import Iterable, Iterator
@@ -24,6 +25,8 @@ __all__ = ["Waiting", "find", "given", "payload_of", "seen", "was_seen"]
 
 _SEEN: Final = "seenOnSession"
 """The member of a question's policy that names the session; a fork's is another one."""
+_SEEN_AT: Final = "seenAt"
+"""The member that says when its frame went out first, in nanoseconds since the epoch."""
 _WORDS: Final = {"yes": True, "y": True, "no": False, "n": False}
 
 
@@ -85,15 +88,23 @@ def _settled(item: Interrupt) -> Interrupt:
     return item if item.held is None else settle(item)
 
 
-def was_seen(item: Interrupt, session_id: str) -> bool:
-    """Whether the question's frame went out whole on this session."""
-    return item.policy is not None and jsonvalue.decode(item.policy).get(_SEEN) == session_id
+def was_seen(item: Interrupt, session_id: str, came: int | None = None) -> bool:
+    """Whether the question's frame went out whole on this session.
+
+    And if `came` is given, that was before that instant, in nanoseconds since the epoch: a request
+    that came earlier was sent by somebody who had not read it.
+    """
+    policy = {} if item.policy is None else jsonvalue.decode(item.policy)
+    if policy.get(_SEEN) != session_id:
+        return False
+    return came is None or policy.get(_SEEN_AT, 0) < came
 
 
-def seen(item: Interrupt, session_id: str) -> Interrupt:
-    """The question with that noted."""
+def seen(item: Interrupt, session_id: str, at: int) -> Interrupt:
+    """The question with that noted; `at` is when the frame went out."""
     policy = jsonvalue.decode(item.policy) if item.policy is not None else {}
-    return replace(item, policy=jsonvalue.encode({**policy, _SEEN: session_id}))
+    noted = {**policy, _SEEN: session_id, _SEEN_AT: at}
+    return replace(item, policy=jsonvalue.encode(noted))
 
 
 def payload_of(answer: Any, item: Interrupt) -> Any:

@@ -12,8 +12,9 @@ answered in any other dialect, and the other way round.
 import asyncio
 import logging
 import re
+import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 from urllib.parse import parse_qsl
 from uuid import uuid4
@@ -90,6 +91,8 @@ class _Call:
     send: Send
     resumes: bool
     session_id: str | None = None
+    came: int = field(default_factory=time.time_ns)
+    """When it came in, in nanoseconds since the epoch."""
 
     @property
     def principal(self) -> Principal:
@@ -222,16 +225,20 @@ class SessionMount:
         await self._send(call, SessionSource(reader, translator))
 
     async def _asked(self, call: _Call, session: str, interrupt_id: str | None) -> Asked:
-        """What a resume is about; a delivery of it that is just being noted is waited for."""
+        """What a resume is about; a delivery of it that is just being noted is waited for.
+
+        Not by a request that came before the frame went out: it was sent by somebody who had not
+        read it, twice perhaps, and must not answer what it never saw.
+        """
         who = call.principal
-        asked = await self._engine.sessions.asked(who, session, interrupt_id)
+        asked = await self._engine.sessions.asked(who, session, interrupt_id, call.came)
         if interrupt_id is not None or asked.seen:
             return asked
         sending = self._sending.get((who.scope, session, asked.item.id))
         if sending is None:
             return asked
         await asyncio.wait((sending,), timeout=_NOTING)
-        return await self._engine.sessions.asked(who, session, None)
+        return await self._engine.sessions.asked(who, session, None, call.came)
 
     async def _agent_of(self, call: _Call, session: str) -> str:
         """The agent that the session talks to already, or the only one there is."""
@@ -271,8 +278,11 @@ class SessionMount:
         session, who = call.session_id or "", call.principal
         noted: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         keys: list[tuple[str, str, str]] = []
+        at = 0
 
         def asked(interrupt_id: str) -> None:
+            nonlocal at
+            at = time.time_ns()
             key = (who.scope, session, interrupt_id)
             self._sending[key] = noted
             keys.append(key)
@@ -288,18 +298,18 @@ class SessionMount:
                 fields=call.fields,
             )
             if source.delivered:
-                await self._note(source, session, who)
+                await self._note(source, session, who, at)
         finally:
             noted.set_result(None)
             for key in keys:
                 if self._sending.get(key) is noted:
                     del self._sending[key]
 
-    async def _note(self, source: SessionSource, session: str, who: Principal) -> None:
+    async def _note(self, source: SessionSource, session: str, who: Principal, at: int) -> None:
         """Keep what went out whole. Without the notes it is sent again, which is safe."""
         try:
             if source.translator.asked is not None:
-                await self._engine.sessions.note_seen(who, session, source.translator.asked)
+                await self._engine.sessions.note_seen(who, session, source.translator.asked, at)
             await self._engine.delivered(source.reader, who)
         except StoreError as error:
             _log.warning("a delivery of session %r was not noted: %s", session, error)
