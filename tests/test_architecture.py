@@ -105,6 +105,7 @@ LAYERS = (
             "agents.approval",
             "agents.policy",
             "agents.remembering",
+            "agents.likeness",
             "agents.asking agents.codec agents.outcomes agents.parts agents.registry",
             "agents.wording",
             "protocol.generations protocol.usage",

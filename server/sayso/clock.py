@@ -5,9 +5,12 @@ import threading
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import Protocol
+from typing import Final, Protocol
 
-__all__ = ["Clock", "SystemClock", "iso", "moment"]
+__all__ = ["LONGEST", "Clock", "SystemClock", "iso", "moment"]
+
+LONGEST: Final = 100 * 366 * 86_400
+"""Seconds that a person may put something off by, at most: a hundred years."""
 
 
 class Clock(Protocol):

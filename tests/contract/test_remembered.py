@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from sayso import Turn, approval
+from sayso.clock import LONGEST
 from tests.contract.rest import call, delete, get
 from tests.contract.server import Client, Server, approve, deny
 from tests.contract.test_owners import calling, guarded  # noqa: F401 - a fixture
@@ -89,7 +90,7 @@ async def test_a_pattern_allows_what_is_like_it_and_nothing_else(server: Server)
     (kept,) = await standing(server)
     assert (kept["tool"], kept["matches"], kept["arguments"]) == ("fetch", "like", pattern)
     assert (kept["owner"], kept["givenBy"], kept["rules"]) == ("local", "local", ["ask"])
-    assert kept["uses"] == 1
+    assert (kept["uses"], kept["others"]) == (1, {})
     app = server.another()
     assert (await call(app, "GET", f"/approvals/{kept['id']}")).json["uses"] == 1
     revoked = await delete(server, f"/approvals/{kept['id']}")
@@ -97,6 +98,78 @@ async def test_a_pattern_allows_what_is_like_it_and_nothing_else(server: Server)
     assert (await delete(server, f"/approvals/{kept['id']}")).json == revoked.json
     assert await standing(server) == []
     assert await asked(client, "GET https://www.example.org/")
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://evil.com/.example.org/x",
+        "https://evil.com/?q=.example.org/",
+        "https://evil.com#.example.org/",
+        "https://evil.com\\.example.org/",
+        "https://user@b.example.org/",
+        "https://evil.com:443@b.example.org/",
+        "https://b.example.org:8443/",
+        "https://b.example.org.evil.com/",
+        "https://a.b.example.org/",
+        "http://b.example.org/",
+        "https://b.example.org/../x",
+        "https://b.example.org/%2E%2e/x",
+        "https://b.example.org/\u202ex",
+        "https://\uff45vil.com\uff0f.example.org/",
+    ],
+)
+async def test_a_star_in_a_url_stays_in_its_part_of_it(server: Server, url: str) -> None:
+    """Design 3, V5: what looks like the host that was allowed, and is another, asks."""
+    client = fetching(server)
+    await client.say("GET https://a.example.org/x")
+    await client.resume(approve(remember={"arguments": {"url": "https://*.example.org/*"}}))
+    assert not await asked(client, "GET https://B.example.org/y/z?q=1#top")
+    assert await asked(client, f"GET {url}")
+
+
+async def test_what_a_pattern_does_not_name_stays_as_it_was(server: Server) -> None:
+    """Another method is another call, unless the reviewer said `*`."""
+    client = fetching(server)
+    (interrupt,) = (await client.say("GET https://a.example.org/x")).interrupts
+    offered = interrupt["responseSchema"]["properties"]["remember"]["anyOf"][1]["properties"]
+    assert "All others are as in this call" in offered["arguments"]["anyOf"][1]["description"]
+    pattern = {"url": "https://*.example.org/*"}
+    await client.resume(approve(remember={"arguments": pattern}))
+    (kept,) = await standing(server)
+    assert (kept["arguments"], kept["others"]) == (pattern, {"method": "GET"})
+    assert not await asked(client, "GET https://b.example.org/")
+    await client.say("POST https://b.example.org/")
+    await client.resume(approve(remember={"arguments": {**pattern, "method": "*"}}))
+    assert not await asked(client, "DELETE https://c.example.org/")
+
+
+async def test_nobody_remembers_for_longer_than_a_time_that_can_be_written(server: Server) -> None:
+    """The same bound as that of `/interrupts/{id}/extend`."""
+    client = fetching(server)
+    (interrupt,) = (await client.say("GET a")).interrupts
+    offered = interrupt["responseSchema"]["properties"]["remember"]["anyOf"][1]["properties"]
+    assert offered["seconds"]["maximum"] == LONGEST
+    for absurd in (1e308, 1e17, 1e12, LONGEST + 1):
+        run = await client.resume(approve(remember={"seconds": absurd}))
+        assert run.outcome == "invalid_payload"
+    await client.resume(approve(remember={"seconds": LONGEST}))
+    (kept,) = await standing(server)
+    assert kept["expiresAt"].startswith("2124-")
+
+
+async def test_a_row_that_ends_beyond_all_years_is_listed(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As one may be stored from before there was a bound; it can be seen and revoked."""
+    for module in ("agents.remembering", "schemas.forms"):
+        monkeypatch.setattr(f"sayso.{module}.LONGEST", 10**15)
+    client = fetching(server)
+    await client.say("GET a")
+    await client.resume(approve(remember={"seconds": 1e14}))
+    (kept,) = await standing(server)
+    assert kept["expiresAt"] == "9999-12-31T23:59:59.999Z"
+    assert (await delete(server, f"/approvals/{kept['id']}")).status == 200
 
 
 async def test_a_pattern_has_to_fit_the_call_that_it_is_given_for(server: Server) -> None:

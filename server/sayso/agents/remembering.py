@@ -1,9 +1,10 @@
 """What a reviewer has remembered beside a yes: which later calls it stands for. Pure.
 
 A pattern is `{"kind": "same", "arguments": {…}}` (exactly these, defaults filled in, so that no
-arguments are something else than any), `{"kind": "any"}`, or `{"kind": "like", "arguments": {…}}`:
-each argument that it names is equal, or is a text that fits one with `*` in it. Others may be
-anything.
+arguments are something else than any), `{"kind": "any"}`, or `{"kind": "like", "arguments": {…},
+"others": {…}}`: each argument that it names is equal, or is a text that fits one with `*` in it
+(`likeness`), and those that it does not name are as they were in the call that it was given for.
+`"*"` alone is any value at all.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,6 +13,8 @@ from typing import Any
 
 from sayso import jsonvalue
 from sayso.agents.asking import Remember
+from sayso.agents.likeness import is_like
+from sayso.clock import LONGEST
 
 __all__ = ["Wish", "fits", "misfits", "wish"]
 
@@ -41,11 +44,13 @@ def wish(said: Any, offered: Remember, arguments: Json, now: int) -> Wish | None
     pattern: Json = {"kind": kind}
     if kind != "any":
         pattern["arguments"] = arguments if kind == "same" else meant
+    if kind == "like":
+        pattern["others"] = {n: value for n, value in arguments.items() if n not in meant}
     seconds = [s for s in (chosen.get("seconds"), offered.expires_in) if s is not None]
     return Wish(
         pattern=pattern,
         thread_only=chosen.get("scope", offered.scopes[0]) == "thread",
-        expires_at=now + int(min(seconds) * 1000) if seconds else None,
+        expires_at=now + int(min(*seconds, LONGEST) * 1000) if seconds else None,
     )
 
 
@@ -56,7 +61,10 @@ def fits(pattern: Mapping[str, Any], arguments: Json) -> bool:
         return True
     if kind == "same":
         return jsonvalue.equal(pattern["arguments"], arguments)
-    return kind == "like" and not _unlike(pattern["arguments"], arguments)
+    if kind != "like" or _unlike(pattern["arguments"], arguments):
+        return False
+    others = {n: value for n, value in arguments.items() if n not in pattern["arguments"]}
+    return jsonvalue.equal(pattern.get("others", {}), others)
 
 
 def misfits(said: Any, arguments: Json, *, approved: bool) -> Sequence[tuple[str, str]]:
@@ -90,22 +98,8 @@ def _unlike(wanted: Mapping[str, Any], arguments: Json) -> list[str]:
 
 
 def _is_like(wanted: Any, value: Any) -> bool:
-    if isinstance(wanted, str) and isinstance(value, str) and "*" in wanted:
-        return _matches(wanted, value)
+    if wanted == "*":
+        return True
+    if isinstance(wanted, str) and isinstance(value, str):
+        return is_like(wanted, value)
     return jsonvalue.equal(wanted, value)
-
-
-def _matches(wanted: str, text: str) -> bool:
-    """Whether a text fits a pattern in which `*` stands for anything; linear in both."""
-    first, *middle, last = wanted.split("*")
-    if len(text) < len(first) + len(last):
-        return False
-    if not (text.startswith(first) and text.endswith(last)):
-        return False
-    at, end = len(first), len(text) - len(last)
-    for part in middle:
-        found = text.find(part, at, end)
-        if found < 0:
-            return False
-        at = found + len(part)
-    return True

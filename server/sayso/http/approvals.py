@@ -1,6 +1,6 @@
 """Remembered approvals over HTTP: `GET /approvals`, `/approvals/{id}`; `DELETE` revokes one."""
 
-from typing import Any
+from typing import Any, Final
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -8,11 +8,14 @@ from starlette.routing import Route
 
 from sayso import jsonvalue
 from sayso.approvals import Approval
-from sayso.clock import iso
+from sayso.clock import iso, moment
 from sayso.engine.approvals import Approvals, Known
 from sayso.http.rest import answer, items, limit_of, principal_of, refuse
 
 __all__ = ["ApprovalPaths"]
+
+_LAST: Final = moment("9999-12-31T23:59:59.999+00:00")
+"""The latest time that can be written; a row may hold a later one."""
 
 
 class ApprovalPaths:
@@ -50,7 +53,10 @@ class ApprovalPaths:
 
 
 def _view(approval: Approval) -> dict[str, Any]:
-    """An approval; a call's arguments are the `same`, `like` these, or `any` (`matches`)."""
+    """An approval; a call's arguments are the `same`, `like` these, or `any` (`matches`).
+
+    Beside those that are `like` these, the `others` are the same.
+    """
     pattern = jsonvalue.decode(approval.pattern)
     view = {
         "id": approval.id,
@@ -59,6 +65,7 @@ def _view(approval: Approval) -> dict[str, Any]:
         "threadId": approval.thread_id,
         "matches": pattern["kind"],
         "arguments": pattern.get("arguments"),
+        "others": pattern.get("others"),
         "rules": list(approval.rules),
         "givenBy": approval.given_by,
         "givenAt": iso(approval.given_at),
@@ -81,5 +88,5 @@ def _whole(known: Known) -> dict[str, Any]:
     return {**_view(known.approval), "recentUses": used}
 
 
-def _time(moment: int | None) -> str | None:
-    return None if moment is None else iso(moment)
+def _time(at: int | None) -> str | None:
+    return None if at is None else iso(min(at, _LAST))

@@ -8,7 +8,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from sayso.clock import moment
+from sayso.clock import LONGEST, moment
 from sayso.engine.desk import Answered, Desk, ThreadAnswered
 from sayso.engine.inbox import Inbox
 from sayso.errors import Problem
@@ -25,8 +25,6 @@ __all__ = ["InterruptPaths"]
 
 _STATUSES: Final = (*get_args(InterruptStatus), "all")
 _LONGEST_NAME: Final = 256
-_LONGEST_EXTENSION: Final = 100 * 366 * 86_400
-"""Seconds: a hundred years."""
 
 
 def _entries(value: Any, path: Path, findings: Findings) -> Any:
@@ -46,9 +44,9 @@ def _time(value: Any, path: Path, findings: Findings) -> Any:
 
 def _seconds(value: Any, path: Path, findings: Findings) -> Any:
     number = type(value) in (int, float) and isfinite(value)
-    if number and 0 < value <= _LONGEST_EXTENSION:
+    if number and 0 < value <= LONGEST:
         return value
-    return findings.error(path, f"must be a number above 0, at most {_LONGEST_EXTENSION}")
+    return findings.error(path, f"must be a number above 0, at most {LONGEST}")
 
 
 def _assignee(value: Any, path: Path, findings: Findings) -> Any:

@@ -10,6 +10,7 @@ from functools import lru_cache
 from typing import Any
 
 from sayso.agents.asking import Remember
+from sayso.clock import LONGEST
 from sayso.schemas.typed import hoist, schema_of
 
 __all__ = [
@@ -22,6 +23,10 @@ __all__ = [
     "unsure_schema",
 ]
 
+_LIKE = (
+    "Each named argument is this value, or a text that fits this one with * in it; * stays within "
+    'one part of a URL or path, and "*" alone is any value. All others are as in this call.'
+)
 _ACTIONS = (
     ("run_again", "Run it again", "It did not happen, or happening twice does no harm."),
     ("skip", "Skip it", "It did happen. Go on with the result given here."),
@@ -143,12 +148,11 @@ def _remember_schema(remember: Remember, arguments: Iterable[str]) -> dict[str, 
     fixed: dict[str, Any] = {"enum": [kind for kind in remember.arguments if kind != "like"]}
     names: dict[str, Any] = {name: {} for name in arguments}
     if "like" in remember.arguments and names:
-        like = {**_object(names), "minProperties": 1}
+        like = {**_object(names), "minProperties": 1, "description": _LIKE}
         del like["required"]
         fixed = {"anyOf": [fixed, like]}
-    seconds: dict[str, Any] = {"type": "number", "exclusiveMinimum": 0}
-    if remember.expires_in is not None:
-        seconds["maximum"] = remember.expires_in
+    longest = LONGEST if remember.expires_in is None else min(remember.expires_in, LONGEST)
+    seconds: dict[str, Any] = {"type": "number", "exclusiveMinimum": 0, "maximum": longest}
     told = {"arguments": fixed, "scope": {"enum": list(remember.scopes)}, "seconds": seconds}
     chosen = _object(told)
     del chosen["required"]
