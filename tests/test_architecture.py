@@ -78,6 +78,7 @@ LAYERS = (
             "engine.stopping",
             "turns.*",
             "engine.claims streams.stream",
+            "engine.health engine.measured",
             "engine.breakpoints engine.judge engine.leases streams.reader",
         ),
     ),
@@ -119,7 +120,7 @@ LAYERS = (
         "base",
         (
             "options",
-            "audit breakpoints limits",
+            "audit breakpoints limits logs metrics",
             "clock errors jsonvalue records",
             "approvals",
             "agents commands engine gate protocol schemas streams",

@@ -36,11 +36,12 @@ from sayso.options import (
     Options,
     OptionValues,
     check_lifetime,
+    check_threads,
     declared,
     overridden,
 )
 from sayso.schemas.states import state_type
-from sayso.stores import open_store
+from sayso.stores import store_of
 from sayso.stores.base import Store
 from sayso.turns.turn import Turn
 
@@ -62,6 +63,7 @@ class Sayso:
     | `keep_alive` | seconds of silence before a comment, None: never | 15 |
     | `tool_threads` | threads for synchronous tools and steps | 16 |
     | `default_approval` | the policy of tools that have none of their own | `approval.never` |
+    | `metrics` | its readers: `authenticated`, `anybody`, `nobody`, `role:…` | `authenticated` |
     | `console` | whether the console is served at `/` | True |
     | `sessions` | where the session dialect is served, None: nowhere | `/api/v1/chat` |
     | `session_ttl` | seconds that its questions stay open, None: for ever | None |
@@ -109,6 +111,7 @@ class Sayso:
         limits: Limits | None = None,
         tool_threads: int = 16,
         default_approval: Policy = never,
+        metrics: str = "authenticated",
         console: bool = True,
         sessions: str | None = "/api/v1/chat",
         session_ttl: float | None = None,
@@ -123,15 +126,7 @@ class Sayso:
             raise DeclarationError(
                 f"default_approval is a policy, such as approval.always, not {default_approval!r}"
             )
-        if type(tool_threads) is not int or tool_threads < 1:
-            raise DeclarationError(
-                f"tool_threads is a whole number from 1, not {tool_threads!r}: synchronous tools "
-                "and steps need a thread to run in"
-            )
-        if not isinstance(store, str | Store):
-            raise DeclarationError(
-                f"store is 'memory:', a URL such as 'sqlite:///sayso.db', or a Store, not {store!r}"
-            )
+        check_threads(tool_threads)
         self._default_approval = default_approval
         self._mounted: list[dict[str, Any]] = []
         ticking = clock or SystemClock()
@@ -144,7 +139,7 @@ class Sayso:
         self.engine = Engine(
             agents=self._agents,
             tools=self._tools,
-            store=open_store(store, clock=ticking) if isinstance(store, str) else store,
+            store=store_of(store, clock=ticking),
             clock=ticking,
             limits=bounds,
             tool_threads=tool_threads,
@@ -158,9 +153,11 @@ class Sayso:
                 authenticate=authenticate,
                 keep_alive=keep_alive,
                 limits=bounds,
+                metrics=metrics,
                 console=built_console() if console else None,
             ),
             agents=self._records,
+            health=self.engine.health,
             routes=[
                 *ThreadPaths(self.engine.threads, self.engine.stop_thread, bounds).routes(),
                 *RepairPaths(self.engine.threads, self.engine.repairs, bounds).routes(),
@@ -195,6 +192,10 @@ class Sayso:
         """Start and stop around another app that mounts this one."""
         async with self._edge.lifespan(app):
             yield
+
+    def drain(self) -> None:
+        """Let `/readyz` say that this server goes, for who stops it; all else works as before."""
+        self._edge.drain()
 
     @property
     def catalogue(self) -> Catalogue:

@@ -15,7 +15,7 @@ from sayso.binding import CannotStart, bind, own_names
 from sayso.commands.agents import agents
 from sayso.commands.audit import audit
 from sayso.commands.chat import chat
-from sayso.commands.checks import origins, seconds
+from sayso.commands.checks import log_format, origins, seconds
 from sayso.commands.serve import serve
 from sayso.commands.threads import restart, show, stop, threads
 from sayso.demo.settings import DEFAULT_STORE, Settings, data_beside
@@ -108,6 +108,9 @@ def demo(
             show_default="none",
         ),
     ] = None,
+    log_form: Annotated[
+        str, typer.Option("--log-format", callback=log_format, help="One of text, json.")
+    ] = "text",
     no_open: Annotated[bool, typer.Option("--no-open", help="Do not open a browser.")] = False,
     insecure_no_auth: Annotated[
         bool,
@@ -128,6 +131,7 @@ def demo(
                 data=str(folder),
                 expires_in=expires_in,
                 keep_alive=keepalive,
+                log_format=log_form,
                 origins=tuple(cors or ()),
                 hosts=own_names(host) if insecure_no_auth else (),
                 browser=not no_open and has_browser(),

@@ -26,6 +26,7 @@ __all__ = [
     "Reminder",
     "ReminderHook",
     "check_lifetime",
+    "check_threads",
     "declared",
     "overridden",
     "shown",
@@ -255,6 +256,15 @@ def check_lifetime(seconds: Any, name: str) -> None:
         return
     if not _is_number(seconds) or not isfinite(seconds) or seconds <= 0:
         raise DeclarationError(f"{name} must be seconds above zero, or None, not {seconds!r}")
+
+
+def check_threads(number: Any) -> None:
+    """Refuse what is no number of threads."""
+    if type(number) is not int or number < 1:
+        raise DeclarationError(
+            f"tool_threads is a whole number from 1, not {number!r}: synchronous tools "
+            "and steps need a thread to run in"
+        )
 
 
 def _check_choice(name: str, value: Any, values: tuple[str, ...]) -> None:

@@ -33,6 +33,7 @@ __all__ = [
     "ThreadView",
     "Turn",
     "TurnStatus",
+    "Waiting",
     "changed",
 ]
 
@@ -325,6 +326,14 @@ class ListedInterrupt:
     owner: str
     agent: str
     interrupt: Interrupt
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Waiting:
+    """How many interrupts of all scopes are open, and when the oldest of them was asked."""
+
+    count: int
+    oldest: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -39,15 +39,17 @@ def serve(
     ready: Callable[[], None],
     heeds: tuple[signal.Signals, ...] = _HEEDED,
     grace: float = GRACE,
+    drain: float = 0.0,
 ) -> None:
     """Serve on a bound socket until one of the signals `heeds` has come; the main thread's work.
 
     `ready` is called once requests are answered. After a signal, streams of running turns go on
     for `grace` seconds and then end with `RUN_ERROR shutting_down`; further signals change nothing.
+    Before that, all goes on for `drain` seconds but `/readyz`, which says that the server goes.
     Raises `StoreUnavailable` when the store cannot be opened.
     """
     with asyncio.Runner(loop_factory=_fast_loop()) as runner:
-        runner.run(_serve(app, sock, ready, heeds, grace))
+        runner.run(_serve(app, sock, ready, heeds, grace, drain))
 
 
 def _fast_loop() -> Callable[[], asyncio.AbstractEventLoop] | None:
@@ -64,6 +66,7 @@ async def _serve(
     ready: Callable[[], None],
     heeds: tuple[signal.Signals, ...],
     grace: float,
+    drain: float,
 ) -> None:
     config = uvicorn.Config(
         app,
@@ -77,7 +80,7 @@ async def _serve(
         timeout_graceful_shutdown=ceil(grace + _LAST_BYTES) + _LAST_RESORT,
     )
     async with app.lifespan():
-        await _Server(config, app, ready, heeds, grace).serve([sock])
+        await _Server(config, app, ready, heeds, grace, drain).serve([sock])
 
 
 def settle_memory() -> None:
@@ -99,12 +102,14 @@ class _Server(uvicorn.Server):
         ready: Callable[[], None],
         heeds: tuple[signal.Signals, ...],
         grace: float,
+        drain: float,
     ) -> None:
         super().__init__(config)
         self._app = app
         self._ready = ready
         self._heeds = heeds
         self._grace = grace
+        self._drain = drain
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
@@ -112,6 +117,8 @@ class _Server(uvicorn.Server):
         self._ready()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self._app.drain()
+        await asyncio.sleep(self._drain)  # who sends requests here has to hear of it first
         stopping = asyncio.create_task(self._app.engine.stop(self._grace))
         cutting = asyncio.get_running_loop().call_later(self._grace + _LAST_BYTES, self._cut_off)
         await super().shutdown(sockets)

@@ -3,13 +3,17 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from sayso.engine.health import Health
 from sayso.http.agents import AgentRecord, ToolRecord
 from sayso.http.app import Edge, Options
+from sayso.metrics import Metrics
 from sayso.protocol import frames
 from sayso.protocol.peers import Manner
 from sayso.protocol.runinput import RunInput
 from sayso.records import Principal
+from sayso.stores.memory import MemoryStore
 from sayso.streams.stream import Reader
+from sayso.testing import FakeClock
 
 __all__ = ["AGENTS", "StubEngine", "edge"]
 
@@ -90,4 +94,8 @@ class StubEngine:
 
 def edge(engine: StubEngine | None = None, *, routes: Any = (), **options: Any) -> Edge:
     """The whole app over a stub engine."""
-    return Edge(engine or StubEngine(), Options(**options), agents=AGENTS, routes=routes)
+    clock = FakeClock()
+    health = Health(MemoryStore(clock=clock), clock, Metrics(), lambda: 0)
+    return Edge(
+        engine or StubEngine(), Options(**options), agents=AGENTS, health=health, routes=routes
+    )

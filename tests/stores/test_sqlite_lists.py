@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from sayso.approvals import Approval, ApprovalUse
-from sayso.records import Commit, Entry, Interrupt, Message, Page
+from sayso.records import Commit, Entry, Interrupt, Message, Page, Waiting
 from sayso.stores import _sql_lists as lists
 from sayso.stores import _sql_ops as ops
 from sayso.stores._pages import InterruptFilter, ThreadFilter
@@ -111,6 +111,13 @@ def test_a_page_costs_what_it_shows(
     """Ten times as many threads and open interrupts: as many steps, whichever page (design 6)."""
     few, many = (steps(filled[n], page) for n in (FEW, MANY))
     assert len(page(session_on(filled[FEW])).items) == len(page(session_on(filled[MANY])).items)
+    assert many == few
+
+
+def test_counting_what_waits_costs_its_bound(filled: Filled) -> None:
+    """Up to a number, whatever else is open: `/metrics` is read all the time (design 6)."""
+    few, many = (steps(filled[n], lambda db: lists.waiting(db, 20)) for n in (FEW, MANY))
+    assert lists.waiting(session_on(filled[MANY]), 20) == Waiting(count=20, oldest=0)
     assert many == few
 
 

@@ -5,7 +5,9 @@ from urllib.parse import urlsplit
 
 import typer
 
-__all__ = ["origins", "seconds"]
+from sayso.logs import FORMATS
+
+__all__ = ["log_format", "origins", "seconds"]
 
 
 def seconds(value: float) -> float:
@@ -13,6 +15,13 @@ def seconds(value: float) -> float:
     if not isfinite(value) or value < 0.1:
         raise typer.BadParameter("must be seconds, 0.1 or more")
     return value
+
+
+def log_format(value: str) -> str:
+    """How log lines look."""
+    if value.lower() not in FORMATS:
+        raise typer.BadParameter(f"must be one of {', '.join(FORMATS)}")
+    return value.lower()
 
 
 def _origin(value: str) -> str:

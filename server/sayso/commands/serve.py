@@ -7,8 +7,9 @@ from typing import Annotated
 import typer
 
 from sayso.binding import bind, own_names
-from sayso.commands.checks import origins, seconds
+from sayso.commands.checks import log_format, origins, seconds
 from sayso.commands.target import app_at
+from sayso.logs import log_to_stderr
 from sayso.serving import GRACE
 from sayso.serving import serve as serving
 from sayso.supervisor import tell
@@ -61,6 +62,25 @@ def serve(
         float,
         typer.Option(callback=seconds, help="Seconds that running turns get to end, once stopped."),
     ] = GRACE,
+    drain: Annotated[
+        float,
+        typer.Option(
+            min=0.0,
+            max=3600.0,
+            help="Seconds before that in which all is served and /readyz says that it ends.",
+        ),
+    ] = 0.0,
+    metrics: Annotated[
+        str | None,
+        typer.Option(
+            metavar="READERS",
+            help="Who may read /metrics: authenticated, anybody, nobody, role:NAME.",
+            show_default="the app's",
+        ),
+    ] = None,
+    log_form: Annotated[
+        str, typer.Option("--log-format", callback=log_format, help="One of text, json.")
+    ] = "text",
     log_level: Annotated[
         str, typer.Option(callback=_level, help=f"One of {', '.join(_LEVELS)}.")
     ] = "warning",
@@ -74,6 +94,8 @@ def serve(
 ) -> None:
     """Serve an app by its import path, or the agents of a YAML file, with the console."""
     app = app_at(target, store=store)
+    if metrics is not None:
+        app = app.again(metrics=metrics)
     with bind(host, port, insecure=insecure_no_auth, authenticated=app.authenticates) as sock:
         changes = {}
         if names := (*own_names(host), *(allow_host or ())):
@@ -82,10 +104,7 @@ def serve(
             changes["origins"] = tuple(cors)
         if changes:
             app = app.also(**changes)
-        logging.basicConfig(
-            format="%(levelname)s %(name)s: %(message)s", level=log_level.upper(), force=True
-        )
-        logging.getLogger("uvicorn").setLevel(logging.ERROR)
+        log_to_stderr(log_form, logging.getLevelNamesMapping()[log_level.upper()])
         shown = f"[{host}]" if ":" in host else host
         url = f"http://{shown}:{sock.getsockname()[1]}"
 
@@ -94,7 +113,7 @@ def serve(
             if not app.authenticates:
                 tell(sys.stdout, _open_to(host))
 
-        serving(app, sock, ready=ready, grace=grace)
+        serving(app, sock, ready=ready, grace=grace, drain=drain)
     raise typer.Exit(0)
 
 

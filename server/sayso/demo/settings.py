@@ -25,6 +25,7 @@ class Settings:
     origins: tuple[str, ...] = ()
     hosts: tuple[str, ...] = ()
     browser: bool = False
+    log_format: str = "text"
     again: bool = False
     """Whether this server takes the place of one that was killed."""
 

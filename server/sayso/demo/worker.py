@@ -11,6 +11,7 @@ import webbrowser
 from sayso.demo.app import demo_app
 from sayso.demo.settings import Settings
 from sayso.errors import SaysoError
+from sayso.logs import log_to_stderr
 from sayso.serving import serve
 from sayso.supervisor import settings_of_parent, tell
 
@@ -22,8 +23,7 @@ BAD_SETTINGS = 2
 
 def work(settings: Settings, sock: socket.socket) -> int:
     """Serve the demo on a bound socket until asked to stop; the exit code."""
-    logging.basicConfig(format="%(levelname)s %(name)s: %(message)s", level=logging.WARNING)
-    logging.getLogger("uvicorn").setLevel(logging.ERROR)
+    log_to_stderr(settings.log_format, logging.WARNING)
 
     def ready() -> None:
         tell(sys.stdout, "Serving again.\n" if settings.again else _greeting(settings))

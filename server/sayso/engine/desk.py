@@ -23,6 +23,7 @@ from sayso.gate.approvers import may_see
 from sayso.gate.expiry import notes
 from sayso.gate.refusals import Refuse
 from sayso.limits import Limits
+from sayso.logs import about
 from sayso.protocol.runinput import ResumeEntry
 from sayso.records import Interrupt, ListedInterrupt, Principal, ThreadView
 from sayso.stores.base import Store
@@ -82,7 +83,8 @@ class Desk:
     async def answer(self, principal: Principal, entry: ResumeEntry) -> Answered:
         """Answer one interrupt; its problems point into `{"status", "payload"}`."""
         listed = await self._inbox.interrupt(principal, entry.interrupt_id)
-        return await self._give(principal, listed.thread_id, [entry], {entry.interrupt_id: ""})
+        with about(thread=listed.thread_id, interrupt=entry.interrupt_id):
+            return await self._give(principal, listed.thread_id, [entry], {entry.interrupt_id: ""})
 
     async def answer_all(
         self, principal: Principal, entries: Sequence[ResumeEntry]
@@ -139,7 +141,8 @@ class Desk:
             return gate.extend(view, interrupt_id, now, until=until, seconds=seconds)
 
         await self._change(principal, interrupt_id, decide)
-        _log.info("%r was extended by %r", interrupt_id, principal.subject)
+        with about(interrupt=interrupt_id):
+            _log.info("%r was extended by %r", interrupt_id, principal.subject)
         return await self._inbox.interrupt(principal, interrupt_id)
 
     async def assign(

@@ -17,10 +17,12 @@ from sayso.engine.audit import Audit
 from sayso.engine.breakpoints import breakpoints_of, permitted
 from sayso.engine.claims import Claimed, Claims
 from sayso.engine.desk import Desk, problem_of
+from sayso.engine.health import Health
 from sayso.engine.inbox import Inbox
 from sayso.engine.judge import approving_roles, tool_judge
 from sayso.engine.leases import LeaseKeeper
 from sayso.engine.live import LiveRuns
+from sayso.engine.measured import measured
 from sayso.engine.repairs import Repairs
 from sayso.engine.runner import Runner
 from sayso.engine.sessions import Sessions
@@ -32,6 +34,8 @@ from sayso.errors import Code, Conflict, Problem
 from sayso.gate import ladder as gate
 from sayso.gate import refusals, sessions
 from sayso.limits import Limits
+from sayso.logs import about
+from sayso.metrics import Metrics
 from sayso.protocol.ending import Ending
 from sayso.protocol.peers import Manner, Peer, peer_of
 from sayso.protocol.runinput import RunInput
@@ -79,6 +83,8 @@ class Engine:
         self._agents = agents
         self._tools = tools
         self.store = store
+        self._metrics = Metrics()
+        store = measured(store, self._metrics, clock)
         self._clock = clock
         self._limits = limits
         self._keeper = LeaseKeeper(store, clock)
@@ -122,6 +128,7 @@ class Engine:
             at_once=detached_at_once,
             changed=self.inbox.ring,
         )
+        self.health = Health(store, clock, self._metrics, self._live.running)
         self._open = False
 
     async def start(self, *, sweep: bool = True) -> None:
@@ -315,6 +322,8 @@ class Engine:
     ) -> Reader:
         """Say no in the way that the agent's clients can go on from (OC-01, TR-03)."""
         request, peer = asked.request, asked.peer
+        if asked.manner.refusals != "problem":  # those are counted where problems are answered
+            self._metrics.refusals.add(refusal.code.value)
         strict = (asked.manner.refusals or agent.options.refusals) == "error"
         # A client of the older dialect has no other way back to the question (design 5).
         again = refusal.code is Code.INTERRUPTS_PENDING and peer.interrupts != "standard"
@@ -385,5 +394,6 @@ class Engine:
 
 
 def _warn(request: RunInput, warnings: Sequence[str]) -> None:
-    for warning in warnings:
-        _log.warning("request of thread %r: %s", request.thread_id, warning)
+    with about(thread=request.thread_id, run=request.run_id):
+        for warning in warnings:
+            _log.warning("request of thread %r: %s", request.thread_id, warning)

@@ -18,6 +18,7 @@ from sayso.engine.stopping import Stopper
 from sayso.errors import StoreError
 from sayso.gate.history import visible
 from sayso.limits import Limits
+from sayso.logs import about
 from sayso.protocol.ending import Ending
 from sayso.protocol.peers import Peer
 from sayso.records import Lease, ThreadView
@@ -66,6 +67,10 @@ class LiveRuns:
         self._watched: dict[Key, RunStream] = {}
         self._tasks: set[asyncio.Task[None]] = set()
 
+    def running(self) -> int:
+        """How many runs are going on here."""
+        return len(self._live)
+
     def begin(self, claimed: Claimed) -> Runner:
         """Make the runner of a claimed thread; nothing runs before `go`."""
         key = (claimed.lease.scope, claimed.lease.thread_id)
@@ -98,7 +103,9 @@ class LiveRuns:
         async def run() -> None:
             left_behind = False
             try:
-                await runner.run()
+                with about(thread=key[1], run=claimed.run.run_id, agent=claimed.agent.name):
+                    await runner.run()
+                    _log.info("the run ended: %s", runner.ending and runner.ending.type)
             except asyncio.CancelledError:
                 # By a shutdown, at whose end the leases that are still held are let go.
                 left_behind = True

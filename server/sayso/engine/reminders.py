@@ -8,6 +8,7 @@ import asyncio
 import logging
 from datetime import UTC, datetime
 
+from sayso.logs import about
 from sayso.options import Reminder, ReminderHook
 from sayso.records import Interrupt, Thread, Turn
 
@@ -47,8 +48,9 @@ async def remind(hook: ReminderHook | None, thread: Thread, turn: Turn, item: In
         expires_at=datetime.fromtimestamp(item.expires_at / 1000, UTC),
         assigned_to=item.assigned_to,
     )
-    try:
-        async with asyncio.timeout(PATIENCE):
-            await hook(reminder)
-    except Exception:
-        _log.exception("on_reminder failed for %r of thread %r", item.id, thread.id)
+    with about(thread=thread.id, interrupt=item.id, agent=turn.agent):
+        try:
+            async with asyncio.timeout(PATIENCE):
+                await hook(reminder)
+        except Exception:
+            _log.exception("on_reminder failed for %r of thread %r", item.id, thread.id)

@@ -20,6 +20,7 @@ from sayso.engine.runner import Runner
 from sayso.engine.stopping import Stopper, Stopping
 from sayso.errors import Code, Conflict, StoreError
 from sayso.gate import expiry, held
+from sayso.logs import about
 from sayso.records import Due, Interrupt, ThreadView, Turn
 from sayso.stores.base import Store
 
@@ -102,7 +103,8 @@ class Sweeper:
         for _ in range(PAGES):
             page = await self._store.due(self._clock.now(), BATCH, self._after)
             for due in page.items:
-                await self._try(due)
+                with about(thread=due.thread_id):
+                    await self._try(due)
             self._after = page.next
             if self._after is None:
                 return

@@ -1,6 +1,7 @@
 """The edges put together: one ASGI app over an engine.
 
-problems ── Host, Origin ──┬── /healthz, the console         for anybody
+/healthz, /readyz                                        for anybody, by any name
+problems ── Host, Origin ──┬── the console, /metrics        for whom options name
                            └── authentication ──┬── runs     bare ASGI
                                                 ├── mounts   other protocols, with their own errors
                                                 └── routes   Starlette
@@ -12,7 +13,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Any, Protocol
 
 from starlette.routing import BaseRoute, Match, Route, Router
 from starlette.routing import Mount as Mounted
@@ -21,7 +22,8 @@ from sayso.errors import DeclarationError, Problem
 from sayso.http.agents import AgentRecord, Agents
 from sayso.http.asgi import App, Receive, Scope, Send, path_of
 from sayso.http.console import EFFECTS, Console
-from sayso.http.problems import ProblemBoundary, method_not_allowed, send_problem
+from sayso.http.operations import METRICS, PROBES, Health, Operations
+from sayso.http.problems import ProblemBoundary
 from sayso.http.runs import Engine, RunEndpoint
 from sayso.http.security import Authenticate, Authenticated, Doorkeeper
 from sayso.limits import Limits
@@ -29,8 +31,6 @@ from sayso.limits import Limits
 __all__ = ["Edge", "Mount", "Options"]
 
 _log = logging.getLogger("sayso.http")
-
-_HEALTHY: Final = b'{"status":"ok"}'
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +47,8 @@ class Options:
     """Seconds of silence before a comment is sent on an open stream."""
     limits: Limits = field(default_factory=Limits)
     """Sizes of what may come in."""
+    metrics: str = "authenticated"
+    """Who may read `/metrics`: `authenticated`, `anybody`, `nobody`, `role:NAME`."""
     console: Path | None = None
     """The folder of the built console; None serves none."""
 
@@ -77,6 +79,7 @@ class Edge:
         options: Options,
         *,
         agents: Mapping[str, AgentRecord],
+        health: Health,
         routes: Sequence[BaseRoute] = (),
     ) -> None:
         self._engine = engine
@@ -90,25 +93,30 @@ class Edge:
         self._router = Router([*Agents(agents).routes(), *routes], redirect_slashes=False)
         self._mounts: list[tuple[str, App]] = []
         self._authenticate = options.authenticate
+        self._operations = Operations(health, options.metrics, options.authenticate)
+        self._refused = health.metrics.refusals.add
         self._private = Authenticated(self._serve, options.authenticate)
         # Problems twice: those of the inside leave through the doorkeeper, who adds CORS to them.
-        inside = ProblemBoundary(self._enter)
+        inside = ProblemBoundary(self._enter, self._refused)
         self._http: App = ProblemBoundary(
-            Doorkeeper(inside, hosts=options.hosts, origins=options.origins)
+            Doorkeeper(inside, hosts=options.hosts, origins=options.origins), self._refused
         )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one ASGI scope; web sockets are turned away."""
         if scope["type"] == "http":
-            if path_of(scope) == "/healthz":
-                # Probes come by address and carry no credentials.
-                await _healthz(scope, send)
+            if (path := path_of(scope)) in PROBES:
+                await self._operations.probe(scope, send, path, self._start)
             else:
                 await self._http(scope, receive, send)
         elif scope["type"] == "lifespan":
             await self._live(receive, send)
         elif scope["type"] == "websocket":
             await send({"type": "websocket.close", "code": 1000, "reason": "HTTP only"})
+
+    def drain(self) -> None:
+        """Say at `/readyz` from now on that this server goes; all else is served as before."""
+        self._operations.draining = True
 
     def mount(self, mount: Mount) -> None:
         """Serve a further protocol. Raises DeclarationError for a path that cannot be its own."""
@@ -117,7 +125,7 @@ class Edge:
             raise DeclarationError(
                 f"path {path!r} must begin with a slash and name something, as /copilotkit does"
             )
-        taken = ["/agents", "/healthz", *(at for at, _ in self._mounts)]
+        taken = ["/agents", *PROBES, METRICS, *(at for at, _ in self._mounts)]
         taken += [route.path for route in self._router.routes if isinstance(route, Route | Mounted)]
         if (other := next((at for at in taken if _overlap(at, path)), None)) is not None:
             raise DeclarationError(f"path {path!r}: {other} is served already; choose another one")
@@ -127,11 +135,12 @@ class Edge:
             await mount(scope, receive, send)
 
         private = Authenticated(serve, self._authenticate)
-        self._mounts.append((path, ProblemBoundary(private, mount.say)))
+        self._mounts.append((path, ProblemBoundary(private, self._refused, mount.say)))
 
     @asynccontextmanager
     async def lifespan(self, _: Any = None) -> AsyncIterator[None]:
         """Run the engine around a block: hand it to an app that mounts this one."""
+        self._operations.draining = False
         await self._start()
         try:
             yield
@@ -167,7 +176,9 @@ class Edge:
         mounted = next(
             (app for at, app in self._mounts if path == at or path.startswith(f"{at}/")), None
         )
-        if mounted is not None:
+        if path == METRICS:
+            await self._operations.read(inner, receive, send)
+        elif mounted is not None:
             await mounted(inner, receive, send)
         elif self._console is None or self._is_served(inner, path):
             await self._private(inner, receive, send)
@@ -225,17 +236,3 @@ def _overlap(one: str, other: str) -> bool:
     """
     pairs = zip(one.strip("/").split("/"), other.strip("/").split("/"), strict=False)
     return all(a == b or (at > 0 and a.startswith("{")) for at, (a, b) in enumerate(pairs))
-
-
-async def _healthz(scope: Scope, send: Send) -> None:
-    if scope["method"] not in ("GET", "HEAD"):
-        await send_problem(method_not_allowed("GET", "HEAD"), send)
-        return
-    fields = [
-        (b"content-type", b"application/json"),
-        (b"content-length", str(len(_HEALTHY)).encode()),
-        (b"cache-control", b"no-store"),
-    ]
-    await send({"type": "http.response.start", "status": 200, "headers": fields})
-    body = b"" if scope["method"] == "HEAD" else _HEALTHY
-    await send({"type": "http.response.body", "body": body, "more_body": False})

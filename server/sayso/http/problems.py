@@ -104,7 +104,7 @@ def _more_fields(problem: Problem) -> Sequence[tuple[bytes, bytes]]:
         return [(b"allow", problem.allow.encode("latin-1"))]
     if problem.code is Code.UNAUTHENTICATED:
         return [(b"www-authenticate", b"Bearer")]
-    if problem.code in (Code.STORE_UNAVAILABLE, Code.AUTH_UNAVAILABLE):
+    if problem.status == 503:
         return [(b"retry-after", b"1")]
     return []
 
@@ -132,8 +132,10 @@ def problem_for(error: Exception) -> Problem:
 class ProblemBoundary:
     """Turns what an inner app raises into an answer; `say` is how its clients are told."""
 
-    def __init__(self, app: App, say: Say = send_problem) -> None:
+    def __init__(self, app: App, count: Callable[[str], None], say: Say = send_problem) -> None:
+        """`count` is called with the code of each problem."""
         self._app = app
+        self._count = count
         self._say = say
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -147,4 +149,6 @@ class ProblemBoundary:
         except ClientGone:
             _log.info("a client left before its request was complete")
         except Exception as error:
-            await self._say(problem_for(error), send)
+            problem = problem_for(error)
+            self._count(problem.code.value)
+            await self._say(problem, send)

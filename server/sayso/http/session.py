@@ -27,6 +27,7 @@ from sayso.gate.sessions import payload_of
 from sayso.http.agents import AgentRecord
 from sayso.http.asgi import PRINCIPAL, Receive, Scope, Send, header, path_of
 from sayso.http.body import read_json_body
+from sayso.http.operations import Health
 from sayso.http.problems import error_fields, method_not_allowed, problem_for
 from sayso.http.rest import refuse
 from sayso.http.runs import Engine
@@ -80,6 +81,10 @@ class SessionEngine(Engine, Protocol):
     @property
     def sessions(self) -> Sessions:
         """Threads as sessions."""
+
+    @property
+    def health(self) -> Health:
+        """What is counted."""
 
 
 @dataclass(slots=True)
@@ -141,10 +146,10 @@ class SessionMount:
         try:
             call.session_id = _id_in(scope)
             await self._route(call, below)
-        except Problem as problem:
+        except (Problem, StoreError) as error:
+            problem = problem_for(error)
+            self._engine.health.metrics.refusals.add(problem.code.value)
             await self._refuse(problem, call)
-        except StoreError as error:
-            await self._refuse(problem_for(error), call)
 
     async def say(self, problem: Problem, send: Send) -> None:
         """Answer with a problem that came up before there was a session."""

@@ -9,7 +9,7 @@ from sayso.stores.base import Store
 from sayso.stores.memory import MemoryStore
 from sayso.stores.sqlite import SqliteStore
 
-__all__ = ["open_store"]
+__all__ = ["open_store", "store_of"]
 
 _FORMS = (
     "memory:, sqlite:///relative/path.db, sqlite:////absolute/path.db, "
@@ -42,6 +42,17 @@ def open_store(url: str, *, clock: Clock | None = None) -> Store:
     if colon and kind in ("postgres", "postgresql"):
         return _postgres(_postgres_url(scheme, rest), clock)
     raise DeclarationError(_wrong_scheme(url, kind if colon else ""))
+
+
+def store_of(given: str | Store, *, clock: Clock) -> Store:
+    """The store that is given itself, or by its URL; raises `DeclarationError` for neither."""
+    if isinstance(given, Store):
+        return given
+    if not isinstance(given, str):
+        raise DeclarationError(
+            f"store is 'memory:', a URL such as 'sqlite:///sayso.db', or a Store, not {given!r}"
+        )
+    return open_store(given, clock=clock)
 
 
 def _postgres(url: str, clock: Clock | None) -> Store:

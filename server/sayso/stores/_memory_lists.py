@@ -18,6 +18,9 @@ class Ordered(Generic[T]):
         self._keys: list[Key] = []
         self._items: dict[Key, T] = {}
 
+    def __len__(self) -> int:
+        return len(self._keys)
+
     def move(self, old: Key | None, new: Key | None, item: T) -> None:
         """Put an item at a key; `old` is where it was, None stands for outside."""
         if old == new:

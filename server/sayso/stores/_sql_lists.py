@@ -8,7 +8,7 @@ import heapq
 from contextlib import ExitStack
 from typing import Any
 
-from sayso.records import ListedInterrupt, Page, Run, ThreadSummary
+from sayso.records import ListedInterrupt, Page, Run, ThreadSummary, Waiting
 from sayso.stores._pages import (
     InterruptFilter,
     ThreadFilter,
@@ -22,7 +22,7 @@ from sayso.stores._pages import (
 from sayso.stores._session import Session
 from sayso.stores._sql_rows import interrupt_of, run_of
 
-__all__ = ["interrupt", "interrupts", "runs", "threads"]
+__all__ = ["interrupt", "interrupts", "runs", "threads", "waiting"]
 
 _END = 2**62
 """Later than any moment."""
@@ -68,6 +68,12 @@ def runs(db: Session, scope: str, thread_id: str, after: str | None, limit: int)
         items=tuple(run_of(row[1:]) for row in rows[:limit]),
         next=cursor("runs", 0, rows[limit - 1][0]) if len(rows) > limit else None,
     )
+
+
+def waiting(db: Session, most: int) -> Waiting:
+    """Count what is open."""
+    row = db.one("count_open", {"most": most})
+    return Waiting(count=row[0], oldest=row[1]) if row else Waiting(count=0)
 
 
 def _walk(

@@ -22,6 +22,7 @@ from sayso.records import (
     ThreadSummary,
     ThreadView,
     TurnStatus,
+    Waiting,
 )
 from sayso.stores import _sql_approvals as approvals
 from sayso.stores import _sql_audit, _sql_changes, _sql_lists
@@ -221,6 +222,11 @@ class SqlStore(Store):
     async def due(self, now: int, limit: int, after: str | None = None) -> Page[Due]:
         """Threads that need the server; see `Store.due`."""
         return await self._read(lambda db: ops.due(db, now, limit, after))
+
+    async def waiting(self, limit: int) -> Waiting:
+        """Count what is open; see `Store.waiting`."""
+        most = limited(limit)
+        return await self._read(lambda db: _sql_lists.waiting(db, most))
 
     def renew(self, leases: Sequence[Lease], lease_ms: int) -> Renewed:
         """Prolong leases; see `Store.renew`."""

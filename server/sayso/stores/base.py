@@ -35,6 +35,7 @@ from sayso.records import (
     ThreadSummary,
     ThreadView,
     TurnStatus,
+    Waiting,
 )
 
 __all__ = ["KEPT_CHANGES", "Store"]
@@ -273,6 +274,14 @@ class Store(ABC):
         `remind`: not expired, but one has a `remind_at` at or before `now` and no `reminded_at`.
         `ready`: there is none. A thread is named once. Age counts from the lease's end, the
         earliest expiry or reminder, or the last write.
+        """
+
+    @abstractmethod
+    async def waiting(self, limit: int) -> Waiting:
+        """Count the open interrupts of all scopes, up to `limit`, and find the oldest.
+
+        It costs what `limit` costs (at least 1) and the number of scopes that have any, however
+        many are stored or open; of more than `limit` scopes the oldest is that of some of them.
         """
 
     @abstractmethod

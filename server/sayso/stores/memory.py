@@ -28,6 +28,7 @@ from sayso.records import (
     ThreadSummary,
     ThreadView,
     TurnStatus,
+    Waiting,
     changed,
 )
 from sayso.stores._memory_tables import Scope, Tables
@@ -323,6 +324,17 @@ class MemoryStore(Store):
             items=tuple(due for _, due in found[:most]),
             next=cursor("due", *found[most - 1][0]) if more else None,
         )
+
+    async def waiting(self, limit: int) -> Waiting:
+        """Count what is open; see `Store.waiting`."""
+        most = limited(limit)
+        with self._accepted():
+            lists = [one.open for one in self._tables.scopes.values()]
+            firsts = (next(listed.upwards(None), None) for listed in lists)
+            oldest = min((first[0][0] for first in firsts if first is not None), default=None)
+            found = Waiting(count=min(sum(map(len, lists)), most), oldest=oldest)
+        await asyncio.sleep(0)
+        return found
 
     def renew(self, leases: Sequence[Lease], lease_ms: int) -> Renewed:
         """Prolong leases; see `Store.renew`."""

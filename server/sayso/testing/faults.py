@@ -24,6 +24,7 @@ from sayso.records import (
     ThreadSummary,
     ThreadView,
     TurnStatus,
+    Waiting,
 )
 from sayso.stores.base import Store
 from sayso.testing.points import Call, Fault, Hold, Point, When
@@ -316,6 +317,10 @@ class FaultyStore(Store):
     async def due(self, now: int, limit: int, after: str | None = None) -> Page[Due]:
         """Point `due`."""
         return await self._pass(Call("due", now), lambda: self.inner.due(now, limit, after))
+
+    async def waiting(self, limit: int) -> Waiting:
+        """Point `waiting`."""
+        return await self._pass(Call("waiting", limit), lambda: self.inner.waiting(limit))
 
     def renew(self, leases: Sequence[Lease], lease_ms: int) -> Renewed:
         """Point `renew`; its hooks are plain functions, called in the thread that renews."""

@@ -28,6 +28,7 @@ Point = Literal[
     "request_stop",
     "delivered",
     "due",
+    "waiting",
     "renew",
 ]
 When = Literal["before", "after"]
@@ -39,8 +40,8 @@ class Call:
 
     `subject` is the `Claim`, the `Commit`, the settled interrupts, the leases to renew, the id or
     key of the one thing that is read, deleted, stopped or delivered (of `runs` and `audit` the
-    thread's), the scope of a list, the mark that changes are read from, or the time of a look at
-    what is due.
+    thread's), the scope of a list, the mark that changes are read from, the time of a look at
+    what is due, or how far is counted what waits.
     """
 
     point: Point

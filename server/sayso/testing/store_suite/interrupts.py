@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from sayso.errors import Conflict
-from sayso.records import Commit
+from sayso.records import Commit, Waiting
 from sayso.stores.base import Store
 from sayso.testing.clock import FakeClock
 from sayso.testing.store_suite._make import (
@@ -151,3 +151,18 @@ async def settling_needs_an_idle_thread(store: Store, clock: FakeClock) -> None:
     await raises(Conflict, store.settle(SCOPE, THREAD, 1, [expired], 5_000))
     await clock.advance(LEASE_MS / 1_000)
     await raises(Conflict, store.settle(SCOPE, THREAD, 1, [expired], 5_000))
+
+
+async def what_waits_is_counted_over_all_scopes(store: Store, clock: FakeClock) -> None:
+    """Up to a number; the oldest is found wherever it is, and what is settled counts no more."""
+    same(await store.waiting(10), Waiting(count=0))
+    for n, scope in enumerate((SCOPE, "a", "z")):
+        asked = [question(f"int_{n}_{m}", created_at=5_000 - 100 * n + m) for m in range(3)]
+        await ask(store, *asked, scope=scope)
+    same(await store.waiting(100), Waiting(count=9, oldest=4_800))
+    same((await store.waiting(4)).count, 4)
+    now = 9_000
+    settled = [question(f"int_2_{m}", status="expired", created_at=4_800 + m) for m in range(2)]
+    await store.settle("z", THREAD, 2, settled, now)
+    same(await store.waiting(100), Waiting(count=7, oldest=4_802))
+    await raises(ValueError, store.waiting(0))

@@ -127,3 +127,30 @@ VALUES (?, ?, ?, ?, ?, ?, ?, ?);
 -- name: prune_changes
 -- Forget the notes of a scope up to a mark.
 DELETE FROM change WHERE scope = ? AND mark <= ?;
+
+-- name: count_open
+-- Open interrupts of all scopes, up to a number, and the oldest: from scope to scope, the first of each.
+WITH RECURSIVE asking (scope) AS (
+    SELECT * FROM (
+        SELECT scope FROM interrupt INDEXED BY interrupt_open WHERE status = 'open'
+        ORDER BY scope, created_at, position LIMIT 1
+    ) AS lowest
+    UNION ALL
+    SELECT (
+        SELECT scope FROM interrupt INDEXED BY interrupt_open WHERE status = 'open' AND scope > asking.scope
+        ORDER BY scope, created_at, position LIMIT 1
+    )
+    FROM asking WHERE asking.scope IS NOT NULL
+)
+SELECT
+    (SELECT count(*) FROM (
+        SELECT position FROM interrupt INDEXED BY interrupt_open WHERE status = 'open'
+        ORDER BY scope, created_at, position LIMIT :most
+    ) AS counted),
+    (SELECT min(asked.at) FROM (
+        SELECT (
+            SELECT created_at FROM interrupt INDEXED BY interrupt_open WHERE status = 'open' AND scope = asker.scope
+            ORDER BY scope, created_at, position LIMIT 1
+        ) AS at
+        FROM (SELECT scope FROM asking WHERE scope IS NOT NULL LIMIT :most) AS asker
+    ) AS asked);

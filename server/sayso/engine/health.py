@@ -1,0 +1,84 @@
+"""Whether this server can work, and what it tells of itself."""
+
+import asyncio
+from collections.abc import Callable, Iterator
+
+from sayso.clock import Clock
+from sayso.errors import Code, Problem, StoreError
+from sayso.metrics import Metrics, gauge
+from sayso.records import Waiting
+from sayso.stores.base import Store
+
+__all__ = ["Health"]
+
+PATIENCE = 2.0
+"""Seconds that the store has to answer a probe."""
+COUNTED = 10_000
+"""Open interrupts that are counted at most, so that looking costs the same however many there are.
+"""
+
+
+class Health:
+    """Answers probes; `running` is how many runs are going on in this process."""
+
+    def __init__(
+        self, store: Store, clock: Clock, metrics: Metrics, running: Callable[[], int]
+    ) -> None:
+        self.metrics = metrics
+        self._store = store
+        self._clock = clock
+        self._running = running
+        self._asked: asyncio.Task[Waiting] | None = None
+
+    async def ready(self) -> None:
+        """Return if the store answers; raises `StoreUnavailable`, or a Problem if it is silent."""
+        await self._count(1)
+
+    async def lines(self) -> Iterator[str]:
+        """All that can be told now, as Prometheus reads it; a silent store is told as such."""
+        try:
+            waiting = await self._count(COUNTED)
+        except (Problem, StoreError):
+            waiting = None
+        return self._lines(waiting)
+
+    async def _count(self, most: int) -> Waiting:
+        """Ask the store. Probes of a store that hangs wait for one call, each for its own time."""
+        if self._asked is None or self._asked.done():
+            self._asked = asyncio.create_task(self._store.waiting(most), name="probe")
+            self._asked.add_done_callback(_retrieved)
+        try:
+            async with asyncio.timeout(PATIENCE):
+                return await asyncio.shield(self._asked)
+        except TimeoutError:
+            raise Problem(
+                Code.STORE_UNAVAILABLE, f"The store did not answer within {PATIENCE:g} s."
+            ) from None
+
+    def _lines(self, waiting: Waiting | None) -> Iterator[str]:
+        yield from gauge(
+            "sayso_store_up", "Whether the store answers.", [0 if waiting is None else 1]
+        )
+        yield from gauge(
+            "sayso_runs_active", "Runs that are going on in this process.", [self._running()]
+        )
+        yield from gauge(
+            "sayso_interrupts_open",
+            f"Questions that wait in the store, of all servers; {COUNTED} stands for that or more.",
+            [] if waiting is None else [waiting.count],
+        )
+        yield from gauge(
+            "sayso_interrupt_oldest_seconds",
+            "Age of the question that has waited longest; 0 when none does.",
+            [] if waiting is None else [self._age(waiting.oldest)],
+        )
+        yield from self.metrics.lines()
+
+    def _age(self, since: int | None) -> float:
+        return 0.0 if since is None else max(self._clock.now() - since, 0) / 1000
+
+
+def _retrieved(task: asyncio.Task[Waiting]) -> None:
+    """A failure that no probe waits for any more is nobody's surprise."""
+    if not task.cancelled():
+        task.exception()
