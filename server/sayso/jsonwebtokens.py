@@ -156,8 +156,12 @@ def _unavailable() -> Problem:
 
 def _fetched(address: str) -> bytes:
     request = urllib.request.Request(address, headers={"accept": "application/json"})  # noqa: S310 - the scheme is checked where it is declared
-    with _OPENER.open(request, timeout=PATIENCE) as response:
-        data: bytes = response.read(LARGEST + 1)
+    try:
+        with _OPENER.open(request, timeout=PATIENCE) as response:
+            data: bytes = response.read(LARGEST + 1)
+    except urllib.error.HTTPError as error:
+        error.close()  # it is the response too, and holds its connection
+        raise
     if len(data) > LARGEST:
         raise ValueError(f"more than {LARGEST} bytes")
     return data

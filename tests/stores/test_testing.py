@@ -166,6 +166,7 @@ async def test_every_point_can_fail(point: str) -> None:
         "settle": lambda: store.settle(SCOPE, "t", 2, [], 1),
         "delivered": lambda: store.delivered(SCOPE, "run_t_0"),
         "due": lambda: store.due(1, 1),
+        "waiting": lambda: store.waiting(1),
         "threads": lambda: store.threads(SCOPE),
         "interrupts": lambda: store.interrupts(SCOPE),
         "interrupt": lambda: store.interrupt(SCOPE, "int_1"),
