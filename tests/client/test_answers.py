@@ -20,6 +20,7 @@ from sayso.client import (
 )
 from sayso.clock import iso
 from tests.client.agent import STARTED, TOKEN, Agent, Event, asking, run_of, sse
+from tests.contract.requirements import requirement
 
 ONE: Event = {"id": "i-1", "reason": "confirmation", "message": "Sure?"}
 TWO: Event = {"id": "i-2", "reason": "x:y"}
@@ -174,6 +175,7 @@ async def test_a_refusal_is_told_with_its_problem() -> None:
         _ = [event async for event in agent.client.run("go")]
 
 
+@requirement("MS-07")
 async def test_a_request_is_what_the_protocol_asks_for() -> None:
     """EN-02, VN-02, MS-07, SS-06: headers, version, all messages but activities, the state."""
     agent = Agent()
@@ -190,6 +192,7 @@ async def test_a_request_is_what_the_protocol_asks_for() -> None:
     assert [message["role"] for message in body["messages"]] == ["user", "user"]
 
 
+@requirement("FC-11")
 async def test_a_message_that_cannot_be_sent_is_refused_at_once() -> None:
     """FC-11: a known member with a wrong value, and a role that nobody knows."""
     for message in ({"id": "m", "role": "user", "content": None}, {"id": "m", "role": "critic"}):

@@ -6,6 +6,7 @@ import pytest
 
 from sayso.client import ProtocolViolation
 from tests.client.agent import FINISHED, STARTED, Agent, Event, run_of
+from tests.contract.requirements import requirement
 
 START: Event = {"type": "TEXT_MESSAGE_START", "messageId": "m", "role": "assistant"}
 MORE: Event = {"type": "TEXT_MESSAGE_CONTENT", "messageId": "m", "delta": "words"}
@@ -122,6 +123,7 @@ FATAL: dict[str, tuple[list[Event], str]] = {
 }
 
 
+@requirement("LC-13", "FC-07")
 @pytest.mark.parametrize("case", FATAL)
 async def test_a_stream_against_the_protocol_is_rejected(case: str) -> None:
     """LC-13, FC-07: rejected by name, and the client is free for the next run."""
@@ -206,6 +208,7 @@ TAKEN: dict[str, tuple[list[Event], list[Event]]] = {
 }
 
 
+@requirement("TX-08")
 @pytest.mark.parametrize("case", TAKEN)
 async def test_events_make_messages(case: str) -> None:
     """TX-05 to TX-08, RS-03, AC-01, MD-02, SA: in silence."""
@@ -249,6 +252,7 @@ STATES: dict[str, tuple[list[Event], Any]] = {
 }
 
 
+@requirement("SS-01")
 @pytest.mark.parametrize("case", STATES)
 async def test_state_follows_its_events(case: str) -> None:
     """SS-01, SS-02: any value, and what a patch leaves of it."""
@@ -277,6 +281,7 @@ NOTED: dict[str, tuple[list[Event], str]] = {
 }
 
 
+@requirement("FC-07", "SS-04", "VN-08")
 @pytest.mark.parametrize("case", NOTED)
 async def test_what_is_unknown_is_told_and_the_run_goes_on(case: str) -> None:
     """FC-07, FC-12, SS-04, VN-08: one warning, and a run that succeeds."""
@@ -308,6 +313,7 @@ async def test_nothing_unknown_reaches_the_application() -> None:
     assert len(agent.warnings) == 4
 
 
+@requirement("MS-02")
 async def test_a_snapshot_replaces_by_id_and_leaves_activities() -> None:
     """MS-02: replaced in place, added in order, dropped when absent, activities kept."""
     agent = Agent()
@@ -337,6 +343,7 @@ async def test_the_last_of_several_runs_decides() -> None:
     assert (agent.client.outcome, agent.client.error) == ("success", None)
 
 
+@requirement("EN-19")
 async def test_frames_may_come_in_any_pieces() -> None:
     """EN-06, EN-19, EN-20: comments, other fields, CRLF, lines of data, cut anywhere."""
     body = (
@@ -361,3 +368,21 @@ async def test_a_frame_that_is_no_event_is_rejected(data: bytes) -> None:
     agent.body(b"data: " + data + b"\n\n")
     with pytest.raises(ProtocolViolation):
         _ = [event async for event in agent.client.run()]
+
+
+@requirement("LC-18", "LC-27")
+async def test_neither_timestamps_nor_raw_events_decide_anything() -> None:
+    """Events count as they arrive, whatever they say of their time and of where they come from."""
+    agent = Agent()
+    raw = {"type": "RUN_ERROR", "message": "not ours"}
+    await agent.heard(
+        *run_of(
+            START,
+            {**MORE, "delta": "first ", "timestamp": 2000, "rawEvent": raw},
+            {**MORE, "delta": "second", "timestamp": 1000},
+            {**RAW, "event": raw},
+            END,
+        )
+    )
+    assert agent.told == [{"id": "m", "role": "assistant", "content": "first second"}]
+    assert agent.client.outcome == "success"

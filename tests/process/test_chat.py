@@ -3,6 +3,8 @@
 import io
 import json
 import os
+import pty
+import select
 import signal
 import subprocess
 import sys
@@ -158,3 +160,44 @@ def test_a_server_that_is_not_there_is_said(sayso: Sayso, monkeypatch: pytest.Mo
     assert said.code == 1
     assert "gave no answer" in said.err
     assert "Traceback" not in said.err
+
+
+def test_without_httpx_the_extra_is_named(sayso: Sayso, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The client is an extra: who lacks it is told what to install."""
+    for name in [name for name in sys.modules if name.startswith("sayso.client")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "httpx", None)
+    said = sayso("chat", "http://127.0.0.1:1/agents/ops")
+    assert (said.code, said.err.count("\n")) == (2, 1)
+    assert "pip install 'sayso[client]'" in said.err
+
+
+@pytest.mark.parametrize("no_color", ["", "1"])
+def test_colours_are_for_terminals_that_want_them(server: DemoServer, no_color: str) -> None:
+    """NO_COLOR, on a terminal that has colours."""
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(  # noqa: S603 - our own command
+        [sys.executable, "-m", "sayso", "chat", f"{server.url}/agents/ops"],
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+        env={
+            **{name: value for name, value in os.environ.items() if name != "NO_COLOR"},
+            "PYTHONPATH": str(ROOT / "server"),
+            "TERM": "xterm",
+            **({"NO_COLOR": no_color} if no_color else {}),
+        },
+    )
+    os.close(theirs)
+    os.write(ours, b"refund\nc\n\x04")
+    seen = b""
+    try:
+        while select.select([ours], [], [], 30)[0]:
+            seen += os.read(ours, 4096)
+    except OSError:  # the terminal is hung up when its program has ended
+        pass
+    finally:
+        os.close(ours)
+    assert process.wait(30) == 0
+    assert b"Approve this action? (y/n/e)" in seen
+    assert (b"\x1b[" in seen) is not bool(no_color)
