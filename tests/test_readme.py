@@ -1,7 +1,9 @@
 """What the README shows is what runs."""
 
 import re
+import sys
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -16,9 +18,11 @@ def readme() -> dict[str, Any]:
     """The names that the README's Python defines, all blocks as one module."""
     blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text("utf-8"), re.S)
     assert len(blocks) == 7
-    names: dict[str, Any] = {"__name__": "agents"}
-    exec("\n".join(blocks), names)  # noqa: S102 - our own page
-    return names
+    module = ModuleType("agents")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(sys.modules, "agents", module)  # what a test of it imports
+        exec("\n".join(blocks), module.__dict__)  # noqa: S102 - our own page
+    return module.__dict__
 
 
 async def test_the_example_asks_runs_and_closes(

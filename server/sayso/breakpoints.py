@@ -73,8 +73,10 @@ def asked_for(forwarded_props: Any) -> Breakpoints | None:
 
 def in_force(
     declared: Breakpoints | None, allowed: bool, requests: Iterable[Any]
-) -> tuple[Breakpoints, ...]:
+) -> tuple[Breakpoints, Breakpoints]:
     """What holds for a run: what is declared, and what the newest request that spoke of it asked.
+
+    Either may be empty. Where an inner agent takes none from requests, only the first holds.
 
     `requests` are the forwarded props of those that the turn has had, oldest first.
     """
@@ -82,7 +84,7 @@ def in_force(
     for props in requests if allowed else ():
         found = asked_for(props)
         newest = newest if found is None else found
-    return tuple(one for one in (declared, newest) if one)
+    return declared or Breakpoints(), newest or Breakpoints()
 
 
 def _names(given: Any) -> tuple[str, ...]:

@@ -56,6 +56,22 @@ async def test_an_agent_that_allows_none_refuses_a_run_that_would_not_stop(
     assert server.effects == ["done"] * 3
 
 
+async def test_a_request_sets_none_inside_an_agent_that_takes_none(server: Server) -> None:
+    """Design 3: declared ones hold there; those of a request where every agent around lets them."""
+
+    async def agent(turn: Turn) -> None:
+        await turn.delegate("closed")
+        await turn.delegate("open")
+
+    server.app.agent("closed")(stepping(server))
+    server.app.agent("open", run_breakpoints="allow")(stepping(server))
+    client = client_of(server, agent, run_breakpoints="allow")
+    run = await client.say(**props({"before": "work"}))
+    assert (run.outcome, server.effects) == ("interrupt", ["done"])
+    assert (await client.resume(answer({"action": "continue"}))).outcome == "success"
+    assert server.effects == ["done", "done"]
+
+
 @requirement("ER-01")
 @pytest.mark.parametrize(
     ("wrong", "pointer"),
@@ -66,6 +82,7 @@ async def test_an_agent_that_allows_none_refuses_a_run_that_would_not_stop(
         ({"after": [1]}, "/after"),
         ({"after": [""]}, "/after"),
         ({"before": {"work": True}}, "/before"),
+        ({"before": "work", "befor": ["work"]}, "/befor"),
     ],
 )
 async def test_breakpoints_that_cannot_be_read_are_a_problem(

@@ -132,8 +132,32 @@ async def test_keys_of_what_was_recorded_stay_and_those_of_what_follows_are_new(
     second = await forked(server, copy, copy.model.pending[0]["id"])
     for one in (client, copy, second):
         assert (await one.resume(approve())).outcome == "success"
-    assert len({key for name, key in keys if name == "pay"}) == 1
+    assert len({key for name, key in keys if name == "pay"}) == 3  # nobody had paid yet
     assert len({key for name, key in keys if name == "note"}) == 3
+
+
+async def test_a_call_that_ran_keeps_its_key_where_it_is_asked_about_again(server: Server) -> None:
+    """B1: the outside world knows it by then; a denied one it does not."""
+    keys: list[str] = []
+
+    @server.app.tool(approval=approval.always)
+    async def pay() -> None:
+        keys.append(current_call().key)
+
+    async def agent(turn: Turn) -> None:
+        await turn.call(pay)
+        await turn.interrupt("confirmation", "Close?")
+
+    client = server.client(agent)
+    for first, different in ((approve(), 1), (deny(), 2)):
+        keys.clear()
+        one = client.again(thread=f"t{different}")
+        asked = (await one.say()).interrupts[0]
+        await one.resume(first)
+        for _ in range(2):
+            copy = await forked(server, one, asked["id"])
+            assert (await copy.resume(approve())).outcome == "interrupt"
+        assert len(set(keys)) == different
 
 
 async def test_an_activity_is_changed_on_in_a_copy(server: Server) -> None:

@@ -32,7 +32,7 @@ from sayso.turns.endings import Conclusion, conclude
 from sayso.turns.execution import Execution
 from sayso.turns.journal import Journal, without_last_failures
 from sayso.turns.leased import Leased
-from sayso.turns.marks import is_mark, origins, pauses
+from sayso.turns.marks import is_mark, key_origins, origins, pauses
 from sayso.turns.spending import spent
 from sayso.turns.transcript import Transcript
 from sayso.turns.turn import Turn as AuthorTurn
@@ -247,7 +247,9 @@ class Runner:
             turn=turn,
             leased=self._leased,
             stream=self.stream,
-            journal=Journal((e for e in entries if not is_mark(e)), origins(entries)),
+            journal=Journal(
+                (e for e in entries if not is_mark(e)), origins(entries), key_origins(entries)
+            ),
             interrupts=[*claimed.interrupts, *claimed.settled],
             state=TurnState(given.state, waited),
             transcript=Transcript(self._history, begun["history"], self._limits.history),

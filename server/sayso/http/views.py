@@ -43,6 +43,7 @@ _NOT_SHOWN = (
     "resume",
     "state",
     "turn",
+    "unbegun",
     "writes",
 )
 """Members of journal entries that only replay needs."""

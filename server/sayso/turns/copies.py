@@ -73,6 +73,8 @@ def copied(
     mine = [item for item in view.interrupts if item.id in here.known]
     names = {item.id: f"int_{uuid4().hex}" for item in mine}
     key = f"turn_{uuid4().hex}"
+    begun = {entry.place for entry in entries if _has_begun(entry)}
+    unbegun = [e.place for e in here.entries if e.status == "asked" and e.place not in begun]
     renamed = tuple(_renamed(entry, names) for entry in here.entries)
     return Copied(
         turn=replace(turn, key=key, status="suspended", ended_at=None),
@@ -86,7 +88,7 @@ def copied(
             )
             for item in mine
         ),
-        entries=(*renamed, fork_mark(renamed, turn.key, dict(told))),
+        entries=(*renamed, fork_mark(renamed, turn.key, dict(told), unbegun)),
     )
 
 
@@ -161,6 +163,15 @@ def _asks(question: Mapping[str, Any]) -> Entry:
         status=status,
         data=jsonvalue.encode(question["data"]),
     )
+
+
+def _has_begun(entry: Entry) -> bool:
+    """Whether the outside world may know of an effect that is recorded so."""
+    if entry.status == "asked":
+        return jsonvalue.decode(entry.data).get("why") is not None  # unsure, or failed
+    if entry.status == "done" and entry.kind == "call":
+        return jsonvalue.decode(entry.data).get("status") in ("executed", "failed")
+    return True
 
 
 def _renamed(entry: Entry, names: Mapping[str, str]) -> Entry:

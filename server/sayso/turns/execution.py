@@ -79,7 +79,7 @@ class Execution:
         limits: Limits,
         options: Options,
         agents: Agents,
-        breakpoints: Sequence[Breakpoints],
+        breakpoints: tuple[Breakpoints, Breakpoints],
     ) -> None:
         self.turn = turn
         self.leased = leased
@@ -93,8 +93,8 @@ class Execution:
         self.usage = usage
         self.clock = clock
         self.limits, self.agents = limits, agents
-        self.breakpoints = breakpoints
-        self.breaks = bool(self.breakpoints) or journal.holds("breakpoint")
+        self._breakpoints = breakpoints
+        self.breaks = any(breakpoints) or journal.holds("breakpoint")
         self.bell = Bell()
         self.branches = Branches(self.bell.ring)
         self.stream = OwnedStream(stream, self.branches)
@@ -179,6 +179,10 @@ class Execution:
     def identify(self, prefix: str, place: str) -> str:
         """An id that this place has in every execution of the turn."""
         return identify(self.journal.origins.get(place, self.turn.key), prefix, place)
+
+    def call_key(self, place: str) -> str:
+        """What the outside world may know the effect at this place by, in every execution."""
+        return identify(self.journal.key_origins.get(place, self.turn.key), "key", place)
 
     def message_id(self, place: str) -> str:
         """The id of the text sent at a place; another one where a retry sends it anew."""
@@ -352,6 +356,12 @@ class Execution:
         """The options of the agent whose code is running, be it an inner one."""
         owner = self.stream.owner
         return self._options if owner is None else owner.options
+
+    @property
+    def breakpoints(self) -> Sequence[Breakpoints]:
+        """Those that hold for the running code; a request's not inside an agent that takes none."""
+        inner = (one.options.run_breakpoints for one in around(self.stream.owner))
+        return self._breakpoints[:1] if "refuse" in inner else self._breakpoints
 
     @property
     def may_ask(self) -> bool:

@@ -62,10 +62,15 @@ class Journal:
     """Recorded entries by place, with what must still be written along with the next commit."""
 
     def __init__(
-        self, entries: Iterable[Entry] = (), origins: Mapping[str, str] | None = None
+        self,
+        entries: Iterable[Entry] = (),
+        origins: Mapping[str, str] | None = None,
+        key_origins: Mapping[str, str] | None = None,
     ) -> None:
         self.origins = origins or {}
         """For places that were copied from other turns, the keys of those."""
+        self.key_origins = key_origins or {}
+        """The same for what had begun there: it goes on under its call key (`marks`)."""
         self._entries = {entry.place: entry for entry in entries}
         self._riding: dict[str, Entry] = {}
         self._seen: set[str] = set()

@@ -12,7 +12,16 @@ from sayso import jsonvalue
 from sayso.clock import iso
 from sayso.records import Entry
 
-__all__ = ["edit_mark", "edited", "fork_mark", "is_mark", "origins", "pause_mark", "pauses"]
+__all__ = [
+    "edit_mark",
+    "edited",
+    "fork_mark",
+    "is_mark",
+    "key_origins",
+    "origins",
+    "pause_mark",
+    "pauses",
+]
 
 _PAUSE: Final = "pause"
 _EDIT: Final = "edit"
@@ -67,23 +76,39 @@ def edited(entries: Sequence[Entry], pause: Entry) -> list[dict[str, Any]]:
     ]
 
 
-def fork_mark(entries: Sequence[Entry], turn_key: str, told: dict[str, Any]) -> Entry:
-    """The end of what was copied from that turn; `told` is for people."""
+def fork_mark(
+    entries: Sequence[Entry], turn_key: str, told: dict[str, Any], unbegun: Sequence[str]
+) -> Entry:
+    """The end of what was copied from that turn; `told` is for people.
+
+    `unbegun` are the places of effects that nobody has begun: the copy's are effects of its own.
+    """
     number = sum(entry.kind == _FORK for entry in entries)
-    return _mark(_FORK, f"fork:{number}", {**told, "turn": turn_key})
+    return _mark(_FORK, f"fork:{number}", {**told, "turn": turn_key, "unbegun": list(unbegun)})
 
 
 def origins(entries: Iterable[Entry]) -> dict[str, str]:
-    """The key of the turn that first recorded each copied place.
+    """The key of the turn that first recorded each copied place: its ids are made of it."""
+    return _origins(entries, open_too=True)
 
-    What has begun there goes on under the ids and keys that it was given: the outside world must
-    not take the copy of a call for another one.
+
+def key_origins(entries: Iterable[Entry]) -> dict[str, str]:
+    """The key of the turn that first began what is recorded at each copied place.
+
+    What has begun there goes on under the key that it was given: the outside world must not take
+    the copy of a call for another one. What had only been asked is done by each copy for itself.
     """
+    return _origins(entries, open_too=False)
+
+
+def _origins(entries: Iterable[Entry], *, open_too: bool) -> dict[str, str]:
     found: dict[str, str] = {}
     before: list[str] = []
     for entry in entries:
         if entry.kind == _FORK:
-            turn_key = jsonvalue.decode(entry.data)["turn"]
-            found |= dict.fromkeys((p for p in before if p not in found), turn_key)
+            data = jsonvalue.decode(entry.data)
+            own = () if open_too else data.get("unbegun", ())
+            copied = (place for place in before if place not in found and place not in own)
+            found |= dict.fromkeys(copied, data["turn"])
         before.append(entry.place)
     return found

@@ -168,7 +168,7 @@ async def _stream(execution: Execution, place: Place, chunks: AsyncIterable[str]
     scope = EffectScope(
         execution=execution,
         info=CallInfo(
-            key=execution.identify("key", place.key),
+            key=execution.call_key(place.key),
             name="stream",
             thread_id=execution.given.thread_id,
             principal=execution.principal,

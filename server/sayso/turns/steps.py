@@ -121,7 +121,7 @@ class _Step:
     @property
     def key(self) -> str:
         """What the outside world may know this step by."""
-        return self.execution.identify("key", self.place.key)
+        return self.execution.call_key(self.place.key)
 
     def write(self, status: str, data: bytes) -> Entry:
         return self.execution.record(self.place, "step", self.label, status, data)

@@ -59,7 +59,7 @@ class RunningCall:
         self._proposed = plain
         self.turn = turn
         self.id = execution.identify("call", place.key)
-        self.key = execution.identify("key", place.key)
+        self.key = execution.call_key(place.key)
         self.data: dict[str, Any] = {"id": self.id}
         if place.entry is not None:
             self.data = jsonvalue.decode(place.entry.data)

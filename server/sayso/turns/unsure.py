@@ -65,7 +65,7 @@ def ask_unsure(
         reason="sayso:indeterminate",
         message=f"{shown} {happened}. It may or may not have happened. Look, then decide.",
         schema=jsonvalue.encode(unsure_schema(returns.schema(), optional=returns.takes_null())),
-        metadata={"sayso": {**told, "key": execution.identify("key", place.key)}},
+        metadata={"sayso": {**told, "key": execution.call_key(place.key)}},
         tool_call_id=tool_call_id,
     )
 
