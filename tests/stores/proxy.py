@@ -1,4 +1,4 @@
-"""A connection between a store and its server that can be cut at the worst moment."""
+"""A connection between a client and its server, or servers, that can be cut at the worst moment."""
 
 import contextlib
 import socket
@@ -10,11 +10,11 @@ __all__ = ["Proxy", "proxied"]
 
 
 class Proxy:
-    """Forwards bytes on loopback, until it is told to do worse."""
+    """Forwards bytes on loopback, until it is told to do worse; to several servers in turns."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, *others: str) -> None:
         parts = urlsplit(url)
-        self._server = (parts.hostname, parts.port)
+        self._servers = [(one.hostname, one.port) for one in map(urlsplit, (url, *others))]
         self._listener = socket.create_server(("127.0.0.1", 0))
         self._pairs: list[tuple[socket.socket, socket.socket]] = []
         self._deaf = self._mute = self._refusing = False
@@ -59,10 +59,21 @@ class Proxy:
             if self._refusing:
                 client.close()
                 continue
-            server = socket.create_connection(self._server)
+            server = self._next_server()
+            if server is None:
+                client.close()
+                continue
             self._pairs.append((client, server))
             threading.Thread(target=self._up, args=(client, server), daemon=True).start()
             threading.Thread(target=self._down, args=(client, server), daemon=True).start()
+
+    def _next_server(self) -> socket.socket | None:
+        """A connection to the next one that takes it, if any does."""
+        for _ in self._servers:
+            self._servers.append(self._servers.pop(0))
+            with contextlib.suppress(OSError):
+                return socket.create_connection(self._servers[-1])
+        return None
 
     def _up(self, client: socket.socket, server: socket.socket) -> None:
         with contextlib.suppress(OSError):

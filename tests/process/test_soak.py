@@ -1,0 +1,20 @@
+"""Replicas that are killed, stopped past their lease and cut off: `bench/soak.py`, but short."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.contract.requirements import requirement
+from tests.process.soak import Soak
+from tests.stores.servers import database
+
+
+@requirement("ID-07")
+@pytest.mark.parametrize("kind", ["sqlite", "postgres"])
+def test_replicas_that_die_do_what_was_approved_once(kind: str, tmp_path: Path) -> None:
+    """Design 6: with every disaster there is, a sleeper that wakes among them."""
+    store = f"sqlite:///{tmp_path / 'soak.db'}" if kind == "sqlite" else database(tmp_path)
+    soak = Soak(store, tmp_path, seed=7, clients=4)
+    soak.run(seconds=10, every=(0.5, 1.5))
+    assert soak.faults() == []
+    assert soak.said
