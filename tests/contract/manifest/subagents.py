@@ -1,8 +1,6 @@
 """Requirements: subagents and interrupts."""
 
-from tests.contract.verdicts import TESTED, Requirement, later
-
-ON_THE_CLIENT = later("our client does not group by subagent yet")
+from tests.contract.verdicts import TESTED, Requirement
 
 RULES = {
     "SA-01": Requirement(
@@ -38,7 +36,7 @@ RULES = {
     "SA-07": Requirement(
         "guide subagents",
         "The client moves a continued group from waiting to running.",
-        ON_THE_CLIENT,
+        TESTED,
     ),
     "SA-08": Requirement(
         "spec events/subagents",

@@ -3,10 +3,13 @@ import {
   type AbstractAgent,
   type AgentSubscriber,
   type BaseEvent,
+  type CustomEvent,
   type Interrupt,
   type RunAgentInput,
   type RunAgentParameters,
   type RunAgentResult,
+  type RunErrorEvent,
+  type RunFinishedEvent,
 } from "@ag-ui/client";
 import {
   failureFromEvent,
@@ -21,16 +24,16 @@ import type { Failure } from "./types.js";
 
 /** How a run ended, whichever of the client's two failure channels said so (CL-15). */
 export type RunEnd =
-  | { readonly kind: "success"; readonly result: RunAgentResult | undefined }
+  | { readonly kind: "success"; readonly result?: RunAgentResult }
   | {
       readonly kind: "interrupt";
       readonly interrupts: readonly Interrupt[];
       readonly problem: Failure | null;
       /** Set when an older server asked by a custom event, and is to be answered likewise. */
       readonly legacy: LegacyQuestion | null;
-      readonly result: RunAgentResult | undefined;
+      readonly result?: RunAgentResult;
     }
-  | { readonly kind: "cancelled"; readonly result: RunAgentResult | undefined }
+  | { readonly kind: "cancelled"; readonly result?: RunAgentResult }
   | { readonly kind: "failure"; readonly failure: Failure }
   | { readonly kind: "abandoned" };
 
@@ -57,8 +60,8 @@ interface Track {
   /** The last question of the legacy dialect in this run (LG-11). */
   legacy: LegacyQuestion | null;
   ended: boolean;
-  timer: ReturnType<typeof setTimeout> | undefined;
-  liveTimer: ReturnType<typeof setTimeout> | undefined;
+  timer?: ReturnType<typeof setTimeout>;
+  liveTimer?: ReturnType<typeof setTimeout>;
   finish: (end: RunEnd) => void;
 }
 
@@ -124,7 +127,12 @@ export class RunDriver {
   /** Listens to all runs; the agent is subscribed to while anybody listens. */
   listen(listener: RunListener): () => void {
     this.#listeners.add(listener);
-    this.#subscription ??= this.agent.subscribe(this.#subscriber());
+    if (this.#subscription === undefined) {
+      const { subscribers } = this.agent;
+      this.#subscription = this.agent.subscribe(this.#subscriber());
+      // Ahead of all others: one that stops an event keeps it from who comes after (CL-03).
+      subscribers.unshift(...subscribers.splice(-1));
+    }
     return () => {
       this.#listeners.delete(listener);
       if (this.#listeners.size > 0) return;
@@ -213,24 +221,6 @@ export class RunDriver {
       onEvent: ({ event, input }) => {
         this.#onEvent(this.#trackOf(input), event);
       },
-      onRunFinishedEvent: (params) => {
-        const current = this.#trackOf(params.input);
-        if (current === undefined) return;
-        const end = endOf(params, current.legacy);
-        current.terminal = end;
-        for (const listener of this.#listeners) listener.onOutcome?.(current.origin, end);
-      },
-      onCustomEvent: ({ event, input }) => {
-        const current = this.#trackOf(input);
-        if (current === undefined || event.name !== LEGACY_EVENT) return;
-        current.legacy = readLegacy(event.value, current.runId);
-      },
-      onRunErrorEvent: ({ event, input }) => {
-        const current = this.#trackOf(input);
-        if (current !== undefined) {
-          current.terminal = { kind: "failure", failure: failureFromEvent(event) };
-        }
-      },
       onRunFailed: ({ error, input }) => {
         const current = this.#trackOf(input);
         if (current === undefined) return;
@@ -245,6 +235,7 @@ export class RunDriver {
     };
   }
 
+  /** All is read here, since who stops an event here keeps it from handlers of its own kind. */
   #onEvent(current: Track | undefined, event: BaseEvent): void {
     if (current === undefined) return;
     clearTimeout(current.timer);
@@ -255,8 +246,18 @@ export class RunDriver {
       current.started = true;
       if (current.origin === "sync") this.#expectSnapshots(current);
       for (const it of this.#listeners) it.onStarted?.(current.origin, current.runId);
-    } else if (!QUIET[current.origin].has(event.type)) {
-      this.#progress(current);
+    } else if (event.type === EventType.RUN_FINISHED) {
+      const end = endOf(event as RunFinishedEvent, current.legacy);
+      current.terminal = end;
+      for (const it of this.#listeners) it.onOutcome?.(current.origin, end);
+    } else if (event.type === EventType.RUN_ERROR) {
+      current.terminal = { kind: "failure", failure: failureFromEvent(event as RunErrorEvent) };
+    } else {
+      const custom = event as CustomEvent;
+      if (event.type === EventType.CUSTOM && custom.name === LEGACY_EVENT) {
+        current.legacy = readLegacy(custom.value, current.runId);
+      }
+      if (!QUIET[current.origin].has(event.type)) this.#progress(current);
     }
   }
 
@@ -295,26 +296,23 @@ function track(runId: string, origin: Origin, ours: boolean, finish: (end: RunEn
     terminal: null,
     legacy: null,
     ended: false,
-    timer: undefined,
-    liveTimer: undefined,
     finish,
   };
 }
 
-type Finished = Parameters<NonNullable<AgentSubscriber["onRunFinishedEvent"]>>[0];
-
 /** What `RUN_FINISHED` says. The outcome wins over a custom event of the same run (F3, LG-11). */
-function endOf(params: Finished, legacy: LegacyQuestion | null): RunEnd {
-  const result = undefined;
-  if (params.outcome === "interrupt") {
-    const problem = failureFromMetadata(params.event.metadata);
-    return { kind: "interrupt", interrupts: params.interrupts, problem, legacy: null, result };
+function endOf({ outcome, metadata }: RunFinishedEvent, legacy: LegacyQuestion | null): RunEnd {
+  if (outcome?.type === "interrupt") {
+    const { interrupts } = outcome;
+    const problem = failureFromMetadata(metadata);
+    return { kind: "interrupt", interrupts, problem, legacy: null };
   }
-  if (params.outcome === "success" && legacy !== null) {
+  const kind = outcome?.type ?? "success";
+  if (kind === "success" && legacy !== null) {
     const interrupts = [legacy.interrupt];
-    return { kind: "interrupt", interrupts, problem: null, legacy, result };
+    return { kind: "interrupt", interrupts, problem: null, legacy };
   }
-  return { kind: params.outcome, result };
+  return { kind };
 }
 
 function broken(current: Track): RunEnd {
