@@ -1,4 +1,4 @@
-import { ArgumentTable, readSettled, SettledLine } from "@sayso/react/components";
+import { ArgumentTable, PlainText, readSettled, SettledLine } from "@sayso/react/components";
 import { parseJson, readCall, type Message, type Step } from "@sayso/react";
 import { memo } from "react";
 import { textOf, type Block } from "./blocks.js";
@@ -35,7 +35,9 @@ function MessageView({ message }: { readonly message: Message }) {
   if (message.role === "activity") {
     return (
       <details className="aside-block">
-        <summary>{message.activityType}</summary>
+        <summary>
+          <PlainText text={message.activityType} />
+        </summary>
         <ArgumentTable value={message.content} label="Activity" />
       </details>
     );
@@ -64,9 +66,11 @@ function CallView({ block }: { readonly block: Extract<Block, { kind: "call" }> 
   return (
     <details className="call">
       <summary>
-        <code>{call.name}</code>
+        <code>
+          <PlainText text={call.name} />
+        </code>
         <span className="call-state" dir="auto">
-          {end}
+          <PlainText text={end} />
         </span>
       </summary>
       {call.args === undefined ? (
@@ -98,7 +102,7 @@ function Result({ message }: { readonly message: Message }) {
   }
   return (
     <p className="result-text" dir="auto">
-      {text === "" ? <span className="sayso-quiet">empty result</span> : text}
+      {text === "" ? <span className="sayso-quiet">empty result</span> : <PlainText text={text} />}
     </p>
   );
 }
@@ -115,7 +119,9 @@ const STEP_WORDS: Readonly<Record<Step["status"], string>> = {
 function StepView({ step }: { readonly step: Step }) {
   return (
     <p className="step" data-status={step.status}>
-      <span className="step-name">{step.name}</span>
+      <span className="step-name">
+        <PlainText text={step.name} />
+      </span>
       <span>{STEP_WORDS[step.status]}</span>
     </p>
   );

@@ -1,3 +1,4 @@
+import { PlainText } from "@sayso/react/components";
 import { useState } from "react";
 
 /** Characters that are shown at once; a page of megabytes would hold the browser up for seconds. */
@@ -6,10 +7,18 @@ const SHOWN = 100_000;
 /** A text as it is; a huge one by its beginning, with the rest for whoever wants it. */
 export function LongText({ text }: { readonly text: string }) {
   const [all, setAll] = useState(false);
-  if (all || text.length <= SHOWN) return <p dir="auto">{text}</p>;
+  if (all || text.length <= SHOWN) {
+    return (
+      <p dir="auto">
+        <PlainText text={text} />
+      </p>
+    );
+  }
   return (
     <>
-      <p dir="auto">{text.slice(0, SHOWN)}…</p>
+      <p dir="auto">
+        <PlainText text={text.slice(0, SHOWN)} />…
+      </p>
       <button
         type="button"
         className="sayso-link"

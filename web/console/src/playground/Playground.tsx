@@ -1,5 +1,6 @@
 import { randomUUID } from "@ag-ui/client";
 import { SaysoProvider, useConversation, type Conversation } from "@sayso/react";
+import { PlainText } from "@sayso/react/components";
 import { useMemo, useState, useSyncExternalStore } from "react";
 import { Link, useNavigate } from "react-router";
 import type { AgentSummary } from "../api.js";
@@ -212,7 +213,9 @@ function Welcome(props: {
   return (
     <div className="welcome">
       <h1>Agents that wait for your say-so</h1>
-      <p>{description ?? `Write to ${agentId}.`}</p>
+      <p>
+        <PlainText text={description ?? `Write to ${agentId}.`} />
+      </p>
       {agentId === "ops" && (
         <ul className="examples">
           {EXAMPLES.map(({ phrase, shows }) => (

@@ -1,4 +1,4 @@
-import { ArgumentTable } from "@sayso/react/components";
+import { ArgumentTable, PlainText } from "@sayso/react/components";
 import { useEffect, useState } from "react";
 import { fetchCapabilities, type AgentSummary } from "../api.js";
 
@@ -14,7 +14,11 @@ export function Capabilities({ agent }: { readonly agent: AgentSummary }) {
     >
       <summary>
         <strong>{agent.name}</strong>
-        {agent.description !== null && <span>{agent.description}</span>}
+        {agent.description !== null && (
+          <span>
+            <PlainText text={agent.description} />
+          </span>
+        )}
       </summary>
       {open && <Declared name={agent.name} />}
     </details>

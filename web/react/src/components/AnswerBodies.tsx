@@ -4,6 +4,7 @@ import { asRecord } from "../core/json.js";
 import { restFor } from "../core/rest.js";
 import { check } from "../validate/index.js";
 import { CancelButton } from "./ApprovalBody.js";
+import { PlainText, plainText } from "./PlainText.js";
 import { ProblemList } from "./ProblemList.js";
 import { SchemaForm } from "./SchemaForm.js";
 
@@ -71,7 +72,7 @@ export function ChoiceBody(
   const actions = (
     <div className="sayso-actions">
       <button type="submit" className="sayso-button sayso-primary">
-        {choice === undefined ? "Go on" : choice.title}
+        <PlainText text={choice?.title ?? "Go on"} />
       </button>
       {rest !== null && !withRest && (
         <button
@@ -103,8 +104,14 @@ export function ChoiceBody(
               }}
             />
             <span>
-              <strong>{title}</strong>
-              {description !== null && <span className="sayso-quiet">{description}</span>}
+              <strong>
+                <PlainText text={title} />
+              </strong>
+              {description !== null && (
+                <span className="sayso-quiet">
+                  <PlainText text={description} />
+                </span>
+              )}
             </span>
           </label>
         ))}
@@ -150,15 +157,15 @@ export function ButtonsBody(
             type="button"
             className={index === 0 ? "sayso-button sayso-primary" : "sayso-button"}
             aria-describedby={description === null ? undefined : `${prefix}-${index}`}
-            title={description ?? undefined}
+            title={description === null ? undefined : plainText(description)}
             onClick={() => {
               onAnswer(resolved({ action: value }));
             }}
           >
-            {title}
+            <PlainText text={title} />
             {description !== null && (
               <span id={`${prefix}-${index}`} hidden>
-                {description}
+                <PlainText text={description} />
               </span>
             )}
           </button>

@@ -19,6 +19,14 @@ export function PlainText({ text }: { readonly text: string }) {
   );
 }
 
+/** The same as a string, for where no element fits. */
+export function plainText(text: string): string {
+  return text
+    .split(UNSEEN)
+    .map((part, index) => (index % 2 === 0 ? part : nameOf(part)))
+    .join("");
+}
+
 function nameOf(character: string): string {
   const code = character.charCodeAt(0).toString(16).toUpperCase().padStart(4, "0");
   return `U+${code}`;

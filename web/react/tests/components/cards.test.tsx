@@ -330,6 +330,23 @@ describe("other kinds of question", () => {
     expect(sent(server)?.[0]?.payload).toBe("Ada");
   });
 
+  it("a choice hides no character: not in a title, a consequence or the button", async () => {
+    const oneOf = [
+      { const: "keep", title: "Keep\u202eit", description: "All\u200bof it." },
+      { const: "drop", title: "Drop\u001bit" },
+    ];
+    const responseSchema = {
+      type: "object",
+      properties: { action: { oneOf }, note: { type: "string" } },
+      required: ["action"],
+    };
+    await show(new ScriptedServer(), ...asked(plain({ reason: "sayso:decision", responseSchema })));
+    await userEvent.click(screen.getByLabelText(/KeepU\+202Eit.*AllU\+200Bof it/));
+    expect(screen.getByRole("button", { name: /Keep\s*U\+202E\s*it/ })).toBeVisible();
+    expect(screen.getByLabelText("DropU+001Bit")).toBeVisible();
+    expect(document.body.innerHTML).not.toMatch(/[\u202e\u200b\u001b]/u);
+  });
+
   it("a choice sends its action, and what the schema asks for with it", async () => {
     const server = new ScriptedServer().onRun(run(finished));
     const oneOf = [
