@@ -167,6 +167,20 @@ async def test_a_busy_thread_is_followed_instead(server: Server) -> None:
     assert server.effects == ["one"]
 
 
+async def test_a_message_that_begins_no_thread_is_an_error(server: Server) -> None:
+    """It would be shown as said in a thread that is not there after a reload."""
+
+    async def agent(turn: Turn) -> None:
+        await turn.say("Done.")
+
+    client = client_of(server, agent, refusals="recover")
+    wishes = {"sayso": {"breakpoints": {"before": "*"}}}
+    run = await client.say(forwardedProps=wishes)
+    assert run.outcome == "breakpoints_refused"
+    assert (await client.again().connect()).outcome == "success"
+    assert (await client.again().say()).outcome == "success"
+
+
 async def test_what_would_only_fail_again_stays_an_error(server: Server, tools: Kit) -> None:
     """Another agent's path would ask for answers that it refuses again."""
     client = client_of(server, tools.refunding, refusals="recover")

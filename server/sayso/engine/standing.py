@@ -87,10 +87,12 @@ def recovered(request: RunInput, peer: Peer, view: ThreadView | None, refusal: R
 
     Over open interrupts they are asked again, under the same ids, with the problem as
     `metadata.sayso.problem` of those concerned, or of all if it names none; else the thread's
-    present outcome (OC-01, TR-03). What would only fail again is told as an error.
+    present outcome (OC-01, TR-03). What would only fail again is told as an error, and so is what
+    would begin a thread: there is nothing yet to go on from, and no answer that could be stuck.
     """
     waiting = _waiting(view) if view is not None else []
-    if refusal.code is Code.WRONG_AGENT or (refusal.code in _LASTING and not waiting):
+    begins = view is None and not (request.resume or request.command)
+    if begins or refusal.code is Code.WRONG_AGENT or (refusal.code in _LASTING and not waiting):
         return refused(request, peer, refusal)
     ending = Ending(type="success") if view is None else present(view)
     if waiting:

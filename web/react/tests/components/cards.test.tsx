@@ -1,11 +1,7 @@
 import type { Interrupt } from "@ag-ui/client";
-import { act, render, screen, waitFor, within } from "@testing-library/react";
+import { act, screen, waitFor, within } from "@testing-library/react";
 import { userEvent } from "@testing-library/user-event";
-import { StrictMode } from "react";
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
-import { InterruptGroup } from "../../src/components/index.js";
-import { Conversation, InterruptController, useConversation } from "../../src/index.js";
-import { validateAnswer } from "../../src/validate/index.js";
 import {
   approval,
   deferred,
@@ -16,44 +12,8 @@ import {
   runError,
   ScriptedServer,
   snapshot,
-  type WireEvent,
 } from "../wire.js";
-
-function Chat({ conversation }: { readonly conversation: Conversation }) {
-  const { messages } = useConversation(conversation);
-  const { batches } = conversation.controller.getSnapshot();
-  return (
-    <main>
-      {batches.map((batch) => (
-        <InterruptGroup
-          key={batch.id}
-          controller={conversation.controller}
-          batch={batch}
-          messages={messages}
-        />
-      ))}
-    </main>
-  );
-}
-
-/** Renders a thread whose next look gives these events. */
-async function show(server: ScriptedServer, ...events: WireEvent[]) {
-  server.onConnect(run(...events));
-  const controller = new InterruptController(server.agent(), { validate: validateAnswer });
-  const conversation = new Conversation(controller);
-  const view = render(
-    <StrictMode>
-      <Chat conversation={conversation} />
-    </StrictMode>,
-  );
-  await screen.findAllByRole("region");
-  return { controller, view };
-}
-
-const asked = (...interrupts: Interrupt[]) => [...snapshot(), interrupted(...interrupts)];
-const button = (name: string | RegExp) => screen.getByRole("button", { name });
-const click = (name: string | RegExp) => userEvent.click(button(name));
-const sent = (server: ScriptedServer) => server.runs.at(-1)?.body.resume;
+import { asked, button, click, sent, show } from "./thread.js";
 
 const callMessages = (id: string, args: string) => [
   {
@@ -344,7 +304,9 @@ describe("other kinds of question", () => {
     await userEvent.click(screen.getByLabelText(/KeepU\+202Eit.*AllU\+200Bof it/));
     expect(screen.getByRole("button", { name: /Keep\s*U\+202E\s*it/ })).toBeVisible();
     expect(screen.getByLabelText("DropU+001Bit")).toBeVisible();
-    expect(document.body.innerHTML).not.toMatch(/[\u202e\u200b\u001b]/u);
+    for (const hidden of ["\u202e", "\u200b", "\u001b"]) {
+      expect(document.body.innerHTML).not.toContain(hidden);
+    }
   });
 
   it("a choice sends its action, and what the schema asks for with it", async () => {
