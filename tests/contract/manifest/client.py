@@ -96,7 +96,7 @@ RULES = {
     "CL-19": Requirement(
         "observed",
         "The library asks for client 1.0.0 or newer.",
-        NOT_YET,
+        TESTED,
     ),
     "CL-20": Requirement(
         "observed",
