@@ -315,6 +315,7 @@ class Schedule:
         await self.revive()
         for _ in range(30):
             await self.at_rest()
+            await self.revive()  # a death that was under way when all was mended
             await self.reload()
             assert self.tab.model.pending == [] or self.told[-1] == "-> interrupt"
             if not self.tab.model.pending:
