@@ -8,7 +8,7 @@ test("every runner's cases are counted, whatever they are nested in", () => {
   const pytest = `<testsuites><testsuite tests="4"><testcase name="a" time="0.1" />
     <testcase name="b &gt; c"><failure message="x">…</failure></testcase>
     <testcase name="d"><error message="y">…</error></testcase>
-    <testcase name="e"><skipped type="pytest.skip" message="z">…</skipped></testcase></testsuite></testsuites>`;
+    <testcase name="e"><skipped type="pytest.skip" message="z">…</skipped></testcase></testsuite></testsuites>`; // a report to count, no skip of ours
   assert.deepEqual(countTests(pytest), { passed: 1, failed: 2, skipped: 1 });
   const node = `<testsuites><testcase name="x > y" classname="test"/>
     <testsuite name="s"><testcase name="z"></testcase></testsuite></testsuites>`;
@@ -16,7 +16,7 @@ test("every runner's cases are counted, whatever they are nested in", () => {
 });
 
 test("an expected failure has run", () => {
-  const xml = '<testcase name="a"><skipped type="pytest.xfail" message="" /></testcase>';
+  const xml = '<testcase name="a"><skipped type="pytest.xfail" message="" /></testcase>'; // likewise
   assert.deepEqual(countTests(xml), { passed: 1, failed: 0, skipped: 0 });
 });
 
