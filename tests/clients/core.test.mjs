@@ -1,35 +1,21 @@
 // Our own client's core in the older dialect, against the demo: bundled from its sources.
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
-import { mkdtemp, rm } from "node:fs/promises";
-import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { pathToFileURL } from "node:url";
 
-import { build } from "esbuild";
-
-import { at, nodeModules } from "../../scripts/checkout.mjs";
+import { bundleCore } from "./bundle.mjs";
 import { startDemo, within } from "./demo.mjs";
 
-let server, core, folder;
+let server, core, bundle;
 before(async () => {
-  // Beside the packages, so that what stays outside of the bundle is found from there.
-  folder = await mkdtemp(join(nodeModules, ".sayso-core-"));
-  const outfile = join(folder, "core.mjs");
-  await build({
-    entryPoints: [at("web", "react", "src", "core", "index.ts")],
-    bundle: true,
-    format: "esm",
-    platform: "node",
-    external: ["@ag-ui/client"],
-    outfile,
-  });
-  core = await import(pathToFileURL(outfile));
+  bundle = await bundleCore();
+  core = await import(pathToFileURL(bundle.file));
   server = await startDemo();
 });
 after(async () => {
   await server?.stop();
-  if (folder) await rm(folder, { recursive: true, force: true });
+  await bundle?.remove();
 });
 
 // A page of the older dialect: its agent asks for the question by event alone.

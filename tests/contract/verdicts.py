@@ -13,8 +13,6 @@ class Standing(Enum):
     """We do otherwise on purpose; a test that shows what we do may cite it."""
     NOT_OURS = "not ours"
     """It binds something that we do not build or send; a test may still watch it."""
-    LATER = "later"
-    """No test yet. The first test that cites it makes it TESTED."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +47,3 @@ def divergence(reason: str) -> Verdict:
 def not_ours(reason: str) -> Verdict:
     """It binds something else, namely this."""
     return Verdict(Standing.NOT_OURS, reason)
-
-
-def later(reason: str) -> Verdict:
-    """No test cites it yet, and this is what it waits for."""
-    return Verdict(Standing.LATER, reason)
-
-
-NOT_YET = later("it binds clients, and waits for a test of ours in web/")

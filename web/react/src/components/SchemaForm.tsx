@@ -1,4 +1,5 @@
 import { Component, lazy, Suspense, useId, useState, type ReactNode } from "react";
+import { boundsOf } from "../core/bounds.js";
 import type { JsonSchema, Problem } from "../core/index.js";
 import { JsonEditor } from "./JsonEditor.js";
 
@@ -17,13 +18,15 @@ export interface SchemaFormProps {
 
 /**
  * A form for any JSON Schema. The form library is loaded when the first form is shown; if it cannot
- * be loaded or cannot draw the schema, the value is written as checked JSON instead.
+ * be loaded or cannot draw the schema, the value is written as checked JSON instead. So is one whose
+ * schema would keep the page busy (SE-06); the server alone checks that one.
  */
 export function SchemaForm(props: SchemaFormProps) {
   const { label, schema, problems = [], onSubmit, children } = props;
   const [value, setValue] = useState(props.value);
   const [asJson, setAsJson] = useState(false);
   const idPrefix = useId();
+  const { trouble } = boundsOf(schema);
   const json = (
     <JsonEditor
       label={label}
@@ -36,6 +39,17 @@ export function SchemaForm(props: SchemaFormProps) {
       {children}
     </JsonEditor>
   );
+  if (trouble !== null) {
+    return (
+      <div className="sayso-schema-form">
+        <p className="sayso-quiet">
+          There is no form for this: its schema {trouble}. What you write as JSON is checked by the
+          server.
+        </p>
+        {json}
+      </div>
+    );
+  }
   return (
     <div className="sayso-schema-form">
       {asJson ? (

@@ -1,4 +1,5 @@
 import type { Interrupt } from "@ag-ui/client";
+import { MOST_VALUES } from "./bounds.js";
 import { asRecord, asText } from "./json.js";
 
 /** A JSON Schema as it came over the wire: nothing about it is to be trusted. */
@@ -106,7 +107,7 @@ function typeWithoutNull(schema: JsonSchema | undefined): unknown {
 
 function choice(properties: JsonSchema): Shape | null {
   const options = asRecord(properties.action)?.oneOf;
-  if (!Array.isArray(options) || options.length === 0) return null;
+  if (!Array.isArray(options) || options.length === 0 || options.length > MOST_VALUES) return null;
   const choices: Choice[] = [];
   for (const item of options as unknown[]) {
     const option = asRecord(item);

@@ -1,6 +1,8 @@
 import { Validator, type OutputUnit, type Schema } from "@cfworker/json-schema";
+import { boundsOf, resolve } from "../core/bounds.js";
 import { asRecord } from "../core/json.js";
 import type { Interrupt, JsonSchema, Problem } from "../core/index.js";
+import { affordable } from "./patterns.js";
 
 /** What checking a value found; `checkable` is false when the schema itself could not be read. */
 export interface Verdict {
@@ -36,18 +38,35 @@ const TYPES: Readonly<Record<string, string>> = {
 
 /**
  * Checks a value against a JSON Schema (2020-12) by interpreting it: nothing is compiled, so it works
- * under a policy without `unsafe-eval`. A schema that cannot be read leaves the judgement to the
- * server. An absent value counts as null (RE-05).
+ * under a policy without `unsafe-eval`. A schema that cannot be read, or that would keep the page
+ * busy (SE-06), leaves the judgement to the server. An absent value counts as null (RE-05).
  */
 export function check(schema: JsonSchema, value: unknown): Verdict {
   try {
+    const { trouble, patterns } = boundsOf(schema);
+    const length = patterns.length === 0 ? 0 : longest(value);
+    if (trouble !== null || !patterns.every((one) => affordable(one, length))) return UNJUDGED;
     const plain = JSON.parse(JSON.stringify(value ?? null)) as unknown;
     const own = JSON.parse(JSON.stringify(schema)) as Schema;
     const { valid, errors } = new Validator(own, "2020-12", false).validate(plain);
     return { checkable: true, problems: valid ? [] : toProblems(errors, schema) };
   } catch {
-    return { checkable: false, problems: [] };
+    return UNJUDGED;
   }
+}
+
+const UNJUDGED: Verdict = { checkable: false, problems: [] };
+
+/** The longest text in a JSON value, names of members included. */
+function longest(value: unknown): number {
+  if (typeof value === "string") return value.length;
+  if (Array.isArray(value)) return Math.max(0, ...value.map(longest));
+  return Math.max(
+    0,
+    ...Object.entries(asRecord(value) ?? {}).map(([key, item]) =>
+      Math.max(key.length, longest(item)),
+    ),
+  );
 }
 
 /** Checks an answer before it is kept: against its schema, or as a boolean for a confirmation. */
@@ -124,16 +143,11 @@ function limitOf(schema: JsonSchema, error: OutputUnit): unknown {
   let place: unknown = schema;
   for (const key of path) {
     if (typeof place !== "object" || place === null) return undefined;
-    if (key === "$ref") place = follow(schema, (place as Record<string, unknown>).$ref);
+    const { $ref } = place as Record<string, unknown>;
+    if (key === "$ref") place = typeof $ref === "string" ? resolve(schema, $ref) : undefined;
     else place = (place as Record<string, unknown>)[key];
   }
   return place;
-}
-
-function follow(schema: JsonSchema, reference: unknown): unknown {
-  if (typeof reference !== "string" || !reference.startsWith("#/")) return undefined;
-  const path = reference.slice(2).split("/").map(unescape);
-  return path.reduce<unknown>((place, key) => asRecord(place)?.[key], schema);
 }
 
 function fromFragment(location: string): string {

@@ -144,6 +144,19 @@ describe("a schema form", () => {
     expect(onSubmit).toHaveBeenCalledWith({ n: 2 });
   });
 
+  it.each([
+    [{ enum: Array.from({ length: 5_000 }, String) }, "lists too many values to choose from"],
+    [{ properties: { a: { $ref: "https://example.com/a.json" } } }, "refers to another document"],
+    [{ allOf: [{ $ref: "#" }] }, "refers to itself without an end"],
+  ])("[SE-06] is not made of a schema that would keep the page busy", async (schema, why) => {
+    const { onSubmit, send } = await form(schema);
+    expect(screen.getByText(new RegExp(why))).toBeVisible();
+    expect(screen.queryByRole("button", { name: /form/ })).toBeNull();
+    await userEvent.type(screen.getByLabelText("As JSON"), "12");
+    await send();
+    expect(onSubmit).toHaveBeenCalledWith(12);
+  });
+
   it("falls back to JSON when the form library cannot draw the schema", async () => {
     vi.spyOn(console, "error").mockImplementation(() => undefined);
     await form({ $ref: "#/nowhere" });
