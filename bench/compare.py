@@ -6,7 +6,9 @@
 
 `HARNESS` is the folder with `run.py`, `benchlib.py` and `contenders/`; it is copied to a temporary
 place, with our contenders in it. `--venvs` is where its `setup.sh` made the floors' environments;
-Sayso runs in the environment of this interpreter. `--keep FILE` keeps the raw lines.
+Sayso runs in the environment of this interpreter. `--keep FILE` keeps the raw lines. With the URL
+of an empty PostgreSQL database in `BENCH_PG` (the harness's `pg.sh start` prints one) W2 is
+measured on that as well.
 """
 
 import argparse
@@ -94,6 +96,8 @@ def main() -> int:
         for load in given.only.split(","):
             ours = "sayso" if load in ("W1", "W1p") else "sayso,sayso:sqlite"
             floors = FLOORS.get(load, "floor")
+            if load == "W2" and "BENCH_PG" in os.environ:
+                ours, floors = f"{ours},sayso:postgres", f"{floors},floor-pg"
             # First and last, so that a machine that drifts does not favour anybody.
             contenders = f"{floors},{ours},{floors.partition(',')[0]}"
             words = ["--contender", contenders, "--workload", load, "--rounds", given.rounds]

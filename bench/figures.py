@@ -52,6 +52,7 @@ ROWS = (
     Row("W2 CPU, c32", "W2", "c32", CPU, at_most=1.5, peers="W2 c32"),
     Row("W2 CPU, c32", "W2", "c32", CPU, "sqlite", at_most=2.2, peers="W2 c32 sqlite"),
     Row("W2 CPU, c32, of floor:sqlite-full", "W2", "c32", CPU, "sqlite", floor="floor:sqlite-full"),
+    Row("W2 CPU, c32", "W2", "c32", CPU, "postgres", at_most=1.5, floor="floor-pg:postgres"),
     Row("W2 CPU, c1", "W2", "c1", CPU),
     Row("W2 CPU, c1", "W2", "c1", CPU, "sqlite"),
     Row("W3 CPU, 1 interrupt", "W3", "k1", CPU),

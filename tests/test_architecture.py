@@ -60,7 +60,7 @@ LAYERS = (
             "stores._postgres_session stores._sqlite_session",
             "stores._changes stores._memory_lists stores._memory_text",
             "stores._pages stores._session stores._sql_rows",
-            "stores._queries",
+            "stores._postgres_wire stores._queries",
         ),
         only=("interface", "pure", "base"),
     ),

@@ -16,6 +16,7 @@ from sayso.serving import settle_memory
 STORES = {
     "memory": "memory:",
     "sqlite": f"sqlite:///{os.environ.get('BENCH_TMP', '.')}/bench.db",
+    "postgres": os.environ.get("BENCH_PG", ""),
 }
 
 served = Sayso(store=STORES[os.environ.get("BENCH_PROFILE", "memory")], console=False)

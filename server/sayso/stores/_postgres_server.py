@@ -5,10 +5,10 @@ import time
 import psycopg
 
 from sayso.errors import StoreUnavailable
-from sayso.stores._postgres_session import Connection, adapt
+from sayso.stores._postgres_wire import Connection
 from sayso.stores._queries import Migration, migrations
 
-__all__ = ["MIGRATIONS", "SCHEMA", "connect", "explain", "is_lost"]
+__all__ = ["MIGRATIONS", "SCHEMA", "connect", "explain"]
 
 MIGRATIONS = migrations("postgres")
 
@@ -73,7 +73,6 @@ def connect(url: str) -> Connection:
             tcp_user_timeout=10_000,
         )
         try:
-            adapt(db)
             _prepare(db)
         except BaseException:
             db.close()
@@ -100,11 +99,6 @@ def explain(error: psycopg.Error) -> str:
 def _code_of(refusal: str) -> str:
     _, fatal, said = refusal.partition("FATAL:")
     return next((code for text, code in _SAID.items() if fatal and text in said), "")
-
-
-def is_lost(db: Connection) -> bool:
-    """Whether a connection is of no use any more."""
-    return db.closed or db.broken
 
 
 def _prepare(db: Connection) -> None:

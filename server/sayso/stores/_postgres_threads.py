@@ -18,8 +18,9 @@ import psycopg
 from sayso.clock import Clock
 from sayso.errors import StoreUnavailable
 from sayso.stores._jobs import Job, Outcome, Runner, deliver
-from sayso.stores._postgres_server import connect, explain, is_lost
-from sayso.stores._postgres_session import Connection, PostgresSession
+from sayso.stores._postgres_server import connect, explain
+from sayso.stores._postgres_session import PostgresSession
+from sayso.stores._postgres_wire import Sent, Wire
 from sayso.stores._session import Session
 
 __all__ = ["PostgresThreads"]
@@ -29,7 +30,7 @@ T = TypeVar("T")
 _READ = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 _WRITE = "BEGIN"
 _ASKS = "SELECT pg_current_xact_id()::text"
-_BECAME = "SELECT pg_xact_status(%s::xid8)"
+_BECAME = "SELECT pg_xact_status($1::text::xid8)"
 _PATIENCE = 5.0
 """Seconds that the outcome of a commit is looked for after a lost connection."""
 
@@ -80,7 +81,7 @@ class _Worker:
         self._lock = threading.Lock()
         self._queue: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
         self._stopping = False
-        self._db: Connection | None = None
+        self._wire: Wire | None = None
         self.ended: concurrent.futures.Future[None] = concurrent.futures.Future()
         threading.Thread(target=self._main, name=name, daemon=True).start()
 
@@ -99,12 +100,12 @@ class _Worker:
     def _main(self) -> None:
         while (job := self._queue.get()) is not None:
             deliver([job], [self._outcome(job)])
-        if self._db is not None:
-            self._db.close()
+        if self._wire is not None:
+            self._wire.close()
         self.ended.set_result(None)
 
     def _outcome(self, job: Job) -> Outcome:
-        fresh = self._db is None
+        fresh = self._wire is None
         try:
             return self._attempt(job), None
         except _NothingDone as lost:
@@ -122,21 +123,23 @@ class _Worker:
 
     def _attempt(self, job: Job) -> object:
         """Do a job in a transaction of its own; its result, once that is committed."""
-        db = self._connected()
-        xid: psycopg.Cursor[tuple[str]] | None = None
+        wire = self._connected()
+        asked: Sent | None = None
+        number: str | None = None
         value: object = None
         sent = False
         try:
-            with db.pipeline():
-                db.execute(_WRITE if job.writes else _READ, prepare=True)
-                if job.writes:
-                    xid = db.execute(_ASKS, prepare=True)
-                value = job.work(PostgresSession(db, self._clock))
-                number = xid.fetchall()[0][0] if xid is not None else None
-                db.execute("COMMIT", prepare=True)
-                sent = True
+            wire.send(_WRITE if job.writes else _READ)
+            if job.writes:
+                asked = wire.send(_ASKS)
+            value = job.work(PostgresSession(wire, self._clock))
+            if asked is not None:
+                number = wire.rows(asked)[0][0]
+            wire.send("COMMIT")
+            sent = True
+            wire.sync()
         except psycopg.Error as error:
-            lost = self._tidy(db)
+            lost = self._tidy(wire)
             told = StoreUnavailable(explain(error))
             told.__cause__ = error
             if not lost:
@@ -147,25 +150,25 @@ class _Worker:
                 return value
             raise told from error
         except BaseException:
-            self._tidy(db)
+            self._tidy(wire)
             raise
         return value
 
-    def _connected(self) -> Connection:
-        if self._db is None:
-            self._db = connect(self._url)
-        return self._db
+    def _connected(self) -> Wire:
+        if self._wire is None:
+            self._wire = Wire(connect(self._url))
+        return self._wire
 
-    def _tidy(self, db: Connection) -> bool:
+    def _tidy(self, wire: Wire) -> bool:
         """End a failed transaction; whether the connection was lost."""
-        if not is_lost(db):
+        if not wire.lost:
             try:
-                db.execute("ROLLBACK")
+                wire.rollback()
             except psycopg.Error:
-                db.close()
-        if is_lost(db):
-            db.close()
-            self._db = None
+                wire.close()
+        if wire.lost:
+            wire.close()
+            self._wire = None
             return True
         return False
 
@@ -177,10 +180,12 @@ class _Worker:
         deadline = time.monotonic() + _PATIENCE
         while True:
             try:
-                status = self._connected().execute(_BECAME, (xid,)).fetchall()[0][0]
+                wire = self._connected()
+                status = wire.rows(wire.send(_BECAME, (xid,)))[0][0]
+                wire.sync()
             except (psycopg.Error, StoreUnavailable) as error:
-                if self._db is not None:
-                    self._tidy(self._db)
+                if self._wire is not None:
+                    self._tidy(self._wire)
                 if time.monotonic() >= deadline:
                     raise StoreUnavailable(
                         "the connection to PostgreSQL was lost while a commit was on its way; "

@@ -1,0 +1,177 @@
+"""Statements to PostgreSQL by libpq's pipeline mode: sent at once, waited for where needed.
+
+psycopg's connection, loaders and errors, without its cursors: those look at every statement's text
+and at the types of its values anew, which is most of what a short statement costs
+(`bench/drivers.py`). Each statement is prepared once per connection, and the server infers the
+types of its parameters, so one that is null now and a number next time needs no second plan.
+"""
+
+import select
+from collections import deque
+from collections.abc import Sequence
+from typing import Any, cast
+
+import psycopg
+from psycopg import pq
+from psycopg.adapt import Buffer, Transformer
+from psycopg.types.string import TextBinaryLoader
+
+__all__ = ["Connection", "Sent", "Wire"]
+
+Connection = psycopg.Connection[tuple[Any, ...]]
+
+_READ = select.POLLIN
+_WRITE = select.POLLOUT
+_FAILED = (pq.ExecStatus.FATAL_ERROR, pq.ExecStatus.BAD_RESPONSE)
+
+_LEAD = "\ufdd0"
+"""A character of no text that stands before one that PostgreSQL's text cannot hold, or itself."""
+_NO_TEXT = str.maketrans({"\0": f"{_LEAD}0", _LEAD: f"{_LEAD}1"})
+
+
+class _Loader(TextBinaryLoader):
+    def load(self, data: Buffer) -> str:
+        text = cast(str, super().load(data))
+        if _LEAD not in text:
+            return text
+        return text.replace(f"{_LEAD}0", "\0").replace(f"{_LEAD}1", _LEAD)
+
+
+class Sent:
+    """A statement on its way; its result is there once it was waited for."""
+
+    __slots__ = ("prepares", "result")
+
+    def __init__(self, prepares: str | None = None) -> None:
+        self.prepares = prepares
+        self.result: pq.abc.PGresult | None = None
+
+
+class Wire:
+    """A connection in pipeline mode, for one thread.
+
+    What is sent is answered in its order. An error comes with the next answer that is waited for,
+    as a `psycopg.Error`; the transaction has then failed, and `rollback` is due.
+    """
+
+    def __init__(self, db: Connection) -> None:
+        """Take over a connection that has nothing under way; nobody else may use it any more."""
+        db.adapters.register_loader("text", _Loader)
+        self.db = db
+        self._pg = db.pgconn
+        self._loads = Transformer(db)
+        self._prepared: dict[str, bytes] = {}
+        self._names = 0
+        self._under_way: deque[Sent | None] = deque()
+        self._poll = select.poll()
+        self._poll.register(self._pg.socket, _READ)
+        self._pg.enter_pipeline_mode()
+
+    @property
+    def lost(self) -> bool:
+        """Whether the connection is of no use any more."""
+        return self.db.closed or self._pg.status != pq.ConnStatus.OK
+
+    def close(self) -> None:
+        """Let go of the connection."""
+        self.db.close()
+
+    def send(self, sql: str, values: Sequence[Any] = ()) -> Sent:
+        """Send a statement with parameters `$1`, `$2` and so on; nothing is waited for."""
+        params: list[bytes | None] = []
+        formats: list[int] = []
+        for value in values:
+            param, form = _parameter(value)
+            params.append(param)
+            formats.append(form)
+        name = self._prepared.get(sql) or self._prepare(sql)
+        self._pg.send_query_prepared(name, params, formats, pq.Format.BINARY)
+        sent = Sent()
+        self._under_way.append(sent)
+        return sent
+
+    def rows(self, sent: Sent) -> list[tuple[Any, ...]]:
+        """The rows of a statement, once they are here."""
+        if sent.result is None:
+            self._pg.send_flush_request()
+            self._exchange(sent)
+        result = sent.result
+        if result is None or result.status != pq.ExecStatus.TUPLES_OK:
+            raise psycopg.InterfaceError("a statement gave no rows: it writes, or was given up")
+        self._loads.set_pgresult(result)
+        return self._loads.load_rows(0, result.ntuples, tuple)
+
+    def sync(self) -> None:
+        """Wait until all that was sent is done."""
+        self._pg.pipeline_sync()
+        self._under_way.append(None)
+        self._exchange(None)
+
+    def rollback(self) -> None:
+        """End a transaction, whether it failed or not; what it had under way is forgotten."""
+        self._pg.pipeline_sync()
+        self._under_way.append(None)
+        while self._under_way:
+            try:
+                self._exchange(None)
+            except psycopg.Error:
+                if self.lost:
+                    raise
+        self.send("ROLLBACK")
+        self.sync()
+
+    def _prepare(self, sql: str) -> bytes:
+        self._names += 1
+        name = self._prepared[sql] = b"s%d" % self._names
+        self._pg.send_prepare(name, sql.encode())
+        self._under_way.append(Sent(prepares=sql))
+        return name
+
+    def _exchange(self, until: Sent | None) -> None:
+        """Read results up to one; None: up to the next synchronisation."""
+        pg = self._pg
+        while pg.flush():
+            # The server may have to get rid of answers before it takes more.
+            if self._wait(_READ | _WRITE) & ~_WRITE:
+                pg.consume_input()
+        while self._under_way:
+            while pg.is_busy():
+                self._wait(_READ)
+                pg.consume_input()
+            result = pg.get_result()
+            if result is None:  # between the results of two statements
+                if self.lost:
+                    raise psycopg.OperationalError("the connection was lost")
+                continue
+            sent = self._under_way.popleft()
+            if sent is not None:
+                self._note(sent, result)
+            if sent is until:
+                return
+
+    def _note(self, sent: Sent, result: pq.abc.PGresult) -> None:
+        status = result.status
+        sent.result = result
+        if status in _FAILED or status == pq.ExecStatus.PIPELINE_ABORTED:
+            if sent.prepares is not None:
+                self._prepared.pop(sent.prepares, None)
+            if status in _FAILED:
+                raise psycopg.errors.error_from_result(result)
+            raise psycopg.errors.InFailedSqlTransaction("an earlier statement failed")
+
+    def _wait(self, what: int) -> int:
+        self._poll.modify(self._pg.socket, what)
+        return self._poll.poll()[0][1]
+
+
+def _parameter(value: Any) -> tuple[bytes | None, int]:
+    """A value in one of PostgreSQL's formats: text, but bytes as they are."""
+    if value is None:
+        return None, pq.Format.TEXT
+    if isinstance(value, str):
+        return (value if value.isprintable() else value.translate(_NO_TEXT)).encode(), 0
+    if isinstance(value, bytes):
+        return value, pq.Format.BINARY
+    if isinstance(value, bool):
+        return b"t" if value else b"f", pq.Format.TEXT
+    return b"%d" % value, pq.Format.TEXT
