@@ -78,14 +78,20 @@ class Session:
         self.id = run.headers["x-session-id"]
         return self._took(frames)
 
-    async def send(self, answer: Any, **members: Any) -> Run:
-        """Answer, whatever comes."""
-        body = {"session_id": self.id, "answer": answer, **members}
+    async def send(self, *answer: Any, **members: Any) -> Run:
+        """Answer with what is given, if anything is, whatever comes."""
+        body = {"session_id": self.id, **members}
+        if answer:
+            (body["answer"],) = answer
         return await self.call("POST", f"{PATH}/resume", body)
 
     async def answer(self, answer: Any, **members: Any) -> list[Json]:
         """Answer, and be taken."""
         return self._took(frames_of(await self.send(answer, **members)))
+
+    async def cancel(self, **members: Any) -> list[Json]:
+        """Withdraw the question, and be taken."""
+        return self._took(frames_of(await self.send(status="cancelled", **members)))
 
     async def show(self) -> list[Json]:
         """The session as it stands."""

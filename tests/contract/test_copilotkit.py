@@ -231,6 +231,28 @@ async def test_a_mount_may_ask_by_the_older_event_whatever_the_agent_does(
         server.app.copilotkit("/wrong", interrupts=wrong)
 
 
+@pytest.mark.parametrize("mount", ["/copilotkit", "/older"])
+@requirement("LG-13")
+async def test_a_request_may_say_how_it_wants_to_be_asked(
+    server: Server, tools: Kit, mount: str
+) -> None:
+    """Design 5: emission per request, over the mount's own; the mount's manner stays."""
+    tab = page(server, tools.refunding, "rest", expires_in=60)
+    server.app.copilotkit("/older", interrupts="legacy")
+    await tab.say("refund")
+    body = tab.body(messages=[])
+    for mode, outcome in (("standard", True), ("both", True), ("legacy", False)):
+        envelope = {"method": "agent/connect", "params": {"agentId": "desk"}, "body": body}
+        for path, sent in ((f"{mount}/agent/desk/connect", body), (mount, envelope)):
+            run = await call(server.app, "POST", f"{path}?interrupts={mode}", sent)
+            assert ("outcome" in run.last, len(run.of("CUSTOM"))) == (outcome, mode != "standard")
+            assert b"expiresAt" not in run.body
+    stored = server.dump()
+    run = await call(server.app, "POST", f"{mount}/agent/desk/run?interrupts=loud", body)
+    assert (run.status, run.json["error"]) == (400, "invalid_query")
+    assert server.dump() == stored
+
+
 @both
 @requirement("LC-04", "LC-15")
 async def test_an_answer_whose_run_fails_lets_the_page_go_on(

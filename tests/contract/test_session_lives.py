@@ -131,6 +131,35 @@ async def test_a_stop_ends_a_session_that_waits(server: Server, tools: Kit) -> N
     assert frames[-1]["type"] == "done"
 
 
+async def test_a_question_is_withdrawn_without_an_answer(server: Server, tools: Kit) -> None:
+    """Design 5, TB-10: a cancellation is no denial; each question of several on its own."""
+    session = session_of(server, tools.mailing)
+    await session.say()
+    assert (await session.cancel())[-1]["remaining"] == 1
+    assert (await session.answer("yes"))[-1]["remaining"] == 0
+    frames = await session.cancel()
+    assert frames[-1]["type"] == "done"
+    assert [e[1] for e in server.effects if e[0] == "email"] == ["ben"]
+    assert told(frames) == ["executed, cancelled, executed, cancelled"]
+    run = await session.send(status="cancelled")
+    assert (run.status, run.json["detail"]) == (409, "already resumed")
+
+
+async def test_a_question_that_was_not_shown_is_not_withdrawn(server: Server, tools: Kit) -> None:
+    """Design 5: as with answers: it is shown, and nothing is taken; a name says which is meant."""
+    client = server.client(tools.refunding)
+    await client.say()
+    session = Session(server.app, session_id=client.thread)
+    stored = server.dump()
+    (shown,) = await session.cancel()
+    assert shown["type"] == "interrupt"
+    await session.show()
+    other = Session(server.app, session_id=client.thread)
+    assert (await other.cancel(interrupt_id=shown["interrupt_id"]))[-1]["type"] == "done"
+    assert server.dump() != stored
+    assert server.effects == []
+
+
 @pytest.mark.parametrize(
     ("policy", "owner", "taken"),
     [

@@ -60,6 +60,10 @@ MALFORMED: list[tuple[str, Any, int]] = [
     ("/resume", {"session_id": "waits", "answer": "yes", "interrupt_id": 1}, 422),
     ("/resume", {"session_id": "waits", "answer": "yes", "interrupt_id": ""}, 422),
     ("/resume", {"session_id": "waits", "answer": "x" * 300_000}, 422),
+    ("/resume", {"session_id": "waits", "answer": "yes", "status": "maybe"}, 422),
+    ("/resume", {"session_id": "waits", "answer": "yes", "status": "cancelled"}, 422),
+    ("/resume", {"session_id": "waits", "status": "resolved"}, 422),
+    ("/resume", {"session_id": "waits", "status": 1}, 422),
 ]
 
 
@@ -100,6 +104,24 @@ async def test_other_requests_are_told_so(
     run = await Session(server.app).call(method, path)
     assert (run.status, run.headers["content-type"]) == (status, "application/json")
     assert run.json["detail"]
+
+
+async def test_the_session_is_named_in_errors_that_come_before_it_is_looked_at(
+    server: Server, tools: Kit
+) -> None:
+    """Design 5: `X-Session-Id` of every response about one, as far as the head of a request says."""
+
+    async def nobody(_: Any) -> None:
+        return None
+
+    app = server.another(authenticate=nobody)
+    app.agent("desk")(tools.greeting)
+    named = Session(app, headers={"x-session-id": "s-1"})
+    for session, path in ((named, PATH), (Session(app), f"{PATH}?session_id=s-1")):
+        run = await session.call("POST" if session is named else "GET", path, {"message": "x"})
+        assert (run.status, run.headers["x-session-id"]) == (401, "s-1")
+    forged = await Session(app, headers={"x-session-id": "a b"}).call("POST", PATH, {})
+    assert (forged.status, "x-session-id" in forged.headers) == (401, False)
 
 
 async def test_the_dialect_can_be_elsewhere_or_nowhere(server: Server, tools: Kit) -> None:

@@ -66,7 +66,7 @@ class Mount(Protocol):
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request of an authenticated principal; raises Problem."""
 
-    async def say(self, problem: Problem, send: Send) -> None:
+    async def say(self, problem: Problem, scope: Scope, send: Send) -> None:
         """Answer with a problem in that protocol's words."""
 
 

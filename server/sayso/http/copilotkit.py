@@ -12,7 +12,7 @@ cannot go on from is told in another way: see `MANNER`. Errors are `{"error", "m
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from typing import Any, Final, Protocol
 
@@ -27,7 +27,7 @@ from sayso.http.asgi import PRINCIPAL, Receive, Scope, Send, path_of
 from sayso.http.body import read_json_body
 from sayso.http.problems import error_fields, method_not_allowed
 from sayso.http.rest import answer, choice, limit_of, refuse
-from sayso.http.runs import Engine, deliver
+from sayso.http.runs import Engine, deliver, emission_of
 from sayso.limits import Limits
 from sayso.protocol.forward_compat import Findings, Shape, anything, identifier, obj, text
 from sayso.protocol.peers import Manner
@@ -147,7 +147,7 @@ class CopilotKitMount:
                     f"{self.path}/threads and {self.path}/agent/…, or by POST to {self.path}.",
                 )
 
-    async def say(self, problem: Problem, send: Send) -> None:
+    async def say(self, problem: Problem, scope: Scope, send: Send) -> None:
         """Answer with a problem as `{"error", "message", "errors"?, …}`."""
         body = {**problem.more, "error": problem.code.value, "message": problem.detail}
         if problem.errors:
@@ -205,10 +205,13 @@ class CopilotKitMount:
 
     async def _run(self, call: _Call, agent: str, action: str) -> None:
         name = self._named(agent)
+        manner = self._manner
+        if (interrupts := emission_of(call.scope)) is not None:
+            manner = replace(manner, interrupts=interrupts)
         request = self._read(call)
         engine = self._engine
         enter = engine.connect if action == "connect" else engine.run
-        reader = await enter(name, request, call.principal, self._manner)
+        reader = await enter(name, request, call.principal, manner)
         await deliver(
             engine, reader, call.principal, call.receive, call.send, keep_alive=self._keep_alive
         )

@@ -62,7 +62,7 @@ class Operations:
     ) -> None:
         """Answer a probe. They come by address and carry no credentials; none is kept waiting."""
         if scope["method"] not in ("GET", "HEAD"):
-            await send_problem(method_not_allowed("GET", "HEAD"), send)
+            await send_problem(method_not_allowed("GET", "HEAD"), scope, send)
         elif path == "/healthz":
             await _send(scope, send, _JSON, _UP)
         else:
@@ -70,7 +70,7 @@ class Operations:
             if problem is None:
                 await _send(scope, send, _JSON, _READY)
             else:
-                await send_problem(problem, send)
+                await send_problem(problem, scope, send)
 
     async def read(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer with the metrics; raises Problem for who may not read them."""

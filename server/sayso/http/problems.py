@@ -27,7 +27,7 @@ __all__ = [
 
 _log = logging.getLogger("sayso.http")
 
-Say = Callable[[Problem, Send], Awaitable[None]]
+Say = Callable[[Problem, Scope, Send], Awaitable[None]]
 
 _TITLES: Final = {
     400: "Bad request",
@@ -80,7 +80,7 @@ def problem_body(problem: Problem) -> dict[str, object]:
     return {**problem.more, **body}
 
 
-async def send_problem(problem: Problem, send: Send) -> None:
+async def send_problem(problem: Problem, _: Scope, send: Send) -> None:
     """Answer with a problem as `application/problem+json`."""
     data = orjson.dumps(problem_body(problem))
     fields = error_fields(problem, b"application/problem+json", data)
@@ -151,4 +151,4 @@ class ProblemBoundary:
         except Exception as error:
             problem = problem_for(error)
             self._count(problem.code.value)
-            await self._say(problem, send)
+            await self._say(problem, scope, send)

@@ -2,6 +2,7 @@
 
     POST {path}         {"message", "session_id"?, "agent"?, "stream"?}     begins a turn
     POST {path}/resume  {"session_id", "answer", "interrupt_id"?, "stream"?}   answers a question
+                        {"session_id", "status": "cancelled", …}            withdraws it
     GET  {path}?session_id=…                                                the session as it stands
 
 Answers are event streams (`session_frames`), the session's id is in `X-Session-Id`; errors are
@@ -11,31 +12,36 @@ answered in any other dialect, and the other way round.
 
 import asyncio
 import logging
-import re
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
-from urllib.parse import parse_qsl
 from uuid import uuid4
-
-import orjson
 
 from sayso.engine.sessions import Asked, Sessions
 from sayso.errors import Code, Problem, StoreError
 from sayso.gate.sessions import payload_of
 from sayso.http.agents import AgentRecord
-from sayso.http.asgi import PRINCIPAL, Receive, Scope, Send, header, path_of
+from sayso.http.asgi import PRINCIPAL, Receive, Scope, Send, path_of
 from sayso.http.body import read_json_body
 from sayso.http.operations import Health
-from sayso.http.problems import error_fields, method_not_allowed, problem_for
+from sayso.http.problems import method_not_allowed, problem_for
 from sayso.http.rest import refuse
 from sayso.http.runs import Engine
 from sayso.http.session_frames import Translator, error_frame
 from sayso.http.session_source import SessionSource
+from sayso.http.session_words import (
+    fields_of,
+    id_in,
+    is_session,
+    member_in,
+    read_chat,
+    read_resume,
+    say,
+    told_of,
+)
 from sayso.http.sse import respond
 from sayso.limits import Limits
-from sayso.protocol.forward_compat import Findings, Path, Shape, anything, identifier, text
 from sayso.protocol.peers import Manner
 from sayso.protocol.runinput import RunInput, parse_json, read_run_input
 from sayso.records import Principal
@@ -44,35 +50,8 @@ __all__ = ["SessionEngine", "SessionMount"]
 
 _log = logging.getLogger("sayso.http")
 
-_HEADER: Final = b"x-session-id"
-_ID: Final = re.compile(r"[\x21-\x7e]{1,512}")
 _NOTING: Final = 5.0
 """Seconds that a resume waits for the note of a delivery that is under way."""
-
-
-def _session(value: Any, path: Path, findings: Findings) -> Any:
-    if type(value) is str and _ID.fullmatch(value):
-        return value
-    return findings.error(path, "must have 1 to 512 characters of visible ASCII")
-
-
-def _yes_or_no(value: Any, path: Path, findings: Findings) -> Any:
-    return value if type(value) is bool else findings.error(path, "must be true or false")
-
-
-_CHAT: Final = Shape(
-    {"message": text, "session_id": _session, "agent": identifier, "stream": _yes_or_no},
-    ("message",),
-)
-_RESUME: Final = Shape(
-    {
-        "session_id": _session,
-        "answer": anything,
-        "interrupt_id": identifier,
-        "stream": _yes_or_no,
-    }
-)
-_NOT_FOUND: Final = (Code.UNKNOWN_THREAD, Code.UNKNOWN_INTERRUPT, Code.INTERRUPT_EXPIRED)
 
 
 class SessionEngine(Engine, Protocol):
@@ -103,11 +82,6 @@ class _Call:
     def principal(self) -> Principal:
         who: Principal = self.scope[PRINCIPAL]
         return who
-
-    @property
-    def fields(self) -> list[tuple[bytes, bytes]]:
-        """The header that every answer of a session has."""
-        return [] if self.session_id is None else [(_HEADER, self.session_id.encode("ascii"))]
 
 
 class SessionMount:
@@ -144,16 +118,16 @@ class SessionMount:
         below = path_of(scope).removeprefix(self.path)
         call = _Call(scope, receive, send, resumes=below == "/resume")
         try:
-            call.session_id = _id_in(scope)
+            call.session_id = id_in(scope)
             await self._route(call, below)
         except (Problem, StoreError) as error:
             problem = problem_for(error)
             self._engine.health.metrics.refusals.add(problem.code.value)
             await self._refuse(problem, call)
 
-    async def say(self, problem: Problem, send: Send) -> None:
-        """Answer with a problem that came up before there was a session."""
-        await _say(problem.detail, problem, [], send)
+    async def say(self, problem: Problem, scope: Scope, send: Send) -> None:
+        """Answer with a problem that came up before the body was read: who it is, no store."""
+        await say(problem.detail, problem, id_in(scope), send)
 
     async def _route(self, call: _Call, below: str) -> None:
         match call.scope["method"], below:
@@ -175,7 +149,7 @@ class SessionMount:
 
     async def _chat(self, call: _Call) -> None:
         call.session_id = call.session_id or str(uuid4())
-        members = await self._members(call, _CHAT)
+        members = await self._members(call, read_chat)
         session = _named(call, members)
         agent = members.get("agent") or await self._agent_of(call, session)
         if agent not in self._agents:
@@ -198,13 +172,13 @@ class SessionMount:
 
     async def _show(self, call: _Call) -> None:
         """The whole session, its open question, and what is said from now on if it runs."""
-        query = dict(parse_qsl(call.scope.get("query_string", b"").decode("latin-1")))
-        findings = Findings()
-        members = _RESUME.read(
-            {"session_id": query["session_id"]} if "session_id" in query else {}, (), findings
-        )
-        _check(findings)
-        session = _named(call, members)
+        named = member_in(call.scope)
+        if named is not None and not is_session(named):
+            raise refuse(
+                "The parameter `session_id` must have 1 to 512 characters of visible ASCII.",
+                [{"pointer": "/session_id", "message": "is no session"}],
+            )
+        session = _named(call, {"session_id": named})
         agent = await self._engine.sessions.agent(call.principal, session)
         if agent is None:
             raise Problem(Code.UNKNOWN_THREAD, "There is no such session.")
@@ -214,7 +188,7 @@ class SessionMount:
         await self._send(call, SessionSource(reader, Translator(session, history=True)))
 
     async def _resume(self, call: _Call) -> None:
-        members = await self._members(call, _RESUME)
+        members = await self._members(call, read_resume)
         session = _named(call, members)
         asked = await self._asked(call, session, members.get("interrupt_id"))
         translator = Translator(session, pieces=members.get("stream", False))
@@ -223,8 +197,9 @@ class SessionMount:
             request = self._request(session)
             reader = await self._engine.connect(asked.agent, request, call.principal, self._manner)
         else:
-            payload = payload_of(members["answer"], asked.item)
-            entry = {"interruptId": asked.item.id, "status": "resolved", "payload": payload}
+            entry = {"interruptId": asked.item.id, "status": members["status"]}
+            if members["status"] == "resolved":
+                entry["payload"] = payload_of(members["answer"], asked.item)
             request = self._request(session, resume=[entry])
             reader = await self._engine.run(asked.agent, request, call.principal, self._manner)
         await self._send(call, SessionSource(reader, translator))
@@ -257,21 +232,15 @@ class SessionMount:
             )
         return agent
 
-    async def _members(self, call: _Call, shape: Shape) -> dict[str, Any]:
+    async def _members(
+        self, call: _Call, read: Callable[[Any], tuple[dict[str, Any], list[str]]]
+    ) -> dict[str, Any]:
         body = await read_json_body(call.scope, call.receive, self._limits.body)
         value = parse_json(body, self._limits)
-        if isinstance(value, dict) and _is_session(value.get("session_id")):
+        if isinstance(value, dict) and is_session(value.get("session_id")):
             call.session_id = value["session_id"]
-        findings = Findings()
-        members: dict[str, Any] = shape.read(value, (), findings)
-        if shape is _RESUME and isinstance(value, dict):
-            if "answer" not in value:
-                findings.error(("answer",), "is required")
-            elif isinstance(members, dict):
-                # Absent and null are two things here: null is an answer.
-                members = {**members, "answer": value["answer"]}
-        _check(findings)
-        for warning in findings.warnings:
+        members, warnings = read(value)
+        for warning in warnings:
             _log.warning("%s: %s", self.path, warning)
         return members
 
@@ -300,7 +269,7 @@ class SessionMount:
                 call.send,
                 keep_alive=self._keep_alive,
                 farewell=error_frame,
-                fields=call.fields,
+                fields=fields_of(call.session_id),
             )
             if source.delivered:
                 await self._note(source, session, who, at)
@@ -320,68 +289,8 @@ class SessionMount:
             _log.warning("a delivery of session %r was not noted: %s", session, error)
 
     async def _refuse(self, problem: Problem, call: _Call) -> None:
-        detail = problem.detail
-        if call.resumes and problem.code in _NOT_FOUND:
-            problem = _as(problem, Code.UNKNOWN_INTERRUPT)
-            detail = "checkpoint not found"
-        elif call.resumes and problem.code in (Code.ALREADY_RESOLVED, Code.THREAD_BUSY):
-            # A thread that waited when it was read and runs by now was resumed by somebody.
-            detail = "already resumed"
-        elif problem.code is Code.UNKNOWN_THREAD:
-            detail = "session not found"
-        await _say(detail, problem, call.fields, call.send)
-
-
-def _as(problem: Problem, code: Code) -> Problem:
-    """The problem under the status of another code; its own one stays readable."""
-    return Problem(
-        code,
-        problem.detail,
-        errors=problem.errors,
-        more={**problem.more, "code": problem.code.value},
-    )
-
-
-async def _say(
-    detail: str, problem: Problem, fields: list[tuple[bytes, bytes]], send: Send
-) -> None:
-    body: dict[str, Any] = {
-        "code": problem.code.value,
-        **problem.more,
-        "detail": detail,
-        "message": problem.detail,
-    }
-    if problem.errors:
-        body["errors"] = [_at_answer(error) for error in problem.errors]
-    data = orjson.dumps(body)
-    told = [*error_fields(problem, b"application/json", data), *fields]
-    await send({"type": "http.response.start", "status": problem.status, "headers": told})
-    await send({"type": "http.response.body", "body": data, "more_body": False})
-
-
-def _at_answer(error: Mapping[str, str]) -> dict[str, str]:
-    """The error with its pointer into what the client sent, where a payload is the `answer`."""
-    pointer = error["pointer"]
-    for prefix in ("/resume/0/payload", "/payload"):
-        if pointer.startswith(prefix):
-            pointer = "/answer" + pointer.removeprefix(prefix)
-            break
-    return {**error, "pointer": pointer}
-
-
-def _check(findings: Findings) -> None:
-    if findings.count:
-        raise refuse("The request does not fit: correct what `errors` names.", findings.errors)
-
-
-def _is_session(value: Any) -> bool:
-    return isinstance(value, str) and _ID.fullmatch(value) is not None
-
-
-def _id_in(scope: Scope) -> str | None:
-    """The session that a request names by header."""
-    value = header(scope, _HEADER)
-    return value if _is_session(value) else None
+        detail, problem = told_of(problem, resumes=call.resumes)
+        await say(detail, problem, call.session_id, call.send)
 
 
 def _named(call: _Call, members: Mapping[str, Any]) -> str:
