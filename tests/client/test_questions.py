@@ -8,7 +8,7 @@ import pytest
 
 from sayso.client import CANCEL
 from sayso.clock import iso
-from sayso.commands.questions import put
+from sayso.commands.questions import LookAgain, put
 from sayso.commands.terminal import Terminal
 
 NOW = 1_800_000_000_000
@@ -91,8 +91,45 @@ def test_an_answer_that_does_not_fit_as_a_whole_is_asked_again(
 
 
 def test_an_expired_question_is_only_cancelled(asked: Any) -> None:
-    """EX-02: at the very moment."""
-    assert asked(None, "n", "y", reason="confirmation", expiresAt=iso(NOW)) is CANCEL
+    """EX-02: at the very moment; who does not cancel it may look what became of it."""
+    assert asked(None, "y", reason="confirmation", expiresAt=iso(NOW)) is CANCEL
+    with pytest.raises(LookAgain):
+        asked(None, "x", "n", reason="confirmation", expiresAt=iso(NOW))
+
+
+def test_an_empty_line_is_null_where_null_is_an_answer(asked: Any) -> None:
+    """RE-05: text or null, directly and by reference; elsewhere something has to be typed."""
+    either = {"anyOf": [{"type": "string"}, {"type": "null"}]}
+    assert asked(either, "") is None
+    assert asked(either, "x") == "x"
+    assert asked({"type": ["string", "null"]}, "") is None
+    schema = {**form("name", name={"$ref": "#/$defs/n"}), "$defs": {"n": either}}
+    assert asked(schema, "") == {"name": None}
+    assert asked({"type": "string"}, "", "x") == "x"
+
+
+def test_long_arguments_have_a_line_each(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """CL-18: all on one line if they fit, also in a narrow window."""
+    call = {"function": {"name": "send", "arguments": '{"to": "ada", "body": "Dear Ada"}'}}
+    for columns, told in ((80, 'Arguments: {"to":"ada","body":"Dear Ada"}'), (30, "    to: ")):
+        monkeypatch.setenv("COLUMNS", str(columns))
+        monkeypatch.setattr(sys, "stdin", io.StringIO("n\n"))
+        put({"id": "i", "reason": "tool_call"}, call, Terminal(), lambda: NOW)
+        assert told in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("seconds", "told"),
+    [(1, "1 seconds"), (119, "119 seconds"), (7_199, "119 minutes"), (90_000, "25 hours")],
+)
+def test_the_time_that_is_left_is_told(
+    asked: Any, capsys: pytest.CaptureFixture[str], seconds: int, told: str
+) -> None:
+    """EX-01: in words that a person reads at a glance."""
+    asked(None, "n", reason="confirmation", expiresAt=iso(NOW + seconds * 1000))
+    assert f"({told} left)" in capsys.readouterr().out
 
 
 def test_words_of_a_stranger_move_no_cursor(asked: Any, capsys: pytest.CaptureFixture[str]) -> None:

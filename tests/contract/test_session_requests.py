@@ -109,7 +109,7 @@ async def test_other_requests_are_told_so(
 async def test_the_session_is_named_in_errors_that_come_before_it_is_looked_at(
     server: Server, tools: Kit
 ) -> None:
-    """Design 5: `X-Session-Id` of every response about one, as far as the head of a request says."""
+    """Design 5: `X-Session-Id` of every response about one, as far as its head tells."""
 
     async def nobody(_: Any) -> None:
         return None

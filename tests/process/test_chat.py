@@ -3,17 +3,18 @@
 import io
 import json
 import os
-import pty
-import select
 import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
 from tests.process.conftest import Sayso, Told
+from tests.process.screen import Screen
 from tests.server import DemoServer, free_port, until
 from tests.sources import ROOT
 
@@ -141,7 +142,7 @@ def test_an_interrupted_chat_says_how_to_go_on(server: DemoServer, tmp_path: Pat
     ("arguments", "told"),
     [
         (("nowhere",), "is no address"),
-        (("http://127.0.0.1:1",), "--agent"),
+        (("http://127.0.0.1:1",), "gave no answer"),
     ],
 )
 def test_an_address_that_is_none_is_said(
@@ -172,32 +173,58 @@ def test_without_httpx_the_extra_is_named(sayso: Sayso, monkeypatch: pytest.Monk
     assert "pip install 'sayso[client]'" in said.err
 
 
+@pytest.fixture
+def on_screen(server: DemoServer) -> Iterator[Callable[..., Screen]]:
+    """The command on a terminal of its own."""
+    with ExitStack() as opened:
+        yield lambda *options, **env: opened.enter_context(
+            Screen(["chat", server.url, *options], **env)
+        )
+
+
 @pytest.mark.parametrize("no_color", ["", "1"])
-def test_colours_are_for_terminals_that_want_them(server: DemoServer, no_color: str) -> None:
-    """NO_COLOR, on a terminal that has colours."""
-    ours, theirs = pty.openpty()
-    process = subprocess.Popen(  # noqa: S603 - our own command
-        [sys.executable, "-m", "sayso", "chat", f"{server.url}/agents/ops"],
-        stdin=theirs,
-        stdout=theirs,
-        stderr=theirs,
-        env={
-            **{name: value for name, value in os.environ.items() if name != "NO_COLOR"},
-            "PYTHONPATH": str(ROOT / "server"),
-            "TERM": "xterm",
-            **({"NO_COLOR": no_color} if no_color else {}),
-        },
-    )
-    os.close(theirs)
-    os.write(ours, b"refund\nc\n\x04")
-    seen = b""
-    try:
-        while select.select([ours], [], [], 30)[0]:
-            seen += os.read(ours, 4096)
-    except OSError:  # the terminal is hung up when its program has ended
-        pass
-    finally:
-        os.close(ours)
-    assert process.wait(30) == 0
-    assert b"Approve this action? (y/n/e)" in seen
-    assert (b"\x1b[" in seen) is not bool(no_color)
+def test_colours_are_for_terminals_that_want_them(
+    on_screen: Callable[..., Screen], no_color: str
+) -> None:
+    """NO_COLOR, on a terminal that has colours; the only agent needs no name."""
+    screen = on_screen(NO_COLOR=no_color)
+    screen.until(">").line("refund").until("(y/n/e)").line("c").until("withdrawn").until("\n>")
+    screen.keys("\x04")
+    assert screen.ended() == 0
+    assert ("\x1b[3" in screen.seen) is not bool(no_color)
+    assert "\nGo on with: sayso chat" in screen.seen
+
+
+def test_what_was_typed_before_a_question_is_no_answer_to_it(
+    server: DemoServer, on_screen: Callable[..., Screen]
+) -> None:
+    """TB-10: a line too many, or a paste, approves nothing; through a pipe it was meant to."""
+    screen = on_screen("--thread", "ahead")
+    screen.until(">").keys("refund\ry\r").until("(y/n/e)").line("maybe").until("Type one of")
+    assert server.kinds("ahead") == []
+    screen.until("(y/n/e)").line("n").until("Reason").keys("\x03")
+    assert screen.ended() == 130
+    assert "It waits for your answer." in screen.seen
+    assert server.kinds("ahead") == []
+
+
+def test_arguments_are_edited_where_they_stand(
+    server: DemoServer, on_screen: Callable[..., Screen]
+) -> None:
+    """TB-05: nobody has to type again what shall stay, in a narrow window either."""
+    screen = on_screen("--agent", "ops", "--thread", "here", columns=60)
+    screen.until(">").line("refund").until("(y/n/e)").line("e").until("(JSON)")
+    if find_spec("readline") is None:  # a Python whose lines cannot be edited
+        screen.line('{"order_id":"A-17","amount":99}')
+    else:
+        screen.until("240.0}").keys("\x7f" * 6).line("99}")
+    screen.until("Refunded 99.00").until("\n>").keys("\x04")
+    assert screen.ended() == 0
+    (effect,) = server.effects("here")
+    assert effect["args"] == {"order_id": "A-17", "amount": 99}
+
+
+def test_a_stranger_is_told_which_agents_there_are(server: DemoServer, sayso: Sayso) -> None:
+    """Before anything is written: an agent that is not there, and a way without one."""
+    said = sayso("chat", server.url, "--agent", "sales")
+    assert (said.code, said.err) == (2, f"sayso: {server.url} has no agent 'sales'; it has ops\n")

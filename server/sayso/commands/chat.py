@@ -3,7 +3,6 @@
 import shlex
 from importlib import import_module
 from typing import Annotated
-from urllib.parse import urlsplit
 from uuid import uuid4
 
 import typer
@@ -17,12 +16,13 @@ def chat(
     url: Annotated[
         str,
         typer.Argument(
-            help="A server, as http://127.0.0.1:8000 with --agent, or an agent's endpoint.",
+            help="A server, as http://127.0.0.1:8000, or the endpoint of an agent.",
             show_default=False,
         ),
     ],
     agent: Annotated[
-        str | None, typer.Option(help="The agent of the server at URL.", show_default="none")
+        str | None,
+        typer.Option(help="The agent of the server at URL.", show_default="the only one"),
     ] = None,
     thread: Annotated[
         str | None, typer.Option(help="A thread to open again.", show_default="a new one")
@@ -40,27 +40,16 @@ def chat(
     try:
         client = import_module("sayso.client")
         conversation = import_module("sayso.commands.conversation")
+        found = import_module("sayso.commands.endpoint")
     except ModuleNotFoundError as error:
         if error.name != "httpx":
             raise
         raise CannotStart("chat needs httpx; install it with pip install 'sayso[client]'") from None
+    address, agent = found.endpoint(url, agent, token)
     thread_id = thread or f"t-{uuid4().hex}"
     named = ["--agent", agent] if agent is not None else []
     again = shlex.join(["sayso", "chat", url, *named, "--thread", thread_id])
     talk = conversation.Conversation(
-        client.Client(_endpoint(url, agent), thread_id=thread_id, token=token),
-        again=again,
-        events=json,
+        client.Client(address, thread_id=thread_id, token=token), again=again, events=json
     )
     raise typer.Exit(talk.hold(reopen=thread is not None))
-
-
-def _endpoint(url: str, agent: str | None) -> str:
-    parts = urlsplit(url)
-    if parts.scheme not in ("http", "https") or not parts.netloc:
-        raise CannotStart(f"{url!r} is no address; write one like http://127.0.0.1:8000")
-    if agent is not None:
-        return f"{url.rstrip('/')}/agents/{agent}"
-    if parts.path in ("", "/"):
-        raise CannotStart("name an agent with --agent, or give an agent's endpoint as the URL")
-    return url

@@ -2,43 +2,61 @@
 
 import asyncio
 import sys
-from collections.abc import AsyncIterator, Mapping
-from typing import Any
+from collections.abc import AsyncIterator, Sequence
+from typing import Any, Final, NoReturn
+from uuid import uuid4
 
 import orjson
 import typer
 
-from sayso.client import Client, ClientError, Refused
+from sayso.client import Client, ClientError, Expired, Refused, Truncated, Unreachable
 from sayso.clock import SystemClock
-from sayso.commands.questions import put
+from sayso.commands.questions import LookAgain, put
+from sayso.commands.telling import Telling
 from sayso.commands.terminal import Terminal
 
 __all__ = ["Conversation"]
 
 Json = dict[str, Any]
-LEFT_OPEN = 1
-INTERRUPTED = 130
-_NOT_SHOWN = (404, 405)
+LEFT_OPEN: Final = 1
+INTERRUPTED: Final = 130
+WAITS: Final = (0.0, 1.0, 2.0, 4.0, 8.0, 15.0)
+"""Seconds before each look at a thread whose server has gone away."""
+_NOT_SHOWN: Final = (404, 405)
 """What servers say of threads that they do not have, or without any way to open one again."""
-LONGEST_RESULT = 400
-"""Characters of a tool's result that are shown."""
 
 
 class Conversation:
     """One thread. `again` is the command that comes back to it; `events` prints them as JSON."""
 
-    def __init__(self, client: Client, *, again: str, events: bool) -> None:
+    def __init__(
+        self, client: Client, *, again: str, events: bool, waits: Sequence[float] = WAITS
+    ) -> None:
         self._client = client
         self._again = again
         self._events = events
+        self._waits = waits
         self._terminal = Terminal(aside=events)
+        self._telling = Telling(client, self._terminal)
         self._clock = SystemClock()
+        self._runner = asyncio.Runner()
+        self._happy = True
+        """Whether the last thing that was asked of the agent ended well."""
+        self._reached = False
+        """Whether the server has answered at all."""
+        self._unsaid = ""
+        """What was written and did not arrive."""
 
     def hold(self, *, reopen: bool) -> int:
         """Talk until the person leaves; the exit code. Nothing is lost by leaving."""
-        with asyncio.Runner() as runner:
+        with self._runner:
             try:
-                return self._talk(runner, reopen=reopen)
+                if reopen:
+                    self._reopen()
+                self._talk()
+            except EOFError:
+                self._leave()
+                return 0 if self._happy and not self._client.pending else LEFT_OPEN
             except KeyboardInterrupt:
                 self._leave()
                 return INTERRUPTED
@@ -47,99 +65,109 @@ class Conversation:
                 self._leave()
                 return LEFT_OPEN
             finally:
-                runner.run(self._client.aclose())
+                self._runner.run(self._client.aclose())
 
-    def _talk(self, runner: asyncio.Runner, *, reopen: bool) -> int:
-        if reopen:
-            self._reopen(runner)
-        try:
-            while True:
-                while self._client.pending:
-                    self._answer(runner)
-                text = self._terminal.ask(">")
-                if text:
-                    try:
-                        runner.run(self._follow(self._client.run(text)))
-                    except ClientError as error:
-                        self._fail(error)
-        except EOFError:
-            self._leave()
-            unhappy = self._client.pending or self._client.outcome in (None, "error")
-            return LEFT_OPEN if unhappy and self._client.run_id is not None else 0
+    def _talk(self) -> NoReturn:
+        while True:
+            while self._client.pending:
+                self._answer()
+            text = self._terminal.ask(">", typed=self._unsaid, remember=True)
+            self._unsaid = ""
+            if text:
+                self._say(text)
 
-    def _reopen(self, runner: asyncio.Runner) -> None:
+    def _reopen(self) -> None:
         try:
-            runner.run(self._quietly(self._client.connect()))
+            self._runner.run(self._follow(self._client.connect(), opening=True))
         except Refused as error:
             if error.status not in _NOT_SHOWN:
                 raise
             self._terminal.say("The server does not show this thread; it may be a new one.")
-            return
-        for message in self._client.messages:
-            content = message.get("content")
-            if message["role"] in ("user", "assistant") and isinstance(content, str) and content:
-                self._terminal.say(f"{'> ' if message['role'] == 'user' else ''}{content}")
-        self._ending()
 
-    def _answer(self, runner: asyncio.Runner) -> None:
+    def _say(self, text: str) -> None:
+        message = {"id": f"m-{uuid4().hex}", "role": "user", "content": text}
+        self._telling.heard(message)
+        if self._exchange(self._client.run(messages=[message])) or not self._reached:
+            return
+        if not self._catch_up():
+            return
+        if all(each["id"] != message["id"] for each in self._client.messages):
+            self._unsaid = text
+            self._terminal.say("What you wrote did not arrive. Write it again.")
+        else:
+            self._happy = self._client.outcome != "error"
+
+    def _answer(self) -> None:
         """Every open question in turn, then one request with all answers (CL-01)."""
-        pending = self._client.pending
+        pending = list(self._client.pending)
         answers = {}
-        for number, interrupt in enumerate(pending, 1):
-            if len(pending) > 1:
-                self._terminal.say(f"Question {number} of {len(pending)}")
-            call = self._client.call(interrupt.get("toolCallId", ""))
-            answers[interrupt["id"]] = put(interrupt, call, self._terminal, self._clock.now)
-        while True:
+        try:
+            for number, interrupt in enumerate(pending, 1):
+                if len(pending) > 1:
+                    self._terminal.say(f"Question {number} of {len(pending)}")
+                call = self._client.call(interrupt.get("toolCallId", ""))
+                answers[interrupt["id"]] = put(interrupt, call, self._terminal, self._clock.now)
+        except LookAgain:
+            self._catch_up()
+            return
+        while not self._exchange(self._client.resume(answers)):
+            seen = self._catch_up()
+            if [each["id"] for each in self._client.pending] != list(answers):
+                self._happy = seen and self._client.outcome != "error"
+                return
+            # The same questions are still open, so the answers did not arrive.
+            if not self._terminal.confirm("Send the answers again?"):
+                return
+
+    def _exchange(self, events: AsyncIterator[Json]) -> bool:
+        """Follow a run; whether it is known how it ended. A failed run is looked at once more."""
+        self._happy = False
+        try:
+            self._runner.run(self._follow(events, opening=False))
+        except Refused as error:
+            self._fail(error)
+            return error.status < 500
+        except Expired as error:
+            self._fail(error)
+            self._catch_up()
+            return True
+        except ClientError as error:
+            self._fail(error)
+            return False
+        self._happy = self._client.outcome != "error"
+        if not self._happy:
+            # What it was refused for, somebody else's answer say, is to be seen in the thread.
+            self._catch_up()
+        return True
+
+    def _catch_up(self) -> bool:
+        """See how the thread stands, and follow it; False if the server does not say."""
+        for wait in self._waits:
+            if wait:
+                self._terminal.say(f"Trying again in {wait:g} s; Ctrl-C leaves.")
+                self._runner.run(asyncio.sleep(wait))
             try:
-                runner.run(self._follow(self._client.resume(answers)))
+                self._runner.run(self._follow(self._client.connect(), opening=True))
+            except (Unreachable, Truncated):
+                continue
+            except Refused as error:
+                if error.status < 500:
+                    return False
             except ClientError as error:
                 self._fail(error)
-                if self._terminal.ask("Send the answers again? (y/n)").lower() in ("y", "yes"):
-                    continue
-                runner.run(self._quietly(self._client.connect()))
-            return
-
-    async def _follow(self, events: AsyncIterator[Json]) -> None:
-        async for event in events:
-            if self._events:
-                self._print(event)
+                return False
             else:
-                self._show(event)
-        self._ending()
+                return True
+        return False
 
-    async def _quietly(self, events: AsyncIterator[Json]) -> None:
+    async def _follow(self, events: AsyncIterator[Json], *, opening: bool) -> None:
         async for event in events:
+            self._reached = True
             if self._events:
-                self._print(event)
-
-    def _print(self, event: Json) -> None:
-        sys.stdout.buffer.write(orjson.dumps(event) + b"\n")
-        sys.stdout.buffer.flush()
-
-    def _show(self, event: Json) -> None:
-        kind = event["type"]
-        if kind == "TEXT_MESSAGE_START":
-            self._terminal.end_line()
-        elif kind == "TEXT_MESSAGE_CONTENT":
-            self._terminal.write(event["delta"])
-        elif kind == "TEXT_MESSAGE_END":
-            self._terminal.end_line()
-        elif kind == "TOOL_CALL_END":
-            function: Mapping[str, str] = (self._client.call(event["toolCallId"]) or {}).get(
-                "function", {}
-            )
-            self._terminal.say(
-                f"- {function.get('name')} {function.get('arguments')}", typer.colors.CYAN
-            )
-        elif kind == "TOOL_CALL_RESULT":
-            content = event["content"]
-            told = content if isinstance(content, str) else "(content parts)"
-            if len(told) > LONGEST_RESULT:
-                told = f"{told[: LONGEST_RESULT - 1]}…"
-            self._terminal.say(f"  {told}", typer.colors.CYAN)
-
-    def _ending(self) -> None:
+                sys.stdout.buffer.write(orjson.dumps(event) + b"\n")
+                sys.stdout.buffer.flush()
+            else:
+                self._telling.event(event, opening=opening)
         self._terminal.end_line()
         if self._client.error is not None:
             code = self._client.error.get("code")
@@ -150,12 +178,17 @@ class Conversation:
 
     def _fail(self, error: ClientError) -> None:
         self._terminal.end_line()
-        typer.echo(f"sayso: {error}", err=True)
+        told = str(error)
+        if isinstance(error, Truncated):
+            told = "the connection was lost before the run ended; this is how it stands:"
+        elif isinstance(error, Refused) and error.status == 401:
+            told = f"{told} Give a token by --token or SAYSO_TOKEN."
+        typer.echo(f"sayso: {told}", err=True)
 
     def _leave(self) -> None:
         """Say how to come back, where there is something to come back to."""
         self._terminal.end_line()
-        if self._client.run_id is None:
+        if not self._client.messages and not self._client.pending:
             return
         waits = "It waits for your answer. " if self._client.pending else ""
         typer.echo(f"{waits}Go on with: {self._again}", err=True)

@@ -12,13 +12,17 @@ from sayso.commands.terminal import Terminal
 from sayso.errors import DeclarationError
 from sayso.schemas.schema import Schema, compile_schema
 
-__all__ = ["put"]
+__all__ = ["LookAgain", "put"]
 
 Json = dict[str, Any]
 _APPROVAL: Final = frozenset({"approved", "reason", "editedArgs", "remember"})
 _GIVE_UP: Final = "/cancel"
 _NOTHING: Final[Any] = object()
 """A field that was left out."""
+
+
+class LookAgain(Exception):
+    """The question is over, and the person would rather see what became of the thread."""
 
 
 class _GivenUp(Exception):
@@ -28,35 +32,51 @@ class _GivenUp(Exception):
 def put(interrupt: Json, call: Json | None, terminal: Terminal, now: Callable[[], int]) -> Answer:
     """Show an interrupt, with the call that it is about, and ask until an answer fits.
 
-    `now` tells milliseconds since the epoch. Returns `CANCEL` where the person cancels.
+    `now` tells milliseconds since the epoch. Returns `CANCEL` where the person cancels; raises
+    `LookAgain` for a question whose time is over and that they do not cancel.
     """
-    _show(interrupt, call, terminal)
-    while True:
-        if is_expired(interrupt, now()):
-            terminal.say("Its time is over: it can only be cancelled.", typer.colors.YELLOW)
-            if _yes(terminal, "Cancel it?"):
-                return CANCEL
-            continue
+    _show(interrupt, call, terminal, now())
+    terminal.forget_typed()
+    while not is_expired(interrupt, now()):
         try:
             answer = _answer(interrupt, call, terminal)
         except _GivenUp:
             return CANCEL
         faults = misfits(interrupt, answer)
-        if not faults:
+        if not faults and not is_expired(interrupt, now()):
             return answer
         for at, message in faults:
             terminal.say(f"{at or 'The answer'}: {message}", typer.colors.RED)
+    terminal.say("Its time is over: it can only be cancelled.", typer.colors.YELLOW)
+    if terminal.confirm("Cancel it? No shows how the thread stands."):
+        return CANCEL
+    raise LookAgain
 
 
-def _show(interrupt: Json, call: Json | None, terminal: Terminal) -> None:
+def _show(interrupt: Json, call: Json | None, terminal: Terminal, now: int) -> None:
     message = interrupt.get("message")
     terminal.say(message or f"The agent asks ({interrupt['reason']}).", bold=True)
     if call is not None:
         terminal.say(f"  Tool: {call['function']['name']}")
-        terminal.say(f"  Arguments: {_arguments(call)}")
+        line = f"  Arguments: {_arguments(call)}"
+        if len(line) <= terminal.width:
+            terminal.say(line)
+        else:
+            terminal.say("  Arguments:")
+            for name, value in _members(call):
+                terminal.say(f"    {name}: {value}")
     end = expires_at(interrupt)
     if end is not None:
-        terminal.say(f"  Until: {iso(end)}")
+        terminal.say(f"  Until: {iso(end)} ({_left(end - now)})")
+
+
+def _left(milliseconds: int) -> str:
+    """How much time there is, in words that get coarser with its length."""
+    seconds = milliseconds // 1000
+    for size, unit in ((86_400, "days"), (3_600, "hours"), (60, "minutes")):
+        if seconds >= 2 * size:
+            return f"{seconds // size} {unit} left"
+    return f"{seconds} seconds left" if seconds > 0 else "over"
 
 
 def _arguments(call: Json) -> str:
@@ -66,6 +86,18 @@ def _arguments(call: Json) -> str:
         return jsonvalue.encode(jsonvalue.decode(text.encode())).decode()
     except ValueError:
         return text
+
+
+def _members(call: Json) -> list[tuple[str, str]]:
+    """The arguments one by one; all in one where they are no object."""
+    text = _arguments(call)
+    try:
+        value = jsonvalue.decode(text.encode())
+    except ValueError:
+        value = None
+    if not isinstance(value, dict):
+        return [("all", text)]
+    return [(name, jsonvalue.encode(each).decode()) for name, each in value.items()]
 
 
 def _answer(interrupt: Json, call: Json | None, terminal: Terminal) -> Any:
@@ -105,7 +137,7 @@ def _verdict(offered: str, terminal: Terminal) -> str:
         "y": "approve",
         "n": "deny",
         "e": "edit the arguments",
-        "r": "approve and do not ask again",
+        "r": "approve, and do not ask about just this again",
         "c": "cancel",
     }
     listed = ", ".join(f"{letter}: {meanings[letter]}" for letter in f"{offered}c")
@@ -159,7 +191,10 @@ class _Form:
             kinds = [self.resolved(each) for each in schema["anyOf"]]
             real = [each for each in kinds if _type(each) != "null"]
             if len(real) == 1 and isinstance(real[0], dict):
-                return {**{k: v for k, v in schema.items() if k != "anyOf"}, **real[0]}
+                one = {**{k: v for k, v in schema.items() if k != "anyOf"}, **real[0]}
+                if len(kinds) > 1 and isinstance(one.get("type"), str):
+                    one["type"] = [one["type"], "null"]
+                return one
         return schema
 
     def fields(self, schema: Json, answer: Json, *, skip: frozenset[str] = frozenset()) -> Json:
@@ -206,8 +241,12 @@ class _Form:
         except DeclarationError:
             return None
 
-    def value(self, title: str, schema: Any, *, needed: bool) -> Any:
-        """A value that fits a schema, or `_NOTHING` where none is needed."""
+    def value(self, title: str, schema: Any, *, needed: bool, typed: str = "") -> Any:
+        """A value that fits a schema, or `_NOTHING` where none is needed.
+
+        `typed` stands on the line already. An empty line is null where a value is needed and may be
+        null.
+        """
         schema = self.resolved(schema)
         described = schema.get("description") if isinstance(schema, dict) else None
         if isinstance(described, str):
@@ -222,12 +261,15 @@ class _Form:
         compiled = self._compiled(schema)
         prompt = f"{title}{'' if needed else ' (optional)'}{_hint(schema, len(options))}:"
         while True:
-            text = _given_up(self._terminal.ask(prompt))
+            text = _given_up(self._terminal.ask(prompt, typed=typed))
             if not text:
                 if not needed:
                     return _NOTHING
+                if compiled is not None and compiled.fits(None):
+                    return None
                 self._terminal.say("This one is needed.", typer.colors.RED)
                 continue
+            typed = text if typed else ""
             try:
                 value = options[_number(text, options)][0] if options else _parsed(text, schema)
             except ValueError as error:
@@ -241,9 +283,10 @@ class _Form:
 
     def edited(self, schema: Any, call: Json | None) -> Any:
         """All arguments anew, as one JSON object on a line (TB-05)."""
-        if call is not None:
-            self._terminal.say(f"  Now: {_arguments(call)}")
-        return self.value("All arguments", {**_bare(self.resolved(schema))}, needed=True)
+        now = "" if call is None else _arguments(call)
+        if now:
+            self._terminal.say(f"  Now: {now}")
+        return self.value("All arguments", _bare(self.resolved(schema)), needed=True, typed=now)
 
 
 def _bare(schema: Any) -> Json:

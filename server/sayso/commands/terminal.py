@@ -1,6 +1,9 @@
 """Lines to a person and from one: on a terminal, or through pipes."""
 
+import shutil
 import sys
+from importlib import import_module
+from types import ModuleType
 
 import typer
 
@@ -14,12 +17,35 @@ def shown(text: str) -> str:
     return "\n".join(plain(line) for line in text.split("\n"))
 
 
+def _module(name: str) -> ModuleType | None:
+    """A module that not every Python has."""
+    try:
+        return import_module(name)
+    except ImportError:
+        return None
+
+
 class Terminal:
     """`aside` puts everything on stderr, where stdout belongs to a program."""
 
     def __init__(self, *, aside: bool = False) -> None:
         self._aside = aside
         self._in_line = False
+        # Lines are edited where the terminal is ours from both sides.
+        edited = self.interactive and sys.stdout.isatty() and not aside
+        self._lines = _module("readline") if edited else None
+        if self._lines is not None:
+            self._lines.set_auto_history(False)
+
+    @property
+    def interactive(self) -> bool:
+        """Whether a person types, and not a pipe."""
+        return sys.stdin.isatty()
+
+    @property
+    def width(self) -> int:
+        """Characters of a line."""
+        return shutil.get_terminal_size().columns
 
     def write(self, text: str) -> None:
         """A piece of a line, at once."""
@@ -38,20 +64,56 @@ class Terminal:
         self.end_line()
         line = shown(text)
         if (colour or bold) and colourful(sys.stderr if self._aside else sys.stdout):
-            line = typer.style(line, fg=colour, bold=bold)
+            line = typer.style(line, fg=colour, bold=bold or None)
         typer.echo(line, err=self._aside)
 
-    def ask(self, prompt: str) -> str:
-        """A line from the person, without blanks around it; EOFError at the end of a pipe."""
+    def forget_typed(self) -> None:
+        """Drop what was typed before a question was on the screen: it cannot be its answer.
+
+        What comes through a pipe was meant to be read line by line.
+        """
+        control = _module("termios") if self.interactive else None
+        if control is not None:
+            control.tcflush(sys.stdin, control.TCIFLUSH)
+
+    def ask(self, prompt: str, *, typed: str = "", remember: bool = False) -> str:
+        """A line from the person, without blanks around it; EOFError at the end of a pipe.
+
+        `typed` stands there already and can be changed, and `remember` lets arrow keys bring the
+        line back, where the terminal can edit lines.
+        """
         while True:
             self.end_line()
-            typer.echo(f"{shown(prompt)} ", nl=False, err=self._aside)
             try:
-                line = input()
+                line = self._line(f"{shown(prompt)} ", typed)
                 line.encode()  # bytes that are no text come as halves of characters
-                return line.strip()
             except UnicodeError:
                 self.say("This is not text in UTF-8.", typer.colors.RED)
-            finally:
-                if not sys.stdin.isatty():
-                    typer.echo(err=self._aside)
+                continue
+            except (EOFError, KeyboardInterrupt):
+                self._in_line = self.interactive
+                raise
+            if self._lines is not None and remember and line.strip():
+                self._lines.add_history(line)
+            return line.strip()
+
+    def confirm(self, prompt: str) -> bool:
+        """A yes or a no."""
+        while True:
+            word = self.ask(f"{prompt} (y/n)").lower()
+            if word in ("y", "yes", "n", "no"):
+                return word[0] == "y"
+            self.say("Type y or n.", typer.colors.RED)
+
+    def _line(self, prompt: str, typed: str) -> str:
+        if self._lines is not None:
+            insert = self._lines.insert_text
+            self._lines.set_startup_hook(lambda: insert(shown(typed)) if typed else None)
+            # The prompt is known to who edits the line, or the line would be drawn over it.
+            return input(prompt)
+        typer.echo(prompt, nl=False, err=self._aside)
+        try:
+            return input()
+        finally:
+            if not self.interactive:
+                typer.echo(err=self._aside)
