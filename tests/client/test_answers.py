@@ -194,10 +194,28 @@ async def test_a_request_is_what_the_protocol_asks_for() -> None:
 
 @requirement("FC-11")
 async def test_a_message_that_cannot_be_sent_is_refused_at_once() -> None:
-    """FC-11: a known member with a wrong value, and a role that nobody knows."""
-    for message in ({"id": "m", "role": "user", "content": None}, {"id": "m", "role": "critic"}):
+    """FC-11: a known member with a wrong value, a role that nobody knows, bytes by a bare id."""
+    user = {"id": "m", "role": "user"}
+    for message in (
+        {**user, "content": None},
+        {**user, "role": "critic"},
+        {**user, "content": [{"type": "binary", "mimeType": "image/png", "id": "file-1"}]},
+        {**user, "content": [{"type": "binary", "data": "AAAA"}]},
+    ):
         with pytest.raises(ProtocolViolation):
             Agent().client.run(messages=[message])
+
+
+@requirement("FC-11")
+async def test_what_is_left_out_of_a_message_is_told() -> None:
+    """FC-11: nothing disappears in silence, neither members nor parts."""
+    agent = Agent()
+    agent.says(*run_of())
+    text = {"type": "text", "text": "seen"}
+    said = {"id": "m", "role": "user", "content": [text, {"type": "scent"}], "mood": "good"}
+    _ = [event async for event in agent.client.run(messages=[said])]
+    assert agent.requests()[0]["messages"] == [{"id": "m", "role": "user", "content": [text]}]
+    assert sorted(warning[:10] for warning in agent.warnings) == ["/content/1", "/mood is n"]
 
 
 async def test_one_run_at_a_time() -> None:

@@ -20,6 +20,7 @@ from sayso.client.errors import (
     Unreachable,
 )
 from sayso.client.events import read_message
+from sayso.client.fields import Notes
 from sayso.client.stream import PROTOCOL, Stream
 from sayso.client.thread import Thread
 from sayso.clock import Clock, SystemClock
@@ -152,8 +153,7 @@ class Client:
         are pending (CL-11), and the errors of `sayso.client.errors`, when it is iterated.
         """
         said = [] if text is None else [{"id": f"m-{uuid4().hex}", "role": "user", "content": text}]
-        new = [*(read_message(each) for each in messages), *said]
-        return self._run(new, None, parts)
+        return self._run([*self._fit(messages), *said], None, parts)
 
     def resume(
         self, answers: Mapping[str, Answer], *, messages: Iterable[Json] = (), **parts: Any
@@ -162,8 +162,7 @@ class Client:
 
         Raises `NotCovered`, `Expired` or `Misfit` before anything is sent, else as `run`.
         """
-        new = [read_message(each) for each in messages]
-        return self._run(new, dict(answers), parts)
+        return self._run(self._fit(messages), dict(answers), parts)
 
     def connect(self) -> AsyncGenerator[Json, None]:
         """The thread as the server holds it, followed to its end if it is running (CL-10)."""
@@ -226,9 +225,9 @@ class Client:
                 self.messages.extend(new)
                 async for chunk in response.aiter_bytes():
                     for event in stream.take(chunk):
-                        self._tell(stream)
+                        self._tell(stream.notes)
                         yield event
-                    self._tell(stream)
+                    self._tell(stream.notes)
         except httpx.TransportError as error:
             told = str(error) or type(error).__name__
             if begun and not stream.ended:
@@ -238,10 +237,17 @@ class Client:
             if not begun:
                 raise Unreachable(f"{url} gave no answer: {told}") from error
 
-    def _tell(self, stream: Stream) -> None:
-        for note in stream.notes:
+    def _fit(self, messages: Iterable[Json]) -> list[Json]:
+        """Messages as they are sent (FC-11)."""
+        notes: Notes = []
+        found = [read_message(each, notes) for each in messages]
+        self._tell(notes)
+        return found
+
+    def _tell(self, notes: Notes) -> None:
+        for note in notes:
             self._warn(note)
-        stream.notes.clear()
+        notes.clear()
 
 
 async def _accepted(response: httpx.Response) -> None:

@@ -19,6 +19,8 @@ from sayso.client.fields import (
     text,
     union,
 )
+from sayso.protocol.forward_compat import Findings
+from sayso.protocol.messages import media_of
 
 __all__ = ["read_event", "read_message"]
 
@@ -217,11 +219,30 @@ def read_event(value: Any, notes: Notes) -> dict[str, Any] | None:
     return None if found is DROPPED else found
 
 
-def read_message(value: Any) -> dict[str, Any]:
-    """A message that is fit to be sent (FC-11); `ProtocolViolation` for any other."""
-    notes: Notes = []
-    found = _MESSAGE(value, "", notes)
+def read_message(value: Any, notes: Notes) -> dict[str, Any]:
+    """A message that is fit to be sent (FC-11); `ProtocolViolation` for any other.
+
+    What the protocol does not describe is left out of it and noted; the retired `binary` part goes
+    as the media part that says the same.
+    """
+    found = _MESSAGE(_with_media(value), "", notes)
     if found is DROPPED:
-        raise ProtocolViolation(f"the message cannot be sent: {notes[0]}")
+        raise ProtocolViolation(f"the message cannot be sent: {notes[-1]}")
     result: dict[str, Any] = found
     return result
+
+
+def _with_media(message: Any) -> Any:
+    content = message.get("content") if isinstance(message, dict) else None
+    if not isinstance(content, list):
+        return message
+    findings, parts = Findings(), []
+    for position, part in enumerate(content):
+        if isinstance(part, dict) and part.get("type") == "binary":
+            parts.append(media_of(part, ("content", position), findings))
+        else:
+            parts.append(part)
+    faults = [f"{each['pointer']} {each['message']}" for each in findings.errors]
+    if faults or findings.warnings:
+        raise ProtocolViolation(f"the message cannot be sent: {[*faults, *findings.warnings][0]}")
+    return {**message, "content": parts}

@@ -24,7 +24,7 @@ from sayso.protocol.forward_compat import (
 )
 from sayso.records import Message
 
-__all__ = ["Messages", "read_messages"]
+__all__ = ["Messages", "media_of", "read_messages"]
 
 
 def _tagged(shapes: dict[str, Check], what: str) -> Check:
@@ -68,7 +68,7 @@ def _media(value: Any, path: Path, findings: Findings) -> Any:
     return DROPPED if part is DROPPED or part.get("source") is DROPPED else part
 
 
-def _binary(value: Any, path: Path, findings: Findings) -> Any:
+def media_of(value: Any, path: Path, findings: Findings) -> Any:
     """The retired part as the media part that says the same (FC-05)."""
     part = _BINARY.read(value, path, findings)
     mime = part.get("mimeType")
@@ -96,7 +96,7 @@ _PART = _tagged(
         "audio": _media,
         "video": _media,
         "document": _media,
-        "binary": _binary,
+        "binary": media_of,
     },
     "a content part",
 )
