@@ -1,11 +1,12 @@
 import react from "@vitejs/plugin-react";
 import { defineConfig } from "vitest/config";
+import { budget } from "./budget.js";
 
 // Relative asset addresses, so that the built console works under any path prefix. Everything the
 // page runs or paints is a file: a policy without unsafe-inline and unsafe-eval holds.
 export default defineConfig({
   base: "./",
-  plugins: [react()],
+  plugins: [react(), budget()],
   resolve: { conditions: ["@sayso/source", "module", "browser", "development|production"] },
   build: {
     target: "es2022",

@@ -32,12 +32,17 @@ export function Frame({
         <div className="bar-tools">{tools}</div>
         <button
           type="button"
-          className="quiet-button"
+          className="quiet-button theme-button"
+          title="Light or dark"
           aria-label={`Theme: ${NAMES[theme]}. Change it`}
           onClick={() => {
             setTheme(NEXT[theme]);
           }}
         >
+          <svg viewBox="0 0 16 16" aria-hidden="true">
+            <circle cx="8" cy="8" r="6.25" />
+            <path d="M8 1.75a6.25 6.25 0 0 1 0 12.5z" />
+          </svg>
           {NAMES[theme]}
         </button>
       </header>

@@ -4,6 +4,7 @@ import "./styles/playground.css";
 import "./styles/transcript.css";
 import "./styles/panel.css";
 import "./styles/nav.css";
+import "./styles/question.css";
 import "./styles/inbox.css";
 import "./styles/thread.css";
 import "./styles/repairs.css";

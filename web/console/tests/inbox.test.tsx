@@ -69,6 +69,18 @@ describe("the inbox", () => {
     expect(screen.getByRole("link", { name: "Inbox 3 open" })).toBeVisible();
   });
 
+  it("does not say that nothing waits before it has heard so from the server", async () => {
+    const server = asking();
+    server.up = false;
+    open("/inbox", server);
+    expect(await screen.findByText(/shows as soon as the server is back/)).toBeVisible();
+    expect(screen.queryByText("Nothing waits for you.")).toBeNull();
+    expect(screen.queryByText(/^\d+ open/)).toBeNull();
+    server.up = true;
+    await userEvent.click(screen.getByRole("button", { name: "Try now" }));
+    expect(await screen.findByText("Nothing waits for you.")).toBeVisible();
+  });
+
   it("is cleared by keyboard alone", async () => {
     const ids = Array.from({ length: 10 }, (_, index) => `q${index}`);
     const server = open("/inbox", asking(...ids));

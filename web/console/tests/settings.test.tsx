@@ -63,7 +63,6 @@ describe("the settings", () => {
   it("show what each agent declares", async () => {
     setToken("open sesame");
     open("/settings");
-    await userEvent.click(await screen.findByText("ops"));
     expect(await screen.findByText("humanInTheLoop")).toBeVisible();
     expect(asked.map((one) => one.path)).toContain("/agents/ops/capabilities");
   });

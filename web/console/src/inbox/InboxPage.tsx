@@ -4,7 +4,7 @@ import { Link, useNavigate, useParams, useSearchParams } from "react-router";
 import { ConnectionBar } from "../ConnectionBar.js";
 import { Frame } from "../Frame.js";
 import { Notice } from "../Notice.js";
-import { useShortcuts } from "../shortcuts.js";
+import { useShortcuts, useShortcutsOn } from "../shortcuts.js";
 import { useTitle } from "../title.js";
 import { useNow } from "../useNow.js";
 import { Detail, Together } from "./Detail.js";
@@ -28,6 +28,7 @@ export function InboxPage() {
   const [together, setTogether] = useState<readonly string[] | null>(null);
   const [help, setHelp] = useState(false);
   const filter = readFilter(query);
+  const filtering = isFiltering(filter);
   const { items, connection } = state;
   const shown = applyFilter(items, filter, now);
   const ids = useMemo(() => shown.map((one) => one.interrupt.id), [shown]);
@@ -86,6 +87,7 @@ export function InboxPage() {
     return <Closed connection={connection} />;
   }
   const detail = together !== null || interruptId !== null;
+  const empty = items.length === 0 && !filtering && !detail;
   return (
     <Frame
       tools={
@@ -100,7 +102,15 @@ export function InboxPage() {
         </button>
       }
     >
-      <main className="inbox" id="main" ref={page} data-detail={detail} onPointerDown={reset}>
+      <main
+        className="inbox"
+        id="main"
+        ref={page}
+        tabIndex={-1}
+        data-detail={detail}
+        data-empty={empty}
+        onPointerDown={reset}
+      >
         <ConnectionBar
           connection={connection}
           onTryNow={() => {
@@ -152,7 +162,11 @@ export function InboxPage() {
           </div>
           <div className="inbox-scroll">
             {shown.length === 0 ? (
-              <Nothing loading={connection.status === "loading"} filtering={isFiltering(filter)} />
+              <Nothing
+                known={state.known}
+                lost={connection.status === "lost"}
+                filtering={filtering}
+              />
             ) : (
               <List
                 items={shown}
@@ -184,9 +198,7 @@ export function InboxPage() {
           ) : interruptId !== null ? (
             <Detail key={interruptId} inbox={inbox} state={state} id={interruptId} />
           ) : (
-            <p className="detail-note">
-              {shown.length > 0 ? "Choose a question, or press j for the first one." : ""}
-            </p>
+            shown.length > 0 && <Choose />
           )}
         </section>
         <Help
@@ -200,9 +212,46 @@ export function InboxPage() {
   );
 }
 
-function Nothing(props: { readonly loading: boolean; readonly filtering: boolean }) {
-  if (props.loading) return <p className="detail-note">Reading the inbox…</p>;
-  if (props.filtering) {
+/** Stands where the question will be. */
+function Choose() {
+  const [keys] = useShortcutsOn();
+  return (
+    <div className="choose">
+      <p>Choose a question{keys && ", or press a key"}.</p>
+      {keys && (
+        <ul className="choose-keys">
+          {HINTS.map(([key, what]) => (
+            <li key={key}>
+              <kbd>{key}</kbd> {what}
+            </li>
+          ))}
+        </ul>
+      )}
+    </div>
+  );
+}
+
+const HINTS = [
+  ["j", "the next one"],
+  ["a", "approve it"],
+  ["d", "deny it"],
+  ["?", "all keys"],
+] as const;
+
+function Nothing(props: {
+  readonly known: boolean;
+  readonly lost: boolean;
+  readonly filtering: boolean;
+}) {
+  const { known, lost, filtering } = props;
+  if (!known) {
+    return (
+      <p className="detail-note">
+        {lost ? "What is open shows as soon as the server is back." : "Reading the inbox…"}
+      </p>
+    );
+  }
+  if (filtering) {
     return (
       <p className="detail-note">
         Nothing open fits this. <Link to="/inbox">Show all</Link>
@@ -241,8 +290,8 @@ function Closed({ connection }: { readonly connection: InboxConnection }) {
 }
 
 function countOf(state: InboxState, shown: number): string {
-  const { connection, items, partial } = state;
-  if (connection.status === "loading") return "";
+  const { items, known, partial } = state;
+  if (!known) return "";
   const open = waitingIn(state);
   const held = items.length - open;
   const all = `${open}${partial ? " or more" : ""} open${held > 0 ? `, ${held} answered` : ""}`;

@@ -85,7 +85,7 @@ function CallView({ block }: { readonly block: Extract<Block, { kind: "call" }> 
 
 /** How a call ended, in one line: only its result says whether it ran, was denied or failed. */
 function endOf(result: Message | null): string {
-  if (result === null) return "called";
+  if (result === null) return "no result yet";
   const text = textOf(result);
   const value = parseJson(text);
   if (typeof value === "object" && value !== null) return "returned";

@@ -13,6 +13,8 @@ export interface ComposerProps {
   /** How many questions are open; the thread takes no message until they are answered. */
   readonly open: number;
   readonly running: boolean;
+  /** Calls of this page's own tools that wait for the person. */
+  readonly calls: number;
   readonly queued: readonly string[];
   /** The way to stop what is going on, when something is. */
   readonly stop: ReactNode;
@@ -24,7 +26,8 @@ export interface ComposerProps {
 
 /** Where the person writes: Enter sends, or queues while a run is going on. */
 export function Composer(props: ComposerProps) {
-  const { text, onText, open, running, queued, stop, onSend, onUnqueue, onSteerAway } = props;
+  const { text, onText, open, running, calls, queued, stop, onSend, onUnqueue, onSteerAway } =
+    props;
   const id = useId();
   const field = useRef<HTMLTextAreaElement>(null);
   const blocked = open > 0;
@@ -74,6 +77,7 @@ export function Composer(props: ComposerProps) {
               ? "The agent waits for your answer above before it reads on."
               : `The agent waits for ${open} answers above before it reads on.`)}
           {!blocked && running && "The agent is working. Enter queues your message."}
+          {!blocked && !running && calls > 0 && "It waits above; a message goes on without it."}
         </p>
         {stop}
       </div>

@@ -23,7 +23,14 @@ export function useMeetings(): ReactElement | null {
     description: "Shows the user some times for a meeting and returns the one they pick.",
     parameters: PARAMETERS,
     renderInChat: false,
-    render: (call) => (call.status === "complete" ? <></> : <MeetingCard {...call} />),
+    render: (call) =>
+      call.status === "complete" ? (
+        <></>
+      ) : (
+        <div className="sayso-group">
+          <MeetingCard {...call} />
+        </div>
+      ),
   });
 }
 
@@ -47,7 +54,7 @@ function MeetingCard({ args, respond }: HumanInTheLoopProps<Offer>) {
   const waits = respond !== undefined && state !== "sending";
   return (
     <section
-      className="sayso-card meeting"
+      className="sayso-card"
       data-state={waits ? "open" : "sending"}
       aria-labelledby={`${id}-title`}
     >

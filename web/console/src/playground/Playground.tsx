@@ -1,12 +1,14 @@
 import { randomUUID } from "@ag-ui/client";
 import { SaysoProvider, useConversation, type Conversation } from "@sayso/react";
 import { PlainText } from "@sayso/react/components";
+import { useSubagents } from "@sayso/react/subagents";
 import { useMemo, useState, useSyncExternalStore } from "react";
 import { Link, useNavigate } from "react-router";
 import type { AgentSummary } from "../api.js";
 import { ConnectionBar } from "../ConnectionBar.js";
 import { Frame } from "../Frame.js";
 import { threadPath } from "../thread/path.js";
+import { castOf } from "../subagents.js";
 import { useTitle } from "../title.js";
 import { StopButton } from "../StopButton.js";
 import { Composer } from "./Composer.js";
@@ -50,9 +52,20 @@ function Thread({ session, agents, agentId, threadId }: PlaygroundProps) {
   const effects = useEffects(machine.status, running);
   useInboxNews(session, threadId);
   const meetings = useMeetings();
+  const { tools } = controller;
+  const offered = useSyncExternalStore(tools.subscribe, tools.getSnapshot);
+  const calls = useMemo(
+    () => offered.flatMap((one) => (one.status === "executing" ? [one.id] : [])),
+    [offered],
+  );
+  const groups = useSubagents();
+  const subagents = useMemo(() => groups.flatMap((one) => one.subagent ?? []), [groups]);
+  const cast = useMemo(() => castOf(subagents), [subagents]);
   const mine = effects?.filter((one) => one.threadId === threadId).length ?? 0;
-  const words = statusWords(machine, conversation.connection);
-  useTitle(open, open > 0 ? words : agentId);
+  const waiting = open + calls.length;
+  const idle = machine.status === "idle" || machine.status === "stale";
+  const words = statusWords(machine, conversation.connection, calls.length);
+  useTitle(waiting, waiting > 0 ? words : agentId);
 
   const send = (message: string) => {
     if (session.send(message) !== "blocked") setText("");
@@ -83,7 +96,11 @@ function Thread({ session, agents, agentId, threadId }: PlaygroundProps) {
               </select>
             </label>
           )}
-          <span className="thread-status" data-status={machine.status} role="status">
+          <span
+            className="thread-status"
+            data-status={idle && calls.length > 0 ? "awaiting" : machine.status}
+            role="status"
+          >
             {words}
           </span>
           <button
@@ -132,7 +149,9 @@ function Thread({ session, agents, agentId, threadId }: PlaygroundProps) {
               controller={controller}
               machine={machine}
               conversation={conversation}
+              cast={cast}
               tools={meetings}
+              calls={calls}
               onResend={() => {
                 session.resend();
               }}
@@ -142,7 +161,7 @@ function Thread({ session, agents, agentId, threadId }: PlaygroundProps) {
             />
           </div>
           <div className="dock">
-            {begun && open === 0 && examples.length > 0 && (
+            {begun && waiting === 0 && examples.length > 0 && (
               <ul className="chips" aria-label="Examples">
                 {examples.map(({ phrase, shows }) => (
                   <li key={phrase}>
@@ -164,9 +183,10 @@ function Thread({ session, agents, agentId, threadId }: PlaygroundProps) {
               onText={setText}
               open={open}
               running={running}
+              calls={calls.length}
               queued={conversation.queued}
               stop={
-                (running || open > 0) && (
+                (running || waiting > 0) && (
                   <StopButton
                     threadId={threadId}
                     open={open}
@@ -191,7 +211,13 @@ function Thread({ session, agents, agentId, threadId }: PlaygroundProps) {
           </div>
         </main>
         <aside className="panel" id="panel" aria-label="Effects and state">
-          <SidePanel effects={effects} threadId={threadId} agentState={conversation.agentState} />
+          <SidePanel
+            effects={effects}
+            threadId={threadId}
+            agentState={conversation.agentState}
+            subagents={subagents}
+            cast={cast}
+          />
           <p className="thread-id">
             <Link to={threadPath(agentId, threadId)}>
               thread <code>{threadId}</code>

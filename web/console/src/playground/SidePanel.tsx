@@ -1,15 +1,29 @@
 import { ArgumentTable } from "@sayso/react/components";
+import type { Subagent } from "@sayso/react/subagents";
 import type { Effect } from "../api.js";
 import { brief } from "../inbox/words.js";
+import { partOf, type Cast } from "../subagents.js";
+import { SpeakerLine } from "./Speakers.js";
 
 export interface SidePanelProps {
   readonly effects: readonly Effect[] | null;
   readonly threadId: string;
   readonly agentState: unknown;
+  readonly subagents: readonly Subagent[];
+  readonly cast: Cast;
 }
 
+const STANDS: Readonly<Record<Subagent["status"], string>> = {
+  running: "working",
+  waiting: "waiting for you",
+  finished: "done",
+  failed: "failed",
+  stopped: "stopped",
+};
+
 /** What the agent really did, and what it remembers: the two things a chat cannot prove. */
-export function SidePanel({ effects, threadId, agentState }: SidePanelProps) {
+export function SidePanel(props: SidePanelProps) {
+  const { effects, threadId, agentState, subagents, cast } = props;
   const here = effects?.filter((one) => one.threadId === threadId) ?? [];
   const elsewhere = effects?.filter((one) => one.threadId !== threadId) ?? [];
   return (
@@ -29,6 +43,21 @@ export function SidePanel({ effects, threadId, agentState }: SidePanelProps) {
               <EffectList effects={elsewhere} label="Effects of other threads" />
             </details>
           )}
+        </section>
+      )}
+      {subagents.length > 0 && (
+        <section aria-labelledby="subagents-title">
+          <h2 id="subagents-title">Subagents</h2>
+          <ul className="subagents">
+            {subagents.map(({ id, status }) => (
+              <li key={id}>
+                <SpeakerLine part={partOf(cast, id)} />
+                <span className="subagent-status" data-status={status}>
+                  {STANDS[status]}
+                </span>
+              </li>
+            ))}
+          </ul>
         </section>
       )}
       <section aria-labelledby="state-title">

@@ -1,49 +1,58 @@
 import { InterruptGroup } from "@sayso/react/components";
 import type { ConversationState, InterruptController, MachineState, Outgoing } from "@sayso/react";
 import { useEffect, useMemo, useRef, type ReactElement } from "react";
-import { toBlocks } from "./blocks.js";
+import { partOf, type Cast } from "../subagents.js";
+import { toBlocks, type Block } from "./blocks.js";
+import { Blocks, SpeakerLine } from "./Speakers.js";
 import { BlockView } from "./BlockView.js";
 
 export interface TranscriptProps {
   readonly controller: InterruptController;
   readonly machine: MachineState;
   readonly conversation: ConversationState;
-  /** Calls of this page's own tools that wait for the person. */
+  readonly cast: Cast;
+  /** The cards of this page's own tools that wait for the person, and the ids of their calls. */
   readonly tools: ReactElement | null;
+  readonly calls: readonly string[];
   readonly onResend: () => void;
   readonly onTakeBack: () => void;
 }
 
 /** Everything that was said and done, with the open questions where they came up. */
 export function Transcript(props: TranscriptProps) {
-  const { controller, machine, conversation, tools, onResend, onTakeBack } = props;
+  const { controller, machine, conversation, cast, tools, calls } = props;
+  const { onResend, onTakeBack } = props;
   const { messages, steps, unsent } = conversation;
   const { batches, interrupts, closed, status, failure } = machine;
   const gated = useMemo(() => {
     const all = [...interrupts, ...closed.map((one) => one.interrupt)];
-    return new Set(all.flatMap((one) => (one.toolCallId === undefined ? [] : [one.toolCallId])));
-  }, [interrupts, closed]);
+    const asked = all.flatMap((one) => one.toolCallId ?? []);
+    return new Set([...asked, ...calls]);
+  }, [interrupts, closed, calls]);
   const blocks = useMemo(
     () => toBlocks(messages, steps, batches, gated),
     [messages, steps, batches, gated],
   );
-  const end = useFollow(blocks, status, interrupts[0]?.id);
+  const begun = blocks.length > 0 || status !== "idle";
+  const end = useFollow(begun, blocks, status, interrupts[0]?.id);
+  const draw = (block: Block) =>
+    block.kind === "questions" ? (
+      <InterruptGroup
+        controller={controller}
+        batch={block.batch}
+        messages={messages}
+        above={({ interrupt: { subagentRunId: by = null } }) =>
+          by === null ? null : <SpeakerLine part={partOf(cast, by)} />
+        }
+      />
+    ) : (
+      <BlockView block={block} />
+    );
   const lost = conversation.connection.status === "lost";
   const runFailed = failure !== null && interrupts.length === 0 && unsent === null && !lost;
   return (
     <div className="transcript" role="log" aria-label="Conversation" aria-live="off">
-      {blocks.map((block) =>
-        block.kind === "questions" ? (
-          <InterruptGroup
-            key={block.key}
-            controller={controller}
-            batch={block.batch}
-            messages={messages}
-          />
-        ) : (
-          <BlockView key={block.key} block={block} />
-        ),
-      )}
+      <Blocks blocks={blocks} cast={cast} draw={draw} />
       {tools}
       {unsent !== null && <Unsent message={unsent} onResend={onResend} onTakeBack={onTakeBack} />}
       {status === "running" && (
@@ -91,7 +100,7 @@ function Unsent(props: {
  * Keeps the end in view while things are added, unless the reader has scrolled away from it. When
  * questions open, the first of them comes into view instead.
  */
-function useFollow(blocks: unknown, status: unknown, question: string | undefined) {
+function useFollow(begun: boolean, blocks: unknown, status: unknown, question: string | undefined) {
   const end = useRef<HTMLDivElement>(null);
   const near = useRef(true);
   useEffect(() => {
@@ -106,8 +115,10 @@ function useFollow(blocks: unknown, status: unknown, question: string | undefine
     };
   }, []);
   useEffect(() => {
-    if (near.current && question === undefined) end.current?.scrollIntoView({ block: "end" });
-  }, [blocks, status, question]);
+    if (begun && near.current && question === undefined) {
+      end.current?.scrollIntoView({ block: "end" });
+    }
+  }, [begun, blocks, status, question]);
   useEffect(() => {
     if (question === undefined) return;
     const open = end.current?.parentElement?.querySelector('[data-open="true"]');

@@ -2,24 +2,22 @@ import type { Batch, Message, Step } from "@sayso/react";
 import { readSettled } from "@sayso/react/components";
 import type { ToolCall } from "@ag-ui/client";
 
+interface Common {
+  readonly key: string;
+  /** The subagent's invocation that said or did it; null for the agent and the user. */
+  readonly by: string | null;
+}
+
 /** One thing in the transcript, from top to bottom. */
-export type Block =
-  | { readonly kind: "message"; readonly key: string; readonly message: Message }
-  | {
-      readonly kind: "call";
-      readonly key: string;
-      readonly call: ToolCall;
-      readonly result: Message | null;
-    }
-  /** The result of a call whose card stands above it. */
-  | {
-      readonly kind: "result";
-      readonly key: string;
-      readonly name: string;
-      readonly message: Message;
-    }
-  | { readonly kind: "step"; readonly key: string; readonly step: Step }
-  | { readonly kind: "questions"; readonly key: string; readonly batch: Batch };
+export type Block = Common &
+  (
+    | { readonly kind: "message"; readonly message: Message }
+    | { readonly kind: "call"; readonly call: ToolCall; readonly result: Message | null }
+    /** The result of a call whose card stands above it. */
+    | { readonly kind: "result"; readonly name: string; readonly message: Message }
+    | { readonly kind: "step"; readonly step: Step }
+    | { readonly kind: "questions"; readonly batch: Batch }
+  );
 
 /**
  * The transcript in order: messages, tool calls with their results, steps and questions where they
@@ -67,18 +65,19 @@ function messageBlocks(
   names: ReadonlyMap<string, string>,
   gatedCalls: ReadonlySet<string>,
 ): readonly Block[] {
+  const by = speakerOf(message);
   if (message.role === "tool") {
     const name = names.get(message.toolCallId);
     if (name !== undefined && !gatedCalls.has(message.toolCallId)) return [];
-    return [{ kind: "result", key: message.id, name: name ?? "a tool", message }];
+    return [{ kind: "result", key: message.id, by, name: name ?? "a tool", message }];
   }
   const blocks: Block[] = [];
-  if (hasText(message)) blocks.push({ kind: "message", key: message.id, message });
+  if (hasText(message)) blocks.push({ kind: "message", key: message.id, by, message });
   if (message.role === "assistant") {
     for (const call of message.toolCalls ?? []) {
       if (gatedCalls.has(call.id)) continue;
       const result = results.get(call.id) ?? null;
-      blocks.push({ kind: "call", key: call.id, call, result });
+      blocks.push({ kind: "call", key: call.id, by, call, result });
     }
   }
   return blocks;
@@ -100,9 +99,31 @@ export function textOf(message: Message): string {
 }
 
 function stepBlock(step: Step): Block {
-  return { kind: "step", key: `step:${step.key}`, step };
+  return { kind: "step", key: `step:${step.key}`, by: null, step };
 }
 
 function batchBlock(batch: Batch): Block {
-  return { kind: "questions", key: `questions:${batch.id}`, batch };
+  return { kind: "questions", key: `questions:${batch.id}`, by: null, batch };
+}
+
+/** What one speaker said and did before another one went on. */
+export interface Spoken {
+  readonly by: string | null;
+  readonly key: string;
+  readonly blocks: readonly Block[];
+}
+
+/** Blocks in their order, those of one speaker in a row together. */
+export function bySpeaker(blocks: readonly Block[]): readonly Spoken[] {
+  const spoken: { by: string | null; key: string; blocks: Block[] }[] = [];
+  for (const block of blocks) {
+    const last = spoken.at(-1);
+    if (last?.by === block.by) last.blocks.push(block);
+    else spoken.push({ by: block.by, key: `by:${block.key}`, blocks: [block] });
+  }
+  return spoken;
+}
+
+function speakerOf(message: Message): string | null {
+  return "subagentRunId" in message ? (message.subagentRunId ?? null) : null;
 }

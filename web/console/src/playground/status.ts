@@ -1,15 +1,19 @@
 import type { Closed, ConversationState, MachineState } from "@sayso/react";
 
-/** A thread's status in words; nobody knows it before the first look at the server. */
+/**
+ * A thread's status in words; nobody knows it before the first look at the server. `calls` are
+ * those of this page's own tools that wait for the person.
+ */
 export function statusWords(
   machine: MachineState,
   connection: ConversationState["connection"],
+  calls = 0,
 ): string {
   if (connection.status === "loading" && machine.status === "idle") return "Restoring…";
   const open = machine.interrupts.length;
   switch (machine.status) {
     case "idle":
-      return "Idle";
+      return calls === 0 ? "Idle" : "Waiting for you";
     case "running":
       return "Working";
     case "submitting":

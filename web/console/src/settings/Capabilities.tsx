@@ -2,12 +2,14 @@ import { ArgumentTable, PlainText } from "@sayso/react/components";
 import { useEffect, useState } from "react";
 import { fetchCapabilities, type AgentSummary } from "../api.js";
 
-/** What one agent declares; asked for when it is unfolded. */
-export function Capabilities({ agent }: { readonly agent: AgentSummary }) {
-  const [open, setOpen] = useState(false);
+/** What one agent declares; asked for when it is unfolded, at once where it is the only one. */
+export function Capabilities(props: { readonly agent: AgentSummary; readonly alone: boolean }) {
+  const { agent, alone } = props;
+  const [open, setOpen] = useState(alone);
   return (
     <details
       className="capabilities"
+      open={open}
       onToggle={({ currentTarget }) => {
         setOpen(currentTarget.open);
       }}

@@ -43,7 +43,7 @@ export function SettingsPage() {
               </label>
             ))}
           </fieldset>
-          <label className="switch">
+          <label className="switch switch-line">
             <input
               type="checkbox"
               checked={keys}
@@ -70,7 +70,9 @@ export function SettingsPage() {
             <p className="sayso-quiet">It has no agents.</p>
           )}
           {list.status === "ready" &&
-            list.agents.map((agent) => <Capabilities key={agent.name} agent={agent} />)}
+            list.agents.map((agent) => (
+              <Capabilities key={agent.name} agent={agent} alone={list.agents.length === 1} />
+            ))}
         </section>
       </main>
     </Frame>
@@ -83,7 +85,7 @@ function Notifications() {
   if (state === "absent") return null;
   return (
     <>
-      <label className="switch">
+      <label className="switch switch-line">
         <input
           type="checkbox"
           checked={state === "on"}
@@ -95,7 +97,7 @@ function Notifications() {
         />
         Tell me of new questions while I look elsewhere
       </label>
-      <p id={id} className="sayso-quiet">
+      <p id={id} className="sayso-quiet switch-hint">
         {state === "denied"
           ? "This browser was told not to: allow notifications for this site there first."
           : "The browser asks for leave when this is turned on, and not before."}

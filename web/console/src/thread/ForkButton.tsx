@@ -20,7 +20,7 @@ export function ForkButton(props: {
     <span className="fork">
       <button
         type="button"
-        className="sayso-button sayso-small"
+        className="quiet-button"
         disabled={busy}
         onClick={() => void attempt(fork)}
       >

@@ -1,14 +1,19 @@
 import { ArgumentTable } from "@sayso/react/components";
+import { SpeakerLine } from "../playground/Speakers.js";
+import { partOf, type Cast } from "../subagents.js";
 import type { ThreadRecord } from "./records.js";
 import { StateEditor } from "./StateEditor.js";
+import { invocationsOf, type Invocation } from "./subagents.js";
 
 /** Where the agent stands: what it goes on with, its state, and what it has recorded. */
 export function Inspector(props: {
   readonly thread: ThreadRecord;
+  readonly cast: Cast;
   readonly onChanged: () => void;
 }) {
-  const { thread, onChanged } = props;
+  const { thread, cast, onChanged } = props;
   const { next, journal } = thread;
+  const invocations = invocationsOf(thread);
   return (
     <>
       <section aria-labelledby="next-title">
@@ -25,6 +30,24 @@ export function Inspector(props: {
           </ul>
         )}
       </section>
+      {invocations.length > 0 && (
+        <section aria-labelledby="subagents-title">
+          <h2 id="subagents-title">Subagents</h2>
+          <ul className="subagents">
+            {invocations.map((one) => (
+              <li key={one.id}>
+                <SpeakerLine part={partOf(cast, one.id)} />
+                <span
+                  className="subagent-status"
+                  data-status={one.open > 0 ? "waiting" : "finished"}
+                >
+                  {standing(one)}
+                </span>
+              </li>
+            ))}
+          </ul>
+        </section>
+      )}
       <section aria-labelledby="values-title">
         <h2 id="values-title">State</h2>
         <StateEditor thread={thread} onSaved={onChanged} />
@@ -42,8 +65,8 @@ export function Inspector(props: {
               <li key={index}>
                 <details>
                   <summary>
-                    <code>{entry.name}</code>
-                    <span>{entry.kind}</span>
+                    <span className="journal-kind">{entry.kind}</span>
+                    {entry.name !== "" && <code>{entry.name}</code>}
                     <span className="journal-status" data-status={entry.status}>
                       {entry.status}
                     </span>
@@ -60,4 +83,10 @@ export function Inspector(props: {
       </section>
     </>
   );
+}
+
+function standing({ open, settled }: Invocation): string {
+  if (open > 0) return open === 1 ? "1 question open" : `${open} questions open`;
+  if (settled > 0) return settled === 1 ? "1 question settled" : `${settled} questions settled`;
+  return "asked nothing";
 }

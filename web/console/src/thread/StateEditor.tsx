@@ -41,7 +41,7 @@ export function StateEditor(props: {
             <button
               ref={opener}
               type="button"
-              className="sayso-button sayso-small"
+              className="sayso-button sayso-small state-button"
               onClick={() => {
                 setBase({ values: thread.values });
                 setSaid("");

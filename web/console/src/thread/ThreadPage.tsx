@@ -4,8 +4,9 @@ import { ConnectionBar } from "../ConnectionBar.js";
 import { Frame } from "../Frame.js";
 import { useSharedInbox } from "../inbox/InboxProvider.js";
 import { Notice } from "../Notice.js";
-import { toBlocks } from "../playground/blocks.js";
+import { toBlocks, type Block } from "../playground/blocks.js";
 import { BlockView } from "../playground/BlockView.js";
+import { Blocks } from "../playground/Speakers.js";
 import { ServerError } from "../rest.js";
 import { StopButton } from "../StopButton.js";
 import { useTitle } from "../title.js";
@@ -14,6 +15,7 @@ import { Inspector } from "./Inspector.js";
 import { ARRIVED, threadPath } from "./path.js";
 import type { ThreadRecord } from "./records.js";
 import { isMismatched, Restart } from "./Restart.js";
+import { castOfThread } from "./subagents.js";
 import { Timeline } from "./Timeline.js";
 import { statusOf } from "./words.js";
 import { useThread } from "./useThread.js";
@@ -75,6 +77,7 @@ function Thread(props: {
   const { thread, agentId, threadId, retryAt, onAgain } = props;
   const { row, messages } = thread;
   const blocks = useMemo(() => toBlocks(messages, [], [], new Set()), [messages]);
+  const cast = useMemo(() => castOfThread(thread), [thread]);
   const { words, tone, busy } = statusOf(row);
   const main = useRef<HTMLElement>(null);
   const { state } = useLocation() as { readonly state: unknown };
@@ -114,7 +117,7 @@ function Thread(props: {
           {isMismatched(thread) && <Restart thread={thread} onRestarted={onAgain} />}
           <section aria-labelledby="timeline-title">
             <h2 id="timeline-title">What happened</h2>
-            <Timeline thread={thread} />
+            <Timeline thread={thread} cast={cast} />
           </section>
           <section aria-labelledby="messages-title">
             <h2 id="messages-title">Messages</h2>
@@ -122,20 +125,22 @@ function Thread(props: {
               <p className="sayso-quiet">None yet.</p>
             ) : (
               <div className="transcript thread-messages">
-                {blocks.map((block) => (
-                  <BlockView key={block.key} block={block} />
-                ))}
+                <Blocks blocks={blocks} cast={cast} draw={drawn} />
               </div>
             )}
           </section>
           <AuditSection thread={thread} />
         </div>
         <aside className="panel" aria-label="Where it stands">
-          <Inspector thread={thread} onChanged={onAgain} />
+          <Inspector thread={thread} cast={cast} onChanged={onAgain} />
         </aside>
       </main>
     </Frame>
   );
+}
+
+function drawn(block: Block) {
+  return <BlockView block={block} />;
 }
 
 function isUnknown(error: Error): boolean {

@@ -1,14 +1,20 @@
 import { callAbout } from "@sayso/react";
 import { ArgumentTable, messageOf, PlainText } from "@sayso/react/components";
 import { Link } from "react-router";
+import { partOf, type Cast } from "../subagents.js";
 import { labelOf, saidOf } from "../inbox/words.js";
 import { ForkButton } from "./ForkButton.js";
 import { isWaiting, type Asked, type RunRecord, type ThreadRecord } from "./records.js";
 import { Time } from "./Time.js";
 import { timelineOf, wordsOf, type Moment } from "./timeline.js";
 
+interface TimelineProps {
+  readonly thread: ThreadRecord;
+  readonly cast: Cast;
+}
+
 /** What happened in a thread, in order: runs, questions, decisions, each with who and when. */
-export function Timeline({ thread }: { readonly thread: ThreadRecord }) {
+export function Timeline({ thread, cast }: TimelineProps) {
   const moments = timelineOf(thread);
   if (moments.length === 0) return <p className="sayso-quiet">Nothing has happened yet.</p>;
   return (
@@ -17,7 +23,7 @@ export function Timeline({ thread }: { readonly thread: ThreadRecord }) {
         <li key={moment.key} data-kind={moment.kind} data-tone={toneOf(moment)}>
           <Time at={moment.at} />
           <div className="moment">
-            <What moment={moment} thread={thread} />
+            <What moment={moment} thread={thread} cast={cast} />
           </div>
         </li>
       ))}
@@ -25,7 +31,7 @@ export function Timeline({ thread }: { readonly thread: ThreadRecord }) {
   );
 }
 
-function What({ moment, thread }: { readonly moment: Moment; readonly thread: ThreadRecord }) {
+function What({ moment, thread, cast }: TimelineProps & { readonly moment: Moment }) {
   switch (moment.kind) {
     case "began":
       return (
@@ -41,7 +47,7 @@ function What({ moment, thread }: { readonly moment: Moment; readonly thread: Th
         </p>
       );
     case "asked":
-      return <Question asked={moment.asked} thread={thread} />;
+      return <Question asked={moment.asked} thread={thread} cast={cast} />;
     case "decided":
       return <Answered asked={moment.asked} />;
     default:
@@ -49,13 +55,19 @@ function What({ moment, thread }: { readonly moment: Moment; readonly thread: Th
   }
 }
 
-function Question({ asked, thread }: { readonly asked: Asked; readonly thread: ThreadRecord }) {
+function Question({ asked, thread, cast }: TimelineProps & { readonly asked: Asked }) {
   const { interrupt, status, turnId } = asked;
+  const { subagentRunId: by = null } = interrupt;
   const call = callAbout(interrupt, thread.messages);
   return (
     <>
       <p>
         <strong>{labelOf(interrupt)}</strong> {call !== null && <code>{call.name}</code>}{" "}
+        {by !== null && (
+          <span className="moment-who">
+            asked by <PlainText text={partOf(cast, by).name} />{" "}
+          </span>
+        )}
         {status === "open" && (
           <Link to={`/inbox/${encodeURIComponent(interrupt.id)}`}>Answer it in the inbox</Link>
         )}

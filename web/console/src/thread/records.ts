@@ -130,13 +130,14 @@ function readAsked(value: Record<string, unknown>): Asked[] {
   const [id, reason] = [textOrNull(value.id), textOrNull(value.reason)];
   if (id === null || reason === null) return [];
   const [message, toolCallId] = [textOrNull(value.message), textOrNull(value.toolCallId)];
-  const expiresAt = textOrNull(value.expiresAt);
+  const [expiresAt, by] = [textOrNull(value.expiresAt), textOrNull(value.subagentRunId)];
   const interrupt: Interrupt = {
     id,
     reason,
     ...(message !== null && { message }),
     ...(toolCallId !== null && { toolCallId }),
     ...(expiresAt !== null && { expiresAt }),
+    ...(by !== null && { subagentRunId: by }),
     ...(isRecord(value.responseSchema) && { responseSchema: value.responseSchema }),
     ...(isRecord(value.metadata) && { metadata: value.metadata }),
   };

@@ -1,5 +1,5 @@
 import type { Message } from "@ag-ui/client";
-import { useEffect, useMemo, useRef, useSyncExternalStore } from "react";
+import { useEffect, useMemo, useRef, useSyncExternalStore, type ReactNode } from "react";
 import {
   callAbout,
   canSubmit,
@@ -7,6 +7,7 @@ import {
   type Batch,
   type Failure,
   type InterruptController,
+  type InterruptView,
 } from "../core/index.js";
 import { CardStack } from "./CardStack.js";
 import { InterruptCard } from "./InterruptCard.js";
@@ -17,13 +18,15 @@ export interface InterruptGroupProps {
   readonly batch: Batch;
   /** Where the tool calls are found that the questions are about. */
   readonly messages: readonly Message[];
+  /** Stands above each card. */
+  readonly above?: (view: InterruptView) => ReactNode;
 }
 
 /**
  * The questions that one run asked together. A single one is sent as soon as it is answered; of
  * several each is answered on its own or with all others, can be changed, and all are sent together.
  */
-export function InterruptGroup({ controller, batch, messages }: InterruptGroupProps) {
+export function InterruptGroup({ controller, batch, messages, above }: InterruptGroupProps) {
   const { subscribe, getSnapshot, clock } = controller;
   const state = useSyncExternalStore(subscribe, getSnapshot, getSnapshot);
   const views = useMemo(() => viewsOf(state, batch), [state, batch]);
@@ -48,6 +51,7 @@ export function InterruptGroup({ controller, batch, messages }: InterruptGroupPr
           controller.withdraw(id);
         }}
         onSend={send}
+        {...(above !== undefined && { above })}
       />
     );
   }
@@ -55,6 +59,7 @@ export function InterruptGroup({ controller, batch, messages }: InterruptGroupPr
   const { id } = view.interrupt;
   return (
     <div className="sayso-group" data-open={open}>
+      {above?.(view)}
       <InterruptCard
         view={view}
         call={callAbout(view.interrupt, messages)}

@@ -21,6 +21,8 @@ export type InboxConnection =
 /** What the inbox knows. Immutable: every change makes a new value. */
 export interface InboxState {
   readonly connection: InboxConnection;
+  /** Whether the list was read at least once: before, an empty one says nothing. */
+  readonly known: boolean;
   /** Everything that is open, oldest first. */
   readonly items: readonly InboxItem[];
   /** Whether there is more than was read. */
@@ -36,6 +38,7 @@ export interface InboxState {
 
 export const EMPTY_INBOX: InboxState = {
   connection: { status: "loading" },
+  known: false,
   items: [],
   partial: false,
   answers: {},
@@ -67,7 +70,7 @@ export function withList(
         const ending = isExpired(interrupt, now) ? "lapsed" : "elsewhere";
         return withEnd(before, { interrupt, ending, answer: null, closedAt: now });
       }, state);
-  return { ...next, items: kept, partial };
+  return { ...next, known: true, items: kept, partial };
 }
 
 /** One interrupt as the server has it now. */

@@ -67,8 +67,9 @@ export class SubagentBook {
   #subscriber(): AgentSubscriber {
     return {
       onSubagentStartedEvent: ({ event }) => {
-        const { subagentRunId: id, name, parentSubagentRunId: parentId = null } = event;
-        this.#apply({ type: "started", id, name, parentId });
+        const { subagentRunId: id, name, description = null } = event;
+        const parentId = event.parentSubagentRunId ?? null;
+        this.#apply({ type: "started", id, name, description, parentId });
       },
       onSubagentFinishedEvent: ({ event }) => {
         const type = event.outcome?.type === "suspended" ? "suspended" : "finished";

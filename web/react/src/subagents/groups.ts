@@ -6,6 +6,8 @@ export interface Subagent {
   readonly id: string;
   /** Null when only its questions are known, as after a reload. */
   readonly name: string | null;
+  /** What it was set to do, where the server says it; tells two of one name apart. */
+  readonly description: string | null;
   readonly parentId: string | null;
   readonly status: "running" | "waiting" | "finished" | "failed" | "stopped";
 }
@@ -16,6 +18,7 @@ export type SubagentAction =
       readonly type: "started";
       readonly id: string;
       readonly name: string;
+      readonly description: string | null;
       readonly parentId: string | null;
     }
   | { readonly type: "suspended" | "finished" | "failed"; readonly id: string }
@@ -26,6 +29,7 @@ export type SubagentAction =
   /** Another turn or thread begins. */
   | { readonly type: "reset" };
 
+const UNTOLD = { name: null, description: null, parentId: null, status: "waiting" } as const;
 const BECOMES = { suspended: "waiting", finished: "finished", failed: "failed" } as const;
 
 /** The next list, in the order in which they were first heard of; the same one if nothing changes. */
@@ -35,8 +39,8 @@ export function nextSubagents(
 ): readonly Subagent[] {
   switch (action.type) {
     case "started": {
-      const { id, name, parentId } = action;
-      return put(all, { id, name, parentId, status: "running" });
+      const { id, name, description, parentId } = action;
+      return put(all, { id, name, description, parentId, status: "running" });
     }
     case "suspended":
     case "finished":
@@ -48,7 +52,7 @@ export function nextSubagents(
       return action.ids.reduce<readonly Subagent[]>((list, id) => {
         const known = list.find((one) => one.id === id);
         if (known !== undefined) return list;
-        return put(list, { id, name: null, parentId: null, status: "waiting" });
+        return put(list, { ...UNTOLD, id });
       }, all);
     case "cancelled":
       return all.map((one) =>

@@ -1,0 +1,44 @@
+import { originOf } from "@sayso/react";
+import { isRecord, textOrNull } from "../rest.js";
+import { castOf, type Cast } from "../subagents.js";
+import type { ThreadRecord } from "./records.js";
+
+/** A subagent's invocation in a stored thread. */
+export interface Invocation {
+  readonly id: string;
+  /** How many of its questions are open. */
+  readonly open: number;
+  /** How many of its questions are settled. */
+  readonly settled: number;
+}
+
+/** Those that a thread tells of, in order: by the journal of its turn, by questions, by messages. */
+export function invocationsOf(thread: ThreadRecord): readonly Invocation[] {
+  return known(thread).map(({ id }) => {
+    const own = thread.asked.filter(({ interrupt }) => interrupt.subagentRunId === id);
+    const open = own.filter((one) => one.status === "open").length;
+    return { id, open, settled: own.length - open };
+  });
+}
+
+/** What they are called. */
+export function castOfThread(thread: ThreadRecord): Cast {
+  return castOf(known(thread));
+}
+
+function known({ journal, asked, messages }: ThreadRecord) {
+  const names = new Map<string, string | null>();
+  const add = (id: string | null, name: string | null) => {
+    if (id !== null && (names.get(id) ?? null) === null) names.set(id, name);
+  };
+  for (const { kind, name, data } of journal) {
+    if (kind === "delegate" && isRecord(data)) add(textOrNull(data.id), name);
+  }
+  for (const { interrupt } of asked) {
+    add(interrupt.subagentRunId ?? null, originOf(interrupt).at(-1) ?? null);
+  }
+  for (const message of messages) {
+    if ("subagentRunId" in message) add(message.subagentRunId ?? null, null);
+  }
+  return [...names].map(([id, name]) => ({ id, name, description: null }));
+}
