@@ -27,6 +27,6 @@ export default defineConfig({
     setupFiles: ["tests/setup.ts"],
     include: ["tests/**/*.test.{ts,tsx}"],
     restoreMocks: true,
-    testTimeout: 10_000,
+    testTimeout: 60_000,
   },
 });

@@ -10,7 +10,7 @@ export default defineConfig({
     environment: "jsdom",
     setupFiles: ["tests/setup.ts"],
     restoreMocks: true,
-    testTimeout: 10_000,
+    testTimeout: 60_000,
     projects: [
       {
         extends: true,
