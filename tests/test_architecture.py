@@ -101,7 +101,7 @@ LAYERS = (
             "gate.answers gate.expiry gate.held gate.history gate.refusals schemas.typed",
             "gate.approvers gate.frontend protocol.peers",
             "protocol.runinput schemas.schema",
-            "protocol.legacy protocol.messages schemas.misfits",
+            "protocol.legacy protocol.messages schemas.cleaning schemas.misfits",
             "protocol.forward_compat schemas.subschemas",
             "agents.approval",
             "agents.policy",

@@ -28,6 +28,7 @@ from sayso.errors import (
 from sayso.limits import Limits
 from sayso.options import GivenAnswer, Reminder
 from sayso.records import Principal
+from sayso.schemas.cleaning import schema_without
 from sayso.turns.activities import Activity
 from sayso.turns.effects import CallInfo, current_call
 from sayso.turns.messages import TextMessage
@@ -76,4 +77,5 @@ __all__ = [
     "current_call",
     "describe",
     "parts",
+    "schema_without",
 ]

@@ -14,6 +14,7 @@ Exception
 │   │   ├── NotOffered       a front-end tool that the client did not offer
 │   │   ├── InvalidAnswer    a stored answer that the author's own type refuses
 │   │   └── ReplayMismatch   the code no longer asks for what the journal holds
+│   │       └── JournalMissing   the journal does not hold what the turn has asked
 │   └── StoreError
 │       ├── Conflict         the thread changed between reading and claiming
 │       ├── LeaseLost        another holder took the thread
@@ -31,6 +32,7 @@ __all__ = [
     "DeclarationError",
     "InterruptsDisabled",
     "InvalidAnswer",
+    "JournalMissing",
     "LeaseLost",
     "NestedCall",
     "NotOffered",
@@ -237,6 +239,18 @@ class ReplayMismatch(TurnError):
         self.place = place
         self.recorded = recorded
         self.asked = asked
+
+
+class JournalMissing(ReplayMismatch):
+    """The store no longer holds what the turn recorded at a place: it cannot go on from there."""
+
+    def __init__(self, place: str) -> None:
+        super().__init__(place, "nothing any more", "what it asked there")
+        self.args = (
+            f"the journal of this turn lacks what was asked at {place!r}: it was removed, has "
+            "expired, or was not restored; nothing was run again. Restore it, or stop or restart "
+            "the turn",
+        )
 
 
 class StoreError(SaysoError):

@@ -1,7 +1,7 @@
 """A client against bodies that a test wrote: what it makes of them, and what it sent."""
 
 import json
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,6 +11,7 @@ from sayso.client import Client
 from sayso.testing import FakeClock
 
 Event = dict[str, Any]
+Answer = httpx.Response | Exception | Callable[[httpx.Request], httpx.Response]
 TOKEN = "a-token-of-tests"  # noqa: S105 - opens nothing
 URL = "http://agent.test/agents/ops"
 STARTED: Event = {
@@ -42,7 +43,7 @@ def asking(*interrupts: Event) -> list[Event]:
 class Agent:
     """Answers request after request with what `answers` holds; keeps what it was sent."""
 
-    answers: list[httpx.Response | Exception] = field(default_factory=list)
+    answers: list[Answer] = field(default_factory=list)
     sent: list[httpx.Request] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     clock: FakeClock = field(default_factory=FakeClock)
@@ -63,11 +64,22 @@ class Agent:
         answer = self.answers.pop(0)
         if isinstance(answer, Exception):
             raise answer
-        return answer
+        return answer if isinstance(answer, httpx.Response) else answer(request)
 
     def says(self, *events: Event) -> None:
         """The next request is answered with these events."""
         self.body(sse(events))
+
+    def echoes(self, *events: Event) -> None:
+        """The same, with the run's own id wherever an event has `r`."""
+
+        def answer(request: httpx.Request) -> httpx.Response:
+            own = json.loads(request.content)["runId"]
+            told = [{**e, "runId": own} if e.get("runId") == "r" else e for e in events]
+            headers = {"content-type": "text/event-stream"}
+            return httpx.Response(200, content=sse(told), headers=headers)
+
+        self.answers.append(answer)
 
     def body(self, data: bytes, kind: str = "text/event-stream", status: int = 200) -> None:
         """The next request is answered with this body."""

@@ -19,7 +19,7 @@ from sayso.client import (
     Unreachable,
 )
 from sayso.clock import iso
-from tests.client.agent import STARTED, TOKEN, Agent, Event, asking, run_of, sse
+from tests.client.agent import FINISHED, STARTED, TOKEN, Agent, Event, asking, run_of, sse
 from tests.contract.requirements import requirement
 
 ONE: Event = {"id": "i-1", "reason": "confirmation", "message": "Sure?"}
@@ -55,6 +55,26 @@ async def test_answers_cover_every_interrupt_in_one_request() -> None:
         {"interruptId": "i-3", "status": "resolved"},
     ]
     assert (agent.client.outcome, agent.client.pending) == ("success", [])
+
+
+@requirement("LC-11")
+async def test_only_a_run_that_carries_an_answer_retires_what_was_asked() -> None:
+    """O7: a further run in the body does not; one with the answer does, and so do older ones."""
+    further = [{**STARTED, "runId": "x"}, {**FINISHED, "runId": "x"}]
+    entry = {"interruptId": "i-1", "status": "resolved"}
+    given = {"threadId": "t", "runId": "x", "messages": [], "tools": [], "context": []}
+    answered = [{**further[0], "input": {**given, "resume": [entry]}}, further[1]]
+    past = [{**event, "runId": "old"} for event in asking(ONE)]
+    for body, pending in (
+        ([*asking(ONE), *further], ["i-1"]),
+        ([*asking(ONE), *answered], []),
+        ([*past, *run_of()], []),
+    ):
+        agent = Agent()
+        agent.echoes(*body)
+        assert [event["type"] async for event in agent.client.run("go")][-1] == "RUN_FINISHED"
+        assert [each["id"] for each in agent.client.pending] == pending
+        assert agent.client.outcome == ("interrupt" if pending else "success")
 
 
 async def test_nothing_is_sent_that_does_not_cover_all() -> None:

@@ -1,4 +1,4 @@
-"""The state of a waiting turn, edited by hand (design 3 rule 8, design 5; cases L3, P3)."""
+"""The state of a waiting turn, edited by hand (design 3 rule 8, design 5; case P3)."""
 
 import asyncio
 from typing import Any
@@ -97,6 +97,28 @@ async def test_without_an_edit_the_client_s_state_counts(server: Server) -> None
     await client.resume(approve(), state={"n": 7})
     run = await client.resume(approve(), state={"n": 8})
     assert run.last["result"] == [1, 8]
+
+
+async def test_writes_beside_a_waiting_turn_do_not_break_its_resume(server: Server) -> None:
+    """L3: before it, and at the same moment by another process; the store takes no stale write."""
+    client = server.client(planning)
+    await client.say()
+    (item,) = client.model.pending
+    path = f"/interrupts/{item['id']}"
+    async with replica(server, (client.agent, planning)) as other:
+        for app in (server.app, other):
+            await edit(server, client, {"nights": 4}, app)
+            await post(server, f"{path}/extend", {"seconds": 60}, app=app)
+            await post(server, f"{path}/assign", {"to": "kim"}, app=app)
+        run, *_ = await asyncio.gather(
+            client.resume(approve()),
+            edit(server, client, {"city": "Oslo"}, other),
+            post(server, f"{path}/extend", {"seconds": 90}, app=other),
+            post(server, f"{path}/assign", {"to": "ann"}, app=other),
+        )
+    assert run.outcome == "success"
+    city, nights = run.last["result"]
+    assert (city in ("Rome", "Oslo"), nights) == (True, 4)
 
 
 async def test_an_edit_outlives_the_process_that_took_it(server: Server) -> None:

@@ -107,6 +107,28 @@ async def test_a_resume_is_one_whatever_messages_it_carries(
     assert server.effects == [("refund", "A-17", 240.0)]
 
 
+async def test_a_resume_with_the_whole_history_is_no_new_input(server: Server, tools: Kit) -> None:
+    """F5: no turn of the user begins a second time; the turn goes on with the answer alone."""
+    seen: list[Any] = []
+
+    async def agent(turn: Turn) -> None:
+        seen.append((turn.key, turn.input.text, len(turn.input.messages)))
+        if turn.input.text == "second":
+            await turn.call(tools.refund, order_id="A-17", amount=240.0)
+
+    client = server.client(agent)
+    await client.say("first")
+    await client.say("second")
+    whole = list(client.model.messages)
+    assert [m["content"] for m in whole if m["role"] == "user"] == ["first", "second"]
+    run = await client.resume(approve(), messages=whole)
+    assert run.outcome == "success"
+    first, second, resumed = seen
+    assert (first[1], second[1:], resumed) == ("first", ("second", 2), second)
+    assert client.model.messages[: len(whole)] == whole
+    assert server.effects == [("refund", "A-17", 240.0)]
+
+
 @requirement("RE-09", "OC-12")
 @pytest.mark.parametrize("entry", [approve(), cancel()])
 async def test_a_message_that_comes_with_the_answers_has_its_turn_afterwards(

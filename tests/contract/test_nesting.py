@@ -100,6 +100,34 @@ async def test_each_answer_finds_the_inner_agent_that_asked_whatever_it_is_calle
         assert results[item["toolCallId"]] == item["subagentRunId"]
 
 
+async def test_an_inner_question_is_the_outer_runs_and_goes_on_in_place(
+    server: Server, tools: Kit
+) -> None:
+    """K1, K9: one each, with its path, in its own words and for its own reason; each runs once."""
+
+    async def clerk(turn: Turn) -> str:
+        done = await turn.call(tools.refund, order_id="A", amount=240.0)
+        sure = await turn.interrupt("shop:file", "File it under A?", response=bool)
+        return f"{done.status}, filed: {sure.value}"
+
+    async def desk(turn: Turn) -> Any:
+        return await turn.delegate(clerk, name="clerk")
+
+    async def agent(turn: Turn) -> Any:
+        return await turn.delegate(desk, name="desk")
+
+    client = server.client(agent)
+    (asked,) = (await client.say()).interrupts
+    assert (asked["reason"], asked["metadata"]["sayso"]["tool"]) == ("tool_call", "issue_refund")
+    assert asked["metadata"]["sayso"]["path"] == ["desk", "clerk"]
+    (asked,) = (await client.resume(approve())).interrupts
+    assert (asked["reason"], asked["message"]) == ("shop:file", "File it under A?")
+    assert asked["metadata"]["sayso"]["path"] == ["desk", "clerk"]
+    run = await client.resume(answer(True))
+    assert (run.outcome, run.last["result"]) == ("success", "executed, filed: True")
+    assert server.effects == [("refund", "A", 240.0)]
+
+
 @requirement("SA-12", "OC-18", "TR-13", "FC-08")
 async def test_clients_without_a_version_are_told_only_if_the_agent_says_so(
     server: Server, tools: Kit
@@ -314,7 +342,7 @@ async def test_an_inner_agents_question_outlives_its_process(server: Server, too
 
 
 async def test_a_pause_inside_is_no_failure_to_be_tried_again(server: Server, tools: Kit) -> None:
-    """K7: inside `except Exception` and a loop of four attempts: one launch, one question."""
+    """K7, K8: inside `except Exception` and a loop of four attempts: one launch, one question."""
 
     async def inner(turn: Turn) -> str:
         await turn.step(server.effects.append, "launched")

@@ -1,6 +1,9 @@
 """Turns begun anew, and code that changed under an open one (design 3 rule 9; case L)."""
 
 import asyncio
+import sqlite3
+from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -8,7 +11,7 @@ import pytest
 from sayso import Sayso, Turn
 from tests.contract.replicas import replica
 from tests.contract.rest import at_rest, get, post, stop
-from tests.contract.server import Client, Server, approve
+from tests.contract.server import Client, Server, approve, served
 from tests.contract.tools import Kit
 
 
@@ -73,6 +76,35 @@ async def test_a_mismatch_is_repaired_by_a_stop(server: Server) -> None:
         assert await stop(server, client, app=other)
         await there.connect()
         assert (await there.say("again")).interrupts[0]["message"] == "Really go on?"
+
+
+@pytest.mark.parametrize("way", ["stop", "restart"])
+async def test_a_turn_whose_journal_is_gone_runs_nothing_again(tmp_path: Path, way: str) -> None:
+    """L6: said in so many words, the question stays, and a person decides what becomes of it."""
+    async with served("sqlite", tmp_path) as server:
+        old, _ = old_and_new(server)
+        client = server.client(old)
+        await client.say()
+        (item,) = client.model.pending
+        with closing(sqlite3.connect(tmp_path / "sayso.db")) as file:
+            file.execute("DELETE FROM entry")
+            file.commit()
+        for _ in range(2):
+            failed = await client.resume(approve())
+            assert failed.outcome == "replay_mismatch"
+            assert "the journal of this turn lacks" in failed.last["message"]
+            (shown,) = (await client.again().connect()).interrupts
+            assert shown["id"] == item["id"]
+        assert server.effects == ["looked"]
+        if way == "stop":
+            assert await stop(server, client)
+            assert (await client.again().connect()).outcome == "success"
+        else:
+            assert (await restart(server, client)).status == 200
+            await at_rest(server, client)
+            (anew,) = (await client.again().connect()).interrupts
+            assert anew["id"] != item["id"]
+        assert (await get(server, f"/interrupts/{item['id']}"))["status"] == "cancelled"
 
 
 async def test_a_missing_version_is_repaired_by_a_restart(server: Server) -> None:

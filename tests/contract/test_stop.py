@@ -269,7 +269,7 @@ async def test_another_effect_is_finished_and_recorded_and_nothing_follows(
 async def test_an_idempotent_call_that_is_cut_off_has_a_result_that_says_so(
     server: Server,
 ) -> None:
-    """H1: beside one that is finished, in the same batch."""
+    """H1, H5: beside one that is finished, in the same batch; every START has its END."""
     begun, wakes = asyncio.Event(), asyncio.Event()
 
     @server.app.tool(idempotent=True)

@@ -5,10 +5,13 @@ from typing import Any
 
 import pytest
 
-from sayso import ToolCall, Turn, approval, current_call
+from sayso import Breakpoints, Option, ToolCall, Turn, approval, current_call
+from tests.contract.optional import client_of
 from tests.contract.requirements import requirement
 from tests.contract.server import Server, answer, approve, cancel, deny
 from tests.contract.tools import Kit
+
+Json = dict[str, Any]
 
 
 @requirement("TB-01", "TC-01", "TC-02", "TC-03", "TC-04", "IN-05", "IN-15", "TR-09")
@@ -243,3 +246,45 @@ async def test_proposal_decision_and_outcome_can_be_read_back(server: Server, to
     assert row.decided_at == server.clock.now()
     results = [json.loads(m.body) for m in view.messages if m.role == "tool"]
     assert [r["toolCallId"] for r in results] == [asked["toolCallId"]]
+
+
+async def test_an_answer_that_fits_the_schema_is_enough(server: Server) -> None:
+    """J7: of every kind of question, the smallest answer that its schema allows is taken."""
+
+    @server.app.tool(
+        approval=approval.ask(remember=True), editable=True, complete=True, on_error="ask"
+    )
+    async def transfer(to: str, amount: float = 1.0) -> str:
+        return f"{amount} to {to}"
+
+    async def agent(turn: Turn) -> str:
+        choices = [Option("Go", "go", "It goes."), Option("Stay", "stay", "It stays.")]
+        chosen = await turn.decide(why="So.", planned_action="Go.", options=choices)
+        sure = await turn.interrupt("confirmation", "Sure?")
+        done = await turn.call(transfer)
+        return f"{chosen.action}, {sure.value}, {done}"
+
+    agent_client = client_of(server, agent, breakpoints=Breakpoints(before="transfer"))
+    run = await agent_client.say()
+    kinds = []
+    while run.outcome == "interrupt":
+        (item,) = run.interrupts
+        kinds.append(item["reason"])
+        run = await agent_client.resume(answer(_smallest(item["responseSchema"])))
+    assert kinds == [
+        "sayso:decision",
+        "confirmation",
+        "input_required",
+        "sayso:breakpoint",
+        "tool_call",
+    ]
+    assert run.last["result"] == "go, True, 1.0 to x"
+
+
+def _smallest(schema: Json) -> Any:
+    """The least that a schema asks for: required members alone, each with its first value."""
+    if "oneOf" in schema:
+        return schema["oneOf"][0]["const"]
+    if schema["type"] == "object":
+        return {name: _smallest(schema["properties"][name]) for name in schema.get("required", ())}
+    return {"boolean": True, "string": "x", "number": 0}[schema["type"]]

@@ -184,9 +184,9 @@ class Client:
             raise Busy("a run of this client is going on; follow it to its end or close it first")
         self._busy = True
         try:
-            self._thread.begin()
             stream = Stream(self._thread)
             body = self._body(new, parts)
+            self._thread.begin(self.run_id if url == self.url else None)
             async with aclosing(self._answer(url, body, new, stream)) as events:
                 async for event in events:
                     yield event

@@ -24,9 +24,15 @@ class Thread:
         self.outcome: str | None = None
         self.result: Any = None
         self.error: Json | None = None
+        self._requested: str | None = None
+        self._asked = False
 
-    def begin(self) -> None:
-        """A run is asked for; nothing is known of how it ends."""
+    def begin(self, run_id: str | None = None) -> None:
+        """A run is asked for, under that id; nothing is known of how it ends."""
+        self._requested, self._asked = run_id, False
+        self._forget()
+
+    def _forget(self) -> None:
         self.outcome = self.result = self.error = None
 
     def apply(self, event: Json, notes: Notes) -> None:
@@ -38,7 +44,9 @@ class Thread:
     # Runs
 
     def _run_started(self, event: Json, notes: Notes) -> None:
-        self.begin()
+        self._forget()
+        if event.get("input", {}).get("resume"):
+            self._asked = False
         for message in event.get("input", {}).get("messages", ()):
             if self._find(message["id"]) is None:
                 self.messages.append(copy.deepcopy(message))
@@ -47,6 +55,12 @@ class Thread:
         outcome = event.get("outcome") or {"type": "success"}
         self.outcome = outcome["type"]
         self.result = event.get("result")
+        if self.outcome == "interrupt":
+            self._asked = event["runId"] == self._requested
+        elif self._asked:
+            # A further run of the body: only one with an answer retires what was asked (O7).
+            self.outcome = "interrupt"
+            return
         self.pending = copy.deepcopy(outcome.get("interrupts", []))
 
     def _run_error(self, event: Json, notes: Notes) -> None:

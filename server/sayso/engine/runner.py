@@ -20,7 +20,7 @@ from sayso.breakpoints import in_force
 from sayso.clock import Clock
 from sayso.engine.claims import Claimed
 from sayso.engine.stopping import Stopper
-from sayso.errors import Code, StoreError
+from sayso.errors import Code, JournalMissing, StoreError
 from sayso.gate.history import paired
 from sayso.limits import Limits
 from sayso.protocol.ending import STOPPED, Ending
@@ -155,7 +155,8 @@ class Runner:
         settled = self._claimed.settled
         while True:
             execution = self._execution
-            await execution.run(partial(self._claimed.agent.function, AuthorTurn(execution)))
+            if execution.broken is None:
+                await execution.run(partial(self._claimed.agent.function, AuthorTurn(execution)))
             concluded = conclude(execution, self._claimed.run, settled)
             following = self._following(execution, concluded)
             concluded = await self._store(concluded, following)
@@ -268,5 +269,9 @@ class Runner:
                 [one.forwarded_props for one in (given, *resumed) if one is not None],
             ),
         )
+        for asked in execution.interrupts.values():
+            if asked.turn_key == turn.key and execution.journal.lacks(asked.place):
+                # Entered all the same, the code would do again what had been done before (L6).
+                execution.break_off(JournalMissing(asked.place))
         self._executed.append(execution)
         return execution

@@ -14,6 +14,7 @@ from sayso.errors import (
     CancelledCall,
     Code,
     InterruptsDisabled,
+    JournalMissing,
     LeaseLost,
     NotRecordable,
     ReplayMismatch,
@@ -189,7 +190,7 @@ def _left(execution: Execution, run: Run, status: str, ending: Ending) -> Conclu
 def _reopened(
     execution: Execution, run: Run, settled: tuple[Interrupt, ...], mismatch: ReplayMismatch
 ) -> Conclusion:
-    """The code has changed under an open turn: nothing is lost (design 3, rule 9).
+    """The code has changed under an open turn, or its journal is gone: nothing is lost (rule 9).
 
     What a person has answered in this run is open again. A turn that has nothing to open again (a
     question that expired, a turn that was taken over) waits for the code that began it.
@@ -211,10 +212,11 @@ def _reopened(
         for entry in execution.journal.entries()
         if entry.status == "asked"
     }
+    gone = isinstance(mismatch, JournalMissing)
     reopened = tuple(
         _open_again(interrupt)
         for interrupt in settled
-        if interrupt.id in waiting and not by_expiry(interrupt)
+        if (gone or interrupt.id in waiting) and not by_expiry(interrupt)
     )
     if not execution.interrupts:
         return _left(execution, run, "failed", ending)

@@ -136,6 +136,10 @@ class Journal:
         """Whether anything of that kind is recorded."""
         return any(entry.kind == kind for entry in self._entries.values())
 
+    def lacks(self, place: str) -> bool:
+        """Whether nothing is recorded at a place."""
+        return place not in self._entries
+
     def is_new(self, place: str) -> bool:
         """Whether the place was written since the journal was read."""
         return place in self._new

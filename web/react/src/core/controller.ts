@@ -13,6 +13,7 @@ import { needsLook } from "./failure.js";
 import { FrontendTools } from "./frontendTools.js";
 import { canSubmit, reduce } from "./machine.js";
 import { initialState, type Action, type MachineState, type Origin } from "./machineState.js";
+import { readInterrupt } from "./readInterrupt.js";
 import { legacyCommand, type LegacyQuestion } from "./legacy.js";
 import { RunDriver, type RunEnd } from "./runs.js";
 import type { Answer, Answers, Closed, Problem } from "./types.js";
@@ -239,9 +240,11 @@ export class InterruptController {
   }
 
   #listen(): () => void {
-    // What the agent learnt while nobody listened here is taken from its own list.
-    if (this.#state.interrupts.length === 0 && this.agent.pendingInterrupts.length > 0) {
-      this.#interrupted("run", this.agent.pendingInterrupts);
+    // What the agent learnt while nobody listened here is taken from its own list, which may have
+    // been loaded with a stored conversation: what is no question there is left out (A3).
+    const known = this.agent.pendingInterrupts.flatMap((one) => readInterrupt(one) ?? []);
+    if (this.#state.interrupts.length === 0 && known.length > 0) {
+      this.#interrupted("run", known);
     } else {
       this.#dispatch({ type: "ticked", now: this.clock() });
     }

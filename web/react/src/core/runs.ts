@@ -10,6 +10,7 @@ import {
   type RunAgentResult,
   type RunErrorEvent,
   type RunFinishedEvent,
+  type RunStartedEvent,
 } from "@ag-ui/client";
 import {
   failureFromEvent,
@@ -57,6 +58,8 @@ interface Track {
   started: boolean;
   progressed: boolean;
   terminal: RunEnd | null;
+  /** The requested run's interrupt outcome, once it has ended with one. */
+  asked: RunEnd | null;
   /** The last question of the legacy dialect in this run (LG-11). */
   legacy: LegacyQuestion | null;
   ended: boolean;
@@ -242,12 +245,15 @@ export class RunDriver {
     current.events += 1;
     if (event.type === EventType.RUN_STARTED) {
       current.terminal = null;
+      const { input } = event as RunStartedEvent;
+      if ((input?.resume ?? []).length > 0) current.asked = null;
       if (current.started) return;
       current.started = true;
       if (current.origin === "sync") this.#expectSnapshots(current);
       for (const it of this.#listeners) it.onStarted?.(current.origin, current.runId);
     } else if (event.type === EventType.RUN_FINISHED) {
-      const end = endOf(event as RunFinishedEvent, current.legacy);
+      const finished = event as RunFinishedEvent;
+      const end = unanswered(current, finished.runId, endOf(finished, current.legacy));
       current.terminal = end;
       for (const it of this.#listeners) it.onOutcome?.(current.origin, end);
     } else if (event.type === EventType.RUN_ERROR) {
@@ -294,6 +300,7 @@ function track(runId: string, origin: Origin, ours: boolean, finish: (end: RunEn
     started: false,
     progressed: false,
     terminal: null,
+    asked: null,
     legacy: null,
     ended: false,
     finish,
@@ -313,6 +320,17 @@ function endOf({ outcome, metadata }: RunFinishedEvent, legacy: LegacyQuestion |
     return { kind: "interrupt", interrupts, problem: null, legacy };
   }
   return { kind };
+}
+
+/**
+ * What the requested run asked, only a run that carries an answer can retire: a further run in the
+ * same body does not, however it ends (O7). Runs of the past that come before it are told in order,
+ * and the last one counts (LC-11), as in a look at a thread.
+ */
+function unanswered(current: Track, runId: string, end: RunEnd): RunEnd {
+  if (end.kind !== "interrupt") return current.asked ?? end;
+  if (current.origin !== "sync" && runId === current.runId) current.asked = end;
+  return end;
 }
 
 function broken(current: Track): RunEnd {

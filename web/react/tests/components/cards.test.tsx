@@ -1,7 +1,8 @@
 import type { Interrupt } from "@ag-ui/client";
-import { act, screen, waitFor, within } from "@testing-library/react";
+import { act, render, screen, waitFor, within } from "@testing-library/react";
 import { userEvent } from "@testing-library/user-event";
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { InterruptGroup } from "../../src/components/index.js";
 import {
   approval,
   deferred,
@@ -82,6 +83,21 @@ describe("an approval", () => {
     expect(within(card).getByText("May I run a?")).toBeVisible();
   });
 
+  it("[K6] is shown although its call is in no message, with what the server says of it", async () => {
+    const server = new ScriptedServer().onRun(run(finished));
+    const told = { tool: "transfer", arguments: { to: "kim" }, path: ["desk"] };
+    await show(server, ...asked(approval("a", { metadata: { sayso: told } }), approval("b")));
+    const card = screen.getByRole("region", { name: /transfer/ });
+    expect(card).toHaveTextContent("kim");
+    for (const region of screen.getAllByRole("region")) {
+      await userEvent.click(within(region).getByRole("button", { name: "Approve" }));
+    }
+    await click(/Send/);
+    await waitFor(() => {
+      expect(sent(server)?.map((one) => one.interruptId)).toEqual(["a", "b"]);
+    });
+  });
+
   it("[CL-18] survives arguments that are not JSON", async () => {
     const messages = callMessages("a", '{"to": ');
     await show(new ScriptedServer(), ...snapshot(messages), interrupted(approval("a")));
@@ -98,6 +114,22 @@ describe("an approval", () => {
       { interruptId: "a", status: "resolved", payload: { approved: true } },
     ]);
     expect(screen.queryByRole("button")).toBeNull();
+  });
+
+  it("[B9] is over for good: mounted anew it has no buttons, and nothing more is sent", async () => {
+    const server = new ScriptedServer().onRun(run(finished));
+    const { controller, view } = await show(server, ...asked(approval("a")));
+    await click("Approve");
+    await screen.findByText("Approved");
+    const messages = controller.agent.messages;
+    const [batch] = controller.getSnapshot().batches;
+    view.unmount();
+    render(<InterruptGroup controller={controller} batch={batch!} messages={messages} />);
+    expect(screen.getByText("Approved")).toBeVisible();
+    expect(screen.queryByRole("button")).toBeNull();
+    expect(controller.answer("a", { status: "cancelled" })).toBe(false);
+    await controller.resolve({ approved: false }, "a");
+    expect(server.runs).toHaveLength(1);
   });
 
   it("denies with a reason, which may be left out, and Escape leads back", async () => {

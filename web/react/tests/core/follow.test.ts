@@ -13,6 +13,7 @@ import {
   says,
   ScriptedServer,
   snapshot,
+  sse,
 } from "../wire.js";
 
 import { flush, open, type Rig } from "./rig.js";
@@ -109,6 +110,70 @@ describe("following the server", () => {
     await controller.resolve({ approved: true });
     expect(controller.getSnapshot().status).toBe("idle");
     hold.resolve();
+  });
+
+  it("[A3] takes up what a loaded conversation had open, without what is no question", async () => {
+    const server = new ScriptedServer();
+    const agent = server.agent();
+    agent.messages = [{ id: "u1", role: "user", content: "go" }];
+    const stored = [approval("a"), { id: "b", message: "no reason" }, null, "c"];
+    agent.pendingInterrupts = stored as never;
+    const controller = new InterruptController(agent);
+    controller.subscribe(() => undefined);
+    expect(controller.getSnapshot()).toMatchObject({
+      status: "awaiting",
+      interrupts: [{ id: "a", reason: "tool_call" }],
+      batches: [{ id: "a", anchor: "u1", ids: ["a"] }],
+    });
+    server.onRun(run(finished));
+    await controller.resolve({ approved: true });
+    expect(server.runs[0]?.body.resume).toEqual([
+      { interruptId: "a", status: "resolved", payload: { approved: true } },
+    ]);
+    expect(controller.getSnapshot().status).toBe("idle");
+  });
+
+  it.each([finished, cancelled, runError("boom")])(
+    "[O7] keeps a question that a further run in the same body says nothing about",
+    async (end) => {
+      const server = new ScriptedServer();
+      const controller = new InterruptController(server.agent());
+      controller.subscribe(() => undefined);
+      const again = { type: "RUN_STARTED", threadId: "thread-1", runId: "another" };
+      server.onRun(run(interrupted(approval("a")), again, end), run(finished));
+      await controller.runs.start("run");
+      expect(controller.getSnapshot().interrupts).toEqual([approval("a")]);
+      await controller.resolve({ approved: true });
+      expect(server.runs[1]?.body.resume).toHaveLength(1);
+      expect(controller.getSnapshot()).toMatchObject({ status: "idle", interrupts: [] });
+    },
+  );
+
+  it("[O7] lets a further run retire it that carries the answer, or comes after older runs", async () => {
+    const start = (runId: string, more: object = {}) => ({
+      type: "RUN_STARTED",
+      threadId: "thread-1",
+      runId,
+      ...more,
+    });
+    const entry = { interruptId: "a", status: "resolved", payload: { approved: true } };
+    const input = { threadId: "thread-1", runId: "x", messages: [], tools: [], context: [] };
+    const resumed = start("x", {
+      input: { ...input, state: {}, forwardedProps: {}, resume: [entry] },
+    });
+    const past = { ...interrupted(approval("a")), threadId: "thread-1", runId: "old" };
+    const bodies = [
+      run(interrupted(approval("a")), resumed, finished),
+      ({ body: { runId } }: { body: { runId: string } }) =>
+        sse([start("old"), past, start(runId), { ...finished, threadId: "thread-1", runId }]),
+    ];
+    for (const body of bodies) {
+      const server = new ScriptedServer().onRun(body);
+      const controller = new InterruptController(server.agent());
+      controller.subscribe(() => undefined);
+      await controller.runs.start("run");
+      expect(controller.getSnapshot().interrupts).toEqual([]);
+    }
   });
 
   it("hears runs that somebody else starts on the same agent", async () => {

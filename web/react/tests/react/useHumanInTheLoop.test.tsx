@@ -124,6 +124,19 @@ describe("a tool that a person answers", () => {
     expect(screen.getByRole("button", { name: "Monday" })).toBeDisabled();
   });
 
+  it("[A9] waits for its person, however long ago the run that left it is over", async () => {
+    const server = nothing().onRun(asks("c1"), run(...says("m1", "Booked."), finished));
+    mount(server);
+    await userEvent.click(screen.getByRole("button", { name: "Send" }));
+    await screen.findByText("Quarter executing");
+    await waitFor(() => {
+      expect(screen.getByTestId("status")).toHaveTextContent("idle");
+    });
+    expect(screen.getByText("Quarter executing")).toBeVisible();
+    await userEvent.click(screen.getByRole("button", { name: "Monday" }));
+    await said("Booked.");
+  });
+
   it("[C7] goes on only once each of several calls has its result", async () => {
     const server = nothing().onRun(asks("c1", "c2"), run(...says("m1", "Both."), finished));
     mount(server);
