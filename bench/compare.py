@@ -31,6 +31,8 @@ FLOORS = {
     "W2": "floor,floor:sqlite-full",
 }
 """What each load is compared with; the plain floor unless named here."""
+ALONE = {"W2r": "sayso:postgres", "W6": "sayso:sqlite,sayso:postgres"}
+"""What has no floor: replicas against one, memory against itself. Both want `BENCH_PG`."""
 
 
 @dataclass(frozen=True)
@@ -100,6 +102,7 @@ def main() -> int:
                 ours, floors = f"{ours},sayso:postgres", f"{floors},floor-pg"
             # First and last, so that a machine that drifts does not favour anybody.
             contenders = f"{floors},{ours},{floors.partition(',')[0]}"
+            contenders = ALONE.get(load, contenders)
             words = ["--contender", contenders, "--workload", load, "--rounds", given.rounds]
             code = place.run("paced.py", *words, "--seconds", given.seconds, "--out", str(out))
             worst = worst or code

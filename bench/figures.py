@@ -29,6 +29,7 @@ class Row:
     at_least: float | None = None
     floor: str = "floor"
     absolute: bool = False
+    floor_point: str | None = None
     peers: str | None = None
 
 
@@ -53,6 +54,16 @@ ROWS = (
     Row("W2 CPU, c32", "W2", "c32", CPU, "sqlite", at_most=2.2, peers="W2 c32 sqlite"),
     Row("W2 CPU, c32, of floor:sqlite-full", "W2", "c32", CPU, "sqlite", floor="floor:sqlite-full"),
     Row("W2 CPU, c32", "W2", "c32", CPU, "postgres", at_most=1.5, floor="floor-pg:postgres"),
+    Row(
+        "W2 CPU, c32, two replicas, of one",
+        "W2r",
+        "r2",
+        CPU,
+        "postgres",
+        at_most=1.15,
+        floor="sayso:postgres",
+        floor_point="r1",
+    ),
     Row("W2 CPU, c1", "W2", "c1", CPU),
     Row("W2 CPU, c1", "W2", "c1", CPU, "sqlite"),
     Row("W3 CPU, 1 interrupt", "W3", "k1", CPU),
@@ -67,6 +78,18 @@ ROWS = (
         at_most=1,
         absolute=True,
         peers="W4 10000 sqlite",
+    ),
+    *(
+        Row(
+            "W6 MB that 20,000 turns leave",
+            "W6",
+            "c32",
+            "rss_grown_mb",
+            store,
+            at_most=2,
+            absolute=True,
+        )
+        for store in ("sqlite", "postgres")
     ),
     Row("W5 CPU, 1,000 earlier messages", "W5", "h1000", CPU, at_most=2, peers="W5 h1000"),
     Row(
@@ -111,7 +134,7 @@ def report(files: Iterable[Path]) -> None:
     for row in ROWS:
         ours = found.get((row.load, f"sayso:{row.store}", row.point), {}).get(row.measure)
         name, _, profile = row.floor.partition(":")
-        base = (row.load, f"{name}:{profile or 'memory'}", row.point)
+        base = (row.load, f"{name}:{profile or 'memory'}", row.floor_point or row.point)
         floor = found.get(base, {}).get(row.measure)
         if ours is None:
             continue
@@ -166,7 +189,11 @@ def _named(load: str, point: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]
     if load == "W5s":
         steps = f"s{point['steps']}"
         return [(steps if point["conc"] == 1 else f"{at} {steps}", point)]
-    names = {"W3": f"k{point.get('k')}", "W5": f"h{point.get('hist')}"}
+    names = {
+        "W2r": f"r{point.get('replicas')}",
+        "W3": f"k{point.get('k')}",
+        "W5": f"h{point.get('hist')}",
+    }
     return [(names.get(load, at), point)]
 
 

@@ -1,11 +1,14 @@
-"""The harness's `run.py` with what it lacks: W1p, and the CPU of a resume and of a step in W5s.
+"""The harness's `run.py` with what it lacks: W1p, W2r, W6, and the CPU of resumes and of steps.
 
 Run by `compare.py` inside a copy of the harness, with the harness's own options. W1p is W1 with one
 delta per turn of the event loop (`bench pace`). W5s tells `res_cpu_ms` as well, the server's CPU
-for the resume alone, and a point more: 32 turns at once of 0 and of 100 steps each.
+for the resume alone, and a point more: 32 turns at once of 0 and of 100 steps each. W2r is W2 on
+one server and then on two that share its store, every trip interrupted at one and resumed at the
+other. W6 is the memory of a server before and after 20,000 trips.
 """
 
 import time
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +16,8 @@ import run as harness
 
 MOST = 400
 """Trips of one point of W5s."""
+HOURS = 7_200
+"""Seconds that W6 may take."""
 
 
 class Pacer(harness.Client):
@@ -22,6 +27,85 @@ class Pacer(harness.Client):
         """The body of a run."""
         body: bytes = super().run_body(thread, run, messages)
         return body.replace(b"bench stream", b"bench pace")
+
+
+class Replicas:
+    """Servers of one store: what they use together."""
+
+    def __init__(self, *servers: Any) -> None:
+        self.servers = servers
+        self.steal = servers[0].steal
+
+    def cpu(self) -> float:
+        """Seconds of CPU."""
+        return sum(server.cpu() for server in self.servers)
+
+    def rss(self) -> int:
+        """Bytes of memory."""
+        return sum(server.rss() for server in self.servers)
+
+    def disk(self) -> int:
+        """Bytes on disk."""
+        return sum(server.disk() for server in self.servers)
+
+
+class Turns:
+    """Connections to several servers, of which each request takes the next."""
+
+    def __init__(self, connections: list[Any]) -> None:
+        self.tr = self
+        self._connections = connections
+        self._next = cycle(connections)
+
+    def send(self, head: bytes, body: bytes, keep: bool) -> Any:
+        """Send a request to whose turn it is."""
+        return next(self._next).send(head, body, keep)
+
+    def close(self) -> None:
+        """Close all."""
+        for connection in self._connections:
+            connection.tr.close()
+
+
+class Balanced(harness.Client):
+    """Asks several servers in turn; half of its workers begin at the second."""
+
+    def __init__(self, contender: Any, ports: list[int]) -> None:
+        super().__init__(contender, ports[0])
+        self._ports = ports
+
+    async def connect(self) -> Turns:
+        """Connect to all."""
+        self._ports = [*self._ports[1:], self._ports[0]]
+        connections = []
+        for port in self._ports:
+            self.port = port
+            connections.append(await super().connect())
+        return Turns(connections)
+
+
+async def replicas(contender: Any, server: Any, given: Any) -> list[dict[str, Any]]:
+    """W2 at 32 on one server, on two, and on one again."""
+    single = harness.Client(contender, server.port)
+    await harness.w2(single, server, 32, 1)  # warms up
+    points = [{"replicas": 1} | await harness.w2(single, server, 32, given.seconds)]
+    with harness.Server(contender, harness.free_port(), not given.no_pin) as second:
+        both = Balanced(contender, [server.port, second.port])
+        await harness.w2(both, Replicas(server, second), 32, 1)
+        together = await harness.w2(both, Replicas(server, second), 32, given.seconds)
+    points.append({"replicas": 2} | together)
+    points.append({"replicas": 1} | await harness.w2(single, server, 32, given.seconds))
+    return points
+
+
+async def memory(contender: Any, server: Any) -> dict[str, Any]:
+    """How much a server grows over 20,000 trips, after 2,000."""
+    client = harness.Client(contender, server.port)
+    await harness.w2(client, server, 32, HOURS, maxn=2_000)
+    before = server.rss()
+    point = await harness.w2(client, server, 32, HOURS, maxn=20_000)
+    grown = (server.rss() - before) / 2**20
+    return point | {"rss_before_mb": before / 2**20, "rss_grown_mb": grown}
 
 
 def cpu_ns(pid: int) -> int:
@@ -59,6 +143,10 @@ async def run_workload(name: str, contender: Any, server: Any, given: Any, out: 
             await harness.w1(client, server, concurrency, given.seconds, given.n, given.chars)
             for concurrency in given.conc
         ]
+    elif name == "W2r":
+        out += await replicas(contender, server, given)
+    elif name == "W6":
+        out.append(await memory(contender, server))
     elif name == "W5s":
         client = harness.Client(contender, server.port)
         for steps in given.history:

@@ -140,6 +140,7 @@ class Engine:
             await self.store.open()
             self._keeper.start(self._live.told_to_stop)
             if sweep:
+                self._live.follow()
                 self._sweeper.start()
             self._open = True
 

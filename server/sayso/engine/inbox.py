@@ -1,7 +1,8 @@
 """The inbox: interrupts of one caller's threads, listed, and followed while they change.
 
 Changes come from the store, so that those of other processes are seen too; one reader per scope
-looks for all who listen, at once when this process has changed something, else once a second.
+looks for all who listen: at once when this process has changed something or another has told of it,
+and from time to time besides.
 """
 
 import asyncio
@@ -11,6 +12,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from sayso.clock import Clock
+from sayso.engine.bell import Bell
 from sayso.errors import Code, Problem, StoreError
 from sayso.gate.approvers import may_see
 from sayso.gate.frontend import is_call
@@ -29,7 +31,7 @@ __all__ = ["Inbox", "Listener", "Notice"]
 _log = logging.getLogger("sayso.engine.inbox")
 
 POLL: Final = 1.0
-"""Seconds between looks for what other processes have changed."""
+"""Seconds between looks for what other processes have changed, if the store does not tell."""
 UNREAD: Final = 1_000
 """Notices that a listener may leave unread; then it is told to read its lists anew."""
 LOOKS: Final = 10
@@ -91,7 +93,7 @@ class _Hub:
 
     mark: int
     listeners: list[Listener]
-    rung: asyncio.Event
+    bell: Bell
 
 
 class Inbox:
@@ -166,7 +168,7 @@ class Inbox:
             mark = (await self._store.changes(principal.scope, None)).mark
             hub = self._hubs.get(principal.scope)
         if hub is None:
-            hub = self._hubs[principal.scope] = _Hub(mark, [], asyncio.Event())
+            hub = self._hubs[principal.scope] = _Hub(mark, [], Bell(self._store, self._clock))
             task = asyncio.create_task(self._follow(principal.scope, hub), name="inbox")
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
@@ -180,13 +182,14 @@ class Inbox:
             hub.listeners.remove(listener)
             if not hub.listeners:
                 del self._hubs[listener.principal.scope]
-                hub.rung.set()
+                hub.bell.ring()
 
-    def ring(self, scope: str) -> None:
-        """This process has changed something in a scope: look at once."""
-        hub = self._hubs.get(scope)
-        if hub is not None:
-            hub.rung.set()
+    def ring(self, scope: str | None) -> None:
+        """Something has changed in a scope (None: in any): look at once."""
+        for one in self._hubs if scope is None else (scope,):
+            hub = self._hubs.get(one)
+            if hub is not None:
+                hub.bell.ring()
 
     async def close(self) -> None:
         """End all listeners."""
@@ -201,25 +204,13 @@ class Inbox:
 
     async def _follow(self, scope: str, hub: _Hub) -> None:
         while self._hubs.get(scope) is hub:
-            await self._rest(hub)
-            hub.rung.clear()
+            await hub.bell.rest(POLL)
             try:
                 await self._look(scope, hub)
             except StoreError as error:
                 _log.warning("the inbox of scope %r could not be read: %s", scope, error)
             except Exception:
                 _log.exception("the inbox of scope %r failed; looking again", scope)
-
-    async def _rest(self, hub: _Hub) -> None:
-        waits = {
-            asyncio.ensure_future(self._clock.sleep(POLL)),
-            asyncio.ensure_future(hub.rung.wait()),
-        }
-        try:
-            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            for wait in waits:
-                wait.cancel()
 
     async def _look(self, scope: str, hub: _Hub) -> None:
         more = True

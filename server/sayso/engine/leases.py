@@ -79,6 +79,16 @@ class LeaseKeeper:
             if held is not None and held[0].fence == lease.fence:
                 del self._held[lease.scope, lease.thread_id]
 
+    def look(self, key: tuple[str, str] | None) -> None:
+        """Somebody else may have done something to that thread (None: any), a stop for one.
+
+        If it is held here, its lease is renewed at once, in a thread, which tells.
+        """
+        with self._lock:
+            held = bool(self._held) if key is None else key in self._held
+        if held and self._end is not None:
+            asyncio.get_running_loop().run_in_executor(None, self._renew)
+
     def _renew(self) -> None:
         with self._lock:
             leases = [lease for lease, _ in self._held.values()]

@@ -10,6 +10,7 @@ from typing import Any
 from sayso.agents.registry import Agents
 from sayso.clock import Clock
 from sayso.engine.attendance import Attendance
+from sayso.engine.bell import Bell
 from sayso.engine.claims import Claimed
 from sayso.engine.leases import LeaseKeeper
 from sayso.engine.runner import Runner, StopPaused
@@ -30,7 +31,7 @@ __all__ = ["LiveRuns"]
 _log = logging.getLogger("sayso.engine.live")
 
 WATCH = 0.5
-"""Seconds between looks at a run that another process is running."""
+"""Seconds between looks at a run that another process is running, if the store does not tell."""
 
 Key = tuple[str, str]
 
@@ -39,6 +40,12 @@ Key = tuple[str, str]
 class _Live:
     runner: Runner
     task: asyncio.Task[None]
+
+
+@dataclass(frozen=True, slots=True)
+class _Watched:
+    stream: RunStream
+    bell: Bell
 
 
 class LiveRuns:
@@ -53,7 +60,7 @@ class LiveRuns:
         agents: Agents,
         tool_threads: int,
         stop_paused: StopPaused,
-        changed: Callable[[str], None],
+        changed: Callable[[str | None], None],
     ) -> None:
         self._store = store
         self._clock = clock
@@ -64,7 +71,7 @@ class LiveRuns:
         self._changed = changed
         self._pool = ThreadPoolExecutor(tool_threads, thread_name_prefix="sayso-tool")
         self._live: dict[Key, _Live] = {}
-        self._watched: dict[Key, RunStream] = {}
+        self._watched: dict[Key, _Watched] = {}
         self._tasks: set[asyncio.Task[None]] = set()
 
     def running(self) -> int:
@@ -75,9 +82,11 @@ class LiveRuns:
         """Make the runner of a claimed thread; nothing runs before `go`."""
         key = (claimed.lease.scope, claimed.lease.thread_id)
         watched = self._watched.pop(key, None)
-        stream = watched or RunStream(
-            claimed.lease.thread_id, claimed.run.key, unread=self._limits.unread
-        )
+        if watched is not None:
+            watched.bell.ring()
+            stream = watched.stream
+        else:
+            stream = RunStream(claimed.lease.thread_id, claimed.run.key, unread=self._limits.unread)
         runner = Runner(
             claimed,
             stream,
@@ -133,14 +142,14 @@ class LiveRuns:
         if live is not None and not live.runner.stream.ended:
             messages, state = live.runner.shown()
             return live.runner.stream.attach(run_id, peer, messages=[*messages, *said], state=state)
-        stream = self._watched.get(key)
-        if stream is None:
+        watched = self._watched.get(key)
+        if watched is None:
             run_key = view.run.key if view.run is not None else ""
             stream = RunStream(view.thread.id, run_key, unread=self._limits.unread)
-            self._watched[key] = stream
-            self._spawn(self._watch(key, stream), f"watch of thread {view.thread.id!r}")
+            watched = self._watched[key] = _Watched(stream, Bell(self._store, self._clock))
+            self._spawn(self._watch(key, watched), f"watch of thread {view.thread.id!r}")
         messages, state = visible(view.messages), view.thread.state
-        return stream.attach(run_id, peer, messages=[*messages, *said], state=state)
+        return watched.stream.attach(run_id, peer, messages=[*messages, *said], state=state)
 
     def stop(self, scope: str, thread_id: str, stopper: Stopper) -> Runner | None:
         """Stop the run of a thread, if it is here; it ends at its next record, or at once."""
@@ -165,10 +174,25 @@ class LiveRuns:
         """Whether this process runs the thread."""
         return (scope, thread_id) in self._live
 
-    async def _watch(self, key: Key, stream: RunStream) -> None:
+    def follow(self) -> None:
+        """From now on hear of what other processes do; see `Store.follow`."""
+        self._store.follow(self._heard)
+
+    def _heard(self, scope: str | None, thread_id: str | None) -> None:
+        """A thread (None: any) may have changed elsewhere, or be asked to stop here: look."""
+        key = None if scope is None or thread_id is None else (scope, thread_id)
+        self._changed(scope)
+        self._keeper.look(key)
+        for one in self._watched if key is None else (key,):
+            watched = self._watched.get(one)
+            if watched is not None:
+                watched.bell.ring()
+
+    async def _watch(self, key: Key, watched: _Watched) -> None:
         """Look until the run elsewhere has ended, or this process has taken it over."""
-        while self._watched.get(key) is stream:
-            await self._clock.sleep(WATCH)
+        stream = watched.stream
+        while self._watched.get(key) is watched:
+            await watched.bell.rest(WATCH)
             if not stream.readers:
                 self._watched.pop(key, None)
                 return
@@ -177,7 +201,7 @@ class LiveRuns:
             except StoreError as error:
                 _log.warning("thread %r could not be watched: %s", key[1], error)
                 continue
-            if self._watched.get(key) is not stream:
+            if self._watched.get(key) is not watched:
                 return
             if view is not None and view.thread.holder is not None:
                 continue
@@ -205,8 +229,8 @@ class LiveRuns:
         dropped = [live.runner for live in self._live.values()]
         for runner in dropped:
             runner.stream.finish(ending)
-        for stream in self._watched.values():
-            stream.finish(ending)
+        for watched in self._watched.values():
+            watched.stream.finish(ending)
         self._watched.clear()
         left = list(self._tasks)
         for task in left:

@@ -9,7 +9,7 @@ from sayso.clock import Clock
 from sayso.errors import Conflict, LeaseLost, StoreUnavailable
 from sayso.metrics import Metrics
 from sayso.records import Claim, Commit, Interrupt, Lease, Renewed, Run
-from sayso.stores.base import Store
+from sayso.stores.base import Hear, Store
 
 __all__ = ["measured"]
 
@@ -32,6 +32,13 @@ class _Measured:
         call = partial(self._call, name)
         setattr(self, name, call)
         return call
+
+    @property
+    def hears(self) -> bool:
+        return self._store.hears
+
+    def follow(self, hear: Hear) -> None:
+        self._store.follow(hear)
 
     async def claim(self, claim: Claim) -> Lease:
         lease: Lease = await self._call("claim", claim)

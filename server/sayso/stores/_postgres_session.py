@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from typing import Any
 
 from sayso.clock import Clock
 from sayso.stores._postgres_wire import Sent, Wire
@@ -30,6 +31,9 @@ def _numbered(sql: str) -> tuple[str, tuple[str, ...]]:
 
 _SQL = {name: _numbered(sql) for name, sql in queries("postgres").items()}
 
+_FEW = 128
+"""Rows that a walk begins with: a page of the usual length, and some that do not fit."""
+
 _TIME = "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint"
 _APART = "SELECT pg_advisory_xact_lock(hashtextextended('sayso ' || $1, 0))"
 _TOGETHER = "SELECT pg_advisory_xact_lock_shared(hashtextextended('sayso ' || $1, 0))"
@@ -46,6 +50,7 @@ class PostgresSession(Session):
         """`clock` is the store's time; the database's own when there is none."""
         self._wire = wire
         self._clock = clock
+        self.changed: set[tuple[str, str]] = set()
 
     def one(self, name: str, values: Values) -> Row | None:
         """The first row, or None; see `Session.one`."""
@@ -56,9 +61,25 @@ class PostgresSession(Session):
         """All rows; see `Session.all`."""
         return self._wire.rows(self._sent(name, values))
 
-    def walk(self, name: str, values: Values) -> AbstractContextManager[Iterator[Row]]:
-        """All rows, at once: they are light and few; see `Session.walk`."""
-        return nullcontext(iter(self._wire.rows(self._sent(name, values))))
+    def many(self, name: str, rows: Sequence[Values]) -> Sequence[Row]:
+        """The row of each, all asked for before the first is waited for; see `Session.many`."""
+        sent = [self._sent(name, values) for values in rows]
+        return [self._wire.rows(one)[0] for one in sent]
+
+    def walk(self, name: str, values: Mapping[str, Any]) -> AbstractContextManager[Iterator[Row]]:
+        """Some rows at a time, more of them each time; see `Session.walk`."""
+        return nullcontext(self._walked(name, dict(values)))
+
+    def _walked(self, name: str, values: dict[str, Any]) -> Iterator[Row]:
+        left, some = values["walk"], _FEW
+        while left > 0:
+            values["walk"] = min(some, left)
+            rows = self._wire.rows(self._sent(name, values))
+            yield from rows
+            if len(rows) < values["walk"]:
+                return
+            values["moment"], values["position"] = rows[-1][:2]
+            left, some = left - len(rows), some * 4
 
     def do(self, name: str, values: Values) -> None:
         """Write; see `Session.do`."""
@@ -79,6 +100,10 @@ class PostgresSession(Session):
     def apart(self, scope: str, *, deletes: bool) -> None:
         """By an advisory lock of the scope; see `Session.apart`."""
         self._wire.send(_APART if deletes else _TOGETHER, (scope,))
+
+    def tell(self, scope: str, thread_id: str) -> None:
+        """Keep it in `changed`; see `Session.tell`."""
+        self.changed.add((scope, thread_id))
 
     def _sent(self, name: str, values: Values) -> Sent:
         sql, names = _SQL[name]

@@ -26,6 +26,7 @@ from sayso.stores._session import Session
 __all__ = ["PostgresThreads"]
 
 T = TypeVar("T")
+Tell = Callable[[set[tuple[str, str]]], None]
 
 _READ = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 _WRITE = "BEGIN"
@@ -38,10 +39,13 @@ _PATIENCE = 5.0
 class PostgresThreads(Runner):
     """Runs jobs on a number of connections, each in a thread of its own."""
 
-    def __init__(self, url: str, clock: Clock | None, connections: int) -> None:
-        """Start the threads; each connects when it gets its first job."""
-        self._workers = [_Worker(url, clock, f"sayso postgres {n}") for n in range(connections)]
-        self._own = _Worker(url, clock, "sayso postgres leases")
+    def __init__(self, url: str, clock: Clock | None, connections: int, tell: Tell) -> None:
+        """Start the threads; each connects when it gets its first job.
+
+        `tell` is called in one of them with the threads of Sayso that a job changed.
+        """
+        names = [*(f"sayso postgres {n}" for n in range(connections)), "sayso postgres leases"]
+        *self._workers, self._own = [_Worker(url, clock, name, tell) for name in names]
 
     async def run(self, work: Callable[[Session], T], *, writes: bool, key: str = "") -> T:
         """Have a job done and committed; see `Runner.run`."""
@@ -75,9 +79,10 @@ class PostgresThreads(Runner):
 class _Worker:
     """One thread, one connection, jobs in their order."""
 
-    def __init__(self, url: str, clock: Clock | None, name: str) -> None:
+    def __init__(self, url: str, clock: Clock | None, name: str, tell: Tell) -> None:
         self._url = url
         self._clock = clock
+        self._tell = tell
         self._lock = threading.Lock()
         self._queue: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
         self._stopping = False
@@ -124,6 +129,7 @@ class _Worker:
     def _attempt(self, job: Job) -> object:
         """Do a job in a transaction of its own; its result, once that is committed."""
         wire = self._connected()
+        session = PostgresSession(wire, self._clock)
         asked: Sent | None = None
         number: str | None = None
         value: object = None
@@ -132,7 +138,7 @@ class _Worker:
             wire.send(_WRITE if job.writes else _READ)
             if job.writes:
                 asked = wire.send(_ASKS)
-            value = job.work(PostgresSession(wire, self._clock))
+            value = job.work(session)
             if asked is not None:
                 number = wire.rows(asked)[0][0]
             wire.send("COMMIT")
@@ -146,12 +152,13 @@ class _Worker:
                 raise told from error
             if not sent:
                 raise _NothingDone(told) from error
-            if number is None or self._became(number):
-                return value
-            raise told from error
+            if number is not None and not self._became(number):
+                raise told from error
         except BaseException:
             self._tidy(wire)
             raise
+        if session.changed:
+            self._tell(session.changed)
         return value
 
     def _connected(self) -> Wire:

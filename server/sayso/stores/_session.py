@@ -23,8 +23,14 @@ class Session(Protocol):
     def all(self, name: str, values: Values) -> Sequence[Row]:
         """All rows."""
 
-    def walk(self, name: str, values: Values) -> AbstractContextManager[Iterator[Row]]:
-        """All rows, for who may want no more after a few."""
+    def many(self, name: str, rows: Sequence[Values]) -> Sequence[Row]:
+        """The one row of each of these, in their order; of what is known to be there."""
+
+    def walk(self, name: str, values: Mapping[str, Any]) -> AbstractContextManager[Iterator[Row]]:
+        """Rows in the order of their first two members, for who may want no more after a few.
+
+        `walk` is how many there are at most, `moment` and `position` after which they begin.
+        """
 
     def do(self, name: str, values: Values) -> None:
         """Write."""
@@ -40,3 +46,6 @@ class Session(Protocol):
 
         Asked before any thread is locked.
         """
+
+    def tell(self, scope: str, thread_id: str) -> None:
+        """Once this is durable, let others hear that a thread has changed (`Store.follow`)."""

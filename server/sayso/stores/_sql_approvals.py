@@ -8,7 +8,7 @@ from sayso.approvals import Approval, ApprovalUse
 from sayso.errors import Conflict
 from sayso.records import Page
 from sayso.stores._pages import limited, picked, place, walk
-from sayso.stores._session import Session
+from sayso.stores._session import Row, Session
 
 __all__ = ["forget", "one", "page", "revoke", "standing", "uses", "write"]
 
@@ -45,7 +45,7 @@ def write(
 def one(db: Session, scope: str, approval_id: str) -> Approval | None:
     """Read one approval."""
     row = db.one("find_approval", (scope, approval_id))
-    return None if row is None else _read(db, row[0])
+    return None if row is None else _all(db, [row])[0]
 
 
 def uses(db: Session, scope: str, approval_id: str, limit: int) -> tuple[ApprovalUse, ...]:
@@ -60,7 +60,7 @@ def uses(db: Session, scope: str, approval_id: str, limit: int) -> tuple[Approva
 def standing(db: Session, scope: str, owner: str, tool: str, at: int) -> tuple[Approval, ...]:
     """Read the approvals for a tool that stand."""
     rows = db.all("walk_approvals_of_tool", (scope, owner, tool, at))
-    return tuple(_read(db, position) for (position,) in rows)
+    return _all(db, rows)
 
 
 def page(
@@ -74,13 +74,14 @@ def page(
     """Read a page of approvals."""
     moment, position = place("approvals", after) or (-1, -1)
     most = walk(limit)
-    with db.walk("walk_approvals", (scope, moment, position, most)) as rows:
+    wanted = {"scope": scope, "moment": moment, "position": position, "walk": most}
+    with db.walk("walk_approvals", wanted) as rows:
         fitting = (
             (given_at, number, _stands(rest, at) and party in (None, owner, given_by))
             for given_at, number, owner, given_by, *rest in rows
         )
         positions, following = picked("approvals", fitting, limit, most)
-    return Page(items=tuple(_read(db, number) for number in positions), next=following)
+    return Page(items=_all(db, [(number,) for number in positions]), next=following)
 
 
 def revoke(db: Session, scope: str, approval_id: str, by: str, now: int) -> None:
@@ -100,8 +101,11 @@ def _stands(row: Sequence[Any], at: int) -> bool:
     return revoked_at is None and (expires_at is None or expires_at > at)
 
 
-def _read(db: Session, position: int) -> Approval:
-    (row,) = db.all("read_approval", (position,))
+def _all(db: Session, positions: Sequence[Row]) -> tuple[Approval, ...]:
+    return tuple(map(_approval, db.many("read_approval", positions)))
+
+
+def _approval(row: Row) -> Approval:
     return Approval(
         id=row[0],
         owner=row[1],

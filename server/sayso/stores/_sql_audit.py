@@ -49,10 +49,11 @@ def page(
             next=cursor("ledger", 0, rows[limit - 1][0]) if len(rows) > limit else None,
         )
     most = walk(limit)
-    with db.walk("walk_audit", (scope, begin, most)) as found:
-        fitting = ((0, position, owner in (None, whose)) for position, whose in found)
+    wanted = {"scope": scope, "moment": 0, "position": begin, "walk": most}
+    with db.walk("walk_audit", wanted) as found:
+        fitting = ((0, position, owner in (None, whose)) for _, position, whose in found)
         positions, following = picked("ledger", fitting, limit, most)
-    read = [db.all("read_audit", (position,))[0] for position in positions]
+    read = db.many("read_audit", [(position,) for position in positions])
     return Page(items=tuple(_read(row) for row in read), next=following)
 
 

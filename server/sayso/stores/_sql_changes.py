@@ -103,6 +103,7 @@ def note(db: Session, whose: Whose, at: int, notes: Sequence[Note]) -> None:
     belongs = (whose.scope, whose.owner, whose.thread_id, at)
     rows = [(*belongs, mark, *what) for mark, what in enumerate(notes, newest + 1)]
     db.each("note_change", rows)
+    db.tell(whose.scope, whose.thread_id)
     if last // _PRUNED != newest // _PRUNED:
         db.do("prune_changes", (whose.scope, last - KEPT_CHANGES))
 

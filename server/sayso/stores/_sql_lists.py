@@ -19,7 +19,7 @@ from sayso.stores._pages import (
     place,
     walk,
 )
-from sayso.stores._session import Session
+from sayso.stores._session import Row, Session
 from sayso.stores._sql_rows import interrupt_of, run_of
 
 __all__ = ["interrupt", "interrupts", "runs", "threads", "waiting"]
@@ -37,7 +37,8 @@ def threads(
     with db.walk(name, values) as rows:
         fitting = ((row[0], row[1], wanted.fits(row[2:])) for row in rows)
         keys, following = picked("threads", fitting, limit, values["walk"])
-    return Page(items=tuple(_summary(db, key) for key in keys), next=following)
+    read = db.many("read_summary", [(key,) for key in keys])
+    return Page(items=tuple(map(_summary, read)), next=following)
 
 
 def interrupts(
@@ -50,13 +51,14 @@ def interrupts(
         rows = heapq.merge(*walks) if len(walks) > 1 else walks[0]
         fitting = ((row[0], row[1], wanted.fits(row[2:])) for row in rows)
         positions, following = picked("interrupts", fitting, limit, values["walk"])
-    return Page(items=tuple(_listed(db, position) for position in positions), next=following)
+    read = db.many("read_listed_interrupt", [(position,) for position in positions])
+    return Page(items=tuple(map(_listed, read)), next=following)
 
 
 def interrupt(db: Session, scope: str, interrupt_id: str) -> ListedInterrupt | None:
     """Read one interrupt."""
     row = db.one("find_interrupt", (interrupt_id, scope))
-    return None if row is None else _listed(db, row[0])
+    return None if row is None else _listed(db.many("read_listed_interrupt", [row])[0])
 
 
 def runs(db: Session, scope: str, thread_id: str, after: str | None, limit: int) -> Page[Run]:
@@ -98,15 +100,14 @@ def _walks_of(wanted: InterruptFilter) -> tuple[str, ...]:
     return (still_open if wanted.status == "open" else settled,)
 
 
-def _listed(db: Session, position: int) -> ListedInterrupt:
-    ((thread_id, owner, agent, *row),) = db.all("read_listed_interrupt", (position,))
+def _listed(found: Row) -> ListedInterrupt:
+    thread_id, owner, agent, *row = found
     return ListedInterrupt(
         thread_id=thread_id, owner=owner, agent=agent, interrupt=interrupt_of(tuple(row))
     )
 
 
-def _summary(db: Session, key: int) -> ThreadSummary:
-    (row,) = db.all("read_summary", (key,))
+def _summary(row: Row) -> ThreadSummary:
     scope, thread_id, owner, agent, revision, created, active, running, status, outcome, count = row
     return ThreadSummary(
         scope=scope,

@@ -169,6 +169,7 @@ def commit(db: Session, lease: Lease, step: Commit) -> bool:
     if step.release:
         db.do("release_thread", (step.now, step.now, thread))
         db.do("mark_due", (thread,))
+        db.tell(lease.scope, lease.thread_id)
     else:
         db.do("touch_thread", (step.now, thread))
     stopping: bool = row[7] == lease.fence
@@ -229,6 +230,7 @@ def request_stop(
     values = {"scope": scope, "id": thread_id, "fence": fence, "by": by, "channel": channel}
     if db.one("ask_to_stop", values) is None:
         raise _changed(thread_id)
+    db.tell(scope, thread_id)
 
 
 def delivered(db: Session, scope: str, run_key: str) -> None:

@@ -1,8 +1,9 @@
 """SQLite's way to run statements by name."""
 
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing
+from typing import Any
 
 from sayso.clock import Clock
 from sayso.stores._queries import queries
@@ -30,7 +31,11 @@ class SqliteSession(Session):
         """All rows; see `Session.all`."""
         return self.db.execute(SQL[name], values).fetchall()
 
-    def walk(self, name: str, values: Values) -> AbstractContextManager[Iterator[Row]]:
+    def many(self, name: str, rows: Sequence[Values]) -> Sequence[Row]:
+        """The row of each; see `Session.many`."""
+        return [self.db.execute(SQL[name], values).fetchone() for values in rows]
+
+    def walk(self, name: str, values: Mapping[str, Any]) -> AbstractContextManager[Iterator[Row]]:
         """Rows as they are found; see `Session.walk`."""
         return closing(self.db.execute(SQL[name], values))
 
@@ -48,3 +53,6 @@ class SqliteSession(Session):
 
     def apart(self, scope: str, *, deletes: bool) -> None:
         """Nothing to do: a file has one writer at a time; see `Session.apart`."""
+
+    def tell(self, scope: str, thread_id: str) -> None:
+        """Nothing to do: a file tells nobody; see `Session.tell`."""

@@ -16,6 +16,7 @@ cost, however much is stored: no page looks at more than a few thousand rows.
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from typing import Protocol
 
 from sayso.approvals import Approval, ApprovalUse
 from sayso.audit import AuditRow
@@ -38,10 +39,17 @@ from sayso.records import (
     Waiting,
 )
 
-__all__ = ["KEPT_CHANGES", "Store"]
+__all__ = ["KEPT_CHANGES", "Hear", "Store"]
 
 KEPT_CHANGES = 10_000
 """How many changes of a scope are known at least."""
+
+
+class Hear(Protocol):
+    """What is told of changes; both None: hints may be missing, so anything may have changed."""
+
+    def __call__(self, scope: str | None, thread_id: str | None, /) -> object:
+        """Look at that thread again."""
 
 
 class Store(ABC):
@@ -291,4 +299,18 @@ class Store(ABC):
         A lease that ran out is prolonged too unless somebody claimed the thread. Synchronous, with
         a bound on its wait, and safe from any thread but the event loop's: a loop that is blocked
         by author code must not lose its leases.
+        """
+
+    @property
+    def hears(self) -> bool:
+        """Whether hints come at present: who waits for a change may look less often by itself."""
+        return False
+
+    def follow(self, hear: Hear) -> None:  # noqa: B027 - a store need not have hints
+        """Have `hear` called in the running event loop when others change a thread, until `close`.
+
+        Others are whoever writes through another store object, mostly in another process. They tell
+        of each change that `changes` has, of a holder that is asked to stop and of a thread that is
+        let go, once it is durable. A hint can be lost, come twice, or for nothing, and is never
+        more than a reason to look. A store that has none calls nobody.
         """

@@ -6,13 +6,17 @@ run out by the server's own clock.
 
 from sayso.clock import Clock
 from sayso.errors import StoreUnavailable
+from sayso.stores._postgres_hints import PostgresHints
 from sayso.stores._postgres_threads import PostgresThreads
 from sayso.stores._sql_store import SqlStore
+from sayso.stores.base import Hear
 
 __all__ = ["PostgresStore"]
 
 CONNECTIONS = 4
-"""Connections of a process, beside one that only renews leases."""
+"""Connections of a process, beside one that only renews leases and one for hints."""
+
+_CLOSED = "the store is not open; await its open() first"
 
 
 class PostgresStore(SqlStore):
@@ -26,12 +30,16 @@ class PostgresStore(SqlStore):
         self._clock = clock
         self._connections = connections
         self._threads: PostgresThreads | None = None
+        self._hints: PostgresHints | None = None
 
     async def open(self) -> None:
         """Connect and migrate; see `Store.open`."""
         threads = self._threads
         if threads is None:
-            threads = self._threads = PostgresThreads(self._url, self._clock, self._connections)
+            self._hints = PostgresHints(self._url)
+            threads = self._threads = PostgresThreads(
+                self._url, self._clock, self._connections, self._hints.tell
+            )
         try:
             await threads.run(lambda db: None, writes=False)
         except StoreUnavailable:
@@ -41,10 +49,24 @@ class PostgresStore(SqlStore):
     async def close(self) -> None:
         """Finish what was accepted and close all connections; see `Store.close`."""
         threads, self._threads = self._threads, None
+        hints, self._hints = self._hints, None
         if threads is not None:
             await threads.stop()
+        if hints is not None:
+            await hints.stop()
+
+    @property
+    def hears(self) -> bool:
+        """Whether hints come; see `Store.hears`."""
+        return self._hints is not None and self._hints.hears
+
+    def follow(self, hear: Hear) -> None:
+        """Pass hints on; see `Store.follow`."""
+        if self._hints is None:
+            raise StoreUnavailable(_CLOSED)
+        self._hints.follow(hear)
 
     def _opened(self) -> PostgresThreads:
         if self._threads is None:
-            raise StoreUnavailable("the store is not open; await its open() first")
+            raise StoreUnavailable(_CLOSED)
         return self._threads

@@ -26,7 +26,7 @@ from sayso.records import (
     TurnStatus,
     Waiting,
 )
-from sayso.stores.base import Store
+from sayso.stores.base import Hear, Store
 from sayso.testing.points import Call, Fault, Hold, Point, When
 
 __all__ = ["Call", "Fault", "FaultyStore", "Hold", "Point", "kill_process"]
@@ -329,6 +329,15 @@ class FaultyStore(Store):
         renewed = self.inner.renew(leases, lease_ms)
         self._strike_blocking(striking, "after")
         return renewed
+
+    @property
+    def hears(self) -> bool:
+        """Whether the wrapped store's hints come, and this process is not cut off."""
+        return self.inner.hears and not self._cut
+
+    def follow(self, hear: Hear) -> None:
+        """Follow the wrapped store."""
+        self.inner.follow(hear)
 
     async def _pass(self, call: Call, work: Callable[[], Awaitable[T]]) -> T:
         striking = self._arrived(call)

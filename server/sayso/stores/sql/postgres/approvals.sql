@@ -41,8 +41,8 @@ WHERE scope = %s AND approval_id = %s ORDER BY at DESC, position DESC LIMIT %s;
 -- Approvals of a scope, oldest first.
 SELECT given_at, position, owner, given_by, revoked_at, expires_at
 FROM approval
-WHERE scope = %s AND (given_at, position) > (%s::bigint, %s::bigint)
-ORDER BY given_at, position LIMIT %s;
+WHERE scope = %(scope)s AND (given_at, position) > (%(moment)s::bigint, %(position)s::bigint)
+ORDER BY given_at, position LIMIT %(walk)s;
 
 -- name: walk_approvals_of_tool
 -- Approvals that stand for calls of a tool in an owner's turns.

@@ -21,8 +21,8 @@ WHERE scope = %s AND thread_id = %s AND number > %s ORDER BY number LIMIT %s;
 
 -- name: walk_audit
 -- Rows of a scope in the order of writing, and whose they are.
-SELECT position, owner FROM audit
-WHERE scope = %s AND position > %s ORDER BY position LIMIT %s;
+SELECT 0, position, owner FROM audit
+WHERE scope = %(scope)s AND position > %(position)s ORDER BY position LIMIT %(walk)s;
 
 -- name: read_audit
 -- A row.

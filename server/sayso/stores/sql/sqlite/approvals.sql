@@ -41,8 +41,8 @@ WHERE scope = ? AND approval_id = ? ORDER BY at DESC, position DESC LIMIT ?;
 -- Approvals of a scope, oldest first.
 SELECT given_at, position, owner, given_by, revoked_at, expires_at
 FROM approval INDEXED BY approval_listed
-WHERE scope = ? AND (given_at, position) > (?, ?)
-ORDER BY given_at, position LIMIT ?;
+WHERE scope = :scope AND (given_at, position) > (:moment, :position)
+ORDER BY given_at, position LIMIT :walk;
 
 -- name: walk_approvals_of_tool
 -- Approvals that stand for calls of a tool in an owner's turns.

@@ -21,8 +21,8 @@ WHERE scope = ? AND thread_id = ? AND number > ? ORDER BY number LIMIT ?;
 
 -- name: walk_audit
 -- Rows of a scope in the order of writing, and whose they are.
-SELECT position, owner FROM audit INDEXED BY audit_listed
-WHERE scope = ? AND position > ? ORDER BY position LIMIT ?;
+SELECT 0, position, owner FROM audit INDEXED BY audit_listed
+WHERE scope = :scope AND position > :position ORDER BY position LIMIT :walk;
 
 -- name: read_audit
 -- A row.

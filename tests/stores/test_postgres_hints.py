@@ -1,0 +1,147 @@
+"""Hints over PostgreSQL: what is told, what is heard, and a connection that breaks (design 6)."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from sayso.records import Commit
+from sayso.stores._postgres_hints import _payloads
+from sayso.stores.postgres import PostgresStore
+from tests.contract.server import eventually
+from tests.stores.backends import opened
+from tests.stores.processes import SCOPE, a_claim, a_step
+from tests.stores.proxy import Proxy, proxied
+from tests.stores.servers import database
+
+Heard = tuple[str | None, str | None]
+
+
+class Ears:
+    """A store that hears, and what it has heard."""
+
+    def __init__(self, store: PostgresStore) -> None:
+        self.store = store
+        self.heard: list[Heard] = []
+        self._came = asyncio.Event()
+        store.follow(self._hear)
+
+    def _hear(self, scope: str | None, thread_id: str | None) -> None:
+        self.heard.append((scope, thread_id))
+        self._came.set()
+
+    async def until(self, what: Heard) -> None:
+        """Wait until something was heard."""
+        async with asyncio.timeout(20):
+            while what not in self.heard:
+                self._came.clear()
+                await self._came.wait()
+
+    async def ready(self) -> None:
+        """Wait until it hears."""
+
+        async def hears() -> bool:
+            return self.store.hears
+
+        await eventually(hears)
+
+
+@pytest.fixture
+def url(tmp_path: Path) -> str:
+    """A database of the test's own."""
+    return database(tmp_path)
+
+
+@pytest.fixture
+async def ears(url: str) -> AsyncIterator[Ears]:
+    """Who hears."""
+    store = PostgresStore(url)
+    async with opened(store):
+        one = Ears(store)
+        await one.ready()
+        yield one
+
+
+async def test_what_is_noted_and_let_go_and_stopped_is_told(ears: Ears, url: str) -> None:
+    """And nothing else: a step between is nobody's concern."""
+    async with opened(PostgresStore(url)) as other:
+        lease = await other.claim(a_claim("t", "me"))
+        await other.commit(lease, a_step(1))
+        await other.request_stop(SCOPE, "t", lease.fence)
+        await ears.until((SCOPE, "t"))
+        ears.heard.clear()
+        await other.commit(lease, replace(Commit(now=2), release=True))
+        await ears.until((SCOPE, "t"))
+        second = await other.claim(a_claim("u", "me"))
+        await other.commit(second, replace(Commit(now=2), release=True))
+        await ears.until((SCOPE, "u"))
+        assert set(ears.heard) == {(SCOPE, "t"), (SCOPE, "u")}
+
+
+async def test_what_a_store_does_itself_it_does_not_hear(ears: Ears, url: str) -> None:
+    """Its own process knows."""
+    lease = await ears.store.claim(a_claim("mine", "me"))
+    await ears.store.commit(lease, replace(Commit(now=2), release=True))
+    async with opened(PostgresStore(url)) as other:
+        theirs = await other.claim(a_claim("theirs", "me"))
+        await other.commit(theirs, replace(Commit(now=2), release=True))
+        await ears.until((SCOPE, "theirs"))
+    assert ears.heard == [(SCOPE, "theirs")]
+
+
+async def test_a_store_that_closes_tells_first(ears: Ears, url: str) -> None:
+    """As a command does, which ends right after its write."""
+    async with opened(PostgresStore(url)) as other:
+        lease = await other.claim(a_claim("t", "me"))
+        await other.commit(lease, replace(Commit(now=2), release=True))
+    await ears.until((SCOPE, "t"))
+
+
+async def test_after_a_lost_connection_everything_is_looked_at(url: str) -> None:
+    """It hears again by itself, and says that it may have missed something."""
+    with proxied(url) as way:
+        store = PostgresStore(way.url)
+        async with opened(store), opened(PostgresStore(url)) as other:
+            ears = Ears(store)
+            await ears.ready()
+            await lost(way, ears)
+            lease = await other.claim(a_claim("t", "me"))
+            await other.commit(lease, replace(Commit(now=2), release=True))
+            way.refuse(False)
+            await ears.until((None, None))
+            await ears.ready()
+            second = await other.claim(a_claim("u", "me"))
+            await other.commit(second, replace(Commit(now=2), release=True))
+            await ears.until((SCOPE, "u"))
+
+
+async def lost(way: Proxy, ears: Ears) -> None:
+    """Cut the way, and wait until it is noticed."""
+    way.refuse()
+    way.cut()
+
+    async def deaf() -> bool:
+        return not ears.store.hears
+
+    await eventually(deaf)
+
+
+async def test_what_nobody_can_read_may_mean_anything(ears: Ears, url: str) -> None:
+    """Of another version, or of another program on that channel."""
+    with psycopg.connect(url, autocommit=True) as db:
+        db.execute("NOTIFY sayso, '{'")
+    await ears.until((None, None))
+    assert ears.store.hears
+
+
+def test_many_are_told_in_few_notifications_and_a_long_name_as_anything() -> None:
+    """PostgreSQL takes no notification of 8,000 bytes."""
+    many = [("s", f"thread-{n:05}") for n in range(1_000)]
+    payloads = _payloads("me", [*many, ("s", "x" * 8_000), ("s", 'a"\0')])
+    assert all(len(payload.encode()) < 8_000 for payload in payloads)
+    assert len(payloads) < 6
+    assert payloads.count("null") == 1
+    assert any('["s","a\\"\\u0000"]' in payload for payload in payloads)
