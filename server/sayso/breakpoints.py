@@ -15,13 +15,14 @@ __all__ = ["ALL", "Breakpoints", "When", "asked_for", "in_force"]
 When = Literal["before", "after"]
 
 ALL: Final = "*"
-"""The name that stands for every step, tool and phase."""
+"""The name that stands for every step, tool, phase and inner agent."""
 
 
 @dataclass(frozen=True, slots=True)
 class Breakpoints:
-    """Names of steps, tools and phases before or after which a run waits; `"*"` is all of them.
+    """Names before or after which a run waits; `"*"` is all of them.
 
+    Of steps, phases, tools (the client's own too), and agents that are delegated to.
     Raises `DeclarationError` for what is neither a name nor a list of names.
     """
 

@@ -6,6 +6,7 @@ import pytest
 
 from sayso import Breakpoints, DeclarationError, Turn
 from sayso.breakpoints import asked_for
+from tests.contract.frontend import OFFERED, left, put
 from tests.contract.optional import client_of, past
 from tests.contract.requirements import requirement
 from tests.contract.rest import get
@@ -148,3 +149,60 @@ def test_breakpoints_are_declared_by_name(wrong: Any) -> None:
 def test_a_request_that_says_nothing_sets_none(quiet: Any) -> None:
     """Design 4: unknown members never invalidate a request."""
     assert asked_for(quiet) is None
+
+
+async def test_a_run_waits_around_inner_agents_and_tools_of_the_client(server: Server) -> None:
+    """Design 3: by name, each once; over a question inside, and on the client's own result."""
+
+    async def clerk(turn: Turn) -> str:
+        sure = await turn.interrupt("confirmation", "Sure?")
+        return f"clerk says {sure.value}"
+
+    async def agent(turn: Turn) -> str:
+        said = await turn.delegate(clerk)
+        picked = [await turn.frontend("pick", {"n": 1}) for _ in range(2)]
+        server.effects.append("entered")
+        return f"{said}, {picked[0]}, {picked[1]}"
+
+    stops = Breakpoints(before="*", after=["clerk", "pick"])
+    client = client_of(server, agent, breakpoints=stops)
+    run = await client.say(tools=OFFERED)
+    shown = []
+    while run.outcome == "interrupt" or left(run):
+        if run.outcome != "interrupt":
+            (call,) = left(run)
+            put(client, call, "2")
+            shown.append("called")
+            run = await client.run()
+            continue
+        (item,) = run.interrupts
+        shown.append(item["message"])
+        go = {"action": "continue"} if item["reason"] == "sayso:breakpoint" else {"approved": True}
+        run = await client.resume(answer(go))
+    assert shown == [
+        "Breakpoint before agent 'clerk'. Go on?",
+        "Sure?",
+        "Breakpoint after agent 'clerk'. Go on?",
+        "Breakpoint before front-end tool pick(n=1). Go on?",
+        "called",
+        "Breakpoint after front-end tool pick(n=1). Go on?",
+    ]
+    assert run.last["result"] == "clerk says True, 2, 2"
+
+
+async def test_a_breakpoint_after_a_clients_tool_holds_from_where_the_turn_stands(
+    server: Server,
+) -> None:
+    """Design 3, rule 9: one that a later request sets does not stop at what is long over."""
+
+    async def agent(turn: Turn) -> str:
+        picked = await turn.frontend("pick")
+        await turn.interrupt("confirmation", "Sure?")
+        return str(picked)
+
+    client = client_of(server, agent, run_breakpoints="allow")
+    (call,) = left(await client.say(tools=OFFERED))
+    put(client, call, "2")
+    assert (await client.run()).interrupts[0]["message"] == "Sure?"
+    run = await client.resume(answer({"approved": True}), **props({"after": "*"}))
+    assert run.last["result"] == "2"

@@ -229,6 +229,31 @@ async def test_what_is_no_tool_cannot_be_called(kind: str, tmp_path: Path) -> No
         assert world.effects == []
 
 
+async def test_a_tool_is_called_by_its_name(kind: str, tmp_path: Path) -> None:
+    """As a model names it: gated like any other; a name that nobody declared sends nothing."""
+
+    async def agent(turn: Turn, world: World) -> Any:
+        try:
+            await turn.call_all([ToolCall(tool=n, args={"n": 1}) for n in ("free", "drop_all")])
+        except LookupError as error:
+            unknown = str(error)
+        done = await turn.call("gated", n=7)
+        return [unknown, done.status]
+
+    async with World.of(kind, tmp_path, agent, endings) as world:
+        talk = Conversation(world)
+        run = await talk.say()
+        assert talk.asked == ["Approve gated(n=7)?"]
+        assert run.types.count("TOOL_CALL_START") == 1
+        await talk.restart()
+        run = await talk.answer_all(lambda _: {"approved": True})
+        unknown, status = run.last["result"]
+        assert status == "executed"
+        assert unknown.startswith("there is no tool 'drop_all' on this app; declared: ")
+        assert "'gated'" in unknown
+        assert world.effects == ["gated 7"]
+
+
 async def test_a_batch_half_done_goes_on_where_it_was(kind: str, tmp_path: Path) -> None:
     """C8: a free call that was slow when another asked keeps its result over a restart."""
 

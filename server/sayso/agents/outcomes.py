@@ -82,7 +82,7 @@ class Answer(Generic[T]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolCall:
-    """A tool with its arguments, for `Turn.call_all`."""
+    """A tool, itself or by its name on the app, with its arguments, for `Turn.call_all`."""
 
     tool: Any
     args: dict[str, Any]

@@ -101,6 +101,7 @@ class Engine:
             self._keeper,
             limits,
             agents,
+            tools,
             tool_threads,
             stop_paused=self._stopping.paused,
             changed=self.inbox.ring,

@@ -2,12 +2,13 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
 from sayso.agents.registry import Agents
+from sayso.agents.tools import Tool
 from sayso.clock import Clock
 from sayso.engine.attendance import Attendance
 from sayso.engine.bell import Bell
@@ -58,6 +59,7 @@ class LiveRuns:
         keeper: LeaseKeeper,
         limits: Limits,
         agents: Agents,
+        tools: Mapping[str, Tool],
         tool_threads: int,
         stop_paused: StopPaused,
         changed: Callable[[str | None], None],
@@ -66,7 +68,7 @@ class LiveRuns:
         self._clock = clock
         self._keeper = keeper
         self._limits = limits
-        self._agents = agents
+        self._agents, self._tools = agents, tools
         self._stop_paused = stop_paused
         self._changed = changed
         self._pool = ThreadPoolExecutor(tool_threads, thread_name_prefix="sayso-tool")
@@ -95,6 +97,7 @@ class LiveRuns:
             pool=self._pool,
             limits=self._limits,
             agents=self._agents,
+            tools=self._tools,
             stop_paused=self._stop_paused,
         )
         self._changed(claimed.lease.scope)

@@ -6,7 +6,7 @@ begins the next turn in the same run. The run does not depend on anybody reading
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
@@ -15,6 +15,7 @@ from uuid import uuid4
 
 from sayso import jsonvalue
 from sayso.agents.registry import Agents
+from sayso.agents.tools import Tool
 from sayso.agents.turninput import request_of, text_of, turn_input
 from sayso.breakpoints import in_force
 from sayso.clock import Clock
@@ -64,6 +65,7 @@ class Runner:
         pool: ThreadPoolExecutor,
         limits: Limits,
         agents: Agents,
+        tools: Mapping[str, Tool],
         stop_paused: StopPaused,
     ) -> None:
         self.stream = stream
@@ -80,7 +82,7 @@ class Runner:
         self._clock = clock
         self._pool = pool
         self._limits = limits
-        self._agents = agents
+        self._agents, self._tools = agents, tools
         self._stop_paused = stop_paused
         self._stopper: Stopper | None = None
         self._history = [m for m in claimed.messages if m.visibility != "waiting"]
@@ -263,6 +265,7 @@ class Runner:
             limits=self._limits,
             options=options,
             agents=self._agents,
+            tools=self._tools,
             breakpoints=in_force(
                 options.breakpoints,
                 options.run_breakpoints == "allow",

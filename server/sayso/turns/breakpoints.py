@@ -1,4 +1,4 @@
-"""Breakpoints around steps, tool calls and phases: where a run waits although nothing asks.
+"""Breakpoints around steps, calls, phases and inner agents: where a run waits, asked by nobody.
 
 A breakpoint is recorded beside the place that it stands at, so that it takes no place of its own:
 breakpoints may come and go between runs, and replay finds what was asked. One *after* something is
@@ -33,9 +33,12 @@ _SCHEMA = jsonvalue.encode(
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """What a breakpoint may stand at, as a person reads it; `arguments` are those of a tool."""
+    """What a breakpoint may stand at, as a person reads it; `arguments` are those of a tool.
 
-    of: Literal["step", "tool", "phase"]
+    A tool is one of the app or of the client, an agent one that is delegated to.
+    """
+
+    of: Literal["step", "tool", "phase", "agent"]
     name: str
     shown: str
     tool_call_id: str | None = None

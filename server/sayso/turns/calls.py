@@ -6,10 +6,12 @@ A gated call is streamed whole, then asks; on resume it is not streamed again, o
 
 import asyncio
 from collections.abc import Awaitable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from sayso import jsonvalue
 from sayso.agents.outcomes import Call, ToolCall
+from sayso.agents.tools import Tool
 from sayso.turns import breakpoints
 from sayso.turns.completing import completed
 from sayso.turns.effects import contained
@@ -25,11 +27,16 @@ async def call_all(execution: Execution, wanted: Sequence[ToolCall], turn: Any) 
     """Make tool calls side by side: free ones run now, gated ones ask together.
 
     `turn` is what tools get that take one. Raises pydantic's `ValidationError` for arguments that
-    do not fit, before anything is sent.
+    do not fit, LookupError for a name that no tool has, TypeError for what is neither, before
+    anything is sent.
     """
     if not wanted:
         return []
-    ready = await completed(execution, wanted)
+    found = [
+        item if isinstance(item.tool, Tool) else replace(item, tool=_tool(execution, item.tool))
+        for item in wanted
+    ]
+    ready = await completed(execution, found)
     proposed = [
         (item.tool, item.tool.arguments(item.args)) for item in ready if isinstance(item, ToolCall)
     ]
@@ -52,6 +59,19 @@ async def call_all(execution: Execution, wanted: Sequence[ToolCall], turn: Any) 
         await breakpoints.after(execution, [(call.place, call.named) for call in calls])
     outcomes = iter([call.outcome() for call in calls])
     return [next(outcomes) if isinstance(item, ToolCall) else item for item in ready]
+
+
+def _tool(execution: Execution, wanted: Any) -> Tool:
+    if not isinstance(wanted, str):
+        raise TypeError(
+            f"{wanted!r} is no tool: decorate it with @app.tool(), or use turn.step for a plain "
+            "function"
+        )
+    found = execution.tools.get(wanted)
+    if found is None:
+        known = ", ".join(map(repr, execution.tools)) or "none"
+        raise LookupError(f"there is no tool {wanted!r} on this app; declared: {known}")
+    return found
 
 
 async def _advance(execution: Execution, calls: Sequence[RunningCall]) -> None:

@@ -14,6 +14,8 @@ from sayso.agents.codec import to_json
 from sayso.agents.registry import Agent
 from sayso.agents.turninput import History, TurnInput
 from sayso.errors import ReplayMismatch
+from sayso.turns import breakpoints
+from sayso.turns.breakpoints import Named
 from sayso.turns.execution import Execution, Place
 from sayso.turns.invocation import Invocation, around
 
@@ -54,6 +56,8 @@ async def delegate(
     told = None if messages is None else jsonvalue.decode(to_json(messages, "messages of delegate"))
     arguments = {k: v for k, v in (("text", text), ("messages", told)) if v is not None}
     place = await execution.enter(_KIND, label, arguments or None)
+    named = Named("agent", label, f"agent {label!r}")
+    await breakpoints.before(execution, place, named)
     recorded = jsonvalue.decode(place.entry.data) if place.entry is not None else {}
     chosen = _version(execution, place, registered, recorded.get("version"))
     function = chosen.function if chosen is not None else agent
@@ -85,7 +89,8 @@ async def delegate(
         raise
     if execution.halted(place.branch):
         await execution.refuse(place.branch)
-    await _end(execution, invocation, None)
+    ended = await _end(execution, invocation, None, named)
+    await breakpoints.after(execution, [(ended, named)])
     return result
 
 
@@ -136,11 +141,19 @@ def _given(
     return replace(outer, text=outer.text if text is None else text, history=said)
 
 
-async def _end(execution: Execution, invocation: Invocation, error: str | None) -> None:
-    """Record that it is over, and say so unless that was said long ago."""
+async def _end(
+    execution: Execution, invocation: Invocation, error: str | None, named: Named | None = None
+) -> Place:
+    """Record that it is over, and say so unless that was said long ago.
+
+    A run waits after what is `named`; an error is not held up.
+    """
     place = await execution.enter("delegate end", invocation.name)
     if place.entry is None:
+        if named is not None:
+            breakpoints.note(execution, place, named)
         execution.record(place, "delegate end", invocation.name, "done")
         execution.live(place.branch)
         invocation.announce()
     invocation.end(error)
+    return place

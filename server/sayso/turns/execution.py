@@ -6,11 +6,12 @@ neighbours `messages`, `steps`, `calls` and `questions`.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from sayso.agents.registry import Agents
+from sayso.agents.tools import Tool
 from sayso.agents.turninput import TurnInput
 from sayso.breakpoints import Breakpoints
 from sayso.clock import Clock
@@ -79,6 +80,7 @@ class Execution:
         limits: Limits,
         options: Options,
         agents: Agents,
+        tools: Mapping[str, Tool],
         breakpoints: tuple[Breakpoints, Breakpoints],
     ) -> None:
         self.turn = turn
@@ -92,7 +94,8 @@ class Execution:
         self.pauses = pauses
         self.usage = usage
         self.clock = clock
-        self.limits, self.agents = limits, agents
+        self.limits = limits
+        self.agents, self.tools = agents, tools
         self._breakpoints = breakpoints
         self.breaks = any(breakpoints) or journal.holds("breakpoint")
         self.bell = Bell()

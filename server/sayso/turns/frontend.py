@@ -17,10 +17,13 @@ from sayso.gate.frontend import FRONT_END as REASON
 from sayso.options import Default
 from sayso.protocol.generations import flat
 from sayso.records import Interrupt
+from sayso.turns import breakpoints
+from sayso.turns.breakpoints import Named
 from sayso.turns.execution import Execution, Place
 from sayso.turns.journal import FRONT_END
 from sayso.turns.questions import answered, checked_times, interrupt_of, put
 from sayso.turns.results import call_events, call_message
+from sayso.turns.unsure import display
 
 __all__ = ["call_frontend"]
 
@@ -51,6 +54,9 @@ async def call_frontend(
     _check_offered(execution, name)
     place = await execution.enter(_KIND, name, plain)
     entry = place.entry or execution.journal.earlier(_KIND, place.fingerprint)
+    named = Named("tool", name, f"front-end tool {display(name, plain)}", arguments=plain)
+    if place.entry is not None or entry is None:
+        await breakpoints.before(execution, place, named)
     if entry is None:
         call_id = execution.identify(FRONT_END, place.key)
         _propose(execution, place, call_id, name, plain)
@@ -78,6 +84,10 @@ async def call_frontend(
     if place.entry is None:
         execution.record(place, _KIND, name, "done", entry.data)
     await answered(execution, entry, data)
+    if place.entry is entry:
+        if data["pause"] == len(execution.pauses) - 1:  # its answer is what the turn goes on with
+            breakpoints.note(execution, place, named)
+        await breakpoints.after(execution, [(place, named)])
     return _outcome(interrupt, name, plain, codec)
 
 

@@ -188,10 +188,11 @@ class Turn(TurnHandle):
             verify=verify,
         )
 
-    async def call(self, tool: Tool, /, **arguments: Any) -> Call[Any]:
-        """Call a tool; if its policy says so, a person decides first.
+    async def call(self, tool: Tool | str, /, **arguments: Any) -> Call[Any]:
+        """Call a tool, given itself or by its name on this app; a person may decide first.
 
-        Raises pydantic's `ValidationError` for arguments that do not fit.
+        Raises pydantic's `ValidationError` for arguments that do not fit, LookupError for a name
+        that no tool of the app has; a model may have made up either. Nothing was sent then.
         """
         return (await self.call_all([ToolCall(tool=tool, args=arguments)]))[0]
 
@@ -200,12 +201,6 @@ class Turn(TurnHandle):
 
         The others run before the pause and keep their results. Outcomes come in order.
         """
-        for item in wanted:
-            if not isinstance(item.tool, Tool):
-                raise TypeError(
-                    f"{item.tool!r} is no tool: decorate it with @app.tool(), or use turn.step "
-                    "for a plain function"
-                )
         return await calls.call_all(self._execution, wanted, self)
 
     async def frontend(
