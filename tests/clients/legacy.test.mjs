@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 
 import { startDemo } from "./demo.mjs";
+import { LegacyThread } from "./older.mjs";
 import { approve, CLIENTS, Thread } from "./thread.mjs";
 
 let server;
@@ -10,29 +11,6 @@ before(async () => {
   server = await startDemo();
 });
 after(() => server?.stop());
-
-// A thread as an old hook keeps it: the last question of a run by event, gone if the run failed.
-class LegacyThread extends Thread {
-  constructor(client, demo, { mode = "legacy", path = "", ...more } = {}) {
-    super(client, demo, { ...more, path: `${path}?interrupts=${mode}` });
-  }
-
-  async run(parameters, onEvent) {
-    const run = await super.run(parameters, onEvent);
-    this.asked = run.events.filter(({ name }) => name === "on_interrupt").map((e) => e.value);
-    this.question = run.error ? undefined : this.asked.at(-1);
-    return run;
-  }
-
-  // What `resolve(payload)` of such a hook sends; `resume` is absent when it is undefined.
-  reply(resume, interruptEvent = this.question) {
-    return this.run({ forwardedProps: { command: { resume, interruptEvent } } });
-  }
-
-  reloaded(path = "") {
-    return new LegacyThread(this.client, this.server, { threadId: this.threadId, path });
-  }
-}
 
 const idOf = (value) => JSON.parse(value).id;
 const kinds = (effects) => effects.map(({ kind }) => kind);
