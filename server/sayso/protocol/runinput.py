@@ -9,7 +9,7 @@ integers beyond 64 bits become floating-point numbers.
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from sayso import jsonvalue
 from sayso.errors import Code, Problem
@@ -129,6 +129,10 @@ RESUME_ENTRY = Shape(
 )
 
 
+_ENTRIES = each(RESUME_ENTRY.read)
+_FORWARDED: Final[Path] = ("forwardedProps", "resume")
+
+
 def _list(value: Any, path: Path, findings: Findings) -> Any:
     return value if type(value) is list else findings.error(path, "must be a list")
 
@@ -144,7 +148,7 @@ _INPUT = Shape(
         "tools": each(_TOOL.read),
         "context": each(_CONTEXT.read),
         "forwardedProps": anything,
-        "resume": each(RESUME_ENTRY.read),
+        "resume": _ENTRIES,
     },
     ("threadId", "runId", "messages"),
 )
@@ -177,7 +181,10 @@ def read_run_input(value: Any, limits: Limits) -> RunInput:
     messages: Sequence[Message] = ()
     if type(members) is dict:
         messages = _messages(members.get("messages"), limits, findings)
-        _check_payloads(value.get("resume"), limits, findings)
+        _check_payloads(value.get("resume"), ("resume",), limits, findings)
+        if not members.get("resume"):
+            members = {**members, "resume": _forwarded(members.get("forwardedProps"), findings)}
+            _check_payloads(members["resume"], _FORWARDED, limits, findings)
         _warn_of_version(members.get("protocolVersion"), findings)
         if members.get("resume") and read_command(members.get("forwardedProps")) is not None:
             findings.warn(("forwardedProps", "command"), "was ignored: `resume` is there and wins")
@@ -252,13 +259,24 @@ def _messages(values: Any, limits: Limits, findings: Findings) -> Sequence[Messa
     return read_messages(values, ("messages",), findings)
 
 
-def _check_payloads(entries: Any, limits: Limits, findings: Findings) -> None:
+def _forwarded(props: Any, findings: Findings) -> Any:
+    """Entries in `forwardedProps.resume`, where SDKs put them that cannot send a `resume` (F6).
+
+    A list whose items all name an interrupt; anything else by that name is the application's own.
+    """
+    entries = props.get("resume") if type(props) is dict else None
+    if type(entries) is not list:
+        return []
+    if not all(type(entry) is dict and "interruptId" in entry for entry in entries):
+        return []
+    return _ENTRIES(entries, _FORWARDED, findings)
+
+
+def _check_payloads(entries: Any, path: Path, limits: Limits, findings: Findings) -> None:
     for at, entry in enumerate(entries if type(entries) is list else ()):
         if type(entry) is not dict or "payload" not in entry:
             continue
         if entry.get("status") == "cancelled":
-            findings.warn(("resume", at, "payload"), "came with a cancelled entry and says nothing")
+            findings.warn((*path, at, "payload"), "came with a cancelled entry and says nothing")
         if len(jsonvalue.canonical(entry["payload"])) > limits.payload:
-            findings.error(
-                ("resume", at, "payload"), f"has more than {limits.payload} bytes as JSON"
-            )
+            findings.error((*path, at, "payload"), f"has more than {limits.payload} bytes as JSON")
