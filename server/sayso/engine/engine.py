@@ -80,13 +80,11 @@ class Engine:
         tool_threads: int = 16,
         detached_at_once: int = 8,
     ) -> None:
-        self._agents = agents
-        self._tools = tools
+        self._agents, self._tools = agents, tools
         self.store = store
         self._metrics = Metrics()
         store = measured(store, self._metrics, clock)
-        self._clock = clock
-        self._limits = limits
+        self._clock, self._limits = clock, limits
         self._keeper = LeaseKeeper(store, clock)
         self._claims = Claims(store, clock, self._keeper)
         self._stopping = Stopping(store, clock, self._claims)
