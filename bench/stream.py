@@ -17,7 +17,7 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 
 import orjson
 import uvicorn
@@ -27,6 +27,7 @@ from starlette.responses import StreamingResponse
 from sayso.http.agents import AgentRecord
 from sayso.http.app import Edge, Options
 from sayso.http.asgi import Receive, Scope, Send
+from sayso.metrics import Metrics
 from sayso.protocol import frames
 from sayso.protocol.ending import Ending
 from sayso.protocol.peers import Manner, Peer
@@ -43,6 +44,20 @@ TARGETS = {"W1": 0.25, "W1p": 1.3}
 def deltas(count: int) -> list[str]:
     """Texts of twelve characters, as a model would send them."""
     return [(WORDS[i * 7 % len(WORDS) :] + WORDS)[:12] for i in range(count)]
+
+
+class Health:
+    """Of an engine that is always ready, and counts nothing."""
+
+    def __init__(self) -> None:
+        self.metrics = Metrics()
+
+    async def ready(self) -> None:
+        """It is."""
+
+    async def lines(self) -> Iterator[str]:
+        """Nothing."""
+        return iter(())
 
 
 class Product:
@@ -79,14 +94,15 @@ class Product:
         task.add_done_callback(self._tasks.discard)
         return reader
 
-    async def _write(self, stream: RunStream) -> None:
-        text = stream.text("msg-1")
+    async def _pieces(self) -> AsyncIterator[str]:
         for delta in self._deltas:
             if self._paced:
                 await asyncio.sleep(0)
-            text.write(delta)
-            if stream.full:
-                await stream.room()
+            yield delta
+
+    async def _write(self, stream: RunStream) -> None:
+        text = stream.text("msg-1")
+        await text.pour(self._pieces(), 1 << 30)
         text.end()
         stream.finish(Ending(type="success"))
 
@@ -126,7 +142,7 @@ def serve(which: str, port: int, count: int) -> None:
     name, _, load = which.partition(":")
     paced = load == "W1p"
     floor = Floor(count, paced=paced)
-    product = Edge(Product(count, paced=paced), Options(), agents=AGENTS)
+    product = Edge(Product(count, paced=paced), Options(), agents=AGENTS, health=Health())
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http" and scope["path"] == "/cpu":

@@ -1,6 +1,7 @@
 """A reader's frames as an HTTP response that always ends in order.
 
-take ── chunk ──> send            frames that are ready leave together
+grab ── chunk ──> send            frames that are ready leave together
+  │  └─ no rest ─> gather         those of a stream that hardly rests wait two turns of the loop
   │  └─ silence ─> keep-alive     one timer per response, moved on only when it fires
   └──── the end ─> last send      and only a whole, undisturbed body counts as delivered
 receive ─ disconnect ─> detach    the run goes on without this reader (ER-13)
@@ -27,6 +28,10 @@ _HEADERS: Final = [
     (b"x-accel-buffering", b"no"),
     (b"x-content-type-options", b"nosniff"),
 ]
+_BUSY: Final = 0.01
+"""Seconds after a chunk in which more to send is a sign of a stream that hardly rests."""
+_GATHER: Final = 2
+"""Turns of the loop that frames of such a stream wait for others, to leave together."""
 _FAREWELL_SECONDS: Final = 1.0
 """How long a cancelled response tries to end its body in order."""
 
@@ -153,8 +158,13 @@ async def _deliver(body: _Body, timer: Timer, keep_alive: float | None) -> None:
     pulse = None if keep_alive is None else _KeepAlive(reader, timer, keep_alive)
     try:
         await send({"type": "http.response.start", "status": 200, "headers": body.fields})
+        sent = -_BUSY
         while True:
             await reader.more()
+            if timer.time() - sent < _BUSY:
+                # So much is said that a moment more makes fewer chunks of it.
+                for _ in range(_GATHER):
+                    await asyncio.sleep(0)
             if body.gone:
                 return
             # What is grabbed is everything: nothing is left behind when the reader has ended.
@@ -167,8 +177,9 @@ async def _deliver(body: _Body, timer: Timer, keep_alive: float | None) -> None:
             # Woken for nothing means poked.
             chunk = chunk or frames.KEEP_ALIVE
             await send({"type": "http.response.body", "body": chunk, "more_body": True})
+            sent = timer.time()
             if pulse is not None:
-                pulse.last = timer.time()
+                pulse.last = sent
     except asyncio.CancelledError:
         await body.close(Code.SHUTTING_DOWN, "The server is shutting down. Connect again.")
         raise

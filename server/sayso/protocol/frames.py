@@ -97,10 +97,10 @@ def text(prefix: bytes, pieces: Sequence[str]) -> bytes:
     One list is encoded, and what stands between its items becomes what stands between frames: a
     quote inside a string is escaped, so `","` is nowhere else.
     """
+    if len(pieces) == 1:
+        return prefix + orjson.dumps(pieces[0]) + TEXT_TAIL
     encoded = orjson.dumps(pieces)[1:-1]
-    if len(pieces) > 1:
-        encoded = encoded.replace(b'","', b'"' + TEXT_TAIL + prefix + b'"')
-    return prefix + encoded + TEXT_TAIL
+    return prefix + encoded.replace(b'","', b'"' + TEXT_TAIL + prefix + b'"') + TEXT_TAIL
 
 
 def run_started(thread_id: str, run_id: str, warnings: Sequence[str] = ()) -> bytes:

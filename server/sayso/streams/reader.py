@@ -10,6 +10,7 @@ from typing import Final, Protocol, Self
 from sayso.errors import Code
 from sayso.protocol import frames
 from sayso.protocol.peers import Peer
+from sayso.streams.textstream import Draft
 
 __all__ = ["PATIENCE", "Reader"]
 
@@ -21,11 +22,13 @@ class Source(Protocol):
     """What a reader knows of the run that it reads."""
 
     full: bool
-    _pieces: list[str]
+    draft: Draft
     _tail: list[bytes]
     _tail_size: int
     _readers: "list[Reader]"
     _sleepers: list[asyncio.Future[None]]
+
+    def _put_into_words(self) -> None: ...
 
     def _seal(self) -> None: ...
 
@@ -98,15 +101,16 @@ class Reader:
         """All frames that are ready now, as one chunk; empty if there are none."""
         stream = self._stream
         pending = self._pending
-        if stream is not None and ((tail := stream._tail) or stream._pieces):
-            if len(tail) == 1 and not stream._pieces and not pending and len(stream._readers) == 1:
-                # A lone frame for a lone reader: most of what a slow run does.
-                self._idle = False
+        if stream is not None and (stream._tail or stream.draft.of):
+            if len(stream._readers) == 1:
+                stream._put_into_words()
+                pending += stream._tail
+                stream._tail.clear()
                 stream._tail_size = 0
-                return tail.pop()
-            # Who is taking right now is not too slow, however much was said in one go.
-            self._idle = True
-            stream._seal()
+            else:
+                # Who is taking right now is not too slow, however much was said in one go.
+                self._idle = True
+                stream._seal()
         self._idle = False
         if not pending:
             return b""
@@ -127,7 +131,7 @@ class Reader:
             loop = self._loop = asyncio.get_running_loop()
         self._waiter = waiter = loop.create_future()
         stream = self._stream
-        if stream is None or stream._tail or stream._pieces or self._pending:
+        if stream is None or stream._tail or stream.draft.of or self._pending:
             waiter.set_result(None)
         else:
             self._idle = True

@@ -10,8 +10,6 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any, Final
 
-import orjson
-
 from sayso.protocol import frames
 from sayso.protocol.ending import Ending
 from sayso.protocol.generations import older_event, shown_to
@@ -19,14 +17,18 @@ from sayso.protocol.guard import StreamGuard, StreamOrderError
 from sayso.protocol.opening import is_lifecycle, left_open, opening
 from sayso.protocol.peers import Peer
 from sayso.streams.reader import PATIENCE, Reader
-from sayso.streams.textstream import TextStream
+from sayso.streams.textstream import DRAFT_ROOM, Draft, TextStream
 
 __all__ = ["Ending", "Peer", "Reader", "RunStream", "TextStream"]
 
-_SEAL: Final = 32 * 1024
+_SEAL: Final = DRAFT_ROOM
 """Bytes of the shared tail that become a chunk although nobody asked for them."""
 _ROOM: Final = 64 * 1024
 """Bytes that may wait for a reader before its producer lets the loop turn."""
+
+
+_TURNS: Final = 4
+"""Turns of the loop in which a reader that keeps up takes what is ready."""
 
 
 def _versioned(peer: Peer) -> bool:
@@ -40,14 +42,13 @@ class RunStream:
         "_ending",
         "_guard",
         "_patience",
-        "_pieces",
-        "_prefix",
         "_readers",
         "_sleepers",
         "_tail",
         "_tail_size",
         "_taking",
         "_unread",
+        "draft",
         "full",
         "on_readers",
         "run_key",
@@ -64,9 +65,8 @@ class RunStream:
         self._guard = StreamGuard()
         self._readers: list[Reader] = []
         self._sleepers: list[asyncio.Future[None]] = []
-        self._pieces: list[str] = []
-        """Text that nobody waits for yet; it becomes frames behind the tail, all at once."""
-        self._prefix = b""
+        self.draft = Draft()
+        """What was said last, which becomes frames behind the tail, all at once."""
         self._tail: list[bytes] = []
         self._tail_size = 0
         self._ending: Ending | None = None
@@ -94,6 +94,7 @@ class RunStream:
         """
         reader = Reader(self.run_key, run_id, peer, unread=self._unread)
         reader._patience = self._patience
+        self._seal()
         restated = self._guard.restated()
         reader._pending.append(
             opening(self.thread_id, run_id, peer, messages, state, restated),
@@ -101,7 +102,6 @@ class RunStream:
         if (ending := self._ending) is not None:
             reader._end(ending.last_frames(self.thread_id, run_id, peer), whole=not ending.goes_on)
             return reader
-        self._seal()
         reader._stream = self
         self._readers.append(reader)
         self.on_readers()
@@ -115,6 +115,8 @@ class RunStream:
         """
         self._refuse_after_end()
         data = frames.frame(event)
+        # The guard's books are of what was sent, in order.
+        self._put_into_words()
         if self._guard.check(event):
             self._send(event, data)
 
@@ -132,7 +134,7 @@ class RunStream:
         """
         kind = "REASONING_MESSAGE" if role == "reasoning" else "TEXT_MESSAGE"
         self.emit({"type": f"{kind}_START", "messageId": message_id, "role": role} | members)
-        return TextStream(message_id, self._guard.item(message_id), self._say, self.emit, kind)
+        return TextStream(message_id, self._guard.item(message_id), self, kind)
 
     def close_open(self, ending: Ending | None = None) -> None:
         """Close everything that is open, in boundary order (LC-06); a no-op after the end.
@@ -183,13 +185,14 @@ class RunStream:
     async def room(self) -> None:
         """Wait until readers have room; for producers, after each thing that they send.
 
-        Costs nothing while little is unread. Otherwise lets the loop turn, so that readers who
-        keep up can take, and waits for those who do not: `patience` seconds in all per reader,
-        after which it is served, or cut, as it comes.
+        Costs nothing while little is unread. Otherwise lets the loop turn a few times, so that
+        readers who keep up can take, and waits for those who do not: `patience` seconds in all per
+        reader, after which it is served, or cut, as it comes.
         """
-        if not self.full:
-            return
-        await asyncio.sleep(0)
+        for _ in range(_TURNS):
+            if not self.full:
+                return
+            await asyncio.sleep(0)
         while crowded := self._crowded():
             if self._taking is not None:
                 # Not cancelled with this producer: others wait for the same.
@@ -219,37 +222,43 @@ class RunStream:
                 self._taking.set_result(None)
             self._taking = None
 
-    def _say(self, prefix: bytes, piece: str) -> None:
-        """Append the frame of one piece of text; `frames.text_prefix` made the prefix."""
+    def _say(self, text: TextStream, piece: str) -> None:
+        """Send one piece of a message that is open."""
+        draft = self.draft
+        if draft.of is not text:
+            self._put_into_words()
+            draft.of = text
+            draft.room = DRAFT_ROOM
+        draft.pieces.append(piece)
+        draft.room -= text.around + len(piece)
         if self._sleepers:
-            self._append(prefix + orjson.dumps(piece) + frames.TEXT_TAIL)
-        elif self._readers:
-            if prefix is not self._prefix:
-                self._put_into_words()
-                self._prefix = prefix
-            self._pieces.append(piece)
-            self._tail_size += len(prefix) + len(piece)
-            if self._tail_size > _SEAL:
-                self._seal()
+            self._rouse()
+        elif draft.room <= 0:
+            self._seal()
 
     def _put_into_words(self) -> None:
-        if self._pieces:
-            self._tail.append(frames.text(self._prefix, self._pieces))
-            self._pieces.clear()
+        if self.draft.of is not None:
+            data = self.draft.words()
+            if self._readers:
+                self._tail.append(data)
+                self._tail_size += len(data)
 
     def _append(self, data: bytes) -> None:
+        self._put_into_words()
         if not self._readers:
             return
-        self._put_into_words()
         self._tail.append(data)
         self._tail_size += len(data)
-        if sleepers := self._sleepers:
-            for waiter in sleepers:
-                if not waiter.done():
-                    waiter.set_result(None)
-            sleepers.clear()
+        if self._sleepers:
+            self._rouse()
         elif self._tail_size > _SEAL:
             self._seal()
+
+    def _rouse(self) -> None:
+        for waiter in self._sleepers:
+            if not waiter.done():
+                waiter.set_result(None)
+        self._sleepers.clear()
 
     def _tell(
         self, current: bytes, older: bytes, reads: Callable[[Peer], bool] = _versioned
@@ -288,7 +297,6 @@ class RunStream:
             self._readers.remove(reader)
             self.on_readers()
         if not self._readers:
-            self._pieces.clear()
             self._tail.clear()
             self._tail_size = 0
         self._taken()

@@ -1,44 +1,94 @@
 """A message of text, said or thought, while it is written: where every microsecond counts.
 
-Pure. A piece costs a look at the flag that the message is open, and no event object, no model: it
-is handed on as text, and what is ready together becomes frames in one go.
+A piece costs a look at the run's `Draft`, and no event object, no model, no bytes: it is kept as
+text, and what is ready together becomes frames in one go.
 """
 
-from collections.abc import Callable
-from typing import Any, Final
+from collections.abc import AsyncIterable, Sequence
+from typing import Any, Final, Protocol
 
 from sayso.protocol import frames
 from sayso.protocol.guard import Item, StreamOrderError
 
-__all__ = ["TextStream"]
+__all__ = ["DRAFT_ROOM", "Draft", "TextStream"]
 
 _PIECE: Final = 1_000_000
 """Characters of one delta; longer ones are sent as several (EN-09)."""
+DRAFT_ROOM: Final = 32 * 1024
+"""Bytes of frames that a draft makes at most, and one piece more."""
+
+
+class Draft:
+    """Pieces of text that are no frames yet, all of one message that is open.
+
+    `of` says of which; None while there are no pieces. So whoever finds its own message there knows
+    that nothing else was said since its last piece, that no reader sleeps, and that a further one
+    may simply be added. `room` is how many bytes of frames may be added before it is handed out.
+    """
+
+    __slots__ = ("of", "pieces", "room")
+
+    def __init__(self) -> None:
+        self.of: TextStream | None = None
+        self.pieces: list[str] = []
+        self.room = 0
+
+    def words(self) -> bytes:
+        """The frames of all pieces, which are their message's from now on; then it is empty."""
+        text, pieces = self.of, self.pieces
+        assert text is not None  # noqa: S101 - whoever asks has looked
+        data = frames.text(text.prefix, pieces)
+        text.keep(pieces, DRAFT_ROOM - self.room - text.around * len(pieces))
+        self.of = None
+        pieces.clear()
+        return data
+
+
+class Speaker(Protocol):
+    """What a message knows of the run that it is a part of."""
+
+    full: bool
+    draft: Draft
+
+    def emit(self, event: dict[str, Any]) -> None:
+        """Send one event to all readers."""
+
+    async def room(self) -> None:
+        """Wait until readers have room."""
+
+    def _say(self, text: "TextStream", piece: str) -> None: ...
 
 
 class TextStream:
     """A message that is being written; made by `RunStream.text`.
 
-    `kind` is what its events begin with.
+    `size` is how many characters it has but for those in the run's draft, `around` how many bytes
+    of a frame are not its piece; `kind` is what its events begin with.
     """
 
-    __slots__ = ("_emit", "_item", "_kind", "_parts", "_prefix", "_say", "_text", "message_id")
+    __slots__ = (
+        "_item",
+        "_kind",
+        "_parts",
+        "_run",
+        "_text",
+        "around",
+        "message_id",
+        "prefix",
+        "size",
+    )
 
     def __init__(
-        self,
-        message_id: str,
-        item: Item,
-        say: Callable[[bytes, str], None],
-        emit: Callable[[dict[str, Any]], None],
-        kind: str = "TEXT_MESSAGE",
+        self, message_id: str, item: Item, run: Speaker, kind: str = "TEXT_MESSAGE"
     ) -> None:
         self.message_id = message_id
-        self._say = say
-        self._emit = emit
-        self._item = item
         self._parts = item.parts
+        self.size = 0
+        self.prefix = frames.text_prefix(message_id, f"{kind}_CONTENT")
+        self.around = len(self.prefix) + len(frames.TEXT_TAIL) + 2
+        self._run = run
+        self._item = item
         self._kind = kind
-        self._prefix = frames.text_prefix(message_id, f"{kind}_CONTENT")
         self._text: str | None = None
 
     def write(self, delta: str) -> None:
@@ -51,8 +101,36 @@ class TextStream:
         elif delta:
             if not delta.isascii():
                 _check(delta)
-            self._parts.append(delta)
-            self._say(self._prefix, delta)
+            self._run._say(self, delta)
+
+    async def pour(self, deltas: AsyncIterable[str], most: int) -> None:
+        """Write all that an iterable gives, as fast as readers take it.
+
+        Ends early soon after that was over `most` characters. Raises what `write` and the iterable
+        do.
+        """
+        run, draft, around = self._run, self._run.draft, self.around
+        async for delta in deltas:
+            if (
+                draft.of is self
+                and delta.__class__ is str
+                and delta.isascii()
+                and (room := draft.room - len(delta)) > 0
+                and delta
+            ):
+                draft.pieces.append(delta)
+                draft.room = room - around
+            else:
+                self.write(delta)
+                if self.size > most:
+                    return
+                if run.full:
+                    await run.room()
+
+    def keep(self, pieces: Sequence[str], size: int) -> None:
+        """Note pieces that were sent, of so many characters."""
+        self._parts += pieces
+        self.size += size
 
     def _write_slowly(self, delta: str) -> None:
         if not self._item.open:
@@ -67,9 +145,9 @@ class TextStream:
     def end(self) -> str:
         """Close the message and return its whole text; idempotent, also after the boundary."""
         if self._text is None:
-            self._text = "".join(self._parts)
             if self._item.open:
-                self._emit({"type": f"{self._kind}_END", "messageId": self.message_id})
+                self._run.emit({"type": f"{self._kind}_END", "messageId": self.message_id})
+            self._text = "".join(self._parts)
         return self._text
 
 

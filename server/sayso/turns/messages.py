@@ -175,20 +175,13 @@ async def _stream(execution: Execution, place: Place, chunks: AsyncIterable[str]
         ),
         place=place.key,
     )
-    stream = execution.stream
-    text = stream.text(message_id)
+    text = execution.stream.text(message_id)
     execution.writing[message_id] = lambda: spoken(message_id, "assistant", text.end())
     failed: BaseException | None = None
-    written, limit, write = 0, execution.limits.history, text.write
     try:
         with inside(scope):
-            async for chunk in chunks:
-                write(chunk)
-                written += len(chunk)
-                if written > limit:
-                    break  # no thread has room for it, so an endless one ends here
-                if stream.full:
-                    await stream.room()
+            # No thread has room for more, so an endless one ends there.
+            await text.pour(chunks, execution.limits.history)
     except BaseException as error:
         if cut(error):
             raise
