@@ -16,7 +16,7 @@
           interrupt:
             enabled: true                 # false: asking a person is an error that says so
             checkpoint:
-              backend: sqlite             # or memory, or postgres
+              backend: sqlite             # or memory, postgres, redis
               ttl_seconds: 86400          # how long its questions stay open
         options:                          # the options of an agent, by their names
           refusals: recover
@@ -41,12 +41,23 @@ from sayso.yamlfile import Value, read_file
 
 __all__ = ["app_of"]
 
-BACKENDS: Final = {"memory": "memory:", "sqlite": "sqlite:///sayso.db", "postgres": None}
+BACKENDS: Final = {
+    "memory": "memory:",
+    "sqlite": "sqlite:///sayso.db",
+    "postgres": None,
+    "redis": "redis://127.0.0.1:6379/0",
+}
 """The backends that a checkpoint may name, each with the URL of its store unless one is given.
 
 None: there is no such URL, the file has to say it.
 """
-_SCHEMES: Final = {"postgresql": "postgres"}
+_SCHEMES: Final = {
+    "postgresql": "postgres",
+    "rediss": "redis",
+    "unix": "redis",
+    "valkey": "redis",
+    "valkeys": "redis",
+}
 """Backends whose URLs begin with another word."""
 
 _FILE: Final = ("store", "authenticate", "hosts", "origins", "agents")

@@ -233,7 +233,9 @@ async def test_threads_that_need_other_code_do_not_keep_others_waiting(server: S
     await server.clock.advance(10)
 
     async def went_on() -> bool:
-        await server.clock.advance(1)
+        # No time passes while the server looks for work, however slow its machine is.
+        if server.clock.sleeping:
+            await server.clock.advance(1)
         return server.effects == ["expired"]
 
     await eventually(went_on)

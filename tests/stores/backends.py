@@ -8,7 +8,9 @@ from sayso.clock import Clock
 from sayso.stores.base import Store
 from sayso.stores.memory import MemoryStore
 from sayso.stores.postgres import PostgresStore
+from sayso.stores.redis import RedisStore
 from sayso.stores.sqlite import SqliteStore
+from tests.stores.redis_servers import redis_database
 from tests.stores.servers import database
 
 Make = Callable[[Path, Clock], Store]
@@ -17,6 +19,7 @@ BACKENDS: dict[str, Make] = {
     "memory": lambda folder, clock: MemoryStore(clock=clock),
     "sqlite": lambda folder, clock: SqliteStore(folder / "sayso.db", clock=clock),
     "postgres": lambda folder, clock: PostgresStore(database(folder), clock=clock),
+    "redis": lambda folder, clock: RedisStore(redis_database(folder), clock=clock, relaxed=True),
 }
 
 EMBEDDED = ("memory", "sqlite")

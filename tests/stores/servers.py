@@ -21,7 +21,7 @@ import psycopg
 
 from sayso.stores._postgres_server import connect
 
-__all__ = ["PASSWORD", "database"]
+__all__ = ["PASSWORD", "database", "free_port"]
 
 ORDINARY = "nobody"
 PASSWORD = "geheim"  # noqa: S105 - of a server that this process starts and ends
@@ -57,7 +57,7 @@ def _postgres() -> str:
         shutil.chown(home, user)
         home.chmod(0o755)
     programs = wheel / "pginstall"
-    data, port = home / "data", _free_port()
+    data, port = home / "data", free_port()
     secret = home / "secret"
     secret.write_text(PASSWORD)
     secret.chmod(0o644)
@@ -102,7 +102,8 @@ def _run(command: Sequence[str | Path], user: str | None) -> None:
     assert done.returncode == 0, f"{command[0]} failed:\n{done.stdout}\n{done.stderr}"
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """A port of loopback that nobody listens on."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]

@@ -1,4 +1,4 @@
-"""SQLite against memory on random histories: the same answers to the same calls (design 6)."""
+"""SQLite and Redis against memory on random histories: the same answers to the same calls."""
 
 import asyncio
 import functools
@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
@@ -26,8 +27,8 @@ from sayso.records import (
 )
 from sayso.stores.base import Store
 from sayso.stores.memory import MemoryStore
-from sayso.stores.sqlite import SqliteStore
 from sayso.testing import FakeClock
+from tests.stores.backends import BACKENDS
 
 THREADS = ("t-1", "t-2")
 SCOPES = ("a", "b")
@@ -144,6 +145,8 @@ def interrupts(thread: tuple[str, str]) -> st.SearchStrategy[tuple[Interrupt, ..
 class TwoStores(RuleBasedStateMachine):
     """One history, told to both stores call by call."""
 
+    kind = "sqlite"
+
     def __init__(self) -> None:
         super().__init__()
         self.runner = asyncio.Runner()
@@ -151,7 +154,7 @@ class TwoStores(RuleBasedStateMachine):
         self.clock = FakeClock(now=0)
         self.stores: tuple[Store, ...] = (
             MemoryStore(clock=self.clock),
-            SqliteStore(Path(self.folder.name) / "sayso.db", clock=self.clock),
+            BACKENDS[self.kind](Path(self.folder.name), self.clock),
         )
         self.leases: list[Lease] = []
         self.both(lambda store: store.open())
@@ -326,12 +329,19 @@ async def _outcome(call: Awaitable[Any]) -> Any:
         return type(error), str(error)
 
 
-def test_sqlite_and_memory_answer_alike() -> None:
+class RedisAndMemory(TwoStores):
+    """The same with Redis, whose planner knows a thread by parts."""
+
+    kind = "redis"
+
+
+@pytest.mark.parametrize(("machine", "count"), [(TwoStores, 40), (RedisAndMemory, 15)])
+def test_a_store_and_memory_answer_alike(machine: type[TwoStores], count: int) -> None:
     """Whatever the order of claims, commits, settlements, deletions and restarts (design 6)."""
     run_state_machine_as_test(
-        TwoStores,
+        machine,
         settings=settings(
-            max_examples=40,
+            max_examples=count,
             stateful_step_count=25,
             deadline=None,
             suppress_health_check=list(HealthCheck),

@@ -9,6 +9,7 @@ from sayso.errors import DeclarationError
 from sayso.stores import open_store
 from sayso.stores.memory import MemoryStore
 from sayso.stores.postgres import PostgresStore
+from sayso.stores.redis import RedisStore
 from sayso.stores.sqlite import SqliteStore
 from sayso.testing import FakeClock
 from tests.stores.backends import opened
@@ -53,11 +54,33 @@ def test_what_libpq_takes_is_a_url(scheme: str) -> None:
     assert isinstance(store, PostgresStore)
 
 
-def test_a_driver_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("url", "taken"),
+    [
+        ("redis://h", "redis://h"),
+        ("redis://u:p%40ss@h:6380/3", "redis://u:p%40ss@h:6380/3"),
+        ("REDIS://:p@h/0?durability=strict", "redis://:p@h/0"),
+        ("valkey://h/1", "redis://h/1"),
+        ("rediss://h/1?ssl_cert_reqs=none", "rediss://h/1?ssl_cert_reqs=none"),
+        ("unix:///run/redis.sock?db=2", "unix:///run/redis.sock?db=2"),
+    ],
+)
+def test_redis_and_valkey_are_urls(url: str, taken: str) -> None:
+    """By TCP, TLS or a socket; nothing is connected yet."""
+    store = open_store(url)
+    assert isinstance(store, RedisStore)
+    assert (store._url, store._relaxed) == (taken, False)
+    relaxed = open_store(f"{url.partition('?')[0]}?durability=relaxed")
+    assert isinstance(relaxed, RedisStore)
+    assert relaxed._relaxed
+
+
+@pytest.mark.parametrize("kind", ["postgres", "redis"])
+def test_a_driver_that_is_missing_is_named(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """With the command that brings it."""
-    monkeypatch.setitem(sys.modules, "sayso.stores.postgres", None)
-    with pytest.raises(DeclarationError, match=r"pip install 'sayso\[postgres\]'"):
-        open_store("postgresql://u@h/db")
+    monkeypatch.setitem(sys.modules, f"sayso.stores.{kind}", None)
+    with pytest.raises(DeclarationError, match=rf"pip install 'sayso\[{kind}\]'"):
+        open_store(f"{kind}://u@h/0")
 
 
 def test_four_slashes_are_an_absolute_path(tmp_path: Path) -> None:
@@ -117,8 +140,24 @@ WRONG = {
     "postgresql://u:secret%zz@h/db": "cannot be read",
     "postgresql://u:secret@h/db?pool_size=5": "cannot be read",
     "postgresql://u:secret@h/d\0b": "NUL",
-    "redis://:secret@h": "redis is not in this build yet",
-    "rediss://:secret@h": "rediss is not in this build yet",
+    "redis:secret@h": "write two slashes",
+    "redis:/:secret@h": "write two slashes",
+    "redis://": "names no host",
+    "redis:///0": "names no host",
+    "redis://:secret@": "names no host",
+    "redis://:secret@[::1/0": "cannot be read",
+    "redis://:secret@h:port/0": "cannot be read",
+    "redis://:sec/ret@h:6379/0": "percent-encode",
+    "redis://:secret@h:6379/main": "databases of Redis have numbers",
+    "redis://:secret@h:6379/0/1": "databases of Redis have numbers",
+    "redis://:secret@h/0?db=1": "it takes durability",
+    "redis://:secret@h/0?durability=none": "is strict or relaxed",
+    "redis://:secret@h/0?relaxed": "options cannot be read",
+    "redis://:secret@h/0#1": "has a '#' in it",
+    "redis://:secret@h/\0": "NUL",
+    "redis+sentinel://:secret@h/0": "write redis: instead of redis+sentinel:",
+    "unix://redis.sock": "by its absolute path",
+    "unix:///run/redis/": "by its absolute path",
     "mysql://u:secret@h/db": "there is no store for mysql:",
 }
 

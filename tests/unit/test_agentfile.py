@@ -168,8 +168,8 @@ def test_every_problem_names_its_line_and_key(folder: Path) -> None:
             "is no tool",
         ),
         (
-            "store: redis://x\nagents: [{name: a, import: 'desk_agents:sales'}]",
-            "redis is not in this build yet",
+            "store: redis://x/main\nagents: [{name: a, import: 'desk_agents:sales'}]",
+            "databases of Redis have numbers",
         ),
         ("hosts: ['a/b']\nagents: [{name: a, import: 'desk_agents:sales'}]", "no host name"),
         (

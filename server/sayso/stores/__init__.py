@@ -2,6 +2,7 @@
 
 import re
 from importlib import import_module
+from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from sayso.clock import Clock
 from sayso.errors import DeclarationError
@@ -13,9 +14,16 @@ __all__ = ["open_store", "store_of"]
 
 _FORMS = (
     "memory:, sqlite:///relative/path.db, sqlite:////absolute/path.db, "
-    "postgresql://user:password@host:5432/database"
+    "postgresql://user:password@host:5432/database, redis://:password@host:6379/0"
 )
-_LATER = frozenset({"redis", "rediss", "valkey"})
+_REDIS_OPTIONS = {
+    "redis": ("durability",),
+    "rediss": ("durability", "ssl_ca_certs", "ssl_cert_reqs", "ssl_certfile", "ssl_keyfile"),
+    "unix": ("durability", "db", "password", "username"),
+}
+"""What a Redis URL may say behind its question mark; `durability` is ours."""
+_REDIS_FORMS = "redis://user:password@host:6379/0, or unix:///run/redis/redis.sock?db=0"
+_DURABILITY = ("strict", "relaxed")
 
 
 def open_store(url: str, *, clock: Clock | None = None) -> Store:
@@ -23,8 +31,10 @@ def open_store(url: str, *, clock: Clock | None = None) -> Store:
 
     `memory:` keeps everything in this process. `sqlite:///rel.db` is a file relative to the
     working directory of now, `sqlite:////abs.db` one by its absolute path. `postgresql:` is what
-    libpq takes, and needs the extra `postgres`. `clock` decides when leases run out. Raises
-    `DeclarationError` with the URL to write instead.
+    libpq takes, and needs the extra `postgres`. `redis://:password@host:6379/0`, `rediss:` with
+    TLS, `unix:///path/of/the.sock` are Redis or Valkey, and need the extra `redis`;
+    `?durability=relaxed` accepts a server that may lose the newest steps when it crashes. `clock`
+    decides when leases run out. Raises `DeclarationError` with the URL to write instead.
     """
     url = str(url or "")  # an unset variable and a path are the usual mistakes
     if not url.strip():
@@ -41,6 +51,8 @@ def open_store(url: str, *, clock: Clock | None = None) -> Store:
         return SqliteStore(_sqlite_path(scheme, rest), clock=clock)
     if colon and kind in ("postgres", "postgresql"):
         return _postgres(_postgres_url(scheme, rest), clock)
+    if colon and kind in ("redis", "rediss", "valkey", "valkeys", "unix"):
+        return _redis(scheme.lower(), rest, clock)
     raise DeclarationError(_wrong_scheme(url, kind if colon else ""))
 
 
@@ -90,6 +102,73 @@ def _postgres_url(scheme: str, rest: str) -> str:
     return f"postgresql:{rest}"
 
 
+def _redis(scheme: str, rest: str, clock: Clock | None) -> Store:
+    """The driver is loaded by who uses it, as with PostgreSQL."""
+    url, relaxed = _redis_url(scheme, rest)
+    try:
+        backend = import_module("sayso.stores.redis")
+    except ImportError:
+        raise DeclarationError(
+            "Redis needs its driver; install it with pip install 'sayso[redis]'"
+        ) from None
+    store: Store = backend.RedisStore(url, clock=clock, relaxed=relaxed)
+    return store
+
+
+def _redis_url(scheme: str, rest: str) -> tuple[str, bool]:
+    """The URL as redis-py takes it, and whether durability is relaxed."""
+    named = {"valkey": "redis", "valkeys": "rediss"}.get(scheme, scheme)
+    if named not in ("redis", "rediss", "unix"):
+        raise DeclarationError(f"write redis: instead of {scheme}:, as in {_FORMS}")
+    if not rest.startswith("//"):
+        raise DeclarationError(f"write two slashes: {_REDIS_FORMS}")
+    where, _, query = rest.partition("?")
+    _check_redis_place(named, where)
+    try:
+        given = dict(parse_qsl(query, keep_blank_values=True, strict_parsing=bool(query)))
+    except ValueError:
+        raise DeclarationError(f"the Redis URL's options cannot be read; {_REDIS_FORMS}") from None
+    allowed = _REDIS_OPTIONS[named]
+    for name in given:
+        if name not in allowed:
+            raise DeclarationError(
+                f"the Redis URL has an option {name[:40]!r}; it takes {', '.join(allowed)}"
+            )
+    durability = given.pop("durability", "strict")
+    if durability not in _DURABILITY:
+        raise DeclarationError("durability of a Redis URL is strict or relaxed")
+    options = f"?{urlencode(given)}" if given else ""
+    return f"{named}:{where}{options}", durability == "relaxed"
+
+
+def _check_redis_place(scheme: str, where: str) -> None:
+    """Host, port and number of the database, or the path of a socket."""
+    if "\0" in where:
+        raise DeclarationError("the Redis URL has a NUL in it; remove it")
+    if scheme == "unix":
+        if not where[2:].rpartition("@")[2].startswith("/") or where.endswith("/"):
+            raise DeclarationError(f"a socket is named by its absolute path: {_REDIS_FORMS}")
+        return
+    try:
+        parts = urlsplit(f"redis:{where}")
+        known = bool(parts.hostname) and (parts.port is None or parts.port > 0)
+        if "@" in parts.path:
+            raise ValueError("a slash that is not percent-encoded ended the host")
+    except ValueError:
+        raise DeclarationError(
+            "the Redis URL cannot be read; write redis://user:password@host:6379/0 and "
+            "percent-encode what is special in user and password: @ as %40, / as %2F, : as %3A"
+        ) from None
+    if not known:
+        raise DeclarationError(f"the Redis URL names no host; write {_REDIS_FORMS}")
+    if not re.fullmatch(r"/?[0-9]{0,6}", parts.path):
+        raise DeclarationError(
+            "databases of Redis have numbers; write redis://:password@host:6379/0"
+        )
+    if "#" in where:
+        raise DeclarationError("the Redis URL has a '#' in it; write %23 for one in a password")
+
+
 def _sqlite_path(scheme: str, rest: str) -> str:
     """The file of an SQLite URL; every other way to write one is told the right one."""
     if scheme.lower() != "sqlite":
@@ -121,8 +200,6 @@ def _sqlite_path(scheme: str, rest: str) -> str:
 
 def _wrong_scheme(url: str, kind: str) -> str:
     """What to write instead; quotes no more than the scheme, since URLs carry passwords."""
-    if kind in _LATER:
-        return f"{kind} is not in this build yet; write one of {_FORMS}"
     if kind == "file":
         return f"a file is named by its engine: write one of {_FORMS}"
     if re.fullmatch(r"[a-z][a-z0-9.-]+", kind):

