@@ -5,10 +5,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from e2e.playground import Playground
 from tests.server import PATIENCE, DemoServer
+
+expect.set_options(timeout=PATIENCE * 1000)
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 FLAGS = (

@@ -1,10 +1,18 @@
 """The playground as a person uses it: by what is written on things."""
 
+from pathlib import Path
+
 from playwright.sync_api import ConsoleMessage, Error, Locator, Page, expect
 
 from tests.server import PATIENCE, DemoServer, Event, until
+from tests.sources import ROOT
 
 MILLISECONDS = PATIENCE * 1000
+
+AXE = ROOT / "node_modules" / "axe-core" / "axe.min.js"
+RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
+STOPS = 40
+"""How often Tab is pressed at most to come somewhere."""
 
 UNREACHABLE = ("Failed to load resource", "Agent execution failed: TypeError", "network error")
 """What a browser and the protocol's client log or throw when a server dies (ER-12, OB-04)."""
@@ -77,3 +85,26 @@ class Playground:
         expect(self.page.get_by_role("button", name="Send", exact=True)).to_be_enabled(
             timeout=MILLISECONDS
         )
+
+    def press(self, *keys: str) -> None:
+        """Press keys one after another, wherever the focus is."""
+        for key in keys:
+            self.page.keyboard.press(key)
+
+    def tab_to(self, target: Locator) -> None:
+        """Press Tab until the focus is there."""
+        for _ in range(STOPS):
+            self.press("Tab")
+            if target.evaluate("(node) => node === document.activeElement"):
+                return
+        raise AssertionError(f"not reached by {STOPS} times Tab: {target}")
+
+    def finds_no_barrier(self) -> None:
+        """Nothing that axe knows of keeps anybody out of what is on the screen (WCAG 2.2 AA)."""
+        self.page.evaluate(Path(AXE).read_text("utf-8"))
+        found = self.page.evaluate(
+            """async (tags) => (await axe.run(document, { runOnly: tags })).violations
+              .map((one) => `${one.id}: ${one.nodes.map((node) => node.target).join(", ")}`)""",
+            RULES,
+        )
+        assert found == []

@@ -1,15 +1,9 @@
 """A person who decides in the inbox and looks into threads: by what is written on things."""
 
-from pathlib import Path
-
 from playwright.sync_api import Locator, Page, expect
 
 from e2e.playground import MILLISECONDS, Playground
 from tests.server import DemoServer
-from tests.sources import ROOT
-
-AXE = ROOT / "node_modules" / "axe-core" / "axe.min.js"
-RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 
 
 class Reviewer(Playground):
@@ -32,21 +26,6 @@ class Reviewer(Playground):
         """The listed questions."""
         return self.page.get_by_role("list", name="Open questions").get_by_role("link")
 
-    def press(self, *keys: str) -> None:
-        """Press keys one after another, wherever the focus is."""
-        for key in keys:
-            self.page.keyboard.press(key)
-
     def sees(self, words: str) -> None:
         """Wait until the open question says this."""
         expect(self.question.get_by_text(words).first).to_be_visible(timeout=MILLISECONDS)
-
-    def finds_no_barrier(self) -> None:
-        """Nothing that axe knows of keeps anybody out of what is on the screen (WCAG 2.2 AA)."""
-        self.page.evaluate(Path(AXE).read_text("utf-8"))
-        found = self.page.evaluate(
-            """async (tags) => (await axe.run(document, { runOnly: tags })).violations
-              .map((one) => `${one.id}: ${one.nodes.map((node) => node.target).join(", ")}`)""",
-            RULES,
-        )
-        assert found == []

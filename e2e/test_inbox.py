@@ -19,12 +19,24 @@ def reviewer(server: DemoServer, page: Page) -> Iterator[Reviewer]:
 
 
 def test_an_inbox_of_ten_is_cleared_by_keyboard_alone(reviewer: Reviewer) -> None:
-    """Step to each, approve or deny it; each refund that was approved happened once (T1, T2)."""
+    """From the first page on: Tab to the inbox, then step to each, approve or deny it.
+
+    Each refund that was approved happened once, and nothing was pointed at (T1, T2).
+    """
     threads = [f"t-{number}" for number in range(10)]
     for thread in threads:
         reviewer.server.run(thread, text="refund")
-    reviewer.open()
+    reviewer.page.add_init_script(
+        "addEventListener('pointerdown', () => { document.title = 'pointed at'; }, true);"
+    )
+    reviewer.open("")
+    inbox = reviewer.page.get_by_role("link", name="Inbox 10 open")
+    expect(inbox).to_be_visible()
+    reviewer.tab_to(inbox)
+    reviewer.press("Enter")
     reviewer.counts("10 open")
+    for key in ("j", "a", "d"):
+        expect(reviewer.question.get_by_text(key, exact=True)).to_be_visible()
     for number in range(10):
         reviewer.press("j")
         expect(reviewer.question.get_by_role("button", name="Approve")).to_be_visible()
@@ -39,6 +51,7 @@ def test_an_inbox_of_ten_is_cleared_by_keyboard_alone(reviewer: Reviewer) -> Non
         focused = reviewer.page.evaluate("document.activeElement?.className")
         assert focused == "sayso-outcome"
     expect(reviewer.page.get_by_text("Nothing waits for you.")).to_be_visible()
+    expect(reviewer.page).to_have_title("Inbox · Sayso")
     until(
         "five refunds",
         lambda: [reviewer.server.kinds(one) for one in threads] == [["refund"], []] * 5,
@@ -153,6 +166,31 @@ def test_the_title_counts_what_is_open(reviewer: Reviewer) -> None:
     icon = reviewer.page.locator('link[rel="icon"]').get_attribute("href")
     assert icon is not None
     assert icon.startswith("data:image/svg+xml")
+
+
+def test_an_answer_is_given_by_tab_and_enter_where_single_keys_are_off(
+    reviewer: Reviewer,
+) -> None:
+    """Every button is reached without a key of its own; the focus ends on the outcome (T1, T2)."""
+    reviewer.server.run("money", text="refund")
+    reviewer.open()
+    reviewer.counts("1 open")
+    reviewer.press("?")
+    keys = reviewer.page.get_by_role("dialog", name="Keys")
+    expect(keys.get_by_role("checkbox")).to_be_focused()
+    reviewer.press("Space", "Escape")
+    expect(keys).to_have_count(0)
+    reviewer.press("j")
+    reviewer.tab_to(reviewer.rows().first)
+    reviewer.press("Enter")
+    approve = reviewer.question.get_by_role("button", name="Approve")
+    expect(approve).to_be_visible()
+    reviewer.tab_to(approve)
+    reviewer.press("Enter")
+    reviewer.sees("Approved")
+    focused = reviewer.page.evaluate("document.activeElement?.className")
+    assert focused == "sayso-outcome"
+    until("one refund", lambda: reviewer.server.kinds("money") == ["refund"])
 
 
 @pytest.mark.parametrize("width", [1280, 390])

@@ -103,6 +103,57 @@ def test_two_confirmations_come_one_after_another(playground: Playground) -> Non
     playground.effects_are("deploy")
 
 
+@requirement("TC-14")
+def test_the_pages_own_tool_is_answered_by_its_person(playground: Playground) -> None:
+    """`schedule_meeting` waits, also over a reload; what is picked is its result, once."""
+    page = playground.page
+    playground.say("meeting")
+    card = page.get_by_role("region", name="schedule_meeting")
+    expect(card.get_by_role("radio")).to_have_count(3, timeout=MILLISECONDS)
+    expect(page.get_by_role("status").get_by_text("Waiting for you", exact=True)).to_be_visible()
+    expect(page).to_have_title("(1) Waiting for you · Sayso")
+    assert playground.server.kinds(playground.thread_id) == []
+    playground.reload()
+    card.get_by_role("radio", name="Tuesday 14:00").check()
+    card.get_by_role("button", name="Meet then").click()
+    (effect,) = playground.effects_are("meeting")
+    assert effect["args"]["slot"] == "Tuesday 14:00"
+    expect(card).to_have_count(0)
+    playground.can_write()
+    playground.reload()
+    playground.effects_are("meeting")
+    expect(card).to_have_count(0)
+
+
+def test_the_pages_own_tool_may_be_told_that_nothing_fits(playground: Playground) -> None:
+    """None of these is an answer too: the agent goes on, and no meeting is made."""
+    playground.say("meeting")
+    card = playground.page.get_by_role("region", name="schedule_meeting")
+    card.get_by_role("button", name="None of these").click(timeout=MILLISECONDS)
+    expect(card).to_have_count(0, timeout=MILLISECONDS)
+    playground.can_write()
+    assert playground.server.kinds(playground.thread_id) == []
+
+
+def test_two_subagents_of_one_name_are_told_apart(playground: Playground) -> None:
+    """Who says, asks and waits is named; each answer runs the call of its own (CL-17)."""
+    playground.say("nested")
+    cards = playground.cards("reserve")
+    expect(cards).to_have_count(2, timeout=MILLISECONDS)
+    told = playground.page.get_by_role("region", name="Subagents").get_by_role("listitem")
+    expect(told).to_have_text(["warehouse 1Lyonwaiting for you", "warehouse 2Turinwaiting for you"])
+    lyon = playground.page.get_by_role("region", name="warehouse 1")
+    expect(lyon).to_contain_text("Lyon has three of them left.")
+    playground.page.get_by_role("button", name="Deny all 2").wait_for()
+    cards.nth(0).get_by_role("button", name="Approve").click()
+    cards.nth(1).get_by_role("button", name="Deny").click()
+    cards.nth(1).get_by_role("button", name="Confirm denial").click()
+    playground.page.get_by_role("button", name="Send 2 answers").click()
+    (effect,) = playground.effects_are("inner")
+    assert "Lyon" in str(effect["args"])
+    playground.can_write()
+
+
 @requirement("CL-10")
 def test_a_reload_brings_the_open_card_back(playground: Playground) -> None:
     """The page's address is the thread; the card is live after the reload (A1, A4)."""

@@ -108,6 +108,31 @@ def test_a_decision_in_another_tab_is_shown_with_who_made_it(
     other.page.close()
 
 
+def test_what_is_half_written_outlives_a_reload(playground: Playground) -> None:
+    """A form's values with their types, a reason, the next message; none of it was sent (S2)."""
+    page = playground.page
+    playground.say("quarterly")
+    form = playground.cards("Input needed")
+    form.get_by_role("combobox", name="Quarter").select_option(label="Q3")
+    form.get_by_role("spinbutton", name="Year").fill("2026")
+    page.get_by_role("textbox", name="Message").fill("and then mail it")
+    playground.reload()
+    expect(form.get_by_role("spinbutton", name="Year")).to_have_value("2026")
+    expect(page.get_by_role("textbox", name="Message")).to_have_value("and then mail it")
+    form.get_by_role("spinbutton", name="Revenue").fill("1")
+    form.get_by_role("button", name="Answer").click()
+    (effect,) = playground.effects_are("filing")
+    assert effect["args"] == {"quarter": "Q3", "year": 2026, "revenue": 1}
+    page.get_by_role("textbox", name="Message").fill("refund")
+    page.get_by_role("button", name="Send", exact=True).click()
+    card = playground.cards("issue_refund")
+    card.get_by_role("button", name="Deny").click()
+    card.get_by_role("textbox", name="Reason").fill("Too much")
+    playground.reload()
+    expect(card.get_by_role("textbox", name="Reason")).to_have_value("Too much")
+    assert playground.server.kinds(playground.thread_id) == ["filing"]
+
+
 def is_run(sent: Request) -> bool:
     """Whether a request starts or resumes a run."""
     return sent.method == "POST" and sent.url.endswith("/agents/ops")

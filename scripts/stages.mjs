@@ -84,7 +84,11 @@ export const stages = () => [
   {
     name: "browser",
     needs: ["tests", "web", "browser"],
-    commands: pytest(["e2e", ...[WHEEL, COPILOTKIT, PROXY].map((path) => `--ignore=${path}`)]),
+    commands: pytest([
+      "e2e",
+      ...SIDE_BY_SIDE,
+      ...[WHEEL, COPILOTKIT, PROXY].map((path) => `--ignore=${path}`),
+    ]),
   },
   { name: "proxy", needs: ["tests", "nginx"], commands: pytest([PROXY]) },
   {

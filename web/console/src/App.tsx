@@ -1,3 +1,4 @@
+import { KeepForms, sessionForms } from "@sayso/react/components";
 import { lazy, Suspense } from "react";
 import { BrowserRouter, Navigate, Route, Routes, useNavigate } from "react-router";
 import { rootPath } from "./base.js";
@@ -17,26 +18,30 @@ const SettingsPage = lazy(async () => ({
   default: (await import("./settings/SettingsPage.js")).SettingsPage,
 }));
 
+const FORMS = sessionForms();
+
 /** The console: its views and their addresses, below wherever the server is mounted. */
 export function App() {
   return (
     <BrowserRouter basename={rootPath()}>
-      <InboxProvider>
-        <Suspense fallback={<Loading />}>
-          <Routes>
-            <Route index element={<Navigate to="/play" replace />} />
-            <Route path="play" element={<PlaygroundPage />} />
-            <Route path="play/:agentId" element={<PlaygroundPage />} />
-            <Route path="play/:agentId/:threadId" element={<PlaygroundPage />} />
-            <Route path="inbox" element={<InboxPage />} />
-            <Route path="inbox/:interruptId" element={<InboxPage />} />
-            <Route path="thread" element={<ThreadsPage />} />
-            <Route path="thread/:agentId/:threadId" element={<ThreadPage />} />
-            <Route path="settings" element={<SettingsPage />} />
-            <Route path="*" element={<Nowhere />} />
-          </Routes>
-        </Suspense>
-      </InboxProvider>
+      <KeepForms forms={FORMS}>
+        <InboxProvider>
+          <Suspense fallback={<Loading />}>
+            <Routes>
+              <Route index element={<Navigate to="/play" replace />} />
+              <Route path="play" element={<PlaygroundPage />} />
+              <Route path="play/:agentId" element={<PlaygroundPage />} />
+              <Route path="play/:agentId/:threadId" element={<PlaygroundPage />} />
+              <Route path="inbox" element={<InboxPage />} />
+              <Route path="inbox/:interruptId" element={<InboxPage />} />
+              <Route path="thread" element={<ThreadsPage />} />
+              <Route path="thread/:agentId/:threadId" element={<ThreadPage />} />
+              <Route path="settings" element={<SettingsPage />} />
+              <Route path="*" element={<Nowhere />} />
+            </Routes>
+          </Suspense>
+        </InboxProvider>
+      </KeepForms>
     </BrowserRouter>
   );
 }

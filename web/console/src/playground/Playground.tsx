@@ -17,6 +17,7 @@ import { useMeetings } from "./Meeting.js";
 import { SidePanel } from "./SidePanel.js";
 import { statusWords } from "./status.js";
 import { Transcript } from "./Transcript.js";
+import { useDraftText } from "./useDraftText.js";
 import { useEffects } from "./useEffects.js";
 import { useInboxNews } from "./useInboxNews.js";
 
@@ -45,7 +46,7 @@ function Thread({ session, agents, agentId, threadId }: PlaygroundProps) {
   const { controller } = session;
   const { subscribe, getSnapshot } = controller;
   const machine = useSyncExternalStore(subscribe, getSnapshot);
-  const [text, setText] = useState("");
+  const [text, setText] = useDraftText(threadId);
   const [panel, setPanel] = useState(false);
   const open = machine.interrupts.length;
   const running = machine.status === "running" || machine.status === "submitting";

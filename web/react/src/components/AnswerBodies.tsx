@@ -4,6 +4,7 @@ import { asRecord } from "../core/json.js";
 import { restFor } from "../core/rest.js";
 import { check } from "../validate/index.js";
 import { CancelButton } from "./ApprovalBody.js";
+import { isText, useKept } from "./kept.js";
 import { PlainText, plainText } from "./PlainText.js";
 import { ProblemList } from "./ProblemList.js";
 import { SchemaForm } from "./SchemaForm.js";
@@ -20,6 +21,7 @@ export function FormBody(
   const { schema, value, problems, onAnswer } = props;
   return (
     <SchemaForm
+      name="answer"
       label="Answer as JSON"
       schema={schema}
       value={value}
@@ -47,9 +49,9 @@ export function ChoiceBody(
 ) {
   const { shape, schema, problems, onAnswer } = props;
   const name = useId();
-  const [chosen, setChosen] = useState<number | null>(null);
+  const [chosen, setChosen] = useKept<number | null>("chosen", null, isPlace);
   const [found, setFound] = useState<readonly Problem[]>([]);
-  const [wantsMore, setWantsMore] = useState(false);
+  const [wantsMore, setWantsMore] = useKept("more", false, isYesNo);
   const choice = chosen === null ? undefined : shape.choices[chosen];
   const rest = useMemo(
     () => (choice === undefined ? null : restFor(schema, choice.value)),
@@ -120,6 +122,7 @@ export function ChoiceBody(
       {withRest ? (
         <SchemaForm
           key={chosen}
+          name={`details ${chosen}`}
           label="Details as JSON"
           schema={rest}
           problems={[...found, ...problems]}
@@ -178,7 +181,7 @@ export function ButtonsBody(
 /** Free text, for a question without a schema. */
 export function TextBody({ problems, onAnswer }: BodyProps) {
   const id = useId();
-  const [text, setText] = useState("");
+  const [text, setText] = useKept("text", "", isText);
   const submit = (event: SyntheticEvent) => {
     event.preventDefault();
     onAnswer(resolved(text));
@@ -204,6 +207,14 @@ export function TextBody({ problems, onAnswer }: BodyProps) {
       </div>
     </form>
   );
+}
+
+function isPlace(value: unknown): value is number | null {
+  return value === null || Number.isInteger(value);
+}
+
+function isYesNo(value: unknown): value is boolean {
+  return typeof value === "boolean";
 }
 
 function isNote(rest: JsonSchema): boolean {

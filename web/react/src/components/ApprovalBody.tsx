@@ -1,6 +1,8 @@
 import { useEffect, useId, useRef, useState } from "react";
 import type { Answer, Extra, Problem, Shape } from "../core/index.js";
+import { asRecord } from "../core/json.js";
 import { DenyForm, Panel } from "./DenyForm.js";
+import { isText, useKept } from "./kept.js";
 import { ProblemList } from "./ProblemList.js";
 import { SchemaForm } from "./SchemaForm.js";
 
@@ -14,12 +16,16 @@ export interface ApprovalBodyProps {
 
 type Mode = "choose" | "edit" | "deny";
 
+/** What was given beside the yes or no. */
+type Given = Readonly<Record<string, string | boolean>>;
+
 const EDITED = "/editedArgs";
 
 /** Yes, yes with changes, no, or no answer at all. */
 export function ApprovalBody({ shape, args, problems, onAnswer }: ApprovalBodyProps) {
-  const [mode, setMode] = useState<Mode>("choose");
-  const [extras, setExtras] = useState<Readonly<Record<string, string | boolean>>>({});
+  const [mode, keepMode] = useKept<Mode>("mode", "choose", isMode);
+  const [extras, setExtras] = useKept<Given>("extras", {}, isGiven);
+  const [opened, setOpened] = useState(false);
   const [missing, setMissing] = useState<readonly Problem[]>([]);
   const choose = useRef<HTMLDivElement>(null);
   const returning = useRef(false);
@@ -29,6 +35,10 @@ export function ApprovalBody({ shape, args, problems, onAnswer }: ApprovalBodyPr
     returning.current = mode !== "choose";
   }, [mode]);
 
+  const setMode = (next: Mode) => {
+    setOpened(true);
+    keepMode(next);
+  };
   const back = () => {
     setMode("choose");
   };
@@ -56,8 +66,9 @@ export function ApprovalBody({ shape, args, problems, onAnswer }: ApprovalBodyPr
         <Extras extras={shape.extras} values={extras} onChange={setExtras} />
       )}
       {mode === "edit" && shape.edit !== null && (
-        <Panel onEscape={back}>
+        <Panel onEscape={back} restored={!opened}>
           <SchemaForm
+            name="editedArgs"
             label="Arguments as JSON"
             schema={shape.edit}
             value={args}
@@ -78,7 +89,7 @@ export function ApprovalBody({ shape, args, problems, onAnswer }: ApprovalBodyPr
         </Panel>
       )}
       {mode === "deny" && (
-        <Panel onEscape={back}>
+        <Panel onEscape={back} restored={!opened}>
           <DenyForm
             required={shape.reason === "required"}
             onBack={back}
@@ -138,8 +149,8 @@ export function CancelButton({ onAnswer }: { readonly onAnswer: (answer: Answer)
 
 function Extras(props: {
   readonly extras: readonly Extra[];
-  readonly values: Readonly<Record<string, string | boolean>>;
-  readonly onChange: (values: Readonly<Record<string, string | boolean>>) => void;
+  readonly values: Given;
+  readonly onChange: (values: Given) => void;
 }) {
   const prefix = useId();
   const set = (name: string, value: string | boolean) => {
@@ -189,6 +200,16 @@ function Extras(props: {
   );
 }
 
-function filled(values: Readonly<Record<string, string | boolean>>): Record<string, unknown> {
+function isMode(value: unknown): value is Mode {
+  return value === "choose" || value === "edit" || value === "deny";
+}
+
+function isGiven(value: unknown): value is Given {
+  const record = asRecord(value);
+  if (record === undefined) return false;
+  return Object.values(record).every((one) => isText(one) || typeof one === "boolean");
+}
+
+function filled(values: Given): Record<string, unknown> {
   return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== ""));
 }

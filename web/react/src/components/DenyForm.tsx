@@ -1,4 +1,5 @@
-import { useEffect, useId, useRef, useState, type ReactNode, type SyntheticEvent } from "react";
+import { useEffect, useId, useRef, type ReactNode, type SyntheticEvent } from "react";
+import { isText, useKept } from "./kept.js";
 
 /** A no, with what the agent should know about it. */
 export function DenyForm(props: {
@@ -8,7 +9,7 @@ export function DenyForm(props: {
   readonly onBack: () => void;
 }) {
   const id = useId();
-  const [reason, setReason] = useState("");
+  const [reason, setReason] = useKept("reason", "", isText);
   const submit = (event: SyntheticEvent) => {
     event.preventDefault();
     props.onDeny(reason.trim());
@@ -39,16 +40,23 @@ export function DenyForm(props: {
   );
 }
 
-/** What opens below the buttons; the first field gets the focus, Escape closes it. */
+/**
+ * What opens below the buttons; the first field gets the focus unless nobody has opened it just
+ * now (`restored`), Escape closes it.
+ */
 export function Panel({
   onEscape,
+  restored = false,
   children,
 }: {
   readonly onEscape: () => void;
+  readonly restored?: boolean;
   readonly children: ReactNode;
 }) {
   const panel = useRef<HTMLDivElement>(null);
+  const quiet = useRef(restored);
   useEffect(() => {
+    if (quiet.current) return;
     const field = panel.current?.querySelector<HTMLElement>("textarea, input, select, button");
     field?.focus();
   }, []);

@@ -16,6 +16,7 @@ import { ArgumentTable } from "./ArgumentTable.js";
 import { BriefingView } from "./BriefingView.js";
 import { Countdown } from "./Countdown.js";
 import { Fold, FoldContext } from "./Fold.js";
+import { KeptFields } from "./kept.js";
 import { messageOf } from "./message.js";
 import { outcomeOf } from "./outcome.js";
 import { PlainText } from "./PlainText.js";
@@ -131,7 +132,9 @@ export function InterruptCard(props: InterruptCardProps) {
       <span className="sayso-end" aria-hidden="true" ref={end} />
       {closed === null && (
         <div className="sayso-body" key={view.asked} hidden={phase !== "open"}>
-          <Body view={view} call={call} onAnswer={answer} />
+          <KeptFields interrupt={interrupt} open={phase === "open"}>
+            <Body view={view} call={call} onAnswer={answer} />
+          </KeptFields>
         </div>
       )}
       <div className="sayso-foot">

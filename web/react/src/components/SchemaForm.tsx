@@ -2,10 +2,13 @@ import { Component, lazy, Suspense, useId, useState, type ReactNode } from "reac
 import { boundsOf } from "../core/bounds.js";
 import type { JsonSchema, Problem } from "../core/index.js";
 import { JsonEditor } from "./JsonEditor.js";
+import { useKept } from "./kept.js";
 
 const RjsfForm = lazy(() => import("./form/RjsfForm.js"));
 
 export interface SchemaFormProps {
+  /** What its value is kept by, among the fields of its card (see `KeepForms`). Default "value". */
+  readonly name?: string;
   readonly label: string;
   readonly schema: JsonSchema;
   readonly value?: unknown;
@@ -22,8 +25,8 @@ export interface SchemaFormProps {
  * schema would keep the page busy (SE-06); the server alone checks that one.
  */
 export function SchemaForm(props: SchemaFormProps) {
-  const { label, schema, problems = [], onSubmit, children } = props;
-  const [value, setValue] = useState(props.value);
+  const { name = "value", label, schema, problems = [], onSubmit, children } = props;
+  const [value, setValue] = useKept(name, props.value, isAny);
   const [asJson, setAsJson] = useState(false);
   const idPrefix = useId();
   const { trouble } = boundsOf(schema);
@@ -83,6 +86,11 @@ export function SchemaForm(props: SchemaFormProps) {
       </div>
     </div>
   );
+}
+
+/** The schema says what fits; it is checked where the form is. */
+function isAny(value: unknown): value is unknown {
+  return value !== undefined;
 }
 
 interface FallbackProps {

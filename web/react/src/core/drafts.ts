@@ -44,7 +44,7 @@ export function sessionDrafts(prefix = "sayso"): Drafts {
 }
 
 /** Tells a question from one that was put differently under the same id (CL-08). */
-function digestOf({ message, toolCallId, responseSchema }: Interrupt): number {
+export function digestOf({ message, toolCallId, responseSchema }: Interrupt): number {
   const text = JSON.stringify([message, toolCallId, responseSchema]);
   let hash = 0;
   for (let at = 0; at < text.length; at += 1)

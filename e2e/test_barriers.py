@@ -1,0 +1,157 @@
+"""Every page and state of the console, looked at by axe: light at a desk, dark on a phone."""
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, Page, Route, expect
+
+from e2e.playground import MILLISECONDS
+from e2e.reviewer import Reviewer
+from tests.server import DemoServer, interrupts, resolved
+
+DESK = (1280, 860, "light")
+PHONE = (390, 844, "dark")
+
+
+@pytest.fixture(params=[DESK, PHONE], ids=["light desk", "dark phone"])
+def person(
+    request: pytest.FixtureRequest, server: DemoServer, browser: Browser
+) -> Iterator[Reviewer]:
+    """A person at a screen of that size, who likes it light or dark."""
+    width, height, scheme = request.param
+    context = browser.new_context(
+        viewport={"width": width, "height": height}, color_scheme=scheme, has_touch=scheme == "dark"
+    )
+    context.set_default_timeout(MILLISECONDS)
+    person = Reviewer(server, context.new_page())
+    yield person
+    assert person.page.evaluate("document.documentElement.scrollWidth") <= width
+    assert person.faults == []
+    context.close()
+
+
+def begin(person: Reviewer, text: str) -> None:
+    """A new thread with its first message."""
+    person.open("play/ops")
+    person.say(text)
+
+
+def test_the_playground_keeps_nobody_out(person: Reviewer) -> None:
+    """The start, each kind of card, what opens in it, and what became of it (WCAG 2.2 AA)."""
+    page = person.page
+    person.open("play/ops")
+    expect(page.get_by_role("heading", name="Agents that wait for your say-so")).to_be_visible()
+    person.finds_no_barrier()
+
+    begin(person, "refund")
+    card = person.cards("issue_refund")
+    card.get_by_role("button", name="Edit arguments").click()
+    expect(card.get_by_role("spinbutton", name="amount")).to_be_visible()
+    person.finds_no_barrier()
+    card.get_by_role("button", name="Back").click()
+    card.get_by_role("button", name="Deny").click()
+    person.finds_no_barrier()
+    page.get_by_role("textbox", name="Message").fill("never mind")
+    expect(page.get_by_role("button", name="Cancel it and send")).to_be_visible()
+    page.get_by_role("button", name="Stop").click()
+    person.finds_no_barrier()
+    page.get_by_role("button", name="Keep").click()
+    card.get_by_role("button", name="Confirm denial").click()
+    person.shows("it was denied")
+    person.finds_no_barrier()
+
+    begin(person, "nested")
+    expect(person.cards("reserve")).to_have_count(2)
+    person.cards("reserve").nth(0).get_by_role("button", name="Approve").click()
+    person.finds_no_barrier()
+
+    begin(person, "clean up")
+    person.cards("Decision").get_by_role("radio").nth(1).check()
+    person.finds_no_barrier()
+
+    begin(person, "quarterly")
+    form = person.cards("Input needed")
+    form.get_by_role("spinbutton", name="Year").fill("1999")
+    form.get_by_role("button", name="Answer").click()
+    expect(form.get_by_text("2000")).to_be_visible()
+    person.finds_no_barrier()
+
+    for text, name in (("deploy", "Confirmation"), ("list files", "list_files")):
+        begin(person, text)
+        expect(person.cards(name).get_by_role("button", name="Approve")).to_be_visible()
+        person.finds_no_barrier()
+
+    begin(person, "meeting")
+    expect(page.get_by_role("region", name="schedule_meeting").get_by_role("radio")).to_have_count(
+        3
+    )
+    person.finds_no_barrier()
+
+
+def test_what_goes_wrong_keeps_nobody_out(person: Reviewer) -> None:
+    """Not sent, no connection, not known, not allowed: each says so without a barrier."""
+    page = person.page
+
+    def down(route: Route) -> None:
+        route.abort("connectionfailed")
+
+    begin(person, "refund")
+    page.route("**/agents/ops", down)
+    person.cards("issue_refund").get_by_role("button", name="Approve").click()
+    expect(page.get_by_role("alert").filter(has_text="Not sent.")).to_be_visible()
+    person.finds_no_barrier()
+    leave(page)
+
+    for pattern, path, words in (
+        ("**/agents", "play", "No connection"),
+        ("**/interrupts?*", "inbox", "shows as soon as the server is back"),
+        ("**/threads?*", "thread", "Not shown"),
+    ):
+        page.route(pattern, down)
+        person.open(path)
+        expect(page.get_by_text(words)).to_be_visible()
+        person.finds_no_barrier()
+        leave(page)
+
+    for path, words in (
+        ("play/nobody", "No such agent"),
+        ("thread/ops/none", "No such thread"),
+        ("inbox/int_none", "does not know this question"),
+        ("settings/none", "There is no such page"),
+    ):
+        person.open(path)
+        expect(page.get_by_text(words)).to_be_visible()
+        person.finds_no_barrier()
+    person.faults = [one for one in person.faults if "404" not in one]
+
+
+def test_threads_and_settings_keep_nobody_out(person: Reviewer) -> None:
+    """The list, a thread with all that unfolds in it, and the settings with a token."""
+    page = person.page
+    server = person.server
+    asked = interrupts(server.run("mails", text="email"))
+    server.run("mails", resume=[resolved(one, {"approved": False}) for one in asked])
+    server.run("money", text="refund", state={"order": "A-17"})
+    person.open("thread")
+    expect(page.get_by_role("list", name="Threads").get_by_role("link")).to_have_count(2)
+    person.finds_no_barrier()
+    person.open("thread/ops/mails")
+    page.get_by_text("each row sealed").click()
+    expect(page.get_by_text("as it was written.")).to_be_visible()
+    for folded in page.locator("details:not([open]) > summary").all():
+        folded.click()
+    person.finds_no_barrier()
+    person.open("thread/ops/money")
+    page.get_by_role("button", name="Edit the state").click()
+    person.finds_no_barrier()
+    person.open("settings")
+    page.get_by_label("Token").fill("secret")
+    page.get_by_role("button", name="Use it").click()
+    expect(page.get_by_text("humanInTheLoop")).to_be_visible()
+    person.finds_no_barrier()
+
+
+def leave(page: Page) -> None:
+    """Go where nothing is under way, and let requests through again."""
+    page.goto("about:blank")
+    page.unroute_all(behavior="ignoreErrors")
