@@ -2,7 +2,7 @@
 
 Run it as `python bench/soak.py [--minutes 10] [--seed N] [--store URL]`: two `sayso demo` processes
 behind a round-robin proxy, on SQLite in a temporary folder, on the store of that URL (an empty
-database), or with `--store postgres` on a PostgreSQL server of its own. Ends with exit code 1 if an
+database), or with `--store postgres` or `--store redis` on a server of its own. Ends with exit code 1 if an
 effect happened twice or was lost, or a turn never came to its end.
 """
 
@@ -16,7 +16,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from tests.process.soak import Soak
-from tests.stores.servers import database
+from tests.stores.redis_servers import SHARED
 
 
 def tell(line: str) -> None:
@@ -34,9 +34,10 @@ def main() -> int:
     given = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="sayso-soak-") as name:
         folder = Path(name)
-        stores = {"sqlite": f"sqlite:///{folder / 'soak.db'}"}
-        store = database(folder) if given.store == "postgres" else None
-        soak = Soak(store or stores.get(given.store, given.store), folder, seed=given.seed)
+        store = f"sqlite:///{folder / 'soak.db'}" if given.store == "sqlite" else given.store
+        if given.store in SHARED:
+            store = SHARED[given.store](folder)
+        soak = Soak(store, folder, seed=given.seed)
         tell(f"--minutes {given.minutes:g} --seed {given.seed} --store {given.store}")
         began = time.monotonic()
         soak.run(given.minutes * 60)

@@ -12,7 +12,7 @@ import pytest
 from tests.contract.requirements import requirement
 from tests.crash.seeds import batches, play
 
-MEMORY = batches(memory=1_600)
+MEMORY = batches(memory=1_500)
 
 
 @requirement("ID-04", "ID-06", "ID-07")

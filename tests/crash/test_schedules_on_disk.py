@@ -6,7 +6,7 @@ import pytest
 
 from tests.crash.seeds import batches, play
 
-ON_DISK = batches(sqlite=300, postgres=100)
+ON_DISK = batches(sqlite=300, postgres=100, redis=100)
 
 
 @pytest.mark.parametrize(("kind", "seeds"), ON_DISK, ids=lambda one: str(one).replace(" ", ""))

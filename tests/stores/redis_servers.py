@@ -11,20 +11,23 @@ import signal
 import subprocess
 import tempfile
 import time
+from collections.abc import Callable
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
 import redis
 
-from tests.stores.servers import PASSWORD, free_port
+from tests.stores.servers import PASSWORD, database, free_port
 
-__all__ = ["RedisServer", "redis_database"]
+__all__ = ["SHARED", "RedisServer", "redis_database", "redis_url"]
 
 _QUICK = ("--save", "", "--appendonly", "no")
 """The tests of durability have servers of their own: here nothing has to outlive anything."""
 _DATABASES = 4_000
 _STARTING = 30.0
+_HIGHEST = 55_535
+"""A node of a cluster listens on the port 10,000 above its own as well."""
 
 
 class RedisServer:
@@ -40,6 +43,8 @@ class RedisServer:
         self._options = options
         self._process: subprocess.Popen[bytes] | None = None
         self.port = free_port()
+        while self.port > _HIGHEST:
+            self.port = free_port()
         atexit.register(self.remove)
         self.start()
 
@@ -56,17 +61,23 @@ class RedisServer:
             self._process = subprocess.Popen(  # noqa: S603 - our own command
                 [*command, *self._options], stdout=log, stderr=log, cwd="/"
             )
+        self.wait_for(self._answers)
+
+    def wait_for(self, true: Callable[[], bool]) -> None:
+        """Wait for something that it does by itself."""
         end = time.monotonic() + _STARTING
-        while True:
-            try:
-                with redis.Redis.from_url(self.url) as client:
-                    client.ping()
-            except redis.RedisError:
-                assert time.monotonic() < end, (self._home / "log").read_text()
-                assert self._process.poll() is None, (self._home / "log").read_text()
-                time.sleep(0.01)
-            else:
-                return
+        while not true():
+            log = (self._home / "log").read_text()
+            assert time.monotonic() < end, log
+            assert self._process is None or self._process.poll() is None, log
+            time.sleep(0.01)
+
+    def _answers(self) -> bool:
+        try:
+            with redis.Redis.from_url(self.url) as client:
+                return bool(client.ping())
+        except redis.RedisError:
+            return False
 
     def kill(self) -> None:
         """End it at once, as a crash does."""
@@ -91,6 +102,15 @@ def redis_database(folder: Path) -> str:
     name = hashlib.sha256(str(folder).encode()).hexdigest()
     number = taken.setdefault(name, len(taken) + 1)
     return _server().url.removesuffix("/0") + f"/{number % _DATABASES}"
+
+
+def redis_url(folder: Path) -> str:
+    """The same as a store's URL."""
+    return f"{redis_database(folder)}?durability=relaxed"
+
+
+SHARED: dict[str, Callable[[Path], str]] = {"postgres": database, "redis": redis_url}
+"""URLs of stores that several machines may share, empty at first."""
 
 
 @cache

@@ -21,7 +21,7 @@ from redis.backoff import NoBackoff
 from redis.retry import Retry
 
 from sayso.errors import StoreUnavailable
-from sayso.stores._redis_server import OPTIONS, PATIENCE, explain
+from sayso.stores._redis_server import PATIENCE, explain, options
 
 __all__ = ["BlockingLink", "Command", "Link", "Script"]
 
@@ -85,7 +85,9 @@ class Link:
     def __init__(self, url: str, connections: int) -> None:
         """Nothing is connected before the first call."""
         # Of the client's pool only what a URL means is used: a cancelled waiter costs it a place.
-        self._made: Any = ConnectionPool.from_url(url, retry=AsyncRetry(NoBackoff(), 0), **OPTIONS)
+        self._made: Any = ConnectionPool.from_url(
+            url, retry=AsyncRetry(NoBackoff(), 0), **options(url)
+        )
         self._free = asyncio.Semaphore(connections)
         self._idle: list[Any] = []
         self._calls: set[asyncio.Task[Any]] = set()
@@ -192,7 +194,7 @@ class BlockingLink:
         """Nothing is connected before the first call."""
         half = {"socket_timeout": PATIENCE / 2, "socket_connect_timeout": PATIENCE / 2}
         self._pool = redis.ConnectionPool.from_url(
-            url, max_connections=1, retry=Retry(NoBackoff(), 0), **(OPTIONS | half)
+            url, max_connections=1, retry=Retry(NoBackoff(), 0), **(options(url) | half)
         )
         self._lock = threading.Lock()
 

@@ -29,6 +29,10 @@ async def prepare(link: Link, *, relaxed: bool) -> None:
     """
     info = _members(await link.one("INFO"))
     _check(info, "?" if info.get("aof_enabled") == "0" else await _appends(link), relaxed)
+    if info.get("cluster_enabled") == "1":
+        nodes = _members(await link.one("CLUSTER", "INFO"))
+        if int(nodes.get("cluster_size", "1")) > 1:
+            raise StoreUnavailable(f"Redis {REMEDIES['MOVED']}")
     await link.one("SET", LAYOUT, f"{VERSION} {_READER}", "NX")
     version, _, reader = (await link.one("GET", LAYOUT)).decode().partition(" ")
     if int(reader or version) > VERSION:

@@ -3,21 +3,20 @@
 from typing import Any
 
 import redis
+from redis import exceptions
 
-__all__ = ["OPTIONS", "PATIENCE", "REMEDIES", "explain"]
+__all__ = ["PATIENCE", "REMEDIES", "explain", "options"]
 
 PATIENCE = 5.0
 """Seconds to wait for the server: half a lease."""
 
-OPTIONS: dict[str, Any] = {
+_OPTIONS: dict[str, Any] = {
     "protocol": 2,
     "decode_responses": False,
     "socket_connect_timeout": PATIENCE,
     "socket_timeout": PATIENCE,
-    "socket_keepalive": True,
     "client_name": "sayso",
 }
-"""How a connection is made, whatever the URL says besides."""
 
 _UNREACHABLE = (
     "Redis cannot be reached, or the connection was lost; see that it runs and that host and port "
@@ -27,6 +26,7 @@ REMEDIES = {
     "WRONGPASS": "refuses user or password; correct them in the store's URL: "
     "redis://user:password@host:6379/0",
     "NOAUTH": "wants a password; write redis://:password@host:6379/0",
+    "Authentication required": "wants a password; write redis://:password@host:6379/0",
     "Client sent AUTH, but no password is set": "takes no password; leave it out of the URL",
     "without any password configured": "takes no password; leave it out of the URL",
     "invalid username-password pair": "refuses user or password; correct them in the store's URL",
@@ -51,15 +51,33 @@ REMEDIES = {
 }
 """What a server says, and what to do about it; the first that is found counts."""
 
+_CODES: dict[type[Exception], str] = {
+    exceptions.NoPermissionError: "NOPERM",
+    exceptions.OutOfMemoryError: "OOM",
+    exceptions.ReadOnlyError: "READONLY",
+    exceptions.BusyLoadingError: "LOADING",
+    exceptions.MasterDownError: "MASTERDOWN",
+    exceptions.ClusterDownError: "CLUSTERDOWN",
+    exceptions.MovedError: "MOVED",
+    exceptions.AskError: "MOVED",
+}
+"""Errors whose code the client has taken out of the text."""
+
+
+def options(url: str) -> dict[str, Any]:
+    """How a connection is made, whatever the URL says besides."""
+    return _OPTIONS if url.startswith("unix:") else _OPTIONS | {"socket_keepalive": True}
+
 
 def explain(error: BaseException) -> str:
     """What is wrong and what to do about it; never with a password."""
     said = str(error).strip().partition("\n")[0]
+    for kind, code in _CODES.items():
+        if isinstance(error, kind):
+            return f"Redis {REMEDIES[code]} ({_shown(said)})"
     for text, remedy in REMEDIES.items():
         if text in said:
             return f"Redis {remedy} ({_shown(said)})"
-    if isinstance(error, redis.AuthenticationError):
-        return f"Redis {REMEDIES['WRONGPASS']} ({_shown(said)})"
     if isinstance(error, redis.TimeoutError):
         return (
             f"Redis did not answer within {PATIENCE:.0f} s; look at its load and at the network "
