@@ -2,8 +2,8 @@
 
 Run it as `python bench/soak.py [--minutes 10] [--seed N] [--store URL]`: two `sayso demo` processes
 behind a round-robin proxy, on SQLite in a temporary folder, on the store of that URL (an empty
-database), or with `--store postgres` or `--store redis` on a server of its own. Ends with exit code 1 if an
-effect happened twice or was lost, or a turn never came to its end.
+database), or with `--store postgres` or `--store redis` on a server of its own. Ends with exit code
+1 if an effect happened twice or was lost, or a turn never came to its end.
 """
 
 import argparse
