@@ -126,6 +126,7 @@ LAYERS = (
         (
             "options",
             "audit breakpoints limits logs metrics",
+            "votes",
             "clock errors jsonvalue records",
             "approvals",
             "agents commands engine gate protocol schemas streams",

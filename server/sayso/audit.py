@@ -12,6 +12,7 @@ from typing import Any
 
 from sayso import jsonvalue
 from sayso.records import ChangeKind, Entry, Interrupt
+from sayso.votes import votes
 
 __all__ = ["FIRST", "AuditRow", "Event", "broken", "of_entries", "of_interrupt", "sealed"]
 
@@ -28,11 +29,11 @@ _KINDS: dict[ChangeKind, str] = {"opened": "asked"}
 class AuditRow:
     """One thing that happened in a thread; `number` counts from 1.
 
-    `kind`: `asked`, `held`, `withdrawn`, `extended`, `assigned`, `reminded`, `lapsed`, `resolved`,
-    `cancelled`, `expired` of questions; `started`, `executed`, `denied`, `failed` and so on of tool
-    calls; `edited` of the state; `forked` of a copied thread. `content` is its JSON, None once the
-    thread was deleted; `content_digest` is the SHA-256 of it, and stays. `at` is in milliseconds
-    since the epoch.
+    `kind`: `asked`, `held`, `withdrawn`, `agreed`, `extended`, `assigned`, `reminded`, `lapsed`,
+    `resolved`, `cancelled`, `expired` of questions; `started`, `executed`, `denied`, `failed` and
+    the like of tool calls; `edited` of the state; `forked` of a copied thread. `content` is its
+    JSON, None once the thread was deleted; `content_digest` is the SHA-256 of it, and stays. `at`
+    is in milliseconds since the epoch.
     """
 
     thread_id: str
@@ -69,6 +70,8 @@ def of_interrupt(change: ChangeKind, interrupt: Interrupt, by: str | None = None
         }
     elif change == "held":
         content["answer"] = _value(interrupt.held)
+    elif change == "agreed":
+        content |= {"by": by, "agreed": votes(interrupt.policy)}
     else:
         content |= {
             "by": by,

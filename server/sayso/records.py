@@ -49,6 +49,7 @@ ChangeKind = Literal[
     "settled",
     "held",
     "withdrawn",
+    "agreed",
     "extended",
     "assigned",
     "reminded",

@@ -10,6 +10,7 @@ from sayso import Principal, Turn, approval, current_call
 from tests.contract.requirements import requirement
 from tests.contract.rest import at_rest, call
 from tests.contract.server import Client, Server, approve, cancel, deny, served
+from tests.contract.test_inbox_stream import listening, told
 from tests.contract.wire import Run
 from tests.stores.backends import EMBEDDED
 
@@ -131,6 +132,27 @@ async def test_several_people_have_to_agree(company: Server) -> None:
     assert (await says(company, "leo", interrupt, approve())).status == 200
     await at_rest(company, client)
     assert company.effects == [(500.0, "ann", "leo", ("lea", "leo"))]
+
+
+async def test_others_hear_of_each_who_has_agreed(company: Server) -> None:
+    """Q4, U1: at once, with how many there are by now; and the trail says who, and when."""
+    client = paying(company, approval.ask(by="lead", of=2))
+    (interrupt,) = (await client.say()).interrupts
+    async with listening(company.app, authorization="Bearer leo") as exchange:
+        await says(company, "lea", interrupt, approve())
+        await says(company, "lea", interrupt, approve(reason="really"))
+        (event,) = await told(exchange, "agreed")
+        assert event["interruptId"] == interrupt["id"]
+        assert [one["by"] for one in event["interrupt"]["agreed"]] == ["lea"]
+        await rest(company, "lea", "DELETE", f"/interrupts/{interrupt['id']}/answer")
+        (_, event) = await told(exchange, "agreed", "agreed")
+        assert "agreed" not in event["interrupt"]
+    rows = (await rest(company, "ann", "GET", f"/audit?thread={client.thread}")).json["items"]
+    votes = [row["content"] for row in rows if row["kind"] == "agreed"]
+    assert [(one["by"], [v["by"] for v in one["agreed"]]) for one in votes] == [
+        ("lea", ["lea"]),
+        ("lea", []),
+    ]
 
 
 async def test_one_no_is_enough(company: Server) -> None:

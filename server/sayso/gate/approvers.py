@@ -12,6 +12,7 @@ from typing import Any, Final
 from sayso import jsonvalue
 from sayso.protocol.runinput import ResumeEntry
 from sayso.records import Interrupt, Principal
+from sayso.votes import AGREED, Vote, votes
 
 __all__ = [
     "agreed",
@@ -25,10 +26,7 @@ __all__ = [
 ]
 
 _NEEDED: Final = "approvers"
-_AGREED: Final = "agreed"
 _NOT_COMPARED: Final = ("reason",)
-
-Vote = dict[str, Any]
 
 
 def needing(
@@ -50,8 +48,7 @@ def approvers(item: Interrupt) -> dict[str, Any] | None:
 
 def agreed(item: Interrupt) -> list[Vote]:
     """Who has agreed so far: `{"by", "at", "channel", "roles", "payload"}`, in order."""
-    found: list[Vote] = _policy(item).get(_AGREED, [])
-    return found
+    return votes(item.policy)
 
 
 def entitled(item: Interrupt, principal: Principal) -> bool:
@@ -75,9 +72,9 @@ def counted(
     if needed is None or needed["of"] == 1 or not _approves(entry):
         return item, True
     before = agreed(item)
-    votes = [vote for vote in before if _same(vote["payload"], entry.payload)]
-    if all(vote["by"] != principal.subject for vote in votes):
-        votes.append(
+    same = [vote for vote in before if _same(vote["payload"], entry.payload)]
+    if all(vote["by"] != principal.subject for vote in same):
+        same.append(
             {
                 "by": principal.subject,
                 "at": now,
@@ -86,8 +83,8 @@ def counted(
                 "payload": entry.payload,
             }
         )
-    changed = item if votes == before else _with(item, votes)
-    stands = _enough(needed, votes)
+    changed = item if same == before else _with(item, same)
+    stands = _enough(needed, same)
     # What was kept before is no longer what they agree to.
     return (changed if stands or item.held is None else replace(changed, held=None)), stands
 
@@ -95,8 +92,8 @@ def counted(
 def withdrawn(item: Interrupt, subject: str) -> Interrupt:
     """The question without this person's agreement."""
     before = agreed(item)
-    votes = [vote for vote in before if vote["by"] != subject]
-    return item if votes == before else _with(item, votes)
+    left = [vote for vote in before if vote["by"] != subject]
+    return item if left == before else _with(item, left)
 
 
 def asked_anew(item: Interrupt) -> Interrupt:
@@ -104,12 +101,12 @@ def asked_anew(item: Interrupt) -> Interrupt:
     return _with(item, []) if agreed(item) else item
 
 
-def _enough(needed: dict[str, Any], votes: Sequence[Vote]) -> bool:
+def _enough(needed: dict[str, Any], given: Sequence[Vote]) -> bool:
     of = needed["of"]
     if isinstance(of, int):
-        return len(votes) >= of
+        return len(given) >= of
     seats = [role for role, number in of.items() for _ in range(number)]
-    return _seated(seats, [{*vote["roles"]} for vote in votes])
+    return _seated(seats, [{*vote["roles"]} for vote in given])
 
 
 def _seated(seats: Sequence[str], people: Sequence[set[str]]) -> bool:
@@ -144,8 +141,8 @@ def _compared(payload: Any) -> Any:
     return {name: value for name, value in payload.items() if name not in _NOT_COMPARED}
 
 
-def _with(item: Interrupt, votes: Sequence[Vote]) -> Interrupt:
-    return replace(item, policy=jsonvalue.encode({**_policy(item), _AGREED: list(votes)}))
+def _with(item: Interrupt, given: Sequence[Vote]) -> Interrupt:
+    return replace(item, policy=jsonvalue.encode({**_policy(item), AGREED: list(given)}))
 
 
 def _policy(item: Interrupt) -> dict[str, Any]:

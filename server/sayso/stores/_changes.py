@@ -4,18 +4,22 @@ from operator import attrgetter
 from typing import Any
 
 from sayso.records import ChangeKind
+from sayso.votes import votes
 
 __all__ = ["FACTS", "Note", "facts", "kind_of"]
 
-FACTS = ("status", "held", "expires_at", "assigned_to", "reminded_at", "lapsed_at")
-"""The members of an interrupt whose changes are noted, in the order of their weight."""
+FACTS = ("status", "held", "expires_at", "assigned_to", "reminded_at", "lapsed_at", "policy")
+"""The members of an interrupt whose changes are noted, in the order of their weight.
+
+Of the policy only who has agreed so far.
+"""
 
 facts = attrgetter(*FACTS)
 
 Note = tuple[ChangeKind, str | None, str | None]
 """Kind, interrupt id, run key."""
 
-_KINDS: tuple[ChangeKind, ...] = ("extended", "assigned", "reminded", "lapsed")
+_KINDS: tuple[ChangeKind, ...] = ("extended", "assigned", "reminded", "lapsed", "agreed")
 
 
 def kind_of(old: tuple[Any, ...] | None, new: tuple[Any, ...]) -> ChangeKind | None:
@@ -26,5 +30,7 @@ def kind_of(old: tuple[Any, ...] | None, new: tuple[Any, ...]) -> ChangeKind | N
         return "opened" if new[0] == "open" else "settled"
     if old[1] != new[1]:
         return "withdrawn" if new[1] is None else "held"
-    changed = (kind for kind, a, b in zip(_KINDS, old[2:], new[2:], strict=True) if a != b)
-    return next(changed, None)
+    changed = [kind for kind, a, b in zip(_KINDS, old[2:], new[2:], strict=True) if a != b]
+    if changed == ["agreed"] and votes(old[-1]) == votes(new[-1]):
+        return None
+    return changed[0] if changed else None

@@ -101,6 +101,20 @@ describe("the inbox", () => {
     expect(icon()).toMatch(/favicon\.svg$/);
   });
 
+  it("says who has agreed so far where several people have to, as it happens", async () => {
+    const metadata = { sayso: { approvers: { by: ["lead"], of: { lead: 1, finance: 1 } } } };
+    const server = new InboxServer();
+    server.items = [listed("a", { metadata })];
+    open("/inbox/a", server);
+    await screen.findByRole("button", { name: "Approve" });
+    expect(screen.queryByText(/agreed/)).toBeNull();
+    const agreed = [{ by: "lea", at: "2026-01-01T00:00:00Z" }, { nonsense: true }];
+    act(() => {
+      server.tell({ type: "agreed", interrupt: listed("a", { metadata, agreed }) });
+    });
+    expect(await screen.findByText("1 of 2 agreed: lea")).toBeVisible();
+  });
+
   it("[T2] moves the focus to the row, then to the outcome in the card", async () => {
     const server = open("/inbox", asking("a", "b"));
     server.replies.push(settled);

@@ -5,6 +5,7 @@ import { useEffect, useState } from "react";
 import { Link } from "react-router";
 import { Handling } from "./Handling.js";
 import { threadPath } from "../thread/path.js";
+import { agreementOf } from "./words.js";
 
 interface DetailProps {
   readonly inbox: Inbox;
@@ -79,6 +80,7 @@ function Origin({ item }: { readonly item: InboxItem }) {
       <span>{item.agent}</span>
       <Link to={threadPath(item.agent, item.threadId)}>thread {item.threadId}</Link>
       {item.assignedTo !== null && <span>for {item.assignedTo}</span>}
+      {item.agreed.length > 0 && <span>{agreementOf(item)}</span>}
     </p>
   );
 }

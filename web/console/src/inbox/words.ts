@@ -35,6 +35,18 @@ export function brief(value: unknown): string {
 
 const SHOWN = 200;
 
+/** How many have agreed of those who have to, and who: `1 of 2 agreed: lea`. */
+export function agreementOf({ interrupt, agreed }: InboxItem): string {
+  const needed = member(member(interrupt.metadata?.sayso, "approvers"), "of");
+  const counts = typeof needed === "number" ? [needed] : Object.values(needed ?? {});
+  const all = counts.reduce<number>((sum, one) => sum + Number(one), 0);
+  return `${agreed.length} of ${Math.max(all, agreed.length)} agreed: ${agreed.join(", ")}`;
+}
+
+function member(value: unknown, name: string): unknown {
+  return (value as Readonly<Record<string, unknown>> | null | undefined)?.[name];
+}
+
 /** How long ago something was, roughly: `now`, `5 min`, `3 h`, `2 d`. */
 export function ageOf(at: number, now: number): string {
   const minutes = Math.floor(Math.max(0, now - at) / 60_000);

@@ -18,6 +18,8 @@ export interface InboxItem {
   readonly createdAt: number;
   readonly assignedTo: string | null;
   readonly held: Held | null;
+  /** Who has agreed so far, where several people have to. */
+  readonly agreed: readonly string[];
   /** Past its time, and kept open only to be cancelled. */
   readonly lapsed: boolean;
 }
@@ -45,6 +47,7 @@ export function readListed(value: unknown, now: number): Listed | null {
     createdAt: time(view.createdAt) ?? now,
     assignedTo: asText(view.assignedTo) ?? null,
     held: open && answer !== null ? { answer, by } : null,
+    agreed: votersOf(view.agreed),
     lapsed: view.lapsedAt !== undefined,
   };
   if (open) return { item, closed: null };
@@ -66,6 +69,10 @@ export function readListed(value: unknown, now: number): Listed | null {
 function endingOf(status: unknown, channel: unknown): Closed["ending"] {
   if (channel === "stop") return "stopped";
   return status === "expired" ? "lapsed" : "elsewhere";
+}
+
+function votersOf(value: unknown): readonly string[] {
+  return (Array.isArray(value) ? value : []).flatMap((vote) => asText(asRecord(vote)?.by) ?? []);
 }
 
 function time(value: unknown): number | undefined {

@@ -217,12 +217,14 @@ WHERE thread = %s ORDER BY visibility = 'waiting', position;
 
 -- name: read_facts
 -- When and by which turn an interrupt was asked, and what its notes are about.
-SELECT id, turn_key, created_at, status, held, expires_at, assigned_to, reminded_at, lapsed_at
+SELECT
+    id, turn_key, created_at, status, held, expires_at, assigned_to, reminded_at, lapsed_at, policy
 FROM interrupt WHERE thread = %s AND id = %s;
 
 -- name: read_many_facts
 -- The same of sixteen at a time.
-SELECT id, turn_key, created_at, status, held, expires_at, assigned_to, reminded_at, lapsed_at
+SELECT
+    id, turn_key, created_at, status, held, expires_at, assigned_to, reminded_at, lapsed_at, policy
 FROM interrupt
 WHERE thread = %s AND id IN (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s);
 

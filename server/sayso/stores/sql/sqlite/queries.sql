@@ -206,12 +206,14 @@ WHERE thread = ? ORDER BY visibility = 'waiting', position;
 
 -- name: read_facts
 -- When and by which turn an interrupt was asked, and what its notes are about.
-SELECT id, turn_key, created_at, status, held, expires_at, assigned_to, reminded_at, lapsed_at
+SELECT
+    id, turn_key, created_at, status, held, expires_at, assigned_to, reminded_at, lapsed_at, policy
 FROM interrupt WHERE thread = ? AND id = ?;
 
 -- name: read_many_facts
 -- The same of sixteen at a time.
-SELECT id, turn_key, created_at, status, held, expires_at, assigned_to, reminded_at, lapsed_at
+SELECT
+    id, turn_key, created_at, status, held, expires_at, assigned_to, reminded_at, lapsed_at, policy
 FROM interrupt
 WHERE thread = ? AND id IN (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 
