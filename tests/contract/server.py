@@ -81,8 +81,11 @@ class Server:
 async def served(kind: str, folder: Path, **options: Any) -> AsyncIterator[Server]:
     """A started server; stopped at the end."""
     server = Server(kind, folder, **options)
-    async with server.app.lifespan():
-        yield server
+    try:
+        async with server.app.lifespan():
+            yield server
+    finally:
+        await server.store.inner.close()  # a test may have opened it again
 
 
 class Client:
