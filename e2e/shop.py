@@ -99,6 +99,11 @@ class Shop:
         """Load the page anew."""
         self.page.reload()
 
+    def goes_to(self, thread: str) -> None:
+        """Go on to another thread, as by a link."""
+        self.thread = thread
+        self.page.evaluate("id => { location.hash = id; }", thread)
+
     def other_tab(self, page: Page) -> "Shop":
         """The same thread in another tab."""
         tab = Shop(self.server, page, self.origin, self.way, self.thread)

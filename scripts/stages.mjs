@@ -34,6 +34,10 @@ const nodeReport = (path) => [
 // Files side by side, one process a core; a file's own tests share its servers.
 const SIDE_BY_SIDE = ["-n", "auto", "--dist=loadfile"];
 
+// Single tests on all cores, each process with servers and a browser of its own: for tests that
+// mostly wait for a page.
+const ONE_BY_ONE = ["-n", "auto", "--dist=worksteal"];
+
 // Node takes its test files last, and a report path is known only when the stage runs.
 const nodeTests = (folder) => ({
   command: process.execPath,
@@ -96,7 +100,7 @@ export const stages = () => [
     needs: ["tests", "example", "browser"],
     commands: [
       { command: "npm", args: ["run", "types", "--prefix", "examples/copilotkit"] },
-      ...pytest([COPILOTKIT]),
+      ...pytest([...ONE_BY_ONE, COPILOTKIT]),
     ],
   },
 ];

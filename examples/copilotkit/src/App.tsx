@@ -8,19 +8,26 @@ import { useSyncExternalStore } from "react";
 
 import { Approvals } from "./Approvals";
 import { Meeting } from "./Meeting";
+import { useRecovery } from "./recovery";
 import { SaysoAgent } from "./SaysoAgent";
 import { AGENT, openThread, settings, threadOf } from "./settings";
 
 export function App() {
   const threadId = useSyncExternalStore(onThread, () => threadOf(location));
+  const { generation, trouble, dismiss, onError } = useRecovery();
   const { runtimeUrl, useSingleEndpoint, agentUrl, wildcard } = settings;
   const reach = agentUrl
     ? { selfManagedAgents: { [AGENT]: new SaysoAgent({ url: agentUrl }) } }
     : { runtimeUrl, ...(useSingleEndpoint === undefined ? {} : { useSingleEndpoint }) };
-  // The key makes fresh agents for each thread: an agent that waits for an answer refuses to load
-  // another thread, and only a new one gets out of that.
+  // The key makes fresh agents for each thread, and after a run that failed: an agent that waits for
+  // an answer refuses to load anything, and only a new one gets out of that.
   return (
-    <CopilotKitProvider key={threadId} enableInspector={false} {...reach}>
+    <CopilotKitProvider
+      key={`${threadId} ${generation}`}
+      enableInspector={false}
+      onError={onError}
+      {...reach}
+    >
       <main>
         {agentUrl ? null : <Threads current={threadId} />}
         <section aria-label="Conversation">
@@ -28,6 +35,11 @@ export function App() {
               been loaded never hears of the questions that are open in it. */}
           <Approvals />
           <Meeting />
+          {trouble === undefined ? null : (
+            <p role="alert" className="trouble">
+              {trouble} <button onClick={dismiss}>Dismiss</button>
+            </p>
+          )}
           {wildcard ? <AnyTool /> : null}
           <CopilotChat agentId={AGENT} threadId={threadId} />
         </section>
