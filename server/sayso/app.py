@@ -35,6 +35,7 @@ from sayso.options import (
     OnExpire,
     Options,
     OptionValues,
+    check_lease,
     check_lifetime,
     check_threads,
     declared,
@@ -62,6 +63,7 @@ class Sayso:
     | `limits` | a `Limits` | `Limits()` |
     | `keep_alive` | seconds of silence before a comment, None: never | 15 |
     | `tool_threads` | threads for synchronous tools and steps | 16 |
+    | `lease` | seconds after which a server that died is replaced at its threads | 10 |
     | `default_approval` | the policy of tools that have none of their own | `approval.never` |
     | `metrics` | its readers: `authenticated`, `anybody`, `nobody`, `role:…` | `authenticated` |
     | `console` | whether the console is served at `/` | True |
@@ -110,6 +112,7 @@ class Sayso:
         origins: Sequence[str] = (),
         limits: Limits | None = None,
         tool_threads: int = 16,
+        lease: float = 10.0,
         default_approval: Policy = never,
         metrics: str = "authenticated",
         console: bool = True,
@@ -127,6 +130,7 @@ class Sayso:
                 f"default_approval is a policy, such as approval.always, not {default_approval!r}"
             )
         check_threads(tool_threads)
+        check_lease(lease)
         self._default_approval = default_approval
         self._mounted: list[dict[str, Any]] = []
         ticking = clock or SystemClock()
@@ -143,6 +147,7 @@ class Sayso:
             clock=ticking,
             limits=bounds,
             tool_threads=tool_threads,
+            lease=lease,
             detached_at_once=self._options.detached_at_once,
         )
         self._edge = Edge(

@@ -25,6 +25,7 @@ __all__ = [
     "Options",
     "Reminder",
     "ReminderHook",
+    "check_lease",
     "check_lifetime",
     "check_threads",
     "declared",
@@ -121,6 +122,7 @@ _CHOICES: Final[dict[str, tuple[str, ...]]] = {
     "tool_errors": ("text", "fail"),
     "run_breakpoints": ("refuse", "allow"),
 }
+_LONGEST_LEASE: Final = 600
 _OF_THE_SERVER: Final = ("detached_at_once",)
 
 
@@ -256,6 +258,15 @@ def check_lifetime(seconds: Any, name: str) -> None:
         return
     if not _is_number(seconds) or not isfinite(seconds) or seconds <= 0:
         raise DeclarationError(f"{name} must be seconds above zero, or None, not {seconds!r}")
+
+
+def check_lease(seconds: Any) -> None:
+    """Refuse what is no time to hold a thread without a word to the store."""
+    if not _is_number(seconds) or not 1 <= seconds <= _LONGEST_LEASE:
+        raise DeclarationError(
+            f"lease must be seconds from 1 to {_LONGEST_LEASE}, not {seconds!r}: a thread is held "
+            "for so long after the last word of its server, and renewed three times in between"
+        )
 
 
 def check_threads(number: Any) -> None:

@@ -63,6 +63,35 @@ async def test_no_effect_begins_once_the_lease_has_run_out(kind: str, tmp_path: 
         assert world.effects == []
 
 
+@pytest.mark.parametrize("lease", [2.0, 60.0])
+async def test_a_thread_is_held_for_as_long_as_the_option_says(
+    lease: float, tmp_path: Path
+) -> None:
+    """Design 6: not taken over before, and soon after; renewed often enough while it lives."""
+    stop = asyncio.Event()
+
+    async def agent(turn: Turn, world: World) -> Any:
+        world.effect("entered")
+        if len(world.effects) == 1:
+            await stop.wait()
+
+    async with World.of("memory", tmp_path, agent, lease=lease) as world:
+        talk = Conversation(world)
+        talk.client.user("go")
+        exchange = talk.client.open()
+        await until(lambda: bool(world.effects))
+        await world.begin()
+        await world.elapse(round(3 * lease))
+        assert world.effects == ["entered"]
+        world.processes[0].forget_leases()
+        await world.elapse(round(0.6 * lease))
+        assert world.effects == ["entered"]
+        await world.elapse(round(0.4 * lease) + 2)
+        assert world.effects == ["entered", "entered"]
+        stop.set()
+        await exchange.end()
+
+
 async def test_a_lease_that_runs_out_while_a_start_is_recorded_stops_the_effect(
     kind: str, tmp_path: Path
 ) -> None:

@@ -50,6 +50,9 @@ def test_an_agent_that_cannot_be_served_fails_its_declaration(
     [
         {"tool_threads": 0},
         {"tool_threads": True},
+        {"lease": 0.5},
+        {"lease": "10"},
+        {"lease": float("nan")},
         {"store": None},
         {"default_approval": True},
     ],

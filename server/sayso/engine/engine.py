@@ -78,6 +78,7 @@ class Engine:
         clock: Clock,
         limits: Limits,
         tool_threads: int = 16,
+        lease: float = 10.0,
         detached_at_once: int = 8,
     ) -> None:
         self._agents, self._tools = agents, tools
@@ -85,7 +86,7 @@ class Engine:
         self._metrics = Metrics()
         store = measured(store, self._metrics, clock)
         self._clock, self._limits = clock, limits
-        self._keeper = LeaseKeeper(store, clock)
+        self._keeper = LeaseKeeper(store, clock, seconds=lease)
         self._claims = Claims(store, clock, self._keeper)
         self._stopping = Stopping(store, clock, self._claims)
         self.inbox = Inbox(store, clock, lambda: approving_roles(tools))

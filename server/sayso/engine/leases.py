@@ -22,13 +22,12 @@ _log = logging.getLogger("sayso.engine.leases")
 class LeaseKeeper:
     """Knows until when each lease of this process surely holds, on the local monotonic clock."""
 
-    def __init__(
-        self, store: Store, clock: Clock, *, lease_ms: int = 10_000, every: float = 3.0
-    ) -> None:
-        self.lease_ms = lease_ms
+    def __init__(self, store: Store, clock: Clock, *, seconds: float = 10.0) -> None:
+        """A lease holds for so many seconds and is renewed thrice in that time (design 6)."""
+        self.lease_ms = round(seconds * 1000)
         self._store = store
         self._clock = clock
-        self._every = every
+        self._every = 0.3 * seconds
         self._held: dict[tuple[str, str], tuple[Lease, float]] = {}
         self._lock = threading.Lock()
         self._end: Callable[[], None] | None = None
