@@ -1,9 +1,9 @@
 """Replicas that are killed, stopped and cut off while people approve: nothing twice, nothing lost.
 
 Run it as `python bench/soak.py [--minutes 10] [--seed N] [--store URL]`: two `sayso demo` processes
-behind a round-robin proxy, on SQLite in a temporary folder, on the store of that URL (an empty
-database), or with `--store postgres` or `--store redis` on a server of its own. Ends with exit code
-1 if an effect happened twice or was lost, or a turn never came to its end.
+behind a round-robin proxy, on SQLite in a temporary folder, on a server of its own with `--store
+postgres` or `redis`, or on the store of that URL (an empty database). Ends with exit code 1 if an effect
+happened twice or was lost, or a turn never came to its end.
 """
 
 import argparse
@@ -16,7 +16,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from tests.process.soak import Soak
-from tests.stores.redis_servers import SHARED
+from tests.stores.backends import SHARED
 
 
 def tell(line: str) -> None:
@@ -34,16 +34,14 @@ def main() -> int:
     given = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="sayso-soak-") as name:
         folder = Path(name)
-        store = f"sqlite:///{folder / 'soak.db'}" if given.store == "sqlite" else given.store
-        if given.store in SHARED:
-            store = SHARED[given.store](folder)
+        store = SHARED[given.store](folder) if given.store in SHARED else given.store
         soak = Soak(store, folder, seed=given.seed)
         tell(f"--minutes {given.minutes:g} --seed {given.seed} --store {given.store}")
         began = time.monotonic()
         soak.run(given.minutes * 60)
         faults = soak.faults()
-        done = sum(sum(kinds.values()) for kinds in soak.effects().values())
-        tell(f"{len(soak.said)} turns, {done} effects, {time.monotonic() - began:.0f} s")
+        lasted = time.monotonic() - began
+        tell(f"{len(soak.people)} turns, {soak.effects()} effects, {lasted:.0f} s")
         for what, count in sorted(soak.happened.items()):
             tell(f"{count:>7} {what}")
         for fault in faults:

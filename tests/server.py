@@ -111,6 +111,8 @@ class DemoServer:
             *(("--data", str(self.data)) if self.data else ()),
             *options,
         ]
+        self.environment: dict[str, str] = {}
+        """Variables that it is started with, beside those of the tests."""
         self._folder = folder
         self._process: subprocess.Popen[bytes] | None = None
 
@@ -145,7 +147,7 @@ class DemoServer:
             self._process = subprocess.Popen(  # noqa: S603 - our own command
                 self.command,
                 cwd=self._folder,
-                env={**os.environ, "PYTHONPATH": path.rstrip(os.pathsep)},
+                env={**os.environ, "PYTHONPATH": path.rstrip(os.pathsep), **self.environment},
                 stdin=subprocess.DEVNULL,
                 stdout=log if output is None else output,
                 stderr=subprocess.STDOUT,
@@ -176,12 +178,16 @@ class DemoServer:
 
         def healthy() -> bool:
             assert self.process.poll() is None, f"the server ended:\n{self.output()}"
-            try:
-                return httpx.get(f"{self.url}/healthz", timeout=PATIENCE).status_code == 200
-            except httpx.TransportError:
-                return False
+            return self.is_healthy()
 
         until(f"{self.url} answers\n{self.output()}", healthy)
+
+    def is_healthy(self) -> bool:
+        """Whether it answers."""
+        try:
+            return httpx.get(f"{self.url}/healthz", timeout=PATIENCE).status_code == 200
+        except httpx.TransportError:
+            return False
 
     def kill_worker(self) -> None:
         """Kill -9 the process that serves; the command starts another one."""

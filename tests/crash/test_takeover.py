@@ -8,6 +8,7 @@ import pytest
 
 from sayso import Turn
 from tests.contract.requirements import requirement
+from tests.contract.wire import PATIENCE
 from tests.turns.driver import LEASE, Conversation, World, ticks, until
 
 
@@ -156,6 +157,52 @@ async def test_a_reader_that_follows_a_dead_run_is_carried_over(kind: str, tmp_p
         assert (await talk.connect()).snapshot == reader.model.messages
         stop.set()
         await first.end()
+
+
+@requirement("ER-13")
+async def test_a_reader_elsewhere_sees_what_is_recorded_while_the_run_goes_on(
+    kind: str, tmp_path: Path
+) -> None:
+    """N4, L1: a look every half second, a snapshot if there is something new, and the end."""
+    go_on = [asyncio.Event(), asyncio.Event()]
+
+    async def agent(turn: Turn, world: World) -> Any:
+        for n, event in enumerate(go_on):
+            await turn.say(f"Part {n}.")
+            await turn.step(world.effect, n, name=f"step {n}")
+            await event.wait()
+        return "end"
+
+    async with World.of(kind, tmp_path, agent) as world:
+        talk = Conversation(world)
+        talk.client.user("go")
+        first = talk.client.open()
+        await until(lambda: world.effects == [0])
+        await world.begin()
+        reader = talk.client.again(app=world.app)
+        body = reader.body(messages=[], state={}, runId="watch")
+        following = reader.open(body, action="/connect")
+        await following.until("MESSAGES_SNAPSHOT")
+        await world.elapse(2)
+        before = len(following.events)
+        await world.elapse(2)
+        assert len(following.events) == before, "nothing new is nothing to send"
+        go_on[0].set()
+        await until(lambda: world.effects == [0, 1])
+        async with asyncio.timeout(PATIENCE):
+            while "Part 1." not in str(following.events[before:]):
+                await world.elapse(1)
+        assert "RUN_FINISHED" not in str(following.events)
+        go_on[1].set()
+        await first.end()
+        async with asyncio.timeout(PATIENCE):
+            while not following.ended:
+                await world.elapse(1)
+        run = (await following.end()).judged(talk.thread, "watch")
+        assert run.outcome == "success"
+        reader.model.take(run.events)
+        texts = [m["content"] for m in reader.model.messages if m["role"] == "assistant"]
+        assert texts == ["Part 0.", "Part 1."]
 
 
 async def test_a_shutdown_leaves_the_turn_to_another_process(kind: str, tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from tests.process.test_serve import serving
 from tests.server import PATIENCE, DemoServer, interrupts, resolved, run_input, until
-from tests.stores.redis_servers import SHARED
+from tests.stores.backends import NETWORKED, SHARED
 
 AGENTS = """
 from sayso import Sayso, Turn
@@ -47,8 +47,8 @@ def test_a_server_that_ends_says_so_first_and_serves_on_meanwhile(tmp_path: Path
     assert not [line for line in lines if "Traceback" in line]
 
 
-@pytest.mark.parametrize("kind", SHARED)
-def test_replicas_on_one_server_survive_each_other(tmp_path: Path, kind: str) -> None:
+@pytest.mark.parametrize("kind", NETWORKED)
+def test_replicas_survive_each_other(kind: str, tmp_path: Path) -> None:
     """Design 6: killed while a refund waits, and while slow work runs; each effect happens once."""
     store, data = SHARED[kind](tmp_path), tmp_path / "data"
     folders = [tmp_path / name for name in ("one", "two")]

@@ -22,6 +22,15 @@ BACKENDS: dict[str, Make] = {
     "redis": lambda folder, clock: RedisStore(redis_database(folder), clock=clock, relaxed=True),
 }
 
+SHARED: dict[str, Callable[[Path], str]] = {
+    "sqlite": lambda folder: f"sqlite:///{folder / 'sayso.db'}",
+    "postgres": database,
+}
+"""Those that processes can share: the URL of an empty one for a folder."""
+
+NETWORKED = tuple(kind for kind in SHARED if kind != "sqlite")
+"""Those whose processes may be on different machines."""
+
 EMBEDDED = ("memory", "sqlite")
 """What tests run on that ask nothing of a store which its contract does not say."""
 

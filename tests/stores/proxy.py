@@ -18,6 +18,8 @@ class Proxy:
         self._listener = socket.create_server(("127.0.0.1", 0))
         self._pairs: list[tuple[socket.socket, socket.socket]] = []
         self._deaf = self._mute = self._refusing = False
+        self._passed = 0
+        self._passing = threading.Condition()
         port = self._listener.getsockname()[1]
         self.url = url.replace(f":{parts.port}/", f":{port}/")
         threading.Thread(target=self._accept, daemon=True).start()
@@ -42,6 +44,12 @@ class Proxy:
     def refuse(self, refusing: bool = True) -> None:
         """Whether new connections are ended at once."""
         self._refusing = refusing
+
+    def wait_for(self, pieces: int, timeout: float) -> None:
+        """Return once so many more pieces of answers have come through, or after that time."""
+        with self._passing:
+            enough = self._passed + pieces
+            self._passing.wait_for(lambda: self._passed >= enough, timeout)
 
     def close(self) -> None:
         """End everything."""
@@ -93,6 +101,9 @@ class Proxy:
                     self.cut()
                     return
                 client.sendall(data)
+                with self._passing:
+                    self._passed += 1
+                    self._passing.notify_all()
         self._end(client)
 
     def _end(self, other: socket.socket) -> None:

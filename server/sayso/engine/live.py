@@ -33,6 +33,8 @@ _log = logging.getLogger("sayso.engine.live")
 
 WATCH = 0.5
 """Seconds between looks at a run that another process is running, if the store does not tell."""
+SHOWN = 256 * 1024
+"""Bytes of history up to which its readers here are sent what it has recorded, look by look."""
 
 Key = tuple[str, str]
 
@@ -150,7 +152,7 @@ class LiveRuns:
             run_key = view.run.key if view.run is not None else ""
             stream = RunStream(view.thread.id, run_key, unread=self._limits.unread)
             watched = self._watched[key] = _Watched(stream, Bell(self._store, self._clock))
-            self._spawn(self._watch(key, watched), f"watch of thread {view.thread.id!r}")
+            self._spawn(self._watch(key, watched, view), f"watch of thread {key[1]!r}")
         messages, state = visible(view.messages), view.thread.state
         return watched.stream.attach(run_id, peer, messages=[*messages, *said], state=state)
 
@@ -191,9 +193,13 @@ class LiveRuns:
             if watched is not None:
                 watched.bell.ring()
 
-    async def _watch(self, key: Key, watched: _Watched) -> None:
-        """Look until the run elsewhere has ended, or this process has taken it over."""
-        stream = watched.stream
+    async def _watch(self, key: Key, watched: _Watched, first: ThreadView) -> None:
+        """Look until the run elsewhere has ended, or this process has taken it over.
+
+        Meanwhile readers are shown what it has recorded; pieces of a message that is being written
+        are known to its own process alone.
+        """
+        stream, shown = watched.stream, _shown(first)
         while self._watched.get(key) is watched:
             await watched.bell.rest(WATCH)
             if not stream.readers:
@@ -207,6 +213,9 @@ class LiveRuns:
             if self._watched.get(key) is not watched:
                 return
             if view is not None and view.thread.holder is not None:
+                if (now := _shown(view)) != shown and sum(map(len, now[0])) <= SHOWN:
+                    stream.snapshot(messages=now[0], state=now[1])
+                    shown = now
                 continue
             del self._watched[key]
             if view is not None:
@@ -241,3 +250,7 @@ class LiveRuns:
         await asyncio.gather(*left, return_exceptions=True)
         await asyncio.gather(*(runner.drop() for runner in dropped))
         self._pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _shown(view: ThreadView) -> tuple[list[bytes], bytes]:
+    return visible(view.messages), view.thread.state
