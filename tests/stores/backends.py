@@ -25,6 +25,7 @@ BACKENDS: dict[str, Make] = {
 SHARED: dict[str, Callable[[Path], str]] = {
     "sqlite": lambda folder: f"sqlite:///{folder / 'sayso.db'}",
     "postgres": database,
+    "redis": lambda folder: f"{redis_database(folder)}?durability=relaxed",
 }
 """Those that processes can share: the URL of an empty one for a folder."""
 
