@@ -2,8 +2,8 @@
 
 Run it as `python bench/soak.py [--minutes 10] [--seed N] [--store URL]`: two `sayso demo` processes
 behind a round-robin proxy, on SQLite in a temporary folder, on a server of its own with `--store
-postgres` or `redis`, or on the store of that URL (an empty database). Ends with exit code 1 if an effect
-happened twice or was lost, or a turn never came to its end.
+postgres` or `redis`, or on the store of that URL (an empty database). Ends with exit code 1 if an
+effect happened twice or was lost, or a turn never came to its end.
 """
 
 import argparse

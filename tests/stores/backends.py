@@ -10,7 +10,7 @@ from sayso.stores.memory import MemoryStore
 from sayso.stores.postgres import PostgresStore
 from sayso.stores.redis import RedisStore
 from sayso.stores.sqlite import SqliteStore
-from tests.stores.redis_servers import redis_database
+from tests.stores.redis_servers import redis_database, redis_url
 from tests.stores.servers import database
 
 Make = Callable[[Path, Clock], Store]
@@ -25,7 +25,7 @@ BACKENDS: dict[str, Make] = {
 SHARED: dict[str, Callable[[Path], str]] = {
     "sqlite": lambda folder: f"sqlite:///{folder / 'sayso.db'}",
     "postgres": database,
-    "redis": lambda folder: f"{redis_database(folder)}?durability=relaxed",
+    "redis": redis_url,
 }
 """Those that processes can share: the URL of an empty one for a folder."""
 

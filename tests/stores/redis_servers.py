@@ -18,9 +18,9 @@ from pathlib import Path
 
 import redis
 
-from tests.stores.servers import PASSWORD, database, free_port
+from tests.stores.servers import PASSWORD, free_port
 
-__all__ = ["SHARED", "RedisServer", "redis_database", "redis_url"]
+__all__ = ["RedisServer", "redis_database", "redis_url"]
 
 _QUICK = ("--save", "", "--appendonly", "no")
 """The tests of durability have servers of their own: here nothing has to outlive anything."""
@@ -107,10 +107,6 @@ def redis_database(folder: Path) -> str:
 def redis_url(folder: Path) -> str:
     """The same as a store's URL."""
     return f"{redis_database(folder)}?durability=relaxed"
-
-
-SHARED: dict[str, Callable[[Path], str]] = {"postgres": database, "redis": redis_url}
-"""URLs of stores that several machines may share, empty at first."""
 
 
 @cache
