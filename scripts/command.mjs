@@ -3,12 +3,16 @@ import { spawn, spawnSync } from "node:child_process";
 import { constants } from "node:os";
 
 import { root } from "./checkout.mjs";
-import { Failure } from "./failure.mjs";
+import { Failure, Interrupted } from "./failure.mjs";
 
 // The exit code a shell would report for a child that ended by code or by signal.
 export const exitCodeOf = (code, signal) => code ?? 128 + (constants.signals[signal] ?? 0);
 
-// Runs to the end with the terminal shared and resolves to the exit code.
+// Without a terminal, whose Ctrl-C reaches what is run by itself, all three are passed on.
+const SIGNALS = process.stdin.isTTY ? ["SIGTERM", "SIGHUP"] : ["SIGTERM", "SIGHUP", "SIGINT"];
+
+// Runs to the end with the terminal shared and resolves to the exit code. What tells us to end tells
+// the command as Ctrl-C would, upon which test suites put away what they have started; then rejects.
 export function run(command, args, { env = {}, cwd = root } = {}) {
   return new Promise((resolve, reject) => {
     const child = spawn(command, args, {
@@ -16,8 +20,23 @@ export function run(command, args, { env = {}, cwd = root } = {}) {
       env: { ...process.env, ...env },
       stdio: ["ignore", "inherit", "inherit"],
     });
-    child.once("error", (error) => reject(new Failure(`cannot run ${command}: ${error.message}`)));
-    child.once("exit", (code, signal) => resolve(exitCodeOf(code, signal)));
+    let interrupted = false;
+    const interrupt = (signal) => {
+      if (SIGNALS.includes(signal) && !interrupted) child.kill("SIGINT");
+      interrupted = true;
+    };
+    const heard = ["SIGINT", "SIGTERM", "SIGHUP"];
+    for (const signal of heard) process.on(signal, interrupt);
+    const settle = (outcome) => {
+      for (const signal of heard) process.removeListener(signal, interrupt);
+      outcome();
+    };
+    child.once("error", (error) =>
+      settle(() => reject(new Failure(`cannot run ${command}: ${error.message}`))),
+    );
+    child.once("exit", (code, signal) =>
+      settle(() => (interrupted ? reject(new Interrupted()) : resolve(exitCodeOf(code, signal)))),
+    );
   });
 }
 

@@ -7,6 +7,14 @@ export class Failure extends Error {
   }
 }
 
+// The command was told to end: nothing that would come next is begun.
+export class Interrupted extends Failure {
+  constructor() {
+    super("interrupted.", 130);
+    this.name = "Interrupted";
+  }
+}
+
 // Runs a command's main function and turns what it returns or throws into the exit code.
 export async function exitWith(main) {
   try {

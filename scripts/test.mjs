@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 import { run } from "./command.mjs";
-import { Failure, exitWith } from "./failure.mjs";
+import { Failure, Interrupted, exitWith } from "./failure.mjs";
 import { objection, readReport } from "./report.mjs";
 import { setUp } from "./setup.mjs";
 import { setUpBrowser } from "./browser.mjs";
@@ -65,7 +65,7 @@ async function attempt(stage, circumstances) {
   try {
     return await perform(stage, circumstances);
   } catch (error) {
-    if (error instanceof Failure) return error.message;
+    if (error instanceof Failure && !(error instanceof Interrupted)) return error.message;
     throw error;
   }
 }

@@ -58,6 +58,29 @@ test("a server that a signal killed gives the shell's exit code", async (t) => {
   assert.deepEqual(await once(child, "exit"), [137, null]);
 });
 
+test("a server does not outlive what started it, however that ended", async (t) => {
+  const { child, lines } = start(t, WAIT_FOR_SIGNALS);
+  assert.equal((await lines.next()).value, "ready");
+  child.kill("SIGKILL");
+  assert.equal((await lines.next()).value, "SIGTERM");
+  // Its output ends with the last process that holds it.
+  assert.equal((await lines.next()).done, true);
+});
+
+test("a command that there is none of is named", async (t) => {
+  const serving = `import { serve } from ${JSON.stringify(MODULE)};
+    process.exitCode = await serve("/no/such/command", []);`;
+  const child = spawn(process.execPath, ["--input-type=module", "-e", serving], {
+    stdio: ["ignore", "inherit", "pipe"],
+  });
+  t.after(() => child.kill("SIGKILL"));
+  const said = createInterface({ input: child.stderr })[Symbol.asyncIterator]();
+  const exit = once(child, "exit");
+  assert.equal((await said.next()).value, "");
+  assert.match((await said.next()).value, /cannot run \/no\/such\/command/);
+  assert.deepEqual(await exit, [1, null]);
+});
+
 test("npm's own signals reach the command: no shell stands between them", async () => {
   const { scripts } = JSON.parse(await readFile(new URL("../../package.json", import.meta.url)));
   for (const name of ["start", "test"]) assert.match(scripts[name], /^exec node /);

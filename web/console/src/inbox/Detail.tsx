@@ -1,4 +1,5 @@
-import { callAbout, type InterruptView } from "@sayso/react";
+import type { InterruptView } from "@sayso/react";
+import { callAbout } from "@sayso/react/core";
 import { CardStack, InterruptCard, NotSent } from "@sayso/react/components";
 import { inboxView, type Inbox, type InboxItem, type InboxState } from "@sayso/react/inbox";
 import { useEffect, useState } from "react";

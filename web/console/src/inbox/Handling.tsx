@@ -1,4 +1,4 @@
-import { expiryOf } from "@sayso/react";
+import { expiryOf } from "@sayso/react/core";
 import type { Inbox, InboxItem } from "@sayso/react/inbox";
 import { useId, useState, type SyntheticEvent } from "react";
 

@@ -1,4 +1,4 @@
-import { callAbout } from "@sayso/react";
+import { callAbout } from "@sayso/react/core";
 import { PlainText } from "@sayso/react/components";
 import type { InboxItem } from "@sayso/react/inbox";
 import { memo, useEffect, useRef } from "react";

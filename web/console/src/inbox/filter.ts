@@ -1,4 +1,4 @@
-import { expiryOf } from "@sayso/react";
+import { expiryOf } from "@sayso/react/core";
 import type { InboxItem } from "@sayso/react/inbox";
 
 /** Which questions are listed. An empty text means all. */

@@ -1,4 +1,5 @@
-import { callAbout, expiryOf, formatRemaining, type Interrupt } from "@sayso/react";
+import type { Interrupt } from "@sayso/react";
+import { callAbout, expiryOf, formatRemaining } from "@sayso/react/core";
 import { messageOf } from "@sayso/react/components";
 import type { InboxItem } from "@sayso/react/inbox";
 

@@ -1,5 +1,6 @@
 import { ArgumentTable, PlainText, readSettled, SettledLine } from "@sayso/react/components";
-import { parseJson, readCall, type Message, type Step } from "@sayso/react";
+import type { Message, Step } from "@sayso/react";
+import { parseJson, readCall } from "@sayso/react/core";
 import { memo } from "react";
 import { textOf, type Block } from "./blocks.js";
 import { LongText } from "./LongText.js";

@@ -1,4 +1,4 @@
-import { callAbout } from "@sayso/react";
+import { callAbout } from "@sayso/react/core";
 import { ArgumentTable, messageOf, PlainText } from "@sayso/react/components";
 import { Link } from "react-router";
 import { partOf, type Cast } from "../subagents.js";

@@ -1,4 +1,5 @@
-import { equalJson, type Problem } from "@sayso/react";
+import type { Problem } from "@sayso/react";
+import { equalJson } from "@sayso/react/core";
 import { isRecord } from "../rest.js";
 
 /** A merge patch (RFC 7396): members to set, and null for those to take away. */

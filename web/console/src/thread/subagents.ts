@@ -1,4 +1,4 @@
-import { originOf } from "@sayso/react";
+import { originOf } from "@sayso/react/core";
 import { isRecord, textOrNull } from "../rest.js";
 import { castOf, type Cast } from "../subagents.js";
 import type { ThreadRecord } from "./records.js";

@@ -2,7 +2,7 @@ import { render, screen } from "@testing-library/react";
 import { userEvent } from "@testing-library/user-event";
 import { describe, expect, it, vi } from "vitest";
 import { ApprovalBody } from "../../src/components/ApprovalBody.js";
-import { shapeOf } from "../../src/index.js";
+import { shapeOf } from "../../src/core/index.js";
 import { approval } from "../wire.js";
 
 const properties = {
