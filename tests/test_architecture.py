@@ -127,7 +127,7 @@ LAYERS = (
             "options",
             "audit breakpoints limits logs metrics",
             "votes",
-            "clock errors jsonvalue records",
+            "clock errors jsonvalue records rows",
             "approvals",
             "agents commands engine gate protocol schemas streams",
         ),

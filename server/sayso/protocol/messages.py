@@ -23,6 +23,7 @@ from sayso.protocol.forward_compat import (
     text,
 )
 from sayso.records import Message
+from sayso.rows import records
 
 __all__ = ["Messages", "media_of", "read_messages"]
 
@@ -225,7 +226,7 @@ class Messages(Sequence[Message]):
 
     def __iter__(self) -> Iterator[Message]:
         """All of them."""
-        return map(self._made, self._order)
+        return iter(self._all(self._order))
 
     @overload
     def __getitem__(self, at: int) -> Message: ...
@@ -234,8 +235,8 @@ class Messages(Sequence[Message]):
     def __getitem__(self, at: int | slice) -> Message | tuple[Message, ...]:
         """One, or some."""
         if isinstance(at, slice):
-            return tuple(map(self._made, self._order[at]))
-        return self._made(self._order[at])
+            return tuple(self._all(self._order[at]))
+        return self._all([self._order[at]])[0]
 
     def __eq__(self, other: object) -> bool:
         """Whether they are the same as those of another sequence."""
@@ -254,14 +255,18 @@ class Messages(Sequence[Message]):
 
     def unknown(self, known: Set[str]) -> tuple[Message, ...]:
         """Those whose ids are not known."""
-        return tuple(self._made(one) for one in self._order if one not in known)
+        return tuple(self._all([one for one in self._order if one not in known]))
 
-    def _made(self, named: str) -> Message:
-        one = self._found[named]
-        if type(one) is dict:
-            body = jsonvalue.encode(one)
-            one = self._found[named] = Message(id=named, role=one["role"], body=body)
-        return cast(Message, one)
+    def _all(self, names: list[str]) -> list[Message]:
+        """Those messages, of which the plain ones are made together."""
+        found = self._found
+        plain = [one for name in names if type(one := found[name]) is dict]
+        if plain:
+            ids, roles = ([one[member] for one in plain] for member in ("id", "role"))
+            bodies = jsonvalue.encode_each(plain)
+            shown = ["visible"] * len(plain)
+            found.update(zip(ids, records(Message, (ids, roles, bodies, shown)), strict=True))
+        return cast(list[Message], [found[name] for name in names])
 
 
 def read_messages(values: list[Any], path: Path, findings: Findings) -> Messages:

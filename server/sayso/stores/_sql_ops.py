@@ -21,6 +21,7 @@ from sayso.records import (
     ThreadView,
     Turn,
 )
+from sayso.rows import records
 from sayso.stores import _sql_approvals, _sql_audit
 from sayso.stores._pages import cursor, limited, place
 from sayso.stores._session import Row, Session
@@ -86,19 +87,14 @@ def load(
         run=None if run is None else run_of(run),
         named_run=None if named is None else run_of(named),
         interrupts=_interrupts(db, thread, turn_key, interrupt_ids),
-        messages=tuple(
-            Message(id=i, role=role, body=body, visibility=visibility)
-            for i, role, body, visibility in messages
-        ),
+        messages=tuple(records(Message, zip(*messages, strict=True))),
     )
 
 
 def journal(db: Session, scope: str, turn_key: str) -> tuple[Entry, ...]:
     """Read the journal of a turn."""
-    return tuple(
-        Entry(place=place, kind=kind, name=name, fingerprint=mark, status=status, data=data)
-        for place, kind, name, mark, status, data in db.all("read_journal", (turn_key, scope))
-    )
+    rows = db.all("read_journal", (turn_key, scope))
+    return tuple(records(Entry, zip(*rows, strict=True)))
 
 
 def claim(db: Session, wanted: Claim) -> Lease:
