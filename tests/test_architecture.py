@@ -52,7 +52,7 @@ LAYERS = (
             "stores",
             "stores.memory stores.postgres stores.redis stores.sqlite",
             "stores._redis_threads stores._sql_store",
-            "stores._redis_lists stores._redis_steps",
+            "stores._redis_checkpoints stores._redis_lists stores._redis_steps",
             "stores._redis_approvals stores._redis_audit stores._redis_opening",
             "stores._redis_plan stores._redis_views",
             "stores._redis_known stores._redis_link",

@@ -41,11 +41,13 @@ from sayso.yamlfile import Value, read_file
 
 __all__ = ["app_of"]
 
+CHECKPOINTS: Final = "checkpoints=shown"
+"""What an agent that keeps its checkpoints in Redis says to the store."""
 BACKENDS: Final = {
     "memory": "memory:",
     "sqlite": "sqlite:///sayso.db",
     "postgres": None,
-    "redis": "redis://127.0.0.1:6379/0",
+    "redis": f"redis://127.0.0.1:6379/0?{CHECKPOINTS}",
 }
 """The backends that a checkpoint may name, each with the URL of its store unless one is given.
 
@@ -248,6 +250,8 @@ def _store(named: Value | None, declared: list[_Declared], given: str | None) ->
                 f"is {backend!r}, which needs a URL: add `store:` with it to the file"
             )
         chosen = chosen or backend
+        if backend == "redis" and url is not None and "checkpoints=" not in url:
+            url += f"{'&' if '?' in url else '?'}{CHECKPOINTS}"
     return url or BACKENDS.get(chosen or "sqlite") or "sqlite:///sayso.db"
 
 

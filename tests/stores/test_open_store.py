@@ -152,6 +152,7 @@ WRONG = {
     "redis://:secret@h:6379/0/1": "databases of Redis have numbers",
     "redis://:secret@h/0?db=1": "it takes durability",
     "redis://:secret@h/0?durability=none": "is strict or relaxed",
+    "redis://:secret@h/0?checkpoints=yes": "is hidden or shown",
     "redis://:secret@h/0?relaxed": "options cannot be read",
     "redis://:secret@h/0#1": "has a '#' in it",
     "redis://:secret@h/\0": "NUL",

@@ -9,6 +9,7 @@ import pytest
 from sayso import Sayso
 from sayso.agentfile import BACKENDS, app_of
 from sayso.stores.memory import MemoryStore
+from sayso.stores.redis import RedisStore
 from sayso.stores.sqlite import SqliteStore
 from sayso.yamlfile import YamlFileError
 
@@ -96,6 +97,29 @@ def test_a_file_says_where_threads_are_kept(folder: Path) -> None:
     assert isinstance(app(folder, f"store: 'memory:'\n{one}").engine.store, MemoryStore)
     given = app(folder, f"store: sqlite:///a.db\n{one}", store="memory:")
     assert isinstance(given.engine.store, MemoryStore)
+
+
+def test_checkpoints_in_redis_are_shown(folder: Path) -> None:
+    """Design 6: by the file that names the backend, on the store that it names or the usual one."""
+    agents = """
+        agents:
+          - name: a
+            import: desk_agents:sales
+            spec: {interrupt: {checkpoint: {backend: redis}}}
+    """
+    stores = {
+        "": "redis://127.0.0.1:6379/0",
+        "rediss://h/1": "rediss://h/1",
+        "valkey://h/1?durability=relaxed": "redis://h/1",
+    }
+    for named, url in stores.items():
+        store = app(folder, (f"store: {named}" if named else "") + dedent(agents)).engine.store
+        assert isinstance(store, RedisStore)
+        assert (store._url, store._checkpoints) == (url, True)
+    plain = "store: redis://h\nagents: [{name: a, import: 'desk_agents:sales'}]"
+    store = app(folder, plain).engine.store
+    assert isinstance(store, RedisStore)
+    assert not store._checkpoints
 
 
 def test_every_problem_names_its_line_and_key(folder: Path) -> None:

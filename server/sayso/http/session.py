@@ -290,6 +290,8 @@ class SessionMount:
 
     async def _refuse(self, problem: Problem, call: _Call) -> None:
         detail, problem = told_of(problem, resumes=call.resumes)
+        if call.resumes:
+            _log.info("session %r: %s (%s)", call.session_id, detail, problem.detail)
         await say(detail, problem, call.session_id, call.send)
 
 

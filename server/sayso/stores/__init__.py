@@ -17,13 +17,21 @@ _FORMS = (
     "postgresql://user:password@host:5432/database, redis://:password@host:6379/0"
 )
 _REDIS_OPTIONS = {
-    "redis": ("durability",),
-    "rediss": ("durability", "ssl_ca_certs", "ssl_cert_reqs", "ssl_certfile", "ssl_keyfile"),
-    "unix": ("durability", "db", "password", "username"),
+    "redis": ("durability", "checkpoints"),
+    "rediss": (
+        "durability",
+        "checkpoints",
+        "ssl_ca_certs",
+        "ssl_cert_reqs",
+        "ssl_certfile",
+        "ssl_keyfile",
+    ),
+    "unix": ("durability", "checkpoints", "db", "password", "username"),
 }
-"""What a Redis URL may say behind its question mark; `durability` is ours."""
+"""What a Redis URL may say behind its question mark; the first two are ours."""
 _REDIS_FORMS = "redis://user:password@host:6379/0, or unix:///run/redis/redis.sock?db=0"
-_DURABILITY = ("strict", "relaxed")
+_OURS = {"durability": ("strict", "relaxed"), "checkpoints": ("hidden", "shown")}
+"""Our options with their values, the default first."""
 
 
 def open_store(url: str, *, clock: Clock | None = None) -> Store:
@@ -33,8 +41,9 @@ def open_store(url: str, *, clock: Clock | None = None) -> Store:
     working directory of now, `sqlite:////abs.db` one by its absolute path. `postgresql:` is what
     libpq takes, and needs the extra `postgres`. `redis://:password@host:6379/0`, `rediss:` with
     TLS, `unix:///path/of/the.sock` are Redis or Valkey, and need the extra `redis`;
-    `?durability=relaxed` accepts a server that may lose the newest steps when it crashes. `clock`
-    decides when leases run out. Raises `DeclarationError` with the URL to write instead.
+    `?durability=relaxed` accepts a server that may lose the newest steps when it crashes, and
+    `?checkpoints=shown` shows threads that wait as `checkpoint:{session_id}`. `clock` decides when
+    leases run out. Raises `DeclarationError` with the URL to write instead.
     """
     url = str(url or "")  # an unset variable and a path are the usual mistakes
     if not url.strip():
@@ -104,19 +113,24 @@ def _postgres_url(scheme: str, rest: str) -> str:
 
 def _redis(scheme: str, rest: str, clock: Clock | None) -> Store:
     """The driver is loaded by who uses it, as with PostgreSQL."""
-    url, relaxed = _redis_url(scheme, rest)
+    url, ours = _redis_url(scheme, rest)
     try:
         backend = import_module("sayso.stores.redis")
     except ImportError:
         raise DeclarationError(
             "Redis needs its driver; install it with pip install 'sayso[redis]'"
         ) from None
-    store: Store = backend.RedisStore(url, clock=clock, relaxed=relaxed)
+    store: Store = backend.RedisStore(
+        url,
+        clock=clock,
+        relaxed=ours["durability"] == "relaxed",
+        checkpoints=ours["checkpoints"] == "shown",
+    )
     return store
 
 
-def _redis_url(scheme: str, rest: str) -> tuple[str, bool]:
-    """The URL as redis-py takes it, and whether durability is relaxed."""
+def _redis_url(scheme: str, rest: str) -> tuple[str, dict[str, str]]:
+    """The URL as redis-py takes it, and what it says to us."""
     named = {"valkey": "redis", "valkeys": "rediss"}.get(scheme, scheme)
     if named not in ("redis", "rediss", "unix"):
         raise DeclarationError(f"write redis: instead of {scheme}:, as in {_FORMS}")
@@ -134,11 +148,12 @@ def _redis_url(scheme: str, rest: str) -> tuple[str, bool]:
             raise DeclarationError(
                 f"the Redis URL has an option {name[:40]!r}; it takes {', '.join(allowed)}"
             )
-    durability = given.pop("durability", "strict")
-    if durability not in _DURABILITY:
-        raise DeclarationError("durability of a Redis URL is strict or relaxed")
+    ours = {name: given.pop(name, values[0]) for name, values in _OURS.items()}
+    for name, values in _OURS.items():
+        if ours[name] not in values:
+            raise DeclarationError(f"{name} of a Redis URL is {' or '.join(values)}")
     options = f"?{urlencode(given)}" if given else ""
-    return f"{named}:{where}{options}", durability == "relaxed"
+    return f"{named}:{where}{options}", ours
 
 
 def _check_redis_place(scheme: str, where: str) -> None:

@@ -22,7 +22,7 @@ _OLDEST = (6, 2)
 _REFUSED = "; or accept that loss with ?durability=relaxed at the end of the store's URL"
 
 
-async def prepare(link: Link, *, relaxed: bool) -> None:
+async def prepare(link: Link, *, relaxed: bool, checkpoints: bool) -> None:
     """Raise `StoreUnavailable` for a server that cannot keep what it acknowledges.
 
     `relaxed`: one that may lose the newest of it in a crash is only warned of.
@@ -30,6 +30,12 @@ async def prepare(link: Link, *, relaxed: bool) -> None:
     info = _members(await link.one("INFO"))
     _check(info, "?" if info.get("aof_enabled") == "0" else await _appends(link), relaxed)
     if info.get("cluster_enabled") == "1":
+        if checkpoints:
+            raise StoreUnavailable(
+                "Redis is a cluster, which cannot write checkpoint:{session_id} in one step with "
+                "its thread; leave checkpoints out of the store's URL, or use a server without "
+                "cluster-enabled"
+            )
         nodes = _members(await link.one("CLUSTER", "INFO"))
         if int(nodes.get("cluster_size", "1")) > 1:
             raise StoreUnavailable(f"Redis {REMEDIES['MOVED']}")

@@ -31,6 +31,8 @@ class Plan:
         self.known = known.copy()
         self.stopping = False
         """Whether the holder was asked to stop; known once it was done."""
+        self.said: str | None = None
+        """What is logged once it was done."""
         self._mode = mode
         self._lease_ms = lease_ms
         self._before = known

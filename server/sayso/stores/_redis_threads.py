@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 from sayso.clock import Clock
 from sayso.errors import Conflict, LeaseLost, StoreUnavailable
 from sayso.records import Claim, Commit, Entry, Interrupt, Lease
+from sayso.stores import _redis_checkpoints as checkpoints
 from sayso.stores import _redis_steps as steps
 from sayso.stores._redis_keys import SCOPES, THREADS, ScopeKeys, ThreadKeys
 from sayso.stores._redis_known import Known, read_arguments
@@ -36,10 +37,14 @@ _REMEMBERED = 10_000
 class RedisThreads:
     """What is done to threads over one link."""
 
-    def __init__(self, link: Link, clock: Clock | None) -> None:
-        """`clock` is the store's time; the server's own when there is none."""
+    def __init__(self, link: Link, clock: Clock | None, *, checkpoints: bool) -> None:
+        """`clock` is the store's time; the server's own when there is none.
+
+        `checkpoints`: what waits is shown to others.
+        """
         self._link = link
         self._clock = clock
+        self._checkpoints = checkpoints
         self._known: dict[Lease, Known] = {}
         self._scopes: set[str] = set()
         self._last: dict[tuple[str, str], asyncio.Task[Any]] = {}
@@ -85,6 +90,8 @@ class RedisThreads:
             if not known.exists:
                 known.number = await self._begin(wanted.scope)
             plan = steps.claim(keys, known, wanted)
+            if self._checkpoints and known.exists:
+                checkpoints.remove(plan)
             outcome = await self._apply(plan, wanted.holder)
             if isinstance(outcome, Known):
                 lease = Lease(
@@ -110,6 +117,8 @@ class RedisThreads:
             if not known.has(lease):
                 raise _lost(lease)
             plan = steps.commit(keys, known, step)
+            if self._checkpoints and step.release:
+                checkpoints.show(plan, step.now)
             outcome = await self._apply(plan, lease.holder)
             if isinstance(outcome, Known):
                 if not step.release:
@@ -137,6 +146,8 @@ class RedisThreads:
         if not known.exists or known.revision != revision or known.holder is not None:
             raise _changed(thread_id)
         plan = steps.settle(keys, known, interrupts, now, state=state, entries=entries, by=by)
+        if self._checkpoints:
+            checkpoints.show(plan, now)
         if not isinstance(await self._apply(plan), Known):
             raise _changed(thread_id)
 
@@ -153,6 +164,8 @@ class RedisThreads:
             values = await self._link.one("HMGET", keys.scope.of("approvals"), *names)
             own = {name: value for name, value in zip(names, values, strict=True) if value}
         plan = steps.delete(keys, known, read, own, now)
+        if self._checkpoints:
+            checkpoints.remove(plan)
         if not isinstance(await self._apply(plan), Known):
             raise _changed(thread_id)
 
@@ -179,6 +192,8 @@ class RedisThreads:
             return outcome
         _, revision, fence, base, stopping, _ = outcome.split(" ")
         plan.stopping = stopping == "1"
+        if plan.said is not None:
+            _log.info("%s", plan.said)
         return plan.done(int(revision), int(fence), int(base))
 
     def _remember(self, lease: Lease, known: Known) -> None:

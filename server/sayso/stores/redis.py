@@ -63,15 +63,18 @@ class RedisStore(Store):
         *,
         clock: Clock | None = None,
         relaxed: bool = False,
+        checkpoints: bool = False,
         connections: int = CONNECTIONS,
     ) -> None:
         """`url` as redis-py takes it; `clock` instead of the server's decides about leases.
 
         `relaxed`: a server that may lose what it acknowledged is worked with, and warned of.
+        `checkpoints`: threads that wait are shown to others as `checkpoint:{session_id}`.
         """
         self._url = url
         self._clock = clock
         self._relaxed = relaxed
+        self._checkpoints = checkpoints
         self._connections = connections
         self._opening = asyncio.Lock()
         self._link: Link | None = None
@@ -85,12 +88,12 @@ class RedisStore(Store):
                 return
             link = Link(self._url, self._connections)
             try:
-                await prepare(link, relaxed=self._relaxed)
+                await prepare(link, relaxed=self._relaxed, checkpoints=self._checkpoints)
             except BaseException:
                 await link.close()
                 raise
             self._link = link
-            self._threads = RedisThreads(link, self._clock)
+            self._threads = RedisThreads(link, self._clock, checkpoints=self._checkpoints)
 
     async def close(self) -> None:
         """Finish what was accepted and close all connections; see `Store.close`."""

@@ -169,6 +169,28 @@ ops["dequeue"] = function(key, n)
     redis.call("DEL", waiting)
 end
 
+-- What others may read of a thread that waits: its visible messages between two pieces of JSON.
+ops["checkpoint"] = function(key, n)
+    local flat, shown = redis.call("HGETALL", key_at(n)), {}
+    for m = 2, #flat, 2 do
+        if flat[m]:sub(1, 1) == "v" then
+            shown[#shown + 1] = flat[m]
+        end
+    end
+    table.sort(shown, function(a, b)
+        return a:sub(2, 17) < b:sub(2, 17)
+    end)
+    for m, message in ipairs(shown) do
+        shown[m] = message:sub(message:find("\n", 18, true) + 1)
+    end
+    local told = text(n + 1) .. table.concat(shown, ",") .. text(n + 2)
+    if text(n + 3) == "" then
+        redis.call("SET", key, told)
+    else
+        redis.call("SET", key, told, "PX", text(n + 3))
+    end
+end
+
 -- Runs: delivered or not, place, run id with its length in front, record.
 ops["run"] = function(key, n)
     local order, names, name, run_id = key_at(n), key_at(n + 1), text(n + 2), text(n + 3)
