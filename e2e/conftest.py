@@ -5,9 +5,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
-from e2e.playground import Playground
+from e2e.playground import MILLISECONDS, Playground
+from e2e.shop import Opens, Shop, site
 from tests.server import PATIENCE, DemoServer
 
 expect.set_options(timeout=PATIENCE * 1000)
@@ -59,3 +60,48 @@ def playground(server: DemoServer, page: Page) -> Iterator[Playground]:
     opened.open()
     yield opened
     assert opened.faults == []
+
+
+@pytest.fixture(scope="module")
+def origin() -> Iterator[str]:
+    """The example, built and served: another origin than the server's."""
+    with site() as address:
+        yield address
+
+
+@pytest.fixture(scope="module")
+def shop_server(tmp_path_factory: pytest.TempPathFactory, origin: str) -> Iterator[DemoServer]:
+    """One demo for all tests, whose threads are their own."""
+    folder: Path = tmp_path_factory.mktemp("shop")
+    with DemoServer(folder, options=("--cors", origin)) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def tabs(browser: Browser) -> Iterator[BrowserContext]:
+    """One browser that keeps the page's scripts; all that it knows of threads is the server's."""
+    context = browser.new_context(viewport={"width": 1280, "height": 860})
+    context.set_default_timeout(MILLISECONDS)
+    yield context
+    context.close()
+
+
+@pytest.fixture
+def shop(shop_server: DemoServer, tabs: BrowserContext, origin: str) -> Iterator[Opens]:
+    """Opens the example on a new thread; a script error fails the test that caused it."""
+    opened: list[Shop] = []
+
+    def opens(
+        way: str, *, server: DemoServer | None = None, extra: str = "", legacy: bool = False
+    ) -> Shop:
+        page = tabs.new_page()
+        tab = Shop(server or shop_server, page, origin, way, extra=extra, legacy=legacy)
+        opened.append(tab)
+        tab.open()
+        return tab
+
+    yield opens
+    faults = [fault for tab in opened for fault in tab.faults]
+    for tab in opened:
+        tab.page.close()
+    assert faults == []

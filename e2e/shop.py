@@ -7,7 +7,7 @@ or one that is sent to the runtime's path (`direct`).
 
 import json
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
@@ -22,7 +22,7 @@ from e2e.playground import MILLISECONDS
 from tests.server import DemoServer, Event, until
 from tests.sources import ROOT
 
-__all__ = ["RUNTIME", "WAIT", "WAYS", "Shop", "site"]
+__all__ = ["RUNTIME", "WAIT", "WAYS", "Opens", "Shop", "site"]
 
 BUILT = ROOT / "examples" / "copilotkit" / "dist"
 RUNTIME = ("rest", "single")
@@ -195,3 +195,7 @@ class Shop:
         sent: list[Event] = [json.loads(r.post_data) for r in self.sent if r.post_data]
         inner = [body.get("body", body) for body in sent]
         return [body for body in inner if "threadId" in body]
+
+
+Opens = Callable[..., Shop]
+"""Opens the example in a new tab, on a new thread."""

@@ -1,76 +1,18 @@
 """The real CopilotKit client over a Python server: every kind of question, and what goes wrong."""
 
 import re
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, TimeoutError, expect
+from playwright.sync_api import BrowserContext, TimeoutError, expect
 
-from e2e.playground import MILLISECONDS
-from e2e.shop import RUNTIME, WAIT, WAYS, Shop, site
+from e2e.shop import RUNTIME, WAIT, WAYS, Opens, Shop
 from tests.contract.requirements import requirement
-from tests.process.dialects import ALL
 from tests.server import DemoServer
-
-Opens = Callable[..., Shop]
-
-ELSEWHERE = {
-    "rest": ("terminal", "session"),
-    "single": ("session", "client"),
-    "agent": ("client", "terminal"),
-}
-"""For each way of the page: who answers what it opened, and who opens what it answers."""
 
 every = pytest.mark.parametrize("way", WAYS)
 runtime = pytest.mark.parametrize("way", RUNTIME)
-
-
-@pytest.fixture(scope="module")
-def origin() -> Iterator[str]:
-    """The example, built and served: another origin than the server's."""
-    with site() as address:
-        yield address
-
-
-@pytest.fixture(scope="module")
-def shop_server(tmp_path_factory: pytest.TempPathFactory, origin: str) -> Iterator[DemoServer]:
-    """One demo for all tests, whose threads are their own."""
-    folder: Path = tmp_path_factory.mktemp("shop")
-    with DemoServer(folder, options=("--cors", origin)) as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
-def tabs(browser: Browser) -> Iterator[BrowserContext]:
-    """One browser that keeps the page's scripts; all that it knows of threads is the server's."""
-    context = browser.new_context(viewport={"width": 1280, "height": 860})
-    context.set_default_timeout(MILLISECONDS)
-    yield context
-    context.close()
-
-
-@pytest.fixture
-def shop(shop_server: DemoServer, tabs: BrowserContext, origin: str) -> Iterator[Opens]:
-    """Opens the example on a new thread; a script error fails the test that caused it."""
-    opened: list[Shop] = []
-
-    def opens(
-        way: str, *, server: DemoServer | None = None, extra: str = "", legacy: bool = False
-    ) -> Shop:
-        page = tabs.new_page()
-        tab = Shop(server or shop_server, page, origin, way, extra=extra, legacy=legacy)
-        opened.append(tab)
-        tab.open()
-        return tab
-
-    yield opens
-    faults = [fault for tab in opened for fault in tab.faults]
-    for tab in opened:
-        tab.page.close()
-    assert faults == []
 
 
 @pytest.mark.parametrize("way", [*WAYS, "auto"])
@@ -123,70 +65,6 @@ def test_a_refused_answer_leaves_a_live_card_that_says_why(shop: Opens, way: str
     assert effect["args"] == {"quarter": "Q3", "year": 2026, "revenue": 1200.5}
     tab.has_no_card()
     tab.goes_on()
-
-
-def test_without_the_runtime_the_page_gets_over_a_refused_answer(shop: Opens) -> None:
-    """The hook drops the card at RUN_ERROR (CK-07); a new provider brings it back, with why."""
-    tab = shop("agent")
-    tab.say("quarterly")
-    tab.card("figures").get_by_role("button", name="Send").click()
-    expect(tab.page.get_by_role("alert")).to_be_visible(timeout=WAIT)
-    form = tab.card("figures")
-    form.get_by_label("Year").fill("2026")
-    form.get_by_label("Revenue").fill("1")
-    form.get_by_role("button", name="Send").click()
-    tab.effects_are("filing")
-    tab.page.get_by_role("button", name="Dismiss").click()
-    tab.goes_on()
-
-
-def test_an_answer_to_a_server_that_is_away_can_be_given_when_it_is_back(
-    shop: Opens, tmp_path: Path, origin: str
-) -> None:
-    """L1, CK-07: the pages look until it answers, and show their cards without a reload."""
-    with DemoServer(tmp_path, options=("--cors", origin)) as server:
-        tabs = [shop(way, server=server) for way in WAYS]
-        for tab in tabs:
-            tab.say("refund")
-            tab.card()
-        server.kill()
-        for tab in tabs:
-            tab.press("Approve")
-            expect(tab.page.get_by_role("alert")).to_be_visible(timeout=WAIT)
-        server.start()
-        for tab in tabs:
-            tab.press("Approve")
-            tab.effects_are("refund")
-            tab.has_no_card()
-
-
-@pytest.mark.parametrize("way", WAYS)
-@requirement("LG-14")
-def test_what_is_opened_here_is_answered_elsewhere_and_the_other_way_round(
-    shop: Opens, way: str
-) -> None:
-    """Design 5: the page's question in a session and on a terminal, theirs on the page."""
-    tab = shop(way)
-    tab.say("refund")
-    tab.card()
-    answerer, opener = (ALL[name] for name in ELSEWHERE[way])
-    apart(answerer.answers, tab.server, tab.thread)
-    tab.effects_are("refund")
-    tab.reload()
-    tab.shows("Refunded 240.00 for order A-17.")
-    tab.has_no_card()
-    other = f"{tab.thread}-other"
-    apart(opener.opens, tab.server, other)
-    tab.goes_to(other)
-    tab.press("Approve")
-    tab.effects_are("refund")
-    assert not apart(opener.shows, tab.server, other)[0]
-
-
-def apart(does: Callable[[DemoServer, str], Any], server: DemoServer, thread: str) -> Any:
-    """Done in a thread without a loop: Playwright has its own in this one."""
-    with ThreadPoolExecutor(1) as pool:
-        return pool.submit(does, server, thread).result()
 
 
 @every
@@ -346,21 +224,6 @@ def test_two_tabs_agree_on_the_first_answer(shop: Opens, tabs: BrowserContext, w
     tab.effects_are("refund")
     assert other.faults == []
     other.page.close()
-
-
-def test_a_killed_server_forgets_no_card(shop: Opens, tmp_path: Path, origin: str) -> None:
-    """Killed with cards open: the pages answer without a reload, and each runs once (L1)."""
-    with DemoServer(tmp_path, options=("--cors", origin)) as server:
-        all_ways = [shop(way, server=server) for way in WAYS]
-        for tab in all_ways:
-            tab.say("refund")
-            tab.card()
-        server.restart()
-        for tab in all_ways:
-            tab.press("Approve")
-            tab.effects_are("refund")
-            tab.has_no_card()
-            tab.goes_on()
 
 
 @runtime
