@@ -126,7 +126,7 @@ def test_old_code_refuses_a_newer_schema_that_does_not(
 
 def test_every_statement_is_used_and_every_used_one_exists() -> None:
     """No dead SQL, no name that fails at the first call."""
-    sources = [f for f in files("sayso.stores").iterdir() if f.name.startswith("_sql_")]
+    sources = [f for f in files("sayso.stores").iterdir() if f.name.startswith("_sql")]
     source = "".join(f.read_text("utf-8") for f in sources)
     named = set(re.findall(r'db\.(?:one|all|do|each)\(\s*"(\w+)"', source))
     quoted = set(re.findall(r'"(\w+)"', source))

@@ -3,12 +3,13 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 from typing import Any
 
 from sayso.clock import Clock
 from sayso.stores._postgres_wire import Sent, Wire
 from sayso.stores._queries import queries
-from sayso.stores._session import Row, Session, Values
+from sayso.stores._session import Answer, Row, Session, Values
 
 __all__ = ["PostgresSession"]
 
@@ -34,21 +35,26 @@ _SQL = {name: _numbered(sql) for name, sql in queries("postgres").items()}
 _FEW = 128
 """Rows that a walk begins with: a page of the usual length, and some that do not fit."""
 
-_TIME = "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint"
+_READ = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+_WRITE = "BEGIN"
+_BEGUN_READING = "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint"
+_BEGUN = f"{_BEGUN_READING}, pg_current_xact_id()::text"
 _APART = "SELECT pg_advisory_xact_lock(hashtextextended('sayso ' || $1, 0))"
 _TOGETHER = "SELECT pg_advisory_xact_lock_shared(hashtextextended('sayso ' || $1, 0))"
 
 
 class PostgresSession(Session):
-    """A connection that has begun a transaction.
+    """A connection in a transaction.
 
     What only writes is sent and not waited for; its error comes with the next answer, or with the
     commit.
     """
 
-    def __init__(self, wire: Wire, clock: Clock | None) -> None:
-        """`clock` is the store's time; the database's own when there is none."""
+    def __init__(self, wire: Wire, clock: Clock | None, *, writes: bool) -> None:
+        """Begin; `clock` is the store's time, the database's own when there is none."""
         self._wire = wire
+        wire.send(_WRITE if writes else _READ)
+        self._begun = wire.send(_BEGUN) if writes else None
         self._clock = clock
         self.changed: set[tuple[str, str]] = set()
 
@@ -60,6 +66,10 @@ class PostgresSession(Session):
     def all(self, name: str, values: Values) -> Sequence[Row]:
         """All rows; see `Session.all`."""
         return self._wire.rows(self._sent(name, values))
+
+    def ask(self, name: str, values: Values) -> Answer:
+        """All rows, asked for now and waited for when they are wanted; see `Session.ask`."""
+        return partial(self._wire.rows, self._sent(name, values))
 
     def many(self, name: str, rows: Sequence[Values]) -> Sequence[Row]:
         """The row of each, all asked for before the first is waited for; see `Session.many`."""
@@ -90,12 +100,27 @@ class PostgresSession(Session):
         for values in rows:
             self._sent(name, values)
 
+    def note(self, scope: str, rows: Sequence[dict[str, Any]]) -> None:
+        """Write notes under marks that nobody waits for; see `Session.note`."""
+        self._sent("next_marks", (scope, len(rows)))
+        for before, row in zip(range(len(rows) - 1, -1, -1), rows, strict=True):
+            self._sent("note_change", row | {"before": before})
+
     def now(self) -> int:
         """The store's time; see `Session.now`."""
         if self._clock is not None:
             return self._clock.now()
-        moment: int = self._wire.rows(self._wire.send(_TIME))[0][0]
+        # Of a write, that when it began: no lease is taken for over, or for longer, than it is.
+        begun = self._begun or self._wire.send(_BEGUN_READING)
+        moment: int = self._wire.rows(begun)[0][0]
         return moment
+
+    def number(self) -> str:
+        """The number of a transaction that writes, by which its end can be looked up."""
+        if self._begun is None:
+            raise RuntimeError("what only reads has no number")
+        number: str = self._wire.rows(self._begun)[0][1]
+        return number
 
     def apart(self, scope: str, *, deletes: bool) -> None:
         """By an advisory lock of the scope; see `Session.apart`."""

@@ -20,7 +20,7 @@ from sayso.errors import StoreUnavailable
 from sayso.stores._jobs import Job, Outcome, Runner, deliver
 from sayso.stores._postgres_server import connect, explain
 from sayso.stores._postgres_session import PostgresSession
-from sayso.stores._postgres_wire import Sent, Wire
+from sayso.stores._postgres_wire import Wire
 from sayso.stores._session import Session
 
 __all__ = ["PostgresThreads"]
@@ -28,9 +28,6 @@ __all__ = ["PostgresThreads"]
 T = TypeVar("T")
 Tell = Callable[[set[tuple[str, str]]], None]
 
-_READ = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
-_WRITE = "BEGIN"
-_ASKS = "SELECT pg_current_xact_id()::text"
 _BECAME = "SELECT pg_xact_status($1::text::xid8)"
 _PATIENCE = 5.0
 """Seconds that the outcome of a commit is looked for after a lost connection."""
@@ -129,21 +126,21 @@ class _Worker:
     def _attempt(self, job: Job) -> object:
         """Do a job in a transaction of its own; its result, once that is committed."""
         wire = self._connected()
-        session = PostgresSession(wire, self._clock)
-        asked: Sent | None = None
         number: str | None = None
         value: object = None
         sent = False
+        changed: set[tuple[str, str]] = set()
         try:
-            wire.send(_WRITE if job.writes else _READ)
-            if job.writes:
-                asked = wire.send(_ASKS)
+            session = PostgresSession(wire, self._clock, writes=job.writes)
             value = job.work(session)
-            if asked is not None:
-                number = wire.rows(asked)[0][0]
+            if job.writes:
+                number, changed = session.number(), session.changed
             wire.send("COMMIT")
             sent = True
-            wire.sync()
+            if job.writes:
+                wire.sync()
+            else:  # all that was read is here; how its transaction ends is told with the next one
+                wire.flush()
         except psycopg.Error as error:
             lost = self._tidy(wire)
             told = StoreUnavailable(explain(error))
@@ -157,8 +154,8 @@ class _Worker:
         except BaseException:
             self._tidy(wire)
             raise
-        if session.changed:
-            self._tell(session.changed)
+        if changed:
+            self._tell(changed)
         return value
 
     def _connected(self) -> Wire:

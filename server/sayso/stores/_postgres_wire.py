@@ -20,8 +20,6 @@ __all__ = ["Connection", "Sent", "Wire"]
 
 Connection = psycopg.Connection[tuple[Any, ...]]
 
-_READ = select.POLLIN
-_WRITE = select.POLLOUT
 _FAILED = (pq.ExecStatus.FATAL_ERROR, pq.ExecStatus.BAD_RESPONSE)
 
 _LEAD = "\ufdd0"
@@ -62,9 +60,9 @@ class Wire:
         self._loads = Transformer(db)
         self._prepared: dict[str, bytes] = {}
         self._names = 0
-        self._under_way: deque[Sent | None] = deque()
+        self._under_way: deque[Sent] = deque()
         self._poll = select.poll()
-        self._poll.register(self._pg.socket, _READ)
+        self._poll.register(self._pg.socket, select.POLLIN)
         self._pg.enter_pipeline_mode()
 
     @property
@@ -103,22 +101,32 @@ class Wire:
 
     def sync(self) -> None:
         """Wait until all that was sent is done."""
-        self._pg.pipeline_sync()
-        self._under_way.append(None)
-        self._exchange(None)
+        self._exchange(self._end())
+
+    def flush(self) -> None:
+        """Send all, and wait for nothing: what comes of it is told with the next answer."""
+        end = self._end()
+        if self._pg.flush():
+            self._exchange(end)
 
     def rollback(self) -> None:
         """End a transaction, whether it failed or not; what it had under way is forgotten."""
-        self._pg.pipeline_sync()
-        self._under_way.append(None)
+        end = self._end()
         while self._under_way:
             try:
-                self._exchange(None)
+                self._exchange(end)
             except psycopg.Error:
                 if self.lost:
                     raise
         self.send("ROLLBACK")
         self.sync()
+
+    def _end(self) -> Sent:
+        """The end of what belongs together: behind it errors before it do no harm."""
+        self._pg.pipeline_sync()
+        end = Sent()
+        self._under_way.append(end)
+        return end
 
     def _prepare(self, sql: str) -> bytes:
         self._names += 1
@@ -127,24 +135,27 @@ class Wire:
         self._under_way.append(Sent(prepares=sql))
         return name
 
-    def _exchange(self, until: Sent | None) -> None:
-        """Read results up to one; None: up to the next synchronisation."""
+    def _exchange(self, until: Sent) -> None:
+        """Read results up to one."""
         pg = self._pg
         while pg.flush():
             # The server may have to get rid of answers before it takes more.
-            if self._wait(_READ | _WRITE) & ~_WRITE:
+            self._poll.modify(pg.socket, select.POLLIN | select.POLLOUT)
+            ((_, ready),) = self._poll.poll()
+            self._poll.modify(pg.socket, select.POLLIN)
+            if ready & ~select.POLLOUT:
                 pg.consume_input()
         while self._under_way:
             while pg.is_busy():
-                self._wait(_READ)
+                self._poll.poll()
                 pg.consume_input()
             result = pg.get_result()
-            if result is None:  # between the results of two statements
+            if result is None:  # the end of a statement's results
                 if self.lost:
                     raise psycopg.OperationalError("the connection was lost")
                 continue
             sent = self._under_way.popleft()
-            if sent is not None:
+            if result.status != pq.ExecStatus.PIPELINE_SYNC:
                 self._note(sent, result)
             if sent is until:
                 return
@@ -158,10 +169,6 @@ class Wire:
             if status in _FAILED:
                 raise psycopg.errors.error_from_result(result)
             raise psycopg.errors.InFailedSqlTransaction("an earlier statement failed")
-
-    def _wait(self, what: int) -> int:
-        self._poll.modify(self._pg.socket, what)
-        return self._poll.poll()[0][1]
 
 
 def _parameter(value: Any) -> tuple[bytes | None, int]:

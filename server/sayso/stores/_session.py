@@ -1,12 +1,14 @@
 """What the SQL stores ask of a database: the one thing that their backends do differently."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
-__all__ = ["Row", "Session", "Values"]
+__all__ = ["Answer", "Row", "Session", "Values"]
 
 Row = tuple[Any, ...]
+Answer = Callable[[], Sequence[Row]]
+"""The rows of a statement that is on its way."""
 Values = Sequence[Any] | Mapping[str, Any]
 
 
@@ -23,6 +25,9 @@ class Session(Protocol):
     def all(self, name: str, values: Values) -> Sequence[Row]:
         """All rows."""
 
+    def ask(self, name: str, values: Values) -> Answer:
+        """All rows as they are now; what this returns gives them, once they are wanted."""
+
     def many(self, name: str, rows: Sequence[Values]) -> Sequence[Row]:
         """The one row of each of these, in their order; of what is known to be there."""
 
@@ -37,6 +42,9 @@ class Session(Protocol):
 
     def each(self, name: str, rows: Sequence[Values]) -> None:
         """Write once for each of these rows, in their order."""
+
+    def note(self, scope: str, rows: Sequence[dict[str, Any]]) -> None:
+        """Write notes of a scope (rows of `note_change`) under its next marks, in their order."""
 
     def now(self) -> int:
         """The store's time in milliseconds, by which leases run out."""

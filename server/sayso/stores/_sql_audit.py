@@ -5,18 +5,17 @@ from collections.abc import Sequence
 from sayso.audit import FIRST, AuditRow, Event, sealed
 from sayso.records import Page
 from sayso.stores._pages import cursor, limited, picked, place, walk
-from sayso.stores._session import Row, Session
+from sayso.stores._session import Answer, Row, Session
 from sayso.stores._sql_changes import Whose
 
 __all__ = ["append", "forget", "page"]
 
 
-def append(db: Session, whose: Whose, at: int, events: Sequence[Event]) -> None:
-    """Add what happened in a thread behind what is known of it."""
+def append(db: Session, whose: Whose, at: int, events: Sequence[Event], last: Answer) -> None:
+    """Add what happened in a thread behind its newest row, which `last` gives if there is one."""
     if not events:
         return
-    last = db.one("last_audit", (whose.scope, whose.thread_id))
-    number, digest = last or (0, FIRST)
+    ((number, digest),) = last() or [(0, FIRST)]
     rows = []
     for event in events:
         number += 1

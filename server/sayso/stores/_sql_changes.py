@@ -1,6 +1,7 @@
 """Interrupts written by SQL, and the notes of what that changes; all inside a transaction."""
 
-from collections.abc import Sequence
+import random
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from sayso.audit import Event, of_interrupt
@@ -10,7 +11,7 @@ from sayso.stores._session import Session
 from sayso.stores._sql_rows import interrupt_row
 from sayso.stores.base import KEPT_CHANGES
 
-__all__ = ["Whose", "changes", "note", "write_noted"]
+__all__ = ["Facts", "Whose", "changes", "facts_of", "note", "write_noted"]
 
 
 class Whose(NamedTuple):
@@ -26,22 +27,30 @@ class Whose(NamedTuple):
 _AT_ONCE = 16
 """How many interrupts one `read_many_facts` looks for."""
 _PRUNED = 1_000
-"""How many notes are dropped at a time, so that most writes drop none."""
+"""How many notes are dropped at a time, about, so that most writes drop none."""
+
+Facts = Callable[[], dict[str, tuple[Any, ...]]]
+"""What is known of interrupts, by id: turn, time of asking, and what is noted of them."""
 
 
 def write_noted(
     db: Session,
     whose: Whose,
     interrupts: Sequence[Interrupt],
+    known: Facts,
     run: Run | None,
     at: int,
     by: str | None = None,
 ) -> list[Event]:
     """Write interrupts, and notes of what that changes; and that a run has ended, if it has.
 
-    Returns what the audit trail has to say about the interrupts; `by` is who changed them.
+    `known` is what was known of them (`facts_of`). Returns what the audit trail has to say about
+    the interrupts; `by` is who changed them.
     """
-    notes, events = _put_interrupts(db, whose, interrupts, by) if interrupts else ([], [])
+    notes: list[Note] = []
+    events: list[Event] = []
+    if interrupts:
+        notes, events = _put_interrupts(db, whose, interrupts, known(), by)
     if run is not None and run.ended_at is not None:
         notes.append(("run_ended", None, run.key))
     if notes:
@@ -50,11 +59,14 @@ def write_noted(
 
 
 def _put_interrupts(
-    db: Session, whose: Whose, interrupts: Sequence[Interrupt], by: str | None
+    db: Session,
+    whose: Whose,
+    interrupts: Sequence[Interrupt],
+    known: dict[str, tuple[Any, ...]],
+    by: str | None,
 ) -> tuple[list[Note], list[Event]]:
     thread = whose.thread
     belongs = (whose.scope, whose.owner, whose.agent, thread)
-    known = _facts(db, thread, [interrupt.id for interrupt in interrupts])
     new, moved, changed = [], [], []
     notes: list[Note] = []
     events: list[Event] = []
@@ -82,37 +94,31 @@ def _put_interrupts(
     return notes, events
 
 
-def _facts(db: Session, thread: int, ids: list[str]) -> dict[str, tuple[Any, ...]]:
-    """What is known of the interrupts with these ids."""
-    found: dict[str, tuple[Any, ...]] = {}
+def facts_of(db: Session, scope: str, thread_id: str, interrupts: Sequence[Interrupt]) -> Facts:
+    """Ask what is known of interrupts, by their ids; answered once it is wanted."""
+    ids = [interrupt.id for interrupt in interrupts]
     if len(ids) == 1:
-        row = db.one("read_facts", (thread, ids[0]))
-        return {} if row is None else {row[0]: row[1:]}
-    for begin in range(0, len(ids), _AT_ONCE):
-        some: list[str | None] = [*ids[begin : begin + _AT_ONCE]]
-        some += [None] * (_AT_ONCE - len(some))
-        for row in db.all("read_many_facts", (thread, *some)):
-            found[row[0]] = row[1:]
-    return found
+        asked = [db.ask("read_facts", (scope, thread_id, ids[0]))]
+    else:
+        asked = []
+        for begin in range(0, len(ids), _AT_ONCE):
+            some: list[str | None] = [*ids[begin : begin + _AT_ONCE]]
+            some += [None] * (_AT_ONCE - len(some))
+            asked.append(db.ask("read_many_facts", (scope, thread_id, *some)))
+    return lambda: {row[0]: row[1:] for rows in asked for row in rows()}
 
 
 def note(db: Session, whose: Whose, at: int, notes: Sequence[Note]) -> None:
-    """Write notes about a thread and drop those that are too old."""
-    newest = _marks(db, whose.scope, len(notes))
-    last = newest + len(notes)
-    belongs = (whose.scope, whose.owner, whose.thread_id, at)
-    rows = [(*belongs, mark, *what) for mark, what in enumerate(notes, newest + 1)]
-    db.each("note_change", rows)
+    """Write notes about a thread and, now and then, drop those that are too old."""
+    belongs = {"scope": whose.scope, "owner": whose.owner, "thread_id": whose.thread_id, "at": at}
+    rows = [
+        {**belongs, "kind": kind, "interrupt_id": interrupt_id, "run_key": run_key}
+        for kind, interrupt_id, run_key in notes
+    ]
+    db.note(whose.scope, rows)
     db.tell(whose.scope, whose.thread_id)
-    if last // _PRUNED != newest // _PRUNED:
-        db.do("prune_changes", (whose.scope, last - KEPT_CHANGES))
-
-
-def _marks(db: Session, scope: str, count: int) -> int:
-    """Have that many marks of a scope, the first of which comes after the one returned."""
-    row = db.one("next_marks", {"scope": scope, "count": count})
-    newest: int = row[0] if row is not None else 0
-    return newest
+    if random.random() * _PRUNED < len(rows):  # noqa: S311 - no secret
+        db.do("prune_changes", {"scope": whose.scope, "kept": KEPT_CHANGES})
 
 
 def changes(db: Session, scope: str, since: int | None, limit: int) -> Changes:

@@ -4,7 +4,8 @@ Every function runs in a thread of the store's own, within a transaction or a sa
 enough to leave nothing behind.
 """
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Sized
+from typing import NamedTuple, Self
 
 from sayso.audit import of_entries
 from sayso.errors import Conflict, LeaseLost
@@ -24,8 +25,8 @@ from sayso.records import (
 from sayso.rows import records
 from sayso.stores import _sql_approvals, _sql_audit
 from sayso.stores._pages import cursor, limited, place
-from sayso.stores._session import Row, Session
-from sayso.stores._sql_changes import Whose, note, write_noted
+from sayso.stores._session import Answer, Row, Session
+from sayso.stores._sql_changes import Facts, Whose, facts_of, note, write_noted
 from sayso.stores._sql_rows import (
     entry_row,
     interrupt_of,
@@ -75,19 +76,18 @@ def load(
     if row is None:
         return None
     thread, turn_key, run_key = row[:3]
-    named = None
-    if run_id is not None:
-        named = db.one("read_named_run", (thread, run_id))
-    turn = db.one("read_turn", (turn_key, thread))
-    run = db.one("read_run", (run_key, thread))
-    messages = db.all("read_messages", (thread,))
+    named = db.ask("read_named_run", (thread, run_id)) if run_id is not None else tuple
+    turn = db.ask("read_turn", (turn_key, thread))
+    run = db.ask("read_run", (run_key, thread))
+    messages = db.ask("read_messages", (thread,))
+    interrupts = db.ask("read_interrupts", (thread, turn_key))
     return ThreadView(
         thread=thread_of(row[3:]),
-        turn=None if turn is None else turn_of(turn),
-        run=None if run is None else run_of(run),
-        named_run=None if named is None else run_of(named),
-        interrupts=_interrupts(db, thread, turn_key, interrupt_ids),
-        messages=tuple(records(Message, zip(*messages, strict=True))),
+        named_run=next(map(run_of, named()), None),
+        turn=next(map(turn_of, turn()), None),
+        run=next(map(run_of, run()), None),
+        messages=tuple(records(Message, zip(*messages(), strict=True))),
+        interrupts=_interrupts(db, thread, interrupts(), interrupt_ids),
     )
 
 
@@ -97,24 +97,60 @@ def journal(db: Session, scope: str, turn_key: str) -> tuple[Entry, ...]:
     return tuple(records(Entry, zip(*rows, strict=True)))
 
 
+class _Asked(NamedTuple):
+    """What a claim has asked for, all at once, before it waits for the first answer."""
+
+    thread: Answer
+    floor: Answer
+    run: Answer
+    last: Answer
+    facts: Facts
+
+    @classmethod
+    def of(cls, db: Session, wanted: Claim) -> Self:
+        """Ask for it; of a thread that is new there is less to know."""
+        where = (wanted.scope, wanted.thread_id)
+        floor: Answer = tuple
+        run: Answer = tuple
+        if wanted.revision == 0:
+            db.apart(wanted.scope, deletes=False)
+            floor = db.ask("read_floor", (wanted.scope,))
+        thread = db.ask("find_thread", where)
+        if wanted.revision != 0:
+            run = db.ask("known_run", (wanted.run.key, *where))
+        last, facts = _told(db, *where, wanted.interrupts, wanted.entries)
+        return cls(thread, floor, run, last, facts)
+
+
+def _told(
+    db: Session, scope: str, thread_id: str, interrupts: Sequence[Interrupt], happened: Sized
+) -> tuple[Answer, Facts]:
+    """Ask for a thread's newest audit row and what is known of interrupts, if there is need."""
+    if not interrupts and not happened:
+        return tuple, dict
+    last = db.ask("last_audit", (scope, thread_id))
+    return last, facts_of(db, scope, thread_id, interrupts)
+
+
 def claim(db: Session, wanted: Claim) -> Lease:
     """Take a thread and write what the claim holds."""
-    row = db.one("find_thread", (wanted.scope, wanted.thread_id))
+    asked = _Asked.of(db, wanted)
+    row = next(iter(asked.thread()), None)
     store_now = db.now()
     until = store_now + wanted.lease_ms
     if row is None:
         if wanted.revision != 0:
             raise _changed(wanted.thread_id)
-        thread, fence = _create(db, wanted, until)
+        thread, fence = _create(db, wanted, until, next(iter(asked.floor()), (0, 0)))
         owner, begins = wanted.owner, False
     else:
         thread, revision, fence, _, lease_until, turn, run, _, owner, _ = row
         if revision != wanted.revision or (lease_until is not None and lease_until > store_now):
             raise _changed(wanted.thread_id)
         fence += 1
-        begins = _is_new(db, "known_turn", thread, wanted.turn.key, turn)
+        begins = _is_new(db, "known_turn", wanted, wanted.turn.key, turn)
         turn = wanted.turn.key if begins else turn
-        if _is_new(db, "known_run", thread, wanted.run.key, run):
+        if not asked.run():
             run = wanted.run.key
         db.do(
             "take_thread",
@@ -129,9 +165,10 @@ def claim(db: Session, wanted: Claim) -> Lease:
     if wanted.messages:
         db.each("append_message", [(thread, *message_row(m)) for m in wanted.messages])
     whose = Whose(thread, wanted.scope, wanted.thread_id, owner, wanted.agent)
-    events = write_noted(db, whose, wanted.interrupts, wanted.run, wanted.now)
+    events = write_noted(db, whose, wanted.interrupts, asked.facts, wanted.run, wanted.now)
     _put_entries(db, thread, wanted.turn.key, wanted.entries)
-    _sql_audit.append(db, whose, wanted.now, [*of_entries(wanted.entries), *events])
+    happened = [*of_entries(wanted.entries), *events]
+    _sql_audit.append(db, whose, wanted.now, happened, asked.last)
     if wanted.state is not None:
         db.do("put_state", (thread, wanted.state))
     return Lease(scope=wanted.scope, thread_id=wanted.thread_id, holder=wanted.holder, fence=fence)
@@ -139,23 +176,25 @@ def claim(db: Session, wanted: Claim) -> Lease:
 
 def commit(db: Session, lease: Lease, step: Commit) -> bool:
     """Write one step under a lease; whether its holder was asked to stop."""
-    row = db.one("find_thread", (lease.scope, lease.thread_id))
+    found = db.ask("find_thread", (lease.scope, lease.thread_id))
+    happened = of_entries(step.entries)
+    last, known = _told(db, lease.scope, lease.thread_id, step.interrupts, happened)
+    row = next(iter(found()), None)
     if row is None or row[2] != lease.fence or row[3] != lease.holder:
         raise LeaseLost(f"thread {lease.thread_id!r} has another holder by now, or none")
     thread, turn = row[0], row[5]
     if step.turn is not None or step.run is not None:
-        turn = _put_newest(db, row, step)
+        turn = _put_newest(db, lease, row, step)
     if step.entries:
         _put_entries(db, thread, turn, step.entries)
     if step.messages:
         db.each("put_message", [(thread, *message_row(m)) for m in step.messages])
     if step.dequeue:
         db.do("dequeue_messages", (thread,))
-    happened = of_entries(step.entries)
     if step.interrupts or step.run is not None or happened:
         whose = Whose(thread, lease.scope, lease.thread_id, *row[8:])
-        happened += write_noted(db, whose, step.interrupts, step.run, step.now)
-        _sql_audit.append(db, whose, step.now, happened)
+        happened += write_noted(db, whose, step.interrupts, known, step.run, step.now)
+        _sql_audit.append(db, whose, step.now, happened, last)
     if step.state is not None:
         db.do("put_state", (thread, step.state))
     if step.forget is not None:
@@ -185,14 +224,16 @@ def settle(
     by: str | None,
 ) -> None:
     """Change an idle thread."""
-    row = db.one("find_thread", (scope, thread_id))
+    found = db.ask("find_thread", (scope, thread_id))
+    last, known = _told(db, scope, thread_id, interrupts, entries)
+    row = next(iter(found()), None)
     if row is None or row[1] != revision or row[3] is not None:
         raise _changed(thread_id)
     thread: int = row[0]
     whose = Whose(thread, scope, thread_id, *row[8:])
-    events = write_noted(db, whose, interrupts, None, now, by)
+    events = write_noted(db, whose, interrupts, known, None, now, by)
     _put_entries(db, thread, row[5], entries)
-    _sql_audit.append(db, whose, now, [*of_entries(entries), *events])
+    _sql_audit.append(db, whose, now, [*of_entries(entries), *events], last)
     if state is not None:
         db.do("put_state", (thread, state))
     db.do("release_thread", (now, now, thread))
@@ -273,10 +314,9 @@ def _changed(thread_id: str) -> Conflict:
     return Conflict(f"thread {thread_id!r} is not what was read; load it again and decide anew")
 
 
-def _create(db: Session, wanted: Claim, until: int) -> tuple[int, int]:
-    """A new thread; its key and fence."""
-    db.apart(wanted.scope, deletes=False)
-    revision, fence = db.one("read_floor", (wanted.scope,)) or (0, 0)
+def _create(db: Session, wanted: Claim, until: int, floor: tuple[int, int]) -> tuple[int, int]:
+    """A new thread above what was deleted; its key and fence."""
+    revision, fence = floor
     values = (
         wanted.scope,
         wanted.thread_id,
@@ -298,18 +338,18 @@ def _create(db: Session, wanted: Claim, until: int) -> tuple[int, int]:
     return row[0], fence + 1
 
 
-def _is_new(db: Session, query: str, thread: int, key: str, newest: str) -> bool:
+def _is_new(db: Session, query: str, of: Claim | Lease, key: str, newest: str) -> bool:
     """Whether a turn or run that is about to be written is not stored yet."""
-    return key != newest and db.one(query, (key, thread)) is None
+    return key != newest and db.one(query, (key, of.scope, of.thread_id)) is None
 
 
-def _put_newest(db: Session, row: Row, step: Commit) -> str:
+def _put_newest(db: Session, lease: Lease, row: Row, step: Commit) -> str:
     """Write turn and run of a step; returns the key of the turn that its entries belong to."""
     thread, turn, run = row[0], row[5], row[6]
     entries_of: str = turn
     if step.turn is not None:
         entries_of = step.turn.key
-        if _is_new(db, "known_turn", thread, entries_of, turn):
+        if _is_new(db, "known_turn", lease, entries_of, turn):
             db.do("forget_journals", (thread,))
             turn = entries_of
         _put_turn(db, thread, step.turn)
@@ -317,7 +357,7 @@ def _put_newest(db: Session, row: Row, step: Commit) -> str:
         turn = step.next_turn.key
         _put_turn(db, thread, step.next_turn)
     if step.run is not None:
-        if _is_new(db, "known_run", thread, step.run.key, run):
+        if _is_new(db, "known_run", lease, step.run.key, run):
             run = step.run.key
         db.do("put_run", (thread, *run_row(step.run)))
     if (turn, run) != row[5:7]:
@@ -336,9 +376,9 @@ def _put_entries(db: Session, thread: int, turn_key: str, entries: Sequence[Entr
 
 
 def _interrupts(
-    db: Session, thread: int, turn_key: str, asked: Sequence[str]
+    db: Session, thread: int, rows: Sequence[Row], asked: Sequence[str]
 ) -> tuple[Interrupt, ...]:
-    newest = [interrupt_of(row) for row in db.all("read_interrupts", (thread, turn_key))]
+    newest = [interrupt_of(row) for row in rows]
     missing = set(asked).difference(interrupt.id for interrupt in newest)
     found = (db.one("read_earlier_interrupt", (thread, interrupt_id)) for interrupt_id in missing)
     earlier = sorted((row for row in found if row is not None), key=lambda row: int(row[0]))

@@ -7,7 +7,7 @@ from typing import Any
 
 from sayso.clock import Clock
 from sayso.stores._queries import queries
-from sayso.stores._session import Row, Session, Values
+from sayso.stores._session import Answer, Row, Session, Values
 
 __all__ = ["SQL", "SqliteSession"]
 
@@ -31,6 +31,11 @@ class SqliteSession(Session):
         """All rows; see `Session.all`."""
         return self.db.execute(SQL[name], values).fetchall()
 
+    def ask(self, name: str, values: Values) -> Answer:
+        """All rows, read at once; see `Session.ask`."""
+        rows = self.db.execute(SQL[name], values).fetchall()
+        return lambda: rows
+
     def many(self, name: str, rows: Sequence[Values]) -> Sequence[Row]:
         """The row of each; see `Session.many`."""
         return [self.db.execute(SQL[name], values).fetchone() for values in rows]
@@ -46,6 +51,10 @@ class SqliteSession(Session):
     def each(self, name: str, rows: Sequence[Values]) -> None:
         """Write for each row; see `Session.each`."""
         self.db.executemany(SQL[name], rows)
+
+    def note(self, scope: str, rows: Sequence[dict[str, Any]]) -> None:
+        """Write notes; see `Session.note`."""
+        self.db.executemany(SQL["note_change"], rows)
 
     def now(self) -> int:
         """The store's time; see `Session.now`."""

@@ -103,10 +103,9 @@ WHERE thread = (SELECT thread.key FROM thread WHERE scope = %s AND id = %s) AND 
 ORDER BY position LIMIT %s;
 
 -- name: next_marks
--- The newest mark of a scope, after which `count` new ones come: whoever else notes in this scope waits.
-INSERT INTO mark (scope, newest) VALUES (%(scope)s, %(count)s)
-ON CONFLICT (scope) DO UPDATE SET newest = mark.newest + excluded.newest
-RETURNING newest - %(count)s;
+-- Take the next marks of a scope, so many: whoever else notes in this scope waits.
+INSERT INTO mark (scope, newest) VALUES (%s, %s)
+ON CONFLICT (scope) DO UPDATE SET newest = mark.newest + excluded.newest;
 
 -- name: known_marks
 -- The oldest and the newest mark of a scope.
@@ -120,13 +119,17 @@ SELECT mark, kind, thread_id, owner, at, interrupt_id, run_key
 FROM change WHERE scope = %s AND mark > %s ORDER BY mark LIMIT %s;
 
 -- name: note_change
--- Note what happened to a thread.
-INSERT INTO change (scope, owner, thread_id, at, mark, kind, interrupt_id, run_key)
-VALUES (%s, %s, %s, %s, %s, %s, %s, %s);
+-- Note what happened to a thread, under one of the marks that were taken: so many before the newest.
+INSERT INTO change (scope, owner, thread_id, at, kind, interrupt_id, run_key, mark)
+SELECT %(scope)s, %(owner)s, %(thread_id)s, %(at)s::bigint, %(kind)s, %(interrupt_id)s, %(run_key)s,
+    mark.newest - %(before)s
+FROM mark WHERE mark.scope = %(scope)s;
 
 -- name: prune_changes
--- Forget the notes of a scope up to a mark.
-DELETE FROM change WHERE scope = %s AND mark <= %s;
+-- Forget the notes of a scope but for so many.
+DELETE FROM change
+USING mark
+WHERE mark.scope = %(scope)s AND change.scope = mark.scope AND change.mark <= mark.newest - %(kept)s;
 
 -- name: count_open
 -- Open interrupts of all scopes, up to a number, and the oldest: from scope to scope, the first of each.

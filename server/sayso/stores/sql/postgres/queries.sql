@@ -126,7 +126,8 @@ ON CONFLICT (thread) DO UPDATE SET body = excluded.body;
 
 -- name: known_turn
 -- Whether a thread has that turn.
-SELECT 1 FROM turn WHERE key = %s AND thread = %s;
+SELECT 1 FROM turn
+WHERE key = %s AND thread = (SELECT key FROM thread WHERE thread.scope = %s AND thread.id = %s);
 
 -- name: put_turn
 -- Write a turn, all but its request.
@@ -156,7 +157,8 @@ WHERE turn.key = %s AND turn.thread = %s;
 
 -- name: known_run
 -- Whether a thread has that run.
-SELECT 1 FROM run WHERE key = %s AND thread = %s;
+SELECT 1 FROM run
+WHERE key = %s AND thread = (SELECT key FROM thread WHERE thread.scope = %s AND thread.id = %s);
 
 -- name: put_run
 -- Write a run.
@@ -219,14 +221,17 @@ WHERE thread = %s ORDER BY visibility = 'waiting', position;
 -- When and by which turn an interrupt was asked, and what its notes are about.
 SELECT
     id, turn_key, created_at, status, held, expires_at, assigned_to, reminded_at, lapsed_at, policy
-FROM interrupt WHERE thread = %s AND id = %s;
+FROM interrupt
+WHERE thread = (SELECT key FROM thread WHERE thread.scope = %s AND thread.id = %s)
+    AND interrupt.id = %s;
 
 -- name: read_many_facts
 -- The same of sixteen at a time.
 SELECT
     id, turn_key, created_at, status, held, expires_at, assigned_to, reminded_at, lapsed_at, policy
 FROM interrupt
-WHERE thread = %s AND id IN (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s);
+WHERE thread = (SELECT key FROM thread WHERE thread.scope = %s AND thread.id = %s)
+    AND interrupt.id IN (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s);
 
 -- name: add_interrupt
 -- Write a new question; to whom it belongs is settled now.

@@ -104,10 +104,6 @@ FROM run WHERE position IN (
 )
 ORDER BY position;
 
--- name: next_marks
--- The newest mark of a scope, after which `count` new ones come: nobody else writes meanwhile.
-SELECT coalesce(max(mark), 0) FROM change WHERE scope = :scope AND :count > 0;
-
 -- name: known_marks
 -- The oldest and the newest mark of a scope.
 SELECT
@@ -120,13 +116,17 @@ SELECT mark, kind, thread_id, owner, at, interrupt_id, run_key
 FROM change WHERE scope = ? AND mark > ? ORDER BY mark LIMIT ?;
 
 -- name: note_change
--- Note what happened to a thread.
-INSERT INTO change (scope, owner, thread_id, at, mark, kind, interrupt_id, run_key)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?);
+-- Note what happened to a thread, under the next mark of its scope: nobody else writes meanwhile.
+INSERT INTO change (scope, mark, owner, thread_id, at, kind, interrupt_id, run_key)
+VALUES (
+    :scope, (SELECT coalesce(max(mark), 0) + 1 FROM change WHERE scope = :scope),
+    :owner, :thread_id, :at, :kind, :interrupt_id, :run_key
+);
 
 -- name: prune_changes
--- Forget the notes of a scope up to a mark.
-DELETE FROM change WHERE scope = ? AND mark <= ?;
+-- Forget the notes of a scope but for so many.
+DELETE FROM change
+WHERE scope = :scope AND mark <= (SELECT max(mark) FROM change WHERE scope = :scope) - :kept;
 
 -- name: count_open
 -- Open interrupts of all scopes, up to a number, and the oldest: from scope to scope, the first of each.

@@ -122,7 +122,8 @@ ON CONFLICT (thread) DO UPDATE SET body = excluded.body;
 
 -- name: known_turn
 -- Whether a thread has that turn.
-SELECT 1 FROM turn WHERE key = ? AND thread = ?;
+SELECT 1 FROM turn
+WHERE key = ? AND thread = (SELECT key FROM thread WHERE thread.scope = ? AND thread.id = ?);
 
 -- name: put_turn
 -- Write a turn, all but its request.
@@ -151,7 +152,8 @@ WHERE turn.key = ? AND turn.thread = ?;
 
 -- name: known_run
 -- Whether a thread has that run.
-SELECT 1 FROM run WHERE key = ? AND thread = ?;
+SELECT 1 FROM run
+WHERE key = ? AND thread = (SELECT key FROM thread WHERE thread.scope = ? AND thread.id = ?);
 
 -- name: put_run
 -- Write a run.
@@ -208,14 +210,17 @@ WHERE thread = ? ORDER BY visibility = 'waiting', position;
 -- When and by which turn an interrupt was asked, and what its notes are about.
 SELECT
     id, turn_key, created_at, status, held, expires_at, assigned_to, reminded_at, lapsed_at, policy
-FROM interrupt WHERE thread = ? AND id = ?;
+FROM interrupt
+WHERE thread = (SELECT key FROM thread WHERE thread.scope = ? AND thread.id = ?)
+    AND interrupt.id = ?;
 
 -- name: read_many_facts
 -- The same of sixteen at a time.
 SELECT
     id, turn_key, created_at, status, held, expires_at, assigned_to, reminded_at, lapsed_at, policy
 FROM interrupt
-WHERE thread = ? AND id IN (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+WHERE thread = (SELECT key FROM thread WHERE thread.scope = ? AND thread.id = ?)
+    AND interrupt.id IN (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 
 -- name: add_interrupt
 -- Write a new question; to whom it belongs is settled now.
