@@ -51,7 +51,7 @@ LAYERS = (
         (
             "stores",
             "stores.memory stores.postgres stores.redis stores.sqlite",
-            "stores._redis_threads stores._sql_store",
+            "stores._redis_hints stores._redis_threads stores._sql_store",
             "stores._redis_checkpoints stores._redis_lists stores._redis_steps",
             "stores._redis_approvals stores._redis_audit stores._redis_opening",
             "stores._redis_plan stores._redis_views",
@@ -64,7 +64,7 @@ LAYERS = (
             "stores._memory_thread stores._sql_changes",
             "stores._postgres_session stores._sqlite_session",
             "stores._changes stores._memory_lists stores._memory_text",
-            "stores._pages stores._session stores._sql_rows",
+            "stores._hints stores._pages stores._session stores._sql_rows",
             "stores._postgres_wire stores._queries",
         ),
         only=("interface", "pure", "base"),

@@ -13,7 +13,7 @@ from tests.contract.server import Server, approve, eventually
 from tests.contract.test_inbox_stream import listening, told
 from tests.contract.tools import Kit
 
-KINDS = ("postgres",)
+KINDS = ("postgres", "redis")
 
 
 async def hearing(server: Server) -> None:

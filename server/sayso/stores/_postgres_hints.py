@@ -16,10 +16,10 @@ from collections.abc import Callable, Iterable
 from typing import Final
 from uuid import uuid4
 
-import orjson
 import psycopg
 
 from sayso.errors import StoreUnavailable
+from sayso.stores._hints import ANYTHING, CHANNEL, GAP, MOST, PAUSES, Changed, packed, unpacked
 from sayso.stores._postgres_server import connect, explain
 from sayso.stores._postgres_wire import Connection
 from sayso.stores.base import Hear
@@ -28,22 +28,7 @@ __all__ = ["PostgresHints"]
 
 _log = logging.getLogger("sayso.stores.postgres")
 
-_CHANNEL: Final = "sayso"
 _NOTIFY: Final = "SELECT pg_notify(%s, told) FROM unnest(%s::text[]) AS told"
-_GAP: Final = 0.02
-"""Seconds between two tellings at least."""
-_PAUSES: Final = (0.2, 0.5, 1.0, 2.0, 5.0)
-"""Seconds before connecting anew, by how often it failed in a row."""
-_LONGEST: Final = 7_900
-"""Bytes of a notification; PostgreSQL takes less than 8,000."""
-
-_MOST: Final = 10_000
-"""Threads that are kept to be told of while nothing can be told; of more, that anything changed."""
-
-Changed = tuple[str, str]
-"""Scope and thread id."""
-
-_ANYTHING: Final[Changed] = ("", "")
 
 
 class PostgresHints:
@@ -84,8 +69,8 @@ class PostgresHints:
         with self._lock:
             idle = not self._to_tell
             self._to_tell.update(changed)
-            if len(self._to_tell) > _MOST:
-                self._to_tell = {_ANYTHING}
+            if len(self._to_tell) > MOST:
+                self._to_tell = {ANYTHING}
             if idle and self._to_tell:
                 self._poke()
 
@@ -126,7 +111,7 @@ class PostgresHints:
                     _log.warning("nothing is heard of what other processes change: %s", why)
                 failures = 1 if self.hears else failures + 1
                 self.hears = False
-            if self._rest(_PAUSES[min(failures, len(_PAUSES)) - 1]):
+            if self._rest(PAUSES[min(failures, len(PAUSES)) - 1]):
                 return
 
     def _connected(self, *, again: bool) -> None:
@@ -135,11 +120,11 @@ class PostgresHints:
         try:
             db.add_notify_handler(lambda note: self._take(note.payload.encode()))
             db.execute("SET synchronous_commit = off")
-            db.execute(f"LISTEN {_CHANNEL}")
+            db.execute(f"LISTEN {CHANNEL}")
             if again:
                 self._pass_on(None)
             # Heard from itself, it knows that it hears: some poolers lose what listens.
-            db.execute(_NOTIFY, (_CHANNEL, [orjson.dumps([self._name]).decode()]))
+            db.execute(_NOTIFY, (CHANNEL, [f'["{self._name}"]']))
             self._serve(db)
         finally:
             db.close()
@@ -158,7 +143,7 @@ class PostgresHints:
         poll.register(self._woken, select.POLLIN)
         told = 0.0
         while True:
-            due = told + _GAP - time.monotonic()
+            due = told + GAP - time.monotonic()
             if self._to_tell and (due <= 0 or self._stopping):
                 self._tell(db)
                 told = time.monotonic()
@@ -180,7 +165,7 @@ class PostgresHints:
         with self._lock:
             changed, self._to_tell = self._to_tell, set()
         try:
-            db.execute(_NOTIFY, (_CHANNEL, _payloads(self._name, changed)))
+            db.execute(_NOTIFY, (CHANNEL, packed(self._name, changed)))
         except psycopg.Error:
             with self._lock:
                 self._to_tell |= changed
@@ -188,15 +173,10 @@ class PostgresHints:
 
     def _take(self, payload: bytes) -> None:
         """Pass on what somebody told; what cannot be read may mean anything."""
-        try:
-            teller, *told = orjson.loads(payload)
-            changed = [(str(scope), str(thread_id)) for scope, thread_id in told]
-        except (ValueError, TypeError):
-            self._pass_on(None)
-            return
+        teller, changed = unpacked(payload)
         if teller == self._name:
             self.hears = True
-        elif changed:
+        elif changed is None or changed:
             self._pass_on(changed)
 
     def _pass_on(self, changed: list[Changed] | None) -> None:
@@ -204,22 +184,3 @@ class PostgresHints:
             hearers = list(self._hearers)
         for later in hearers:
             later(changed)
-
-
-def _payloads(teller: str, changed: Iterable[Changed]) -> list[str]:
-    """Notifications that fit; of a thread whose name does not: that anything may have changed."""
-    head = orjson.dumps([teller])[:-1]
-    payloads: list[str] = []
-    body = head
-    for one in changed:
-        told = b"," + orjson.dumps(one)
-        if one == _ANYTHING or len(head) + len(told) >= _LONGEST:
-            payloads.append("null")
-            continue
-        if len(body) + len(told) >= _LONGEST:
-            payloads.append((body + b"]").decode())
-            body = head
-        body += told
-    if body != head:
-        payloads.append((body + b"]").decode())
-    return payloads

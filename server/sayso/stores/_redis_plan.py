@@ -33,6 +33,8 @@ class Plan:
         """Whether the holder was asked to stop; known once it was done."""
         self.said: str | None = None
         """What is logged once it was done."""
+        self.notable = False
+        """Whether others wait for this: something is noted, or the thread is let go."""
         self._mode = mode
         self._lease_ms = lease_ms
         self._before = known
@@ -199,6 +201,7 @@ class Plan:
         keys, owner = self.keys, self.known.owner
         if run is not None and run.ended_at is not None:
             notes = [*notes, ("run_ended", None, run.key)]
+        self.notable = self.notable or bool(notes)
         for kind, interrupt_id, run_key in notes:
             row = joined(kind, keys.id, owner, at, interrupt_id, run_key)
             self.do("note", keys.scope.of("changes"), KEPT_CHANGES, row)
@@ -236,6 +239,7 @@ class Plan:
 
     def idle(self) -> None:
         """Put a thread that nobody holds where it belongs."""
+        self.notable = True
         known = self.known
         if known.status != "suspended":
             self.due("")

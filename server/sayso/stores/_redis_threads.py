@@ -37,12 +37,21 @@ _REMEMBERED = 10_000
 class RedisThreads:
     """What is done to threads over one link."""
 
-    def __init__(self, link: Link, clock: Clock | None, *, checkpoints: bool) -> None:
+    def __init__(
+        self,
+        link: Link,
+        clock: Clock | None,
+        tell: Callable[[str, str], None],
+        *,
+        checkpoints: bool,
+    ) -> None:
         """`clock` is the store's time; the server's own when there is none.
 
+        `tell` is given scope and id of each thread that changed in a way that others wait for.
         `checkpoints`: what waits is shown to others.
         """
         self._link = link
+        self.tell = tell
         self._clock = clock
         self._checkpoints = checkpoints
         self._known: dict[Lease, Known] = {}
@@ -194,6 +203,8 @@ class RedisThreads:
         plan.stopping = stopping == "1"
         if plan.said is not None:
             _log.info("%s", plan.said)
+        if plan.notable:
+            self.tell(plan.keys.scope.scope, plan.keys.id)
         return plan.done(int(revision), int(fence), int(base))
 
     def _remember(self, lease: Lease, known: Known) -> None:

@@ -35,18 +35,21 @@ from sayso.stores import _redis_approvals as approvals
 from sayso.stores import _redis_audit, _redis_lists
 from sayso.stores._memory_text import check_text
 from sayso.stores._pages import InterruptFilter, ThreadFilter, limited
+from sayso.stores._redis_hints import RedisHints
 from sayso.stores._redis_keys import ScopeKeys
 from sayso.stores._redis_link import BlockingLink, Link, Script
 from sayso.stores._redis_opening import prepare
 from sayso.stores._redis_rows import ENTRIES, prefixed
 from sayso.stores._redis_threads import RedisThreads
 from sayso.stores._redis_views import load_arguments, view_of
-from sayso.stores.base import Store
+from sayso.stores.base import Hear, Store
 
 __all__ = ["RedisStore"]
 
 CONNECTIONS = 16
 """Connections of a process, beside one that only renews leases."""
+
+_CLOSED = "the store is not open; await its open() first"
 
 _LOAD = Script("load")
 _STOP = Script("stop")
@@ -80,6 +83,7 @@ class RedisStore(Store):
         self._link: Link | None = None
         self._leases = BlockingLink(url)
         self._threads: RedisThreads | None = None
+        self._hints: RedisHints | None = None
 
     async def open(self) -> None:
         """Connect and see that the server can keep decisions; see `Store.open`."""
@@ -93,16 +97,31 @@ class RedisStore(Store):
                 await link.close()
                 raise
             self._link = link
-            self._threads = RedisThreads(link, self._clock, checkpoints=self._checkpoints)
+            self._hints = RedisHints(self._url, link)
+            self._threads = RedisThreads(
+                link, self._clock, self._hints.tell, checkpoints=self._checkpoints
+            )
 
     async def close(self) -> None:
         """Finish what was accepted and close all connections; see `Store.close`."""
-        threads, link = self._threads, self._link
-        self._threads = self._link = None
-        if threads is not None and link is not None:
+        threads, link, hints = self._threads, self._link, self._hints
+        self._threads = self._link = self._hints = None
+        if threads is not None and link is not None and hints is not None:
             await threads.finish()
+            await hints.stop()
             await link.close()
             await asyncio.to_thread(self._leases.close)
+
+    @property
+    def hears(self) -> bool:
+        """Whether hints come; see `Store.hears`."""
+        return self._hints is not None and self._hints.hears
+
+    def follow(self, hear: Hear) -> None:
+        """Pass hints on; see `Store.follow`."""
+        if self._hints is None:
+            raise StoreUnavailable(_CLOSED)
+        self._hints.follow(hear)
 
     async def load(
         self,
@@ -291,13 +310,15 @@ class RedisStore(Store):
         link, key = self._read(), ScopeKeys(scope).thread(thread_id).of("thread")
         given = [fence]
         flags = [part for text in (by, channel) for part in (int(text is not None), text or "")]
-        outcome = await self._write().in_turn(
+        threads = self._write()
+        outcome = await threads.in_turn(
             scope, thread_id, lambda: link.run(_STOP, [key], [*given, *flags])
         )
         if outcome != b"done":
             raise Conflict(
                 f"thread {thread_id!r} is not what was read; load it again and decide anew"
             )
+        threads.tell(scope, thread_id)
 
     async def delivered(self, scope: str, run_key: str) -> None:
         """Note a run's delivery; see `Store.delivered`."""
@@ -344,10 +365,10 @@ class RedisStore(Store):
 
     def _read(self) -> Link:
         if self._link is None:
-            raise StoreUnavailable("the store is not open; await its open() first")
+            raise StoreUnavailable(_CLOSED)
         return self._link
 
     def _write(self) -> RedisThreads:
         if self._threads is None:
-            raise StoreUnavailable("the store is not open; await its open() first")
+            raise StoreUnavailable(_CLOSED)
         return self._threads

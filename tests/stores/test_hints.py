@@ -1,4 +1,4 @@
-"""Hints over PostgreSQL: what is told, what is heard, and a connection that breaks (design 6)."""
+"""Hints between processes: what is told, what is heard, and a connection that breaks (design 6)."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -7,23 +7,33 @@ from pathlib import Path
 
 import psycopg
 import pytest
+import redis
 
 from sayso.records import Commit
-from sayso.stores._postgres_hints import _payloads
-from sayso.stores.postgres import PostgresStore
+from sayso.stores import open_store
+from sayso.stores._hints import MOST, packed, unpacked
+from sayso.stores._postgres_hints import PostgresHints
+from sayso.stores.base import Store
+from sayso.stores.redis import RedisStore
 from tests.contract.server import eventually
 from tests.stores.backends import opened
 from tests.stores.processes import SCOPE, a_claim, a_step
 from tests.stores.proxy import Proxy, proxied
+from tests.stores.redis_servers import redis_database
 from tests.stores.servers import database
 
 Heard = tuple[str | None, str | None]
 
 
+def store_at(url: str) -> Store:
+    """A store on that database."""
+    return RedisStore(url, relaxed=True) if url.startswith("redis") else open_store(url)
+
+
 class Ears:
     """A store that hears, and what it has heard."""
 
-    def __init__(self, store: PostgresStore) -> None:
+    def __init__(self, store: Store) -> None:
         self.store = store
         self.heard: list[Heard] = []
         self._came = asyncio.Event()
@@ -49,16 +59,16 @@ class Ears:
         await eventually(hears)
 
 
-@pytest.fixture
-def url(tmp_path: Path) -> str:
+@pytest.fixture(params=["postgres", "redis"])
+def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """A database of the test's own."""
-    return database(tmp_path)
+    return database(tmp_path) if request.param == "postgres" else redis_database(tmp_path)
 
 
 @pytest.fixture
 async def ears(url: str) -> AsyncIterator[Ears]:
     """Who hears."""
-    store = PostgresStore(url)
+    store = store_at(url)
     async with opened(store):
         one = Ears(store)
         await one.ready()
@@ -67,7 +77,7 @@ async def ears(url: str) -> AsyncIterator[Ears]:
 
 async def test_what_is_noted_and_let_go_and_stopped_is_told(ears: Ears, url: str) -> None:
     """And nothing else: a step between is nobody's concern."""
-    async with opened(PostgresStore(url)) as other:
+    async with opened(store_at(url)) as other:
         lease = await other.claim(a_claim("t", "me"))
         await other.commit(lease, a_step(1))
         await other.request_stop(SCOPE, "t", lease.fence)
@@ -85,7 +95,7 @@ async def test_what_a_store_does_itself_it_does_not_hear(ears: Ears, url: str) -
     """Its own process knows."""
     lease = await ears.store.claim(a_claim("mine", "me"))
     await ears.store.commit(lease, replace(Commit(now=2), release=True))
-    async with opened(PostgresStore(url)) as other:
+    async with opened(store_at(url)) as other:
         theirs = await other.claim(a_claim("theirs", "me"))
         await other.commit(theirs, replace(Commit(now=2), release=True))
         await ears.until((SCOPE, "theirs"))
@@ -94,7 +104,7 @@ async def test_what_a_store_does_itself_it_does_not_hear(ears: Ears, url: str) -
 
 async def test_a_store_that_closes_tells_first(ears: Ears, url: str) -> None:
     """As a command does, which ends right after its write."""
-    async with opened(PostgresStore(url)) as other:
+    async with opened(store_at(url)) as other:
         lease = await other.claim(a_claim("t", "me"))
         await other.commit(lease, replace(Commit(now=2), release=True))
     await ears.until((SCOPE, "t"))
@@ -103,8 +113,8 @@ async def test_a_store_that_closes_tells_first(ears: Ears, url: str) -> None:
 async def test_after_a_lost_connection_everything_is_looked_at(url: str) -> None:
     """It hears again by itself, and says that it may have missed something."""
     with proxied(url) as way:
-        store = PostgresStore(way.url)
-        async with opened(store), opened(PostgresStore(url)) as other:
+        store = store_at(way.url)
+        async with opened(store), opened(store_at(url)) as other:
             ears = Ears(store)
             await ears.ready()
             await lost(way, ears)
@@ -131,17 +141,34 @@ async def lost(way: Proxy, ears: Ears) -> None:
 
 async def test_what_nobody_can_read_may_mean_anything(ears: Ears, url: str) -> None:
     """Of another version, or of another program on that channel."""
-    with psycopg.connect(url, autocommit=True) as db:
-        db.execute("NOTIFY sayso, '{'")
+    if url.startswith("redis"):
+        server = redis.Redis.from_url(url)
+        server.publish(f"sayso:{url.rpartition('/')[2]}", "{")
+        server.close()
+    else:
+        with psycopg.connect(url, autocommit=True) as db:
+            db.execute("NOTIFY sayso, '{'")
     await ears.until((None, None))
     assert ears.store.hears
 
 
-def test_many_are_told_in_few_notifications_and_a_long_name_as_anything() -> None:
+async def test_what_cannot_be_told_is_not_kept_for_ever() -> None:
+    """Of more threads than anybody would look at one by one: that anything may have changed."""
+    hints = PostgresHints("postgresql://nobody@127.0.0.1:1/nothing")
+    hints.tell(("s", f"{n}") for n in range(MOST + 1))
+    assert packed("me", hints._to_tell) == ["null"]
+    await hints.stop()
+
+
+def test_many_are_told_in_few_messages_and_a_long_name_as_anything() -> None:
     """PostgreSQL takes no notification of 8,000 bytes."""
     many = [("s", f"thread-{n:05}") for n in range(1_000)]
-    payloads = _payloads("me", [*many, ("s", "x" * 8_000), ("s", 'a"\0')])
-    assert all(len(payload.encode()) < 8_000 for payload in payloads)
-    assert len(payloads) < 6
-    assert payloads.count("null") == 1
-    assert any('["s","a\\"\\u0000"]' in payload for payload in payloads)
+    odd = ("s", 'a"\0')
+    messages = packed("me", [*many, ("s", "x" * 8_000), odd])
+    assert all(len(message.encode()) < 8_000 for message in messages)
+    assert len(messages) < 6
+    assert messages.count("null") == 1
+    told = [unpacked(message.encode()) for message in messages if message != "null"]
+    assert {teller for teller, _ in told} == {"me"}
+    assert [one for _, changed in told for one in changed or ()] == [*many, odd]
+    assert unpacked(b"null") == (None, None)
