@@ -15,14 +15,14 @@ from redis.asyncio import Redis
 from sayso.errors import StoreUnavailable
 from sayso.stores._hints import ANYTHING, CHANNEL, GAP, MOST, PAUSES, Changed, packed, unpacked
 from sayso.stores._redis_link import Link
-from sayso.stores._redis_server import OPTIONS, PATIENCE, explain
+from sayso.stores._redis_server import PATIENCE, explain, options
 from sayso.stores.base import Hear
 
 __all__ = ["RedisHints"]
 
 _log = logging.getLogger("sayso.stores.redis")
 
-_LISTENING: dict[str, Any] = OPTIONS | {"socket_timeout": None, "health_check_interval": PATIENCE}
+_LISTENING: dict[str, Any] = {"socket_timeout": None, "health_check_interval": PATIENCE}
 
 
 class RedisHints:
@@ -93,7 +93,7 @@ class RedisHints:
 
     async def _connected(self, *, again: bool) -> None:
         """Listen until the connection is lost, which raises."""
-        client: Any = Redis.from_url(self._url, **_LISTENING)
+        client: Any = Redis.from_url(self._url, **(options(self._url) | _LISTENING))
         pubsub = client.pubsub(ignore_subscribe_messages=True)
         try:
             await pubsub.subscribe(self._channel)
