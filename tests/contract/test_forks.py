@@ -248,7 +248,7 @@ async def test_a_copy_has_its_whole_time_before_it(server: Server) -> None:
 
 
 async def test_what_cannot_be_copied_is_refused(server: Server, tools: Kit) -> None:
-    """Design 5: unknown, over, of an earlier turn; nothing is made."""
+    """Design 5: unknown, or of an earlier turn; nothing is made."""
     client = server.client(tools.refunding)
     asked = (await client.say()).interrupts[0]
     other = server.client(tools.refunding)
@@ -267,10 +267,35 @@ async def test_what_cannot_be_copied_is_refused(server: Server, tools: Kit) -> N
     assert (run.status, run.problem["code"]) == (404, "unknown_thread")
     assert server.dump() == stored
     await client.resume(approve())
-    for _ in range(2):  # finished; then of an earlier turn
-        run = await post(server, path, {"interruptId": asked["id"]})
-        assert (run.status, run.problem["code"]) == (410, "journal_gone")
-        await client.say()
+    await client.say()
+    run = await post(server, path, {"interruptId": asked["id"]})
+    assert (run.status, run.problem["code"]) == (410, "journal_gone")
+
+
+async def test_the_other_answer_can_be_tried_once_the_turn_is_over(server: Server) -> None:
+    """Design 3: at each of its questions; what ran before that one does not run again."""
+
+    async def agent(turn: Turn) -> Any:
+        await turn.step(server.effects.append, "begun")
+        first = await turn.interrupt("input_required", "Where?", response=str)
+        await turn.step(server.effects.append, f"booked {first.value}")
+        second = await turn.interrupt("input_required", "When?", response=str)
+        await turn.say(f"{first.value}, {second.value}")
+        return [first.value, second.value]
+
+    client = server.client(agent)
+    (where,) = (await client.say()).interrupts
+    (when,) = (await client.resume(answer("Rome"))).interrupts
+    assert (await client.resume(answer("May"))).last["result"] == ["Rome", "May"]
+    shown = (await client.again().connect()).snapshot
+    other = await forked(server, client, when["id"])
+    assert (await other.resume(answer("June"))).last["result"] == ["Rome", "June"]
+    assert server.effects == ["begun", "booked Rome"]
+    other = await forked(server, client, where["id"])
+    await other.resume(answer("Oslo"))
+    assert (await other.resume(answer("May"))).last["result"] == ["Oslo", "May"]
+    assert server.effects == ["begun", "booked Rome", "booked Oslo"]
+    assert (await client.again().connect()).snapshot == shown
 
 
 @requirement("SE-02")

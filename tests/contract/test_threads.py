@@ -119,7 +119,15 @@ async def test_an_open_thread_can_be_inspected(server: Server, tools: Kit) -> No
     assert asked == client.model.pending[0]["id"]
     await client.resume(deny())
     over = await get(server, f"/threads/{client.thread}/state")
-    assert (over["next"], over["journal"], over["values"]) == ([], [], {"step": 1})
+    assert (over["next"], over["values"]) == ([], {"step": 1})
+    # What it recorded can be looked at, and copied from, until the next turn begins.
+    ended = {entry["name"]: entry["status"] for entry in over["journal"] if entry["name"]}
+    assert ended == {"lookup": "done", "issue_refund": "done"}
+    await client.say()
+    anew = await get(server, f"/threads/{client.thread}/state")
+    assert {entry["status"] for entry in anew["journal"] if entry["name"] == "issue_refund"} == {
+        "asked"
+    }
 
 
 @requirement("OC-16")

@@ -41,7 +41,7 @@ class Forks:
         """A new thread that waits where this one waited, or waits, for that answer; its id.
 
         The thread that is copied is not touched. Raises `Problem`: `unknown_thread`,
-        `unknown_interrupt`, `journal_gone` once the turn has finished or another has begun, and
+        `unknown_interrupt`, `journal_gone` once another turn has begun, and
         `thread_busy` when it runs too fast to be copied.
         """
         for _ in range(ATTEMPTS):
@@ -94,7 +94,7 @@ def _found(view: ThreadView, interrupt_id: str) -> tuple[Interrupt, Turn]:
             "This thread never asked that: GET /threads/{id}/history lists its interrupts.",
         )
     turn = view.turn
-    if turn is None or asked.turn_key != turn.key or turn.status == "finished":
+    if turn is None or asked.turn_key != turn.key:
         raise _gone()
     return asked, turn
 
@@ -102,6 +102,6 @@ def _found(view: ThreadView, interrupt_id: str) -> tuple[Interrupt, Turn]:
 def _gone() -> Problem:
     return Problem(
         Code.JOURNAL_GONE,
-        "The turn that asked this is over, and with it the journal that a copy would go on from: "
-        "fork while it waits.",
+        "Another turn has begun since, and what this one had recorded is gone: a copy can be made "
+        "at the questions of a thread's newest turn.",
     )

@@ -211,7 +211,8 @@ class Runner:
         if over and self._waiting:
             commit = replace(commit, dequeue=True)
         if following is not None:
-            commit = replace(commit, next_turn=following, run=None, release=False)
+            before = self._execution.turn.key
+            commit = replace(commit, next_turn=following, run=None, release=False, forget=before)
         try:
             if await self._leased.commit(commit):
                 self._stopper = self._stopper or Stopper(None)

@@ -155,8 +155,8 @@ def _finished(execution: Execution, run: Run) -> Conclusion:
             return _left(execution, run, "failed", _error(Code.AGENT_RESULT_INVALID, str(error)))
     ending = Ending(type="success", result=None if result == b"null" else result)
     _keep_open(execution)
-    forget = execution.turn.key
-    return Conclusion(ending, _commit(execution, run, ending, "finished", forget=forget))
+    # Its journal stays until the next turn begins: the thread can be copied from it.
+    return Conclusion(ending, _commit(execution, run, ending, "finished"))
 
 
 def _keep_open(execution: Execution, roles: Collection[str] = ("assistant", "reasoning")) -> None:

@@ -152,12 +152,12 @@ describe("the state of a waiting thread", () => {
     expect(screen.getByLabelText("State", { selector: "dl" })).toHaveTextContent("A-17");
   });
 
-  it("cannot be edited once the turn is over", async () => {
+  it("cannot be edited once the turn is over, only copied", async () => {
     shelf.metadata = { ...shelf.metadata, status: "finished", openInterrupts: 0 };
     shelf.open();
     await screen.findByText("A-17");
     expect(screen.queryByRole("button", { name: "Edit the state" })).toBeNull();
-    expect(screen.queryByRole("button", { name: "Copy the thread from here" })).toBeNull();
+    expect(screen.getByRole("button", { name: "Copy the thread from here" })).toBeVisible();
   });
 });
 

@@ -4,7 +4,7 @@ import { Link } from "react-router";
 import { partOf, type Cast } from "../subagents.js";
 import { labelOf, saidOf } from "../inbox/words.js";
 import { ForkButton } from "./ForkButton.js";
-import { isWaiting, type Asked, type RunRecord, type ThreadRecord } from "./records.js";
+import { type Asked, type RunRecord, type ThreadRecord } from "./records.js";
 import { Time } from "./Time.js";
 import { timelineOf, wordsOf, type Moment } from "./timeline.js";
 
@@ -81,7 +81,7 @@ function Question({ asked, thread, cast }: TimelineProps & { readonly asked: Ask
           <ArgumentTable value={call.args} label={`Arguments of ${call.name}`} />
         </details>
       )}
-      {isWaiting(thread) && turnId !== null && turnId === thread.turnId && (
+      {!thread.row.running && turnId !== null && turnId === thread.turnId && (
         <ForkButton
           agent={thread.row.agent}
           threadId={thread.row.threadId}
