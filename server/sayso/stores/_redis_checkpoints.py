@@ -73,7 +73,8 @@ def show(plan: Plan, at: int) -> None:
 def remove(plan: Plan) -> None:
     """Nothing waits any more."""
     plan.do("DEL", key_of(plan.keys))
-    plan.said = f"checkpoint of session {plan.keys.id!r} taken"
+    if plan.before.status == "suspended":
+        plan.said = f"checkpoint of session {plan.keys.id!r} taken"
 
 
 def _call(interrupt: Interrupt) -> dict[str, Any] | None:

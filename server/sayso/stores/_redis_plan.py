@@ -23,7 +23,7 @@ _FIXED = ("abandoned", "waking", "ready")
 
 
 class Plan:
-    """Operations on one thread, in their order; `known` is the thread after them."""
+    """Operations on one thread, in their order: it is `before`, then it is `known`."""
 
     def __init__(self, keys: ThreadKeys, known: Known, mode: str, *, lease_ms: int | None = None):
         """`mode` names what has to be true, as `apply.lua` spells it."""
@@ -37,7 +37,7 @@ class Plan:
         """Whether others wait for this: something is noted, or the thread is let go."""
         self._mode = mode
         self._lease_ms = lease_ms
-        self._before = known
+        self.before = known
         self._places: dict[str, int] = {}
         self._operations: list[Argument] = []
         self._fresh: dict[str, int] = {}
@@ -60,7 +60,7 @@ class Plan:
         self, token: str, now: int | None, holder: str = ""
     ) -> tuple[list[str], list[Argument]]:
         """Keys and arguments of `apply.lua`."""
-        before = self._before
+        before = self.before
         arguments: list[Argument] = [
             "" if now is None else now,
             self._mode,
