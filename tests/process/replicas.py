@@ -97,11 +97,15 @@ class Replicas:
                 ]
 
     def __enter__(self) -> Self:
+        self.proxy = Proxy(*(f"{server.url}/" for server in self.servers))
         for server in self.servers:
             server.spawn()
-        for server in self.servers:
-            server.wait_healthy()
-        self.proxy = Proxy(*(f"{server.url}/" for server in self.servers))
+        try:
+            for server in self.servers:
+                server.wait_healthy()
+        except BaseException:
+            self._end()
+            raise
         return self
 
     def __exit__(
@@ -110,6 +114,9 @@ class Replicas:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        self._end()
+
+    def _end(self) -> None:
         self.calm.set()
         self.proxy.close()
         for server in self.servers:

@@ -87,23 +87,29 @@ RETURNING key;
 
 -- name: due_threads
 -- Who needs the server: abandoned by store time, expired or to remind by the caller's, or ready.
-SELECT lease_until AS since, key, scope, id, 'abandoned'
-FROM thread
-WHERE holder IS NOT NULL AND lease_until <= %(store_now)s
-    AND (lease_until, key) > (%(moment)s::bigint, %(position)s::bigint)
-UNION ALL
-SELECT
-    least(expires_at, remind_at), key, scope, id,
-    CASE WHEN expires_at <= %(now)s THEN 'expired' ELSE 'remind' END
-FROM thread
-WHERE holder IS NULL AND (expires_at IS NOT NULL OR remind_at IS NOT NULL)
-    AND least(expires_at, remind_at) <= %(now)s
-    AND (least(expires_at, remind_at), key) > (%(moment)s::bigint, %(position)s::bigint)
-UNION ALL
-SELECT ready_at, key, scope, id, 'ready'
-FROM thread
-WHERE holder IS NULL AND ready_at IS NOT NULL
-    AND (ready_at, key) > (%(moment)s::bigint, %(position)s::bigint)
+-- No more of each than all may be: so none is read that is not in the page or next to it.
+(
+    SELECT lease_until AS since, key, scope, id, 'abandoned'
+    FROM thread
+    WHERE holder IS NOT NULL AND lease_until <= %(store_now)s
+        AND (lease_until, key) > (%(moment)s::bigint, %(position)s::bigint)
+    ORDER BY lease_until, key LIMIT %(limit)s
+) UNION ALL (
+    SELECT
+        least(expires_at, remind_at), key, scope, id,
+        CASE WHEN expires_at <= %(now)s THEN 'expired' ELSE 'remind' END
+    FROM thread
+    WHERE holder IS NULL AND (expires_at IS NOT NULL OR remind_at IS NOT NULL)
+        AND least(expires_at, remind_at) <= %(now)s
+        AND (least(expires_at, remind_at), key) > (%(moment)s::bigint, %(position)s::bigint)
+    ORDER BY least(expires_at, remind_at), key LIMIT %(limit)s
+) UNION ALL (
+    SELECT ready_at, key, scope, id, 'ready'
+    FROM thread
+    WHERE holder IS NULL AND ready_at IS NOT NULL
+        AND (ready_at, key) > (%(moment)s::bigint, %(position)s::bigint)
+    ORDER BY ready_at, key LIMIT %(limit)s
+)
 ORDER BY since, key
 LIMIT %(limit)s;
 
