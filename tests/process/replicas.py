@@ -19,7 +19,7 @@ from typing import Literal, Self
 from urllib.parse import urlsplit
 
 from tests.process.ledger import Ledger, in_the_middle
-from tests.server import DemoServer, is_running, until
+from tests.server import PATIENCE, DemoServer, is_running, until
 from tests.sources import ROOT
 from tests.stores.proxy import Proxy
 
@@ -134,7 +134,7 @@ class Replicas:
             serving.extend(one for one in awake if one.is_healthy())
             return bool(serving)
 
-        until("a server is up", serves)
+        until("a server is up", serves, patience=4 * PATIENCE)
         return serving[0]
 
     def strike(self, disaster: Disaster, server: DemoServer, *, sleep: float) -> None:
