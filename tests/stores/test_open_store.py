@@ -106,6 +106,8 @@ WRONG = {
     "   ": "a store needs a URL",
     " sqlite:///a.db": "blanks or a line end",
     "sqlite:///a.db\n": "blanks or a line end",
+    "'sqlite:///a.db'": "quotes around it; remove them",
+    '"postgresql://u:secret@h/db"': "quotes around it; remove them",
     "memory": "no scheme",
     "memory:cache": "takes no name",
     "memory://?x=1": "takes no name and no options",

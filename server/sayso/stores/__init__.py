@@ -16,6 +16,7 @@ _FORMS = (
     "memory:, sqlite:///relative/path.db, sqlite:////absolute/path.db, "
     "postgresql://user:password@host:5432/database, redis://:password@host:6379/0"
 )
+_QUOTES = "'\"`"
 _REDIS_OPTIONS = {
     "redis": ("durability", "checkpoints"),
     "rediss": (
@@ -50,6 +51,11 @@ def open_store(url: str, *, clock: Clock | None = None) -> Store:
         raise DeclarationError(f"a store needs a URL; write one of {_FORMS}")
     if url != url.strip():
         raise DeclarationError("the store's URL has blanks or a line end around it; remove them")
+    if url[0] in _QUOTES or url[-1] in _QUOTES:
+        raise DeclarationError(
+            "the store's URL has quotes around it; remove them: files of variables and supervisors "
+            "do not take them off as a shell does"
+        )
     scheme, colon, rest = url.partition(":")
     kind = scheme.lower().partition("+")[0]
     if colon and kind == "memory":
