@@ -48,7 +48,7 @@ PATIENCE = 100
 """Refused calls after which a branch is parked instead of being told again."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class Place:
     """Where a call stands: its branch, its place in the journal, and what is recorded there."""
 

@@ -52,7 +52,8 @@ async def in_order(execution: Execution, ends: Sequence[int]) -> None:
     order, is held back until the call has returned.
     """
     *early, last = sorted(ends)
-    execution.timeline.skip(early)
+    if early:
+        execution.timeline.skip(early)
     try:
         await execution.timeline.reach(last)
     except asyncio.CancelledError:

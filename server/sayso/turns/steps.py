@@ -76,19 +76,22 @@ async def run_step(
         given = jsonvalue.decode(stable(passed, written))
     codec = return_codec(fn)
     place = await execution.enter("step", label, given)
-    step = _Step(execution, place, fn, args, kwargs, label, codec, seconds, idempotent)
     entry = place.entry
-    await breakpoints.before(execution, place, step.named)
-    if entry is None:
-        entry = await step.run()
-    elif entry.status == "started":
-        entry = await step.after_crash(entry, verify)
-    elif entry.status == "asked":
-        entry = await step.after_verdict(entry)
+    if execution.breaks:
+        await breakpoints.before(execution, place, _named(label))
+    if entry is None or entry.status != "done":
+        step = _Step(execution, place, fn, args, kwargs, label, codec, seconds, idempotent)
+        entry = await step.recorded(entry, verify)
     if (end := ended(entry)) is not None:
         await in_order(execution, (end,))
-    await breakpoints.after(execution, [(place, step.named)])
+    if execution.breaks:
+        await breakpoints.after(execution, [(place, _named(label))])
     return result(label, entry.data, codec)
+
+
+def _named(label: str) -> Named:
+    """A step as a breakpoint knows it."""
+    return Named("step", label, f"step {label!r}")
 
 
 class _Step:
@@ -115,7 +118,6 @@ class _Step:
         self.codec = codec
         self.seconds = seconds
         self.idempotent = idempotent
-        self.named = Named("step", label, f"step {label!r}")
         self.task: asyncio.Task[Any] | None = None
 
     @property
@@ -125,6 +127,13 @@ class _Step:
 
     def write(self, status: str, data: bytes) -> Entry:
         return self.execution.record(self.place, "step", self.label, status, data)
+
+    async def recorded(self, entry: Entry | None, verify: Verify | None) -> Entry:
+        if entry is None:
+            return await self.run()
+        if entry.status == "started":
+            return await self.after_crash(entry, verify)
+        return await self.after_verdict(entry)
 
     async def run(self) -> Entry:
         self.execution.live(self.place.branch)
@@ -166,7 +175,8 @@ class _Step:
         return self._done(success(self.execution.timeline.end(), data))
 
     def _done(self, data: bytes) -> Entry:
-        breakpoints.note(self.execution, self.place, self.named)
+        if self.execution.breaks:
+            breakpoints.note(self.execution, self.place, _named(self.label))
         return self.write("done", data)
 
     async def _effect(self) -> Entry:

@@ -80,35 +80,42 @@ class Timeline:
 
         Cancelled, it counts as come out: nobody must wait for it.
         """
+        # A journal is gone through by this: what need not wait is not called.
+        task = asyncio.current_task()
         try:
-            await self.before(end)
+            if not self._passed(end):
+                await self._all_below(end)
+            if self._acted_on != self._progress:
+                await self._acting(task)
         finally:
-            self.skip((end,))
-            self._last = asyncio.current_task()
+            if end not in self._out:
+                self._out.add(end)
+                self._progress += 1
+            self._go_on()
+            self._last = task
 
     async def before(self, end: int) -> None:
         """Wait until all that ended before that number has come out and been acted on."""
         await self._all_below(end)
-        await self._acted()
+        if self._acted_on != self._progress:
+            await self._acting(asyncio.current_task())
 
-    async def _acted(self) -> None:
-        """Let author code act on what came out last: its turns of the loop, once for all who wait.
+    def _acting(self, task: asyncio.Task[Any] | None) -> "asyncio.Future[None]":
+        """Done once author code has acted on what came out last: its turns of the loop.
 
-        By callbacks and not by sleeping: a turn of the loop must not cost a walk down to whoever
-        waits at the end of the call chain.
+        Once for all who wait, and by callbacks and not by sleeping: a turn of the loop must not
+        cost a walk down to whoever waits at the end of the call chain.
         """
-        if self._acted_on == self._progress:
-            return
         loop = asyncio.get_running_loop()
         waiter: asyncio.Future[None] = loop.create_future()
         if self._settling and self._settling[-1].progress == self._progress:
             self._settling[-1].waiters.append(waiter)
         else:
-            alone = self._last is asyncio.current_task()
-            settling = _Settling(loop, self._progress, [waiter], ALONE if alone else SETTLING)
+            left = ALONE if self._last is task else SETTLING
+            settling = _Settling(loop, self._progress, [waiter], left)
             self._settling.append(settling)
             self._turn_of_loop(settling)
-        await waiter
+        return waiter
 
     def _turn_of_loop(self, settling: "_Settling") -> None:
         settling.left -= 1
@@ -137,6 +144,10 @@ class Timeline:
         self._out.update(ends)
         if len(self._out) > before:
             self._progress += 1
+        self._go_on()
+
+    def _go_on(self) -> None:
+        """Count on to what has not come out yet, and let those go on who waited for that."""
         while self._next < len(self._past) and self._past[self._next] in self._out:
             self._next += 1
         while self._waiting and self._passed(self._waiting[0][0]):
