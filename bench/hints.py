@@ -125,12 +125,14 @@ async def measure(url: str, times: int, *, hints: bool) -> str:
         watching = Exchange(one, "POST", "/agents/stay/connect", _body(f"stay-{hints}"), JSON)
         await watching.until("MESSAGES_SNAPSHOT")
         count = asked(url)
-        await asyncio.sleep(2)
+        await asyncio.sleep(12)  # PostgreSQL counts what was before within ten
         before, began = count(), time.perf_counter()
         await asyncio.sleep(QUIET)
         idle = (count() - before) / (time.perf_counter() - began)
-        for exchange in (going, watching, inbox):
-            await exchange.disconnect()
+        await Exchange(two, "POST", f"/threads/stay-{hints}/stop", b"", JSON).end()
+        for exchange in (going, watching):
+            await exchange.end()
+        await inbox.disconnect()
     seen.sort()
     return (
         f"{'hints' if hints else 'polls':<6} seen p50 {statistics.median(seen):8.1f}  "

@@ -4,7 +4,7 @@
 
 Fills a store with that many threads that wait for an answer, and measures at each count: a page of
 the inbox over HTTP (a hundred items, in process, the first and one from the middle), a claim with
-its release, a sweep, and what `/metrics` asks: milliseconds of the wall, the median of many.
+its release, a sweep, and what `/metrics` asks: milliseconds of wall and of CPU, medians of many.
 `sqlite` is a file in a temporary folder, `postgres` a server of this program's own, a URL an empty
 database.
 """
@@ -76,17 +76,18 @@ async def fill(store: Store, begin: int, end: int) -> None:
     await asyncio.gather(*(work() for _ in range(WRITERS)))
 
 
-async def median(work: Callable[[int], Awaitable[object]], times: int = 100) -> float:
-    """Wall milliseconds of one call, one after the other."""
-    taken = []
+async def median(work: Callable[[int], Awaitable[object]], times: int = 100) -> str:
+    """Milliseconds of one call, one after the other: of the wall, and of this process's CPU."""
+    wall, cpu = [], []
     for n in range(times):
-        began = time.perf_counter()
+        began, used = time.perf_counter(), time.process_time()
         await work(n)
-        taken.append(1_000 * (time.perf_counter() - began))
-    return statistics.median(taken)
+        wall.append(1_000 * (time.perf_counter() - began))
+        cpu.append(1_000 * (time.process_time() - used))
+    return f"{statistics.median(wall):.2f}/{statistics.median(cpu):.2f}"
 
 
-async def measure(store: Store, client: httpx.AsyncClient, there: int) -> dict[str, float]:
+async def measure(store: Store, client: httpx.AsyncClient, there: int) -> dict[str, str]:
     """What calls cost with so many open questions."""
     page = await client.get("/interrupts", params={"status": "open", "limit": 100})
     middle = page.json()["nextCursor"]
@@ -138,7 +139,7 @@ async def run(url: str, counts: list[int]) -> None:
             filled = time.perf_counter() - began
             there = count
             found = await measure(store, client, there)
-            figures = "  ".join(f"{name} {value:.2f}" for name, value in found.items())
+            figures = "  ".join(f"{name} {value}" for name, value in found.items())
             sys.stdout.write(f"{count:>8} open  {figures}  (filled in {filled:.0f} s)\n")
             sys.stdout.flush()
     await store.close()
