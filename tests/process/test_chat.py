@@ -228,3 +228,24 @@ def test_a_stranger_is_told_which_agents_there_are(server: DemoServer, sayso: Sa
     """Before anything is written: an agent that is not there, and a way without one."""
     said = sayso("chat", server.url, "--agent", "sales")
     assert (said.code, said.err) == (2, f"sayso: {server.url} has no agent 'sales'; it has ops\n")
+
+
+def test_a_reader_that_has_seen_enough_ends_it_quietly(server: DemoServer, tmp_path: Path) -> None:
+    """`sayso chat … --json | head -1`: no stack, and the thread is as it is."""
+    err = tmp_path / "err"
+    with err.open("wb") as told:
+        process = subprocess.Popen(  # noqa: S603 - our own command
+            [sys.executable, "-m", "sayso", "chat", server.url, "--thread", "head", "--json"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=told,
+            env={**os.environ, "PYTHONPATH": str(ROOT / "server")},
+        )
+    assert process.stdin is not None
+    assert process.stdout is not None
+    with process.stdin as pipe, process.stdout as lines:
+        pipe.write(b"slow\n")
+        pipe.flush()
+        assert b"RUN_STARTED" in lines.readline()
+    assert process.wait(30) != 0
+    assert "Traceback" not in err.read_text()

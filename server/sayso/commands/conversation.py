@@ -2,7 +2,8 @@
 
 import asyncio
 import sys
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
 from typing import Any, Final, NoReturn
 from uuid import uuid4
 
@@ -119,7 +120,7 @@ class Conversation:
             if not self._terminal.confirm("Send the answers again?"):
                 return
 
-    def _exchange(self, events: AsyncIterator[Json]) -> bool:
+    def _exchange(self, events: AsyncGenerator[Json, None]) -> bool:
         """Follow a run; whether it is known how it ended. A failed run is looked at once more."""
         self._happy = False
         try:
@@ -160,14 +161,15 @@ class Conversation:
                 return True
         return False
 
-    async def _follow(self, events: AsyncIterator[Json], *, opening: bool) -> None:
-        async for event in events:
-            self._reached = True
-            if self._events:
-                sys.stdout.buffer.write(orjson.dumps(event) + b"\n")
-                sys.stdout.buffer.flush()
-            else:
-                self._telling.event(event, opening=opening)
+    async def _follow(self, events: AsyncGenerator[Json, None], *, opening: bool) -> None:
+        async with aclosing(events):
+            async for event in events:
+                self._reached = True
+                if self._events:
+                    sys.stdout.buffer.write(orjson.dumps(event) + b"\n")
+                    sys.stdout.buffer.flush()
+                else:
+                    self._telling.event(event, opening=opening)
         self._terminal.end_line()
         if self._client.error is not None:
             code = self._client.error.get("code")
