@@ -14,7 +14,6 @@ from sayso.records import (
 )
 from sayso.stores._redis_keys import ThreadKeys
 from sayso.stores._redis_known import Asked
-from sayso.stores._redis_link import Command
 from sayso.stores._redis_rows import MESSAGES, RUNS, TURNS, prefixed
 
 __all__ = ["load_arguments", "read_summary", "run_of", "summary_of", "view_of"]
@@ -70,9 +69,9 @@ def run_of(value: bytes) -> Run:
     return changed(run, delivered=True) if value[:1] == b"1" else run
 
 
-def read_summary(keys: ThreadKeys) -> Command:
-    """The command whose answer `summary_of` understands."""
-    return ("HMGET", keys.of("thread"), *_SUMMARY)
+def read_summary(keys: ThreadKeys) -> tuple[str, tuple[str, ...]]:
+    """The hash, and its fields, whose values `summary_of` understands."""
+    return keys.of("thread"), _SUMMARY
 
 
 def summary_of(scope: str, thread_id: str, values: Sequence[bytes | None]) -> ThreadSummary | None:
