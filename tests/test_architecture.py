@@ -128,7 +128,7 @@ LAYERS = (
             "audit breakpoints limits logs metrics",
             "votes",
             "clock errors jsonvalue records rows",
-            "approvals",
+            "approvals making",
             "agents commands engine gate protocol schemas streams",
         ),
         pure=True,

@@ -8,9 +8,11 @@ who changes, adds or takes away a row in between breaks the chain from there on 
 import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from sayso import jsonvalue
+from sayso.making import quick
 from sayso.records import ChangeKind, Entry, Interrupt
 from sayso.votes import votes
 
@@ -23,8 +25,18 @@ FIRST = "0" * 64
 """What stands for the digest before the first row of a thread."""
 
 _KINDS: dict[ChangeKind, str] = {"opened": "asked"}
+_TOLD = (
+    ("edited", "editedArgs"),
+    ("rule", "rule"),
+    ("approval", "approval"),
+    ("by", "by"),
+    ("approvers", "approvers"),
+    ("reason", "reason"),
+)
+"""What a row about a call tells of its record, and under which name."""
 
 
+@quick
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditRow:
     """One thing that happened in a thread; `number` counts from 1.
@@ -123,19 +135,14 @@ def _call(entry: Entry) -> Event:
     recorded = jsonvalue.decode(entry.data)
     data: dict[str, Any] = recorded if isinstance(recorded, dict) else {}
     begun = entry.status == "started"
-    content = {
-        "toolCallId": data.get("id"),
-        "tool": entry.name,
-        "arguments": entry.fingerprint.rpartition(" ")[2],
-        "editedArgs": data.get("edited"),
-        "rule": data.get("rule"),
-        "approval": data.get("approval"),
-        "by": data.get("by"),
-        "approvers": data.get("approvers"),
-        "reason": data.get("reason"),
-        "resultDigest": jsonvalue.digest(data["value"]) if "value" in data else None,
-    }
-    return "started" if begun else str(data.get("status", "done")), _object(content)
+    content = {} if data.get("id") is None else {"toolCallId": data["id"]}
+    content |= {"tool": entry.name, "arguments": entry.fingerprint.rpartition(" ")[2]}
+    for name, told in _TOLD:
+        if data.get(name) is not None:
+            content[told] = data[name]
+    if "value" in data:
+        content["resultDigest"] = jsonvalue.digest(data["value"])
+    return "started" if begun else str(data.get("status", "done")), jsonvalue.encode(content)
 
 
 def _chained(previous: str, number: int, at: int, kind: str, inner: str) -> str:
@@ -150,5 +157,7 @@ def _value(body: bytes | None) -> Any:
     return None if body in (None, b"null") else jsonvalue.verbatim(body)
 
 
+@lru_cache(maxsize=256)
 def _digest(body: bytes | None) -> str | None:
+    """Of a schema: questions of one kind have the same."""
     return None if body is None else hashlib.sha256(body).hexdigest()

@@ -85,7 +85,7 @@ def in_force(
     for props in requests if allowed else ():
         found = asked_for(props)
         newest = newest if found is None else found
-    return declared or Breakpoints(), newest or Breakpoints()
+    return declared or _NONE, newest or _NONE
 
 
 def _names(given: Any) -> tuple[str, ...]:
@@ -96,3 +96,6 @@ def _names(given: Any) -> tuple[str, ...]:
     if not all(isinstance(name, str) and name for name in found):
         raise ValueError("must be a name, a list of names, or '*'")
     return found
+
+
+_NONE = Breakpoints()

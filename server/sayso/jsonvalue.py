@@ -29,6 +29,8 @@ _SORTED = orjson.OPT_SORT_KEYS
 _CONTAINERS = (dict, list)
 _LINE = orjson.Fragment(b"\n")
 _LEAVES = frozenset((str, int, float, bool, type(None)))
+_EXACT = frozenset({str, int, bool, type(None)})
+"""Kinds of values that have one spelling anyway."""
 
 
 def encode(value: Any) -> bytes:
@@ -66,9 +68,11 @@ def verbatim(data: bytes) -> Any:
 
 def _plain(value: Any) -> Any:
     if isinstance(value, dict):
+        if _EXACT.issuperset(map(type, value.values())):
+            return value
         return {key: _plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
+        return value if _EXACT.issuperset(map(type, value)) else [_plain(item) for item in value]
     if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
         return int(value)
     return value

@@ -4,12 +4,11 @@ Times are milliseconds since the epoch, UTC. `bytes` fields hold one JSON value 
 will go out again. Keys that begin with `turn_`, `run_`, `int_` are ours, random and opaque.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass, fields
-from operator import attrgetter
-from typing import Any, Generic, Literal, TypeVar
+from dataclasses import dataclass
+from typing import Generic, Literal, TypeVar
 
 from sayso.approvals import Approval, ApprovalUse
+from sayso.making import quick
 
 __all__ = [
     "Change",
@@ -34,10 +33,8 @@ __all__ = [
     "Turn",
     "TurnStatus",
     "Waiting",
-    "changed",
 ]
 
-T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
 
 InterruptStatus = Literal["open", "resolved", "cancelled", "expired"]
@@ -68,6 +65,7 @@ class Principal:
     roles: tuple[str, ...] = ()
 
 
+@quick
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Message:
     """One message of a thread; `body` is its JSON object as the wire shows it.
@@ -82,6 +80,7 @@ class Message:
     visibility: Visibility = "visible"
 
 
+@quick
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Interrupt:
     """One question to a person and, once settled, its answer.
@@ -118,6 +117,7 @@ class Interrupt:
     """When its expiry passed and its policy left it open: only a cancellation is taken now."""
 
 
+@quick
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
     """One recorded thing of a turn, at one place; writing the same place again replaces it.
@@ -134,6 +134,7 @@ class Entry:
     data: bytes
 
 
+@quick
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Turn:
     """One invocation of an agent function; `request` is the RunInput that began it, as JSON."""
@@ -148,6 +149,7 @@ class Turn:
     ended_at: int | None = None
 
 
+@quick
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
     """One exchange on the wire; `run_id` is the client's and no key (TR-07).
@@ -165,6 +167,7 @@ class Run:
     delivered: bool = False
 
 
+@quick
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Thread:
     """A conversation. `revision` grows with every claim, commit and settle; `fence` with claims.
@@ -190,6 +193,7 @@ class Thread:
     stop_channel: str | None = None
 
 
+@quick
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ThreadView:
     """One consistent read of a thread.
@@ -208,6 +212,7 @@ class ThreadView:
     messages: tuple[Message, ...]
 
 
+@quick
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lease:
     """The right to write to a thread; every write carries its fence."""
@@ -228,6 +233,7 @@ class Renewed:
     """Prolonged, but somebody asked their holder to stop."""
 
 
+@quick
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claim:
     """One atomic step: take an idle (or abandoned) thread and begin, resume or take over a turn.
@@ -252,6 +258,7 @@ class Claim:
     entries: tuple[Entry, ...] = ()
 
 
+@quick
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Commit:
     """One atomic step of the holder of a lease; absent members change nothing.
@@ -337,6 +344,7 @@ class Waiting:
     oldest: int | None = None
 
 
+@quick
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
     """Something that happened to an interrupt, a run or a thread of a scope; `mark` is its place.
@@ -363,28 +371,3 @@ class Changes:
     mark: int
     items: tuple[Change, ...] = ()
     gap: bool = False
-
-
-_Members = tuple[Callable[[Any], tuple[Any, ...]], tuple[Callable[[Any, Any], None], ...]]
-_MEMBERS: dict[type, _Members] = {}
-"""For each kind of record, what reads all its members, and what writes each of them."""
-
-
-def changed(record: T, /, **members: Any) -> T:
-    """A copy of a record with other members: `dataclasses.replace`, at about half of its cost.
-
-    A turn copies two dozen of them. AttributeError for a member that there is none of.
-    """
-    kind = type(record)
-    known = _MEMBERS.get(kind)
-    if known is None:
-        names = [field.name for field in fields(record)]  # type: ignore[arg-type]
-        writers = tuple(getattr(kind, name).__set__ for name in names)
-        known = _MEMBERS[kind] = attrgetter(*names), writers
-    read, writers = known
-    copy = object.__new__(kind)
-    for write, value in zip(writers, read(record), strict=True):
-        write(copy, value)
-    for name, value in members.items():
-        object.__setattr__(copy, name, value)
-    return copy

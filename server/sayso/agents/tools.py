@@ -106,7 +106,8 @@ class Tool:
         self.model = parameters.model
         self.turn = parameters.turn
         self.streams = inspect.isasyncgenfunction(annotated(fn))
-        names = frozenset(self.model.model_fields)
+        self._fields = tuple(self.model.model_fields)
+        names = frozenset(self._fields)
         self.approval = approval.concerning(self.name, names)
         if editable and self.approval.kind == "never":
             raise DeclarationError(
@@ -192,7 +193,8 @@ class Tool:
     def values(self, arguments: bytes) -> dict[str, Any]:
         """The Python values of effective arguments, as the function gets them."""
         model = self.model.model_validate_json(arguments)
-        return {name: model.__dict__[name] for name in self.model.model_fields}
+        given = model.__dict__
+        return {name: given[name] for name in self._fields}
 
     def proposed(
         self, arguments: bytes, caller: Principal, thread_id: str, request: str = ""

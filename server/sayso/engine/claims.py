@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from secrets import token_hex
 from typing import Any
-from uuid import uuid4
 
 from sayso import jsonvalue
 from sayso.agents.registry import Agent
@@ -15,6 +15,7 @@ from sayso.errors import LeaseLost
 from sayso.gate import ladder as gate
 from sayso.gate.frontend import results_of
 from sayso.gate.settled import settled_message
+from sayso.making import changed, quick
 from sayso.protocol.runinput import RunInput
 from sayso.records import (
     Claim,
@@ -27,15 +28,15 @@ from sayso.records import (
     Run,
     ThreadView,
     Turn,
-    changed,
 )
 from sayso.stores.base import Store
 from sayso.turns.copies import Copied
-from sayso.turns.marks import edited, pauses
+from sayso.turns.marks import edited, pauses, resumed_mark
 
 __all__ = ["Claimed", "Claims"]
 
 
+@quick
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claimed:
     """A thread as it stands right after it was claimed."""
@@ -60,7 +61,7 @@ class Claims:
         self._store = store
         self._clock = clock
         self._keeper = keeper
-        self._holder = f"holder_{uuid4().hex}"
+        self._holder = f"holder_{token_hex(16)}"
 
     async def start(
         self,
@@ -79,7 +80,7 @@ class Claims:
         messages = _started_with(before, decision)
         given = begun_with(request, state, text_of(decision.append) or request.user_text)
         turn = Turn(
-            key=f"turn_{uuid4().hex}",
+            key=f"turn_{token_hex(16)}",
             agent=agent.name,
             version=agent.version,
             status="running",
@@ -129,7 +130,7 @@ class Claims:
 
         The results of the client's own tools join the history with it.
         """
-        run_id = request.run_id if request is not None else f"run_{uuid4().hex}"
+        run_id = request.run_id if request is not None else f"run_{token_hex(16)}"
         run = new_run(run_id, turn, self._clock.now())
         entries = await self._store.journal(view.thread.scope, turn.key)
         # A client that was just loaded sends {} because it knows nothing, not to clear the state.
@@ -165,9 +166,9 @@ class Claims:
         """Begin a turn with what another one began with, which has ended."""
         now = self._clock.now()
         given = turn_input(view.thread.id, jsonvalue.decode(turn.request), view.messages)
-        run_id = f"run_{uuid4().hex}"
+        run_id = f"run_{token_hex(16)}"
         again = Turn(
-            key=f"turn_{uuid4().hex}",
+            key=f"turn_{token_hex(16)}",
             agent=agent.name,
             version=agent.version,
             status="running",
@@ -176,7 +177,7 @@ class Claims:
             started_at=now,
         )
         # The interrupts of the view are those of the turn before.
-        before = replace(view, interrupts=())
+        before = changed(view, interrupts=())
         return await self._again(before, again, agent, new_run(run_id, again, now), given.state)
 
     async def found(self, owner: Principal, thread_id: str, made: Copied, run: Run) -> None:
@@ -300,7 +301,7 @@ class Claims:
 
 def new_run(run_id: str, turn: Turn, now: int) -> Run:
     """A run of a turn, under a key of our own (ID-02, TR-07)."""
-    return Run(key=f"run_{uuid4().hex}", run_id=run_id, turn_key=turn.key, started_at=now)
+    return Run(key=f"run_{token_hex(16)}", run_id=run_id, turn_key=turn.key, started_at=now)
 
 
 def _started_with(before: tuple[Message, ...], decision: gate.Start) -> tuple[Message, ...]:
@@ -324,8 +325,7 @@ def _resumed(entries: tuple[Entry, ...], state: Any, request: RunInput | None) -
     waited = pauses(entries)
     if not waited:
         return None
-    data = {**jsonvalue.decode(waited[-1].data), "resume": state}
+    given = None
     if request is not None:
-        given = begun_with(request, request.state, request.user_text)
-        data["request"] = jsonvalue.decode(request_of(given, 0))
-    return changed(waited[-1], data=jsonvalue.encode(data))
+        given = request_of(begun_with(request, request.state, request.user_text), 0)
+    return resumed_mark(waited[-1], jsonvalue.encode(state), given)

@@ -278,7 +278,7 @@ class Engine:
         agent = self._agents.newest(name)
         if agent is None:
             raise Problem(Code.UNKNOWN_AGENT, "There is no agent of that name: see GET /agents.")
-        return replace(agent, options=manner.over(agent.options))
+        return manner.serves(agent)
 
     async def _load(self, request: RunInput, principal: Principal) -> ThreadView | None:
         view = await self.store.load(
@@ -302,7 +302,8 @@ class Engine:
         if isinstance(decision, gate.Refuse):
             return self._refused(decision, agent, asked, view)
         _warn(asked.request, decision.warnings)
-        asked = replace(asked, peer=asked.peer.warned(decision.warnings))
+        if decision.warnings:
+            asked = replace(asked, peer=asked.peer.warned(decision.warnings))
         request, peer = asked.request, asked.peer
         match decision:
             case gate.Start():
@@ -363,7 +364,7 @@ class Engine:
         agent = self._agents.version(turn.agent, turn.version)
         if agent is None:
             return self._refused(refusals.missing_version(turn), newest, asked, view)
-        agent = replace(agent, options=asked.manner.over(agent.options))
+        agent = asked.manner.serves(agent)
         claimed = await self._claims.resume(
             view,
             turn,
@@ -395,6 +396,6 @@ class Engine:
 
 
 def _warn(request: RunInput, warnings: Sequence[str]) -> None:
-    with about(thread=request.thread_id, run=request.run_id):
-        for warning in warnings:
+    for warning in warnings:
+        with about(thread=request.thread_id, run=request.run_id):
             _log.warning("request of thread %r: %s", request.thread_id, warning)

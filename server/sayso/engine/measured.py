@@ -4,10 +4,10 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from functools import partial
 from typing import Any, cast
 
-from sayso import jsonvalue
 from sayso.clock import Clock
 from sayso.errors import Conflict, LeaseLost, StoreUnavailable
 from sayso.metrics import Metrics
+from sayso.protocol.ending import outcome_type
 from sayso.records import Claim, Commit, Interrupt, Lease, Renewed, Run
 from sayso.stores.base import Hear, Store
 
@@ -106,5 +106,5 @@ class _Measured:
     def _ended(self, run: Run | None) -> None:
         if run is None or run.ended_at is None or run.outcome is None:
             return
-        outcome = jsonvalue.decode(run.outcome)["type"]
+        outcome = outcome_type(run.outcome) or "error"
         self._metrics.runs.add((run.ended_at - run.started_at) / 1000, outcome)

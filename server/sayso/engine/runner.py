@@ -10,8 +10,8 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
+from secrets import token_hex
 from typing import Any
-from uuid import uuid4
 
 from sayso import jsonvalue
 from sayso.agents.registry import Agents
@@ -24,6 +24,7 @@ from sayso.engine.stopping import Stopper
 from sayso.errors import Code, JournalMissing, StoreError
 from sayso.gate.history import paired
 from sayso.limits import Limits
+from sayso.making import changed
 from sayso.protocol.ending import STOPPED, Ending
 from sayso.records import Entry, Turn
 from sayso.stores.base import Store
@@ -122,8 +123,8 @@ class Runner:
         )
         try:
             ending = self.ending = await self._to_the_end()
-            if not ending.goes_on:
-                ending = replace(ending, usage=self._usage.entries())
+            if not ending.goes_on and (usage := self._usage.entries()):
+                ending = replace(ending, usage=usage)
         finally:
             self.stream.finish(ending)
             self._execution.closed = True
@@ -193,7 +194,7 @@ class Runner:
         asked = [one for one in (execution.given, *execution.resumed_with) if one is not None]
         given = replace(asked[-1], text=text_of(self._waiting), state=execution.state.shown)
         return Turn(
-            key=f"turn_{uuid4().hex}",
+            key=f"turn_{token_hex(16)}",
             agent=before.agent,
             version=before.version,
             status="running",
@@ -209,10 +210,10 @@ class Runner:
             return concluded
         over = commit.turn is not None and commit.turn.status != "suspended"
         if over and self._waiting:
-            commit = replace(commit, dequeue=True)
+            commit = changed(commit, dequeue=True)
         if following is not None:
             before = self._execution.turn.key
-            commit = replace(commit, next_turn=following, run=None, release=False, forget=before)
+            commit = changed(commit, next_turn=following, run=None, release=False, forget=before)
         try:
             if await self._leased.commit(commit):
                 self._stopper = self._stopper or Stopper(None)

@@ -9,8 +9,9 @@ from typing import Any
 from sayso import jsonvalue
 from sayso.errors import DeclarationError
 from sayso.limits import Limits
+from sayso.making import changed
 from sayso.protocol.runinput import ResumeEntry
-from sayso.records import Interrupt, Principal, changed
+from sayso.records import Interrupt, Principal
 from sayso.schemas.schema import compile_bytes
 
 __all__ = ["Judge", "alike", "problems", "repeats", "settled"]

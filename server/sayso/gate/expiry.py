@@ -6,10 +6,10 @@ does not reach it. Whatever the policy makes of it, nobody decided: there is no 
 """
 
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import Any, Final
 
 from sayso import jsonvalue
+from sayso.making import changed
 from sayso.options import GivenAnswer, OnExpire
 from sayso.protocol.interrupts import SUBAGENT
 from sayso.protocol.runinput import ResumeEntry
@@ -70,7 +70,7 @@ def lapsed(item: Interrupt, now: int) -> Interrupt:
     policy = _policy(item)
     match policy.get("onExpire", "expire"):
         case "hold":
-            return replace(item, lapsed_at=now)
+            return changed(item, lapsed_at=now)
         case "cancel":
             return _settled(item, "cancelled", now)
         case "answer":
@@ -113,7 +113,7 @@ def noted(item: Interrupt, entry: ResumeEntry, by: str, channel: str, now: int) 
         return None
     said = "cancelled" if entry.status == "cancelled" else "denied"
     policy["late"] = [*late, {"by": by, "at": now, "said": said, "channel": channel}]
-    return replace(item, policy=jsonvalue.encode(policy))
+    return changed(item, policy=jsonvalue.encode(policy))
 
 
 def notes(
@@ -164,7 +164,7 @@ def _policy(item: Interrupt) -> dict[str, Any]:
 
 
 def _settled(item: Interrupt, status: Any, now: int, payload: Any = None) -> Interrupt:
-    return replace(
+    return changed(
         item,
         status=status,
         payload=None if payload is None else jsonvalue.encode(payload),

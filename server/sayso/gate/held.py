@@ -6,10 +6,11 @@ time, so an expiry that passes meanwhile does not touch it. Pure.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from sayso import jsonvalue
+from sayso.making import changed
 from sayso.protocol.runinput import ResumeEntry
 from sayso.records import Interrupt, Principal
 
@@ -36,12 +37,12 @@ def hold(
     if entry.metadata is not None:
         kept["metadata"] = entry.metadata
     kept |= {"by": principal.subject, "at": now, "channel": channel}
-    return replace(item, held=jsonvalue.encode(kept))
+    return changed(item, held=jsonvalue.encode(kept))
 
 
 def withdraw(item: Interrupt) -> Interrupt:
     """The interrupt without the answer that was kept on it."""
-    return replace(item, held=None)
+    return changed(item, held=None)
 
 
 def read(item: Interrupt) -> HeldAnswer | None:
@@ -72,7 +73,7 @@ def settle(item: Interrupt) -> Interrupt:
         raise ValueError(f"{item.id!r} holds no answer")
     entry = kept.entry
     payload = None if entry.status == "cancelled" else entry.payload
-    return replace(
+    return changed(
         item,
         status=entry.status,
         held=None,

@@ -6,10 +6,11 @@ as text; it never answers a call of ours and never approves one (TB-13, TR-08).
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Final
 
 from sayso import jsonvalue
+from sayso.making import changed
 from sayso.protocol.messages import Messages
 from sayso.records import Message
 
@@ -123,7 +124,7 @@ def merge(request: Sequence[Message], stored: tuple[Message, ...]) -> Merge:
     named = {message.id for message in request}
     shown = _shown(stored, named)
     back = [
-        replace(message, visibility="visible")
+        changed(message, visibility="visible")
         for message in stored
         if message.visibility == "hidden" and message.id in shown
     ]

@@ -46,8 +46,6 @@ clients know one question at a time, so an answer to some of what is open passes
 A Start or a queued message that would make the history too large is `thread_too_large`.
 """
 
-from dataclasses import replace
-
 from sayso.errors import Code
 from sayso.gate import approvers, frontend, held, refusals
 from sayso.gate.answers import Judge, alike, problems, settled
@@ -60,6 +58,7 @@ from sayso.gate.settled import BY_MESSAGE
 from sayso.gate.situation import Situation, distinct, late, situation, with_calls
 from sayso.gate.steering import steered
 from sayso.limits import Limits
+from sayso.making import changed
 from sayso.options import Options
 from sayso.protocol.legacy import CHANNEL, Command
 from sayso.protocol.runinput import ResumeEntry, RunInput
@@ -159,7 +158,7 @@ def _commanded(command: Command, case: Situation) -> Situation | Refuse:
     """An answer of the older dialect, beside its thread."""
     found = attributed(command, case)
     if not isinstance(found, Refuse):
-        return replace(case, entries=found, legacy=True)
+        return changed(case, entries=found, legacy=True)
     if case.turn is not None and case.foreign and (case.running or case.suspended):
         return refusals.wrong_agent(case.turn.agent)
     return refusals.busy() if case.running else found
@@ -170,7 +169,7 @@ def _without_unknown(case: Situation, options: Options) -> Situation:
     unknown = case.unknown
     if options.unknown_entries == "refuse" or not unknown or len(unknown) == len(case.entries):
         return case
-    return replace(
+    return changed(
         case,
         entries={key: entry for key, entry in case.entries.items() if key not in unknown},
         warnings=(*case.warnings, _ignored(unknown)),
@@ -270,7 +269,7 @@ def _taken(
     if short and case.fresh:
         return refusals.pending(list(short))
     counted = tuple(item for key, item in short.items() if item is not case.open[key])
-    case = replace(
+    case = changed(
         case,
         open={key: tallies[key][0] if key in tallies else item for key, item in case.open.items()},
         entries={key: entry for key, entry in case.entries.items() if key not in short},
@@ -346,7 +345,7 @@ def _resume(
         return refusals.too_large(limits.history)
     return Resume(
         settle=settle,
-        queue=(*case.said, *(replace(message, visibility="waiting") for message in case.fresh)),
+        queue=(*case.said, *(changed(message, visibility="waiting") for message in case.fresh)),
         warnings=case.warnings,
     )
 

@@ -1,17 +1,19 @@
 """A request beside its thread: who holds it, what is open, what the request brings. Pure."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from sayso.gate import frontend
 from sayso.gate.answers import alike, repeats
 from sayso.gate.held import uncovered
 from sayso.gate.history import new_user_messages
+from sayso.making import changed, quick
 from sayso.protocol.runinput import ResumeEntry, RunInput
 from sayso.records import Interrupt, Message, ThreadView, Turn
 
 __all__ = ["Situation", "distinct", "late", "situation", "with_calls"]
 
 
+@quick
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Situation:
     """A request beside its thread.
@@ -141,7 +143,7 @@ def with_calls(case: Situation, now: int) -> Situation:
         given = {key: entry for key, entry in given.items() if not late(case.calls[key], now)}
         left = [item.id for item in uncovered(case.calls.values()) if item.id not in given]
         given |= {key: frontend.unanswered(key) for key in left}
-    return replace(case, entries=case.entries | given, open=case.waiting)
+    return changed(case, entries=case.entries | given, open=case.waiting)
 
 
 def late(item: Interrupt, now: int) -> bool:
@@ -154,6 +156,7 @@ def distinct(resume: tuple[ResumeEntry, ...]) -> tuple[dict[str, ResumeEntry], l
     entries: dict[str, ResumeEntry] = {}
     twice: dict[str, None] = {}
     for entry in resume:
-        if not alike(entries.setdefault(entry.interrupt_id, entry), entry):
+        known = entries.setdefault(entry.interrupt_id, entry)
+        if known is not entry and not alike(known, entry):
             twice[entry.interrupt_id] = None
     return entries, list(twice)

@@ -5,7 +5,6 @@ that is open is cancelled, and the message starts a turn when this one has ended
 message that nothing else comes with steers: a request with answers means those (D2).
 """
 
-from dataclasses import replace
 from typing import Any
 
 from sayso import jsonvalue
@@ -14,6 +13,7 @@ from sayso.gate.answers import Judge, problems
 from sayso.gate.refusals import Refuse
 from sayso.gate.situation import Situation
 from sayso.limits import Limits
+from sayso.making import changed
 from sayso.options import Options
 from sayso.protocol.runinput import ResumeEntry
 from sayso.records import Interrupt, Message
@@ -28,7 +28,7 @@ def steered(
     if case.entries or not case.fresh or not case.missing:
         return None
     if options.on_message == "cancel":
-        return replace(
+        return changed(
             case,
             entries={key: ResumeEntry(interrupt_id=key, status="cancelled") for key in case.open},
         )
@@ -47,7 +47,7 @@ def _answering(
     if wrong:
         return refusals.invalid({item.id: wrong}) if _asks_for_text(item) else None
     entry = ResumeEntry(interrupt_id=item.id, status="resolved", payload=text)
-    return replace(case, entries={item.id: entry}, fresh=(), said=(message,))
+    return changed(case, entries={item.id: entry}, fresh=(), said=(message,))
 
 
 def _plain_text(message: Message) -> str | None:

@@ -3,6 +3,7 @@
 Pure. An ending is kept with its run and told to each reader in the words that it understands.
 """
 
+import re
 from dataclasses import dataclass
 from typing import Any, Literal, Self
 
@@ -14,12 +15,14 @@ from sayso.protocol import frames
 from sayso.protocol.legacy import asking
 from sayso.protocol.peers import Peer
 
-__all__ = ["STOPPED", "Ending", "EndingType"]
+__all__ = ["STOPPED", "Ending", "EndingType", "outcome_type"]
 
 STOPPED = "The run was stopped."
 """What is said of a cancelled run when nothing else is known."""
 
 EndingType = Literal["success", "interrupt", "cancelled", "error"]
+
+_TYPE = re.compile(rb'\{"type":"([a-z]+)"')
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,7 +74,7 @@ class Ending:
         for name in ("code", "message", "details"):
             if (member := getattr(self, name)) is not None:
                 value[name] = member
-        return orjson.dumps(value)
+        return jsonvalue.encode(value)
 
     @classmethod
     def from_json(cls, data: bytes) -> Self:
@@ -82,8 +85,8 @@ class Ending:
         value = orjson.loads(data)
         return cls(
             type=value["type"],
-            interrupts=tuple(orjson.dumps(item) for item in value.get("interrupts", ())),
-            result=orjson.dumps(value["result"]) if "result" in value else None,
+            interrupts=tuple(jsonvalue.encode(item) for item in value.get("interrupts", ())),
+            result=jsonvalue.encode(value["result"]) if "result" in value else None,
             code=value.get("code"),
             message=value.get("message"),
             details=value.get("details"),
@@ -136,6 +139,17 @@ class Ending:
         return asked + frames.run_finished(
             thread_id, run_id, outcome, self.result, self.usage, told
         )
+
+
+def outcome_type(outcome: bytes | None) -> str | None:
+    """The type of a run's outcome; None while there is none."""
+    if outcome is None:
+        return None
+    if (begins := _TYPE.match(outcome)) is not None:
+        return begins[1].decode()  # an outcome with a hundred questions is not read for its type
+    value = jsonvalue.decode(outcome)
+    kind = value.get("type") if isinstance(value, dict) else None
+    return kind if isinstance(kind, str) else None
 
 
 def _released(thread_id: str, run_id: str, peer: Peer) -> bytes:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from sayso.agents.registry import Agent
 from sayso.options import Emission, LegacyValue, Options
 from sayso.protocol.runinput import RunInput
 
@@ -67,6 +68,11 @@ class Manner:
         if self.expires_in is not None and options.expires_in is None:
             options = replace(options, expires_in=self.expires_in)
         return options
+
+    def serves(self, agent: Agent) -> Agent:
+        """An agent with its options for requests of this edge."""
+        options = self.over(agent.options)
+        return agent if options is agent.options else replace(agent, options=options)
 
 
 def peer_of(request: RunInput, manner: Manner, options: Options) -> Peer:

@@ -14,6 +14,7 @@ from typing import Any, Final, Literal
 from sayso import jsonvalue
 from sayso.errors import Code, Problem
 from sayso.limits import Limits
+from sayso.making import quick
 from sayso.protocol.forward_compat import (
     Findings,
     Path,
@@ -42,6 +43,7 @@ __all__ = [
 _VERSION = re.compile(r"([0-9]+)\.([0-9]+)", re.ASCII)
 
 
+@quick
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResumeEntry:
     """One answer of a request; `payload` is None when absent, null (RE-05) or cancelled (RE-04)."""
@@ -52,6 +54,7 @@ class ResumeEntry:
     metadata: dict[str, Any] | None = None
 
 
+@quick
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunInput:
     """A request to run an agent, as the gate and the engine see it.

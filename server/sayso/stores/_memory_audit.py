@@ -23,10 +23,12 @@ class Trail:
         self, scope: str, thread_id: str, owner: str, at: int, events: Sequence[Event]
     ) -> None:
         """Add what happened in a thread behind what is known of it."""
-        for event in events:
-            mine = self._threads[scope, thread_id]
-            number = len(mine) + 1
-            inner, digest = sealed(mine[-1].digest if mine else FIRST, number, at, event)
+        if not events:
+            return
+        mine, rows = self._threads[scope, thread_id], self._rows[scope]
+        digest = mine[-1].digest if mine else FIRST
+        for number, event in enumerate(events, len(mine) + 1):
+            inner, digest = sealed(digest, number, at, event)
             kind, content = event
             row = AuditRow(
                 thread_id=thread_id,
@@ -39,7 +41,7 @@ class Trail:
                 digest=digest,
             )
             mine.append(row)
-            self._rows[scope].append((thread_id, number))
+            rows.append((thread_id, number))
 
     def forget(self, scope: str, thread_id: str) -> None:
         """Take the contents of a thread's rows; what seals them stays."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from sayso.audit import Event, of_entries, of_interrupt
 from sayso.errors import Conflict, LeaseLost
+from sayso.making import changed
 from sayso.records import (
     Change,
     Claim,
@@ -20,7 +21,6 @@ from sayso.records import (
     Run,
     Thread,
     Turn,
-    changed,
 )
 from sayso.stores._changes import Note, facts, kind_of
 from sayso.stores._memory_approvals import Approvals
@@ -284,12 +284,14 @@ class Tables:
             asked = Asked(held, interrupt.id, next(self._numbers), held.thread.agent)
             held.asked[interrupt.id] = self.asked[asked.number] = asked
             mine.named.setdefault(interrupt.id, []).append(asked)
-        before = None if old is None else asked.key
         held.interrupts[interrupt.id] = interrupt
-        mine.interrupts.move(before, asked.key, asked)
+        before = None if old is None else (old.created_at, asked.number)
+        now = interrupt.created_at, asked.number
+        mine.interrupts.move(before, now, asked)
         was_open = old is not None and old.status == "open"
-        is_open = interrupt.status == "open"
-        mine.open.move(before if was_open else None, asked.key if is_open else None, asked)
+        mine.open.move(
+            before if was_open else None, now if interrupt.status == "open" else None, asked
+        )
 
     def _activate(self, held: Held, now: int | None) -> None:
         """List a thread as active at that time; None takes it from the list."""

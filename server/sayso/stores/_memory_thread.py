@@ -1,10 +1,12 @@
 """One thread of the memory store: its records and what they say together."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Literal
 
 from sayso.gate.frontend import is_call
+from sayso.making import changed
+from sayso.protocol.ending import outcome_type
 from sayso.records import (
     Claim,
     Entry,
@@ -21,7 +23,7 @@ from sayso.records import (
     Visibility,
 )
 from sayso.stores._memory_lists import Key
-from sayso.stores._pages import InterruptFilter, outcome_type
+from sayso.stores._pages import InterruptFilter
 
 __all__ = ["Arm", "Asked", "Held"]
 
@@ -133,7 +135,7 @@ class Held:
         """Move what waits to the end of the history."""
         for message in [m for m in self.messages.values() if m.visibility == "waiting"]:
             del self.messages[message.id]
-            self.messages[message.id] = replace(message, visibility="visible")
+            self.messages[message.id] = changed(message, visibility="visible")
 
     def view(self, run_id: str | None, interrupt_ids: Sequence[str]) -> ThreadView:
         """The thread as `load` gives it."""
@@ -213,4 +215,4 @@ class Held:
     def _show(self, message_id: str, old: Visibility, new: Visibility) -> None:
         message = self.messages.get(message_id)
         if message is not None and message.visibility == old:
-            self.messages[message_id] = replace(message, visibility=new)
+            self.messages[message_id] = changed(message, visibility=new)

@@ -5,15 +5,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from sayso import jsonvalue
-
 __all__ = [
     "InterruptFilter",
     "List",
     "ThreadFilter",
     "cursor",
     "limited",
-    "outcome_type",
     "picked",
     "place",
     "walk",
@@ -120,10 +117,3 @@ def picked(
 def walk(limit: int) -> int:
     """How many rows a page of that many items may look at."""
     return limited(limit) + _WALK
-
-
-def outcome_type(outcome: bytes | None) -> str | None:
-    """The type of a run's outcome; None while there is none."""
-    value = None if outcome is None else jsonvalue.decode(outcome)
-    kind = value.get("type") if isinstance(value, dict) else None
-    return kind if isinstance(kind, str) else None

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from sayso.audit import Event, of_interrupt, sealed
+from sayso.protocol.ending import outcome_type
 from sayso.records import Interrupt, Run, Turn
 from sayso.stores._changes import Note, facts, kind_of
-from sayso.stores._pages import outcome_type
 from sayso.stores._redis_keys import ThreadKeys
 from sayso.stores._redis_known import Asked, Known
 from sayso.stores._redis_rows import RUNS, TURNS, joined, moment, place, prefixed

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from sayso.making import changed
 from sayso.records import (
     Interrupt,
     Message,
@@ -10,7 +11,6 @@ from sayso.records import (
     Thread,
     ThreadSummary,
     ThreadView,
-    changed,
 )
 from sayso.stores._redis_keys import ThreadKeys
 from sayso.stores._redis_known import Asked

@@ -8,13 +8,13 @@ import heapq
 from contextlib import ExitStack
 from typing import Any
 
+from sayso.protocol.ending import outcome_type
 from sayso.records import ListedInterrupt, Page, Run, ThreadSummary, Waiting
 from sayso.stores._pages import (
     InterruptFilter,
     ThreadFilter,
     cursor,
     limited,
-    outcome_type,
     picked,
     place,
     walk,

@@ -12,6 +12,7 @@ from sayso.approvals import Approval, ApprovalUse
 from sayso.audit import AuditRow
 from sayso.clock import Clock, SystemClock
 from sayso.errors import StoreUnavailable
+from sayso.making import changed
 from sayso.records import (
     Changes,
     Claim,
@@ -29,7 +30,6 @@ from sayso.records import (
     ThreadView,
     TurnStatus,
     Waiting,
-    changed,
 )
 from sayso.stores._memory_tables import Scope, Tables
 from sayso.stores._memory_text import check_text

@@ -10,23 +10,25 @@ from typing import Any
 
 from sayso import jsonvalue
 from sayso.agents.asking import Asking, Remember
-from sayso.agents.policy import Ask, Proposed
+from sayso.agents.policy import Ask, Decision, Proposed
 from sayso.agents.remembering import fits, wish
 from sayso.agents.tools import Tool
 from sayso.approvals import Approval
 from sayso.errors import StoreError
+from sayso.making import quick
 from sayso.options import DEFAULT
 from sayso.records import Interrupt
 from sayso.turns.execution import Execution, Place
 from sayso.turns.questions import put
 from sayso.turns.unsure import display
 
-__all__ = ["Ruling", "ask", "judge", "remember"]
+__all__ = ["Ruling", "Weighed", "ask", "judge", "remember", "ruled", "weigh"]
 
 _SPEAKING = ("interrupt",)
 """Kinds of entries whose answer is a word of the user, and no verdict on something proposed."""
 
 
+@quick
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ruling:
     """What becomes of a call, and by which rule.
@@ -48,36 +50,60 @@ class Ruling:
     refusal: dict[str, Any] = field(default_factory=dict)
 
 
-async def judge(
-    execution: Execution,
-    place: Place,
-    tool: Tool,
-    arguments: bytes,
-    satisfied: frozenset[str] = frozenset(),
-) -> Ruling:
-    """Decide about a call with these effective arguments.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Weighed:
+    """What the rules say of a call; `satisfied` are those that a person has said yes to.
 
-    `satisfied` are the rules that a person has said yes to.
+    `asks` are the others that ask. `call` is None where nobody had to look at it.
     """
+
+    decision: Decision
+    call: Proposed | None = None
+    asks: Sequence[Ask] = ()
+    satisfied: tuple[str, ...] = ()
+
+    @property
+    def may_stand(self) -> bool:
+        """Whether an approval that was given before may stand for it: the store has to be asked."""
+        return any(one.asking.remember is not None for one in self.asks)
+
+
+def weigh(
+    execution: Execution, tool: Tool, arguments: bytes, satisfied: frozenset[str] = frozenset()
+) -> Weighed:
+    """Ask the policy about a call with these effective arguments, once."""
     settled = tool.approval.settled
-    if settled is not None and settled.verdict == "allow":
-        return Ruling(rule=settled.rule, runs=True)
-    given, call = execution.given, None
-    if settled is not None and not tool.scaled:
-        decision = settled  # nobody is going to look at the call
+    if settled is not None and (settled.verdict == "allow" or not tool.scaled):
+        call, decision = None, settled  # nobody is going to look at the call
     else:
+        given = execution.given
         call = tool.proposed(arguments, execution.principal, given.thread_id, given.text)
         decision = tool.approval.decide(call)
+    asks = [one for one in decision.asks if one.rule not in satisfied]
+    return Weighed(decision=decision, call=call, asks=asks, satisfied=tuple(satisfied))
+
+
+async def judge(
+    execution: Execution, place: Place, tool: Tool, arguments: bytes, found: Weighed
+) -> Ruling:
+    """Decide about a call, after a look at the approvals that stand."""
+    stands = await _remembered(execution, tool, arguments, found.asks)
+    return ruled(execution, place, found, stands)
+
+
+def ruled(
+    execution: Execution, place: Place, found: Weighed, stands: Approval | None = None
+) -> Ruling:
+    """Decide about a call; `stands` is the approval that was given for such calls before."""
+    decision, call, asks = found.decision, found.call, found.asks
     if decision.verdict == "deny":
         return Ruling(rule=decision.rule, call=call, refusal={"forbidden": True})
-    asks = [one for one in decision.asks if one.rule not in satisfied]
-    stands = await _remembered(execution, tool, arguments, asks)
     if stands is not None:
         asks = [one for one in asks if one.rule not in stands.rules or not one.asking.remember]
     if not asks:
         return Ruling(rule=decision.rule, call=call, runs=True, stands=stands)
     # Who has just said yes to part of it is not told that it was refused before.
-    refused = None if satisfied else _refused_before(execution, place.fingerprint)
+    refused = None if found.satisfied else _refused_before(execution, place.fingerprint)
     if refused is not None:
         return Ruling(rule=asks[0].rule, call=call, refusal={**refused, "again": True})
     first = asks[0]
@@ -86,7 +112,7 @@ async def judge(
         rule=first.rule,
         call=call,
         asking=first.asking,
-        satisfied=(*satisfied, *(one.rule for one in covered)),
+        satisfied=(*found.satisfied, *(one.rule for one in covered)),
         partly=len(covered) < len(asks),
         remembered=tuple(one.rule for one in covered if one.asking.remember is not None),
     )
@@ -127,10 +153,10 @@ def remember(
     arguments: dict[str, Any],
 ) -> None:
     """Keep the approval that a settled yes to these arguments asks for, if that was offered."""
-    payload = jsonvalue.decode(interrupt.payload or b"{}")
     offered = data.get("remember")
     if offered is None or interrupt.decided_by is None:
         return
+    payload = jsonvalue.decode(interrupt.payload or b"{}")
     wanted = wish(
         payload.get("remember"),
         Remember(
@@ -201,9 +227,10 @@ def ask(
     tool: Tool,
     data: dict[str, Any],
     arguments: dict[str, Any],
+    written: bytes,
     ruling: Ruling,
 ) -> None:
-    """Ask a person about a call. The caller raises `Pause`."""
+    """Ask a person about a call. The caller raises `Pause`; `written` are its arguments as JSON."""
     how = ruling.asking or Asking()
     offered = how.remember
     kept: dict[str, Any] = {**data, "satisfied": ruling.satisfied}
@@ -218,7 +245,7 @@ def ask(
         }
     told: dict[str, Any] = {
         "tool": tool.name,
-        "arguments": arguments,
+        "arguments": jsonvalue.verbatim(written),
         "rule": ruling.rule,
         "effect": tool.effect,
         "scale": None if ruling.call is None else ruling.call.scale,
@@ -234,7 +261,9 @@ def ask(
         reason="tool_call",
         message=f"Approve {display(tool.name, arguments)}?",
         schema=tool.answers(offered),
-        metadata={"sayso": {name: value for name, value in told.items() if value is not None}},
+        metadata=jsonvalue.encode(
+            {"sayso": {name: value for name, value in told.items() if value is not None}}
+        ),
         tool_call_id=data["id"],
         expires_in=tool.expires_in if how.expires_in is DEFAULT else how.expires_in,
         on_expire=tool.on_expire,

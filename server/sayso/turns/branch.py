@@ -111,6 +111,8 @@ class Branches:
         """`ended` is told of each task of a branch that has ended."""
         self._ended = ended
         self.root = Branch("", None, None)
+        self.owned = False
+        """Whether some code was an inner agent's."""
         self._all = [self.root]
 
     def begin(self) -> Branch:
@@ -145,6 +147,7 @@ class Branches:
         """
         branch = Branch(f"{place}>", outer, asyncio.current_task())
         if owner is not None:
+            self.owned = True
             branch.owner = owner
             branch.phases = (*outer.phases, owner)
         # A tool's calls go on while others of its batch ask.

@@ -56,7 +56,8 @@ async def call_all(execution: Execution, wanted: Sequence[ToolCall], turn: Any) 
             raise
     if calls:
         await in_order(execution, [call.data["end"] for call in calls])
-        await breakpoints.after(execution, [(call.place, call.named) for call in calls])
+        if execution.breaks:
+            await breakpoints.after(execution, [(call.place, call.named) for call in calls])
     outcomes = iter([call.outcome() for call in calls])
     return [next(outcomes) if isinstance(item, ToolCall) else item for item in ready]
 
@@ -76,6 +77,25 @@ def _tool(execution: Execution, wanted: Any) -> Tool:
 
 async def _advance(execution: Execution, calls: Sequence[RunningCall]) -> None:
     """Bring calls as far as they get: effects to their end, parts of the turn as branches of it."""
+    going: list[RunningCall] = []
+    failed: Exception | None = None
+    for call in calls:
+        try:
+            if not call.asks_at_once():
+                going.append(call)
+        except Exception as error:
+            # The others of its batch run and ask as ever.
+            failed = failed or error
+    if going:
+        await _together(execution, going)
+    if failed is not None:
+        raise failed
+    if len(going) < len(calls):
+        raise execution.pause()
+
+
+async def _together(execution: Execution, calls: Sequence[RunningCall]) -> None:
+    """Bring on, side by side, what more than a question comes of."""
     effects = [call for call in calls if call.tool.turn is None]
     parts = [call for call in calls if call.tool.turn is not None]
     what = "tool " + ", ".join(call.tool.name for call in calls)

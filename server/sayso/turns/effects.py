@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from types import FunctionType
 from typing import Any, TypeVar
 
 from sayso.errors import StoreError
@@ -253,5 +254,7 @@ def _is_async(fn: Callable[..., Any]) -> bool:
     target = fn
     while hasattr(target, "func"):
         target = target.func
+    if isinstance(target, FunctionType) and target.__code__.co_flags & inspect.CO_COROUTINE:
+        return True
     call = getattr(target, "__call__", None)  # noqa: B004 - the method itself is wanted
     return inspect.iscoroutinefunction(target) or inspect.iscoroutinefunction(call)

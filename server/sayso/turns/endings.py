@@ -4,8 +4,8 @@ Pure apart from log lines: reads an `Execution` that has come to rest.
 """
 
 import logging
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from sayso import jsonvalue
@@ -25,9 +25,10 @@ from sayso.errors import (
 from sayso.gate.expiry import by_expiry
 from sayso.gate.frontend import called, is_call
 from sayso.gate.settled import withdrawn
+from sayso.making import changed
 from sayso.protocol.ending import Ending, EndingType
 from sayso.protocol.interrupts import interrupt_body
-from sayso.records import Commit, Entry, Interrupt, Run, changed
+from sayso.records import Commit, Entry, Interrupt, Run
 from sayso.turns.copies import recorded_question
 from sayso.turns.execution import Execution
 from sayso.turns.leftovers import leftovers
@@ -122,13 +123,16 @@ def _suspended(execution: Execution, run: Run) -> Conclusion:
     asked = tuple(execution.asked.values())
     _keep_open(execution, ("reasoning",))
     execution.journal.write(_pause(execution))
-    ending = suspension(asked)
+    ending = suspension(asked, execution.bodies)
     return Conclusion(ending, _commit(execution, run, ending, "suspended", interrupts=asked))
 
 
-def suspension(asked: Sequence[Interrupt]) -> Ending:
-    """How a run ends whose turn waits for these interrupts."""
-    questions = tuple(interrupt_body(item) for item in asked if not is_call(item))
+def suspension(asked: Sequence[Interrupt], bodies: Mapping[str, bytes] | None = None) -> Ending:
+    """How a run ends whose turn waits for these interrupts; `bodies` as far as they were made."""
+    made = bodies or {}
+    questions = tuple(
+        made.get(item.id) or interrupt_body(item) for item in asked if not is_call(item)
+    )
     # A run that only leaves calls to its client is complete, and no interrupted one (TC-11).
     pending = () if questions else tuple(map(called, asked))
     kind: EndingType = "interrupt" if questions else "success"
@@ -224,11 +228,11 @@ def _reopened(
     hidden = (withdrawn(item) for item in settled if item.id in again)
     commit = _commit(execution, run, ending, "suspended")
     messages = (*commit.messages, *(message for message in hidden if message is not None))
-    return Conclusion(ending, replace(commit, interrupts=reopened, messages=messages))
+    return Conclusion(ending, changed(commit, interrupts=reopened, messages=messages))
 
 
 def _open_again(interrupt: Interrupt) -> Interrupt:
-    return replace(
+    return changed(
         interrupt,
         status="open",
         payload=None,

@@ -107,6 +107,8 @@ class Execution:
         effects.landed = self.bell.ring
         self.timeline = Timeline(turn.key, journal.ends())
         self.asked: dict[str, Interrupt] = {}
+        self.bodies: dict[str, bytes] = {}
+        """What is asked, as clients get it."""
         self.broken: TurnError | None = None
         self.stopped: str | None = None
         self.aborted: StoreError | None = None
@@ -265,7 +267,8 @@ class Execution:
         if interrupt.id in self.asked:
             branch.block()
             return
-        self._asked_bytes += len(interrupt_body(interrupt))
+        body = self.bodies[interrupt.id] = interrupt_body(interrupt)
+        self._asked_bytes += len(body)
         if len(self.asked) >= self.limits.open_interrupts:
             allowed = f"{self.limits.open_interrupts} questions"
         elif self._asked_bytes > self.limits.history:
@@ -369,7 +372,8 @@ class Execution:
     @property
     def may_ask(self) -> bool:
         """Whether the running code may ask a person: its agent may, and all that it is inside."""
-        inner = all(one.options.may_ask for one in around(self.stream.owner))
+        owner = self.stream.owner
+        inner = owner is None or all(one.options.may_ask for one in around(owner))
         return inner and self._options.may_ask
 
     @property

@@ -81,6 +81,8 @@ class OwnedStream:
     @property
     def owner(self) -> Invocation | None:
         """Whose code is running: the nearest inner agent that has not ended; None: the agent."""
+        if not self._branches.owned:
+            return None
         owner: Invocation | None = self._branches.nearest().owner
         while owner is not None and owner.ended:
             owner = owner.parent
@@ -123,6 +125,8 @@ class OwnedStream:
 
     def owned(self, message: Message) -> Message:
         """The message as it is stored: with whose it is, as its events said (MS-05)."""
+        if not self._branches.owned:
+            return message
         owner = self.owner
         owner_id = self._owners.get(message.id) or (owner.id if owner is not None else None)
         if owner_id is None:

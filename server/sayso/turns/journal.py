@@ -119,10 +119,11 @@ class Journal:
         A question goes only with the suspension that stores its interrupt, so that no crash leaves
         one without the other: `asked` says whether this is it.
         """
-        held = {} if asked else {p: e for p, e in self._riding.items() if e.status == "asked"}
-        taken = tuple(entry for place, entry in self._riding.items() if place not in held)
-        self._riding = held
-        return taken
+        riding, self._riding = self._riding, {}
+        if asked or not any(entry.status == "asked" for entry in riding.values()):
+            return tuple(riding.values())
+        self._riding = {place: entry for place, entry in riding.items() if entry.status == "asked"}
+        return tuple(entry for entry in riding.values() if entry.status != "asked")
 
     def asked(self) -> list[Entry]:
         """The questions that were put since the last commit that could hold one."""

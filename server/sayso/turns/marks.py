@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from sayso import jsonvalue
 from sayso.clock import iso
+from sayso.making import changed
 from sayso.records import Entry
 
 __all__ = [
@@ -21,11 +22,13 @@ __all__ = [
     "origins",
     "pause_mark",
     "pauses",
+    "resumed_mark",
 ]
 
 _PAUSE: Final = "pause"
 _EDIT: Final = "edit"
 _FORK: Final = "fork"
+_TAKEN_UP: Final = ("resume", "request")
 
 
 def _mark(kind: str, place: str, data: dict[str, Any]) -> Entry:
@@ -52,6 +55,21 @@ def pauses(entries: Iterable[Entry]) -> list[Entry]:
 def pause_mark(number: int, data: dict[str, Any]) -> Entry:
     """The record of a turn's pause of that number, from 0."""
     return _mark(_PAUSE, f"pause:{number}", data)
+
+
+def resumed_mark(pause: Entry, state: bytes, request: bytes | None) -> Entry:
+    """The record of a pause with what the turn goes on with: the state, and perhaps a request.
+
+    They stand in front, so that what a hundred questions have left there is not read for it.
+    """
+    members = pause.data
+    if b'"resume":' in members:  # it went on before, and waits again
+        kept = jsonvalue.decode(members)
+        members = jsonvalue.encode({n: v for n, v in kept.items() if n not in _TAKEN_UP})
+    told = b'{"resume":' + state
+    if request is not None:
+        told += b',"request":' + request
+    return changed(pause, data=told + b"," + members[1:])
 
 
 def edit_mark(
@@ -87,12 +105,12 @@ def fork_mark(
     return _mark(_FORK, f"fork:{number}", {**told, "turn": turn_key, "unbegun": list(unbegun)})
 
 
-def origins(entries: Iterable[Entry]) -> dict[str, str]:
+def origins(entries: Sequence[Entry]) -> dict[str, str]:
     """The key of the turn that first recorded each copied place: its ids are made of it."""
     return _origins(entries, open_too=True)
 
 
-def key_origins(entries: Iterable[Entry]) -> dict[str, str]:
+def key_origins(entries: Sequence[Entry]) -> dict[str, str]:
     """The key of the turn that first began what is recorded at each copied place.
 
     What has begun there goes on under the key that it was given: the outside world must not take
@@ -101,8 +119,10 @@ def key_origins(entries: Iterable[Entry]) -> dict[str, str]:
     return _origins(entries, open_too=False)
 
 
-def _origins(entries: Iterable[Entry], *, open_too: bool) -> dict[str, str]:
+def _origins(entries: Sequence[Entry], *, open_too: bool) -> dict[str, str]:
     found: dict[str, str] = {}
+    if all(entry.kind != _FORK for entry in entries):
+        return found
     before: list[str] = []
     for entry in entries:
         if entry.kind == _FORK:

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 from datetime import datetime
+from secrets import token_hex
 from typing import Any
-from uuid import uuid4
 
 from sayso import jsonvalue
 from sayso.agents.asking import Asking
@@ -35,7 +35,7 @@ def put(
     reason: str,
     message: str | None,
     schema: bytes | None,
-    metadata: dict[str, Any] | None = None,
+    metadata: dict[str, Any] | bytes | None = None,
     tool_call_id: str | None = None,
     expires_in: float | Default | None = DEFAULT,
     expires_at: datetime | None = None,
@@ -44,8 +44,8 @@ def put(
 ) -> None:
     """Record a question at a place; the turn waits from now on. The caller raises `Pause`.
 
-    `schema` is JSON, of its responseSchema. `data` joins the journal entry, which also names the
-    interrupt and the pause it belongs to.
+    `schema` is JSON, of its responseSchema; `metadata` may be JSON already. `data` joins the
+    journal entry, which also names the interrupt and the pause it belongs to.
     `asking` says who answers, if not the owner of the thread.
     Raises `InterruptsDisabled`, and ends the turn, for an agent that may not ask.
     """
@@ -67,7 +67,7 @@ def put(
         metadata = _with_path(metadata, owner.path)
         policy = raised_by(policy, owner.id)
     interrupt = Interrupt(
-        id=f"int_{uuid4().hex}",
+        id=f"int_{token_hex(16)}",
         turn_key=execution.turn.key,
         place=place.key,
         reason=reason,
@@ -75,7 +75,7 @@ def put(
         message=message,
         tool_call_id=tool_call_id,
         response_schema=schema,
-        metadata=None if not metadata else to_json(metadata, "the metadata of a question"),
+        metadata=_written(metadata),
         policy=policy,
         expires_at=expiry,
         remind_at=None if reason == FRONT_END else _reminder(execution, now, expiry),
@@ -86,9 +86,15 @@ def put(
     execution.ask(place.branch, interrupt)
 
 
-def _with_path(metadata: dict[str, Any] | None, path: list[str]) -> dict[str, Any]:
+def _written(metadata: dict[str, Any] | bytes | None) -> bytes | None:
+    if isinstance(metadata, bytes):
+        return metadata
+    return to_json(metadata, "the metadata of a question") if metadata else None
+
+
+def _with_path(metadata: dict[str, Any] | bytes | None, path: list[str]) -> dict[str, Any]:
     """The question's metadata, with which inner agents it came through (K1)."""
-    given = metadata or {}
+    given = jsonvalue.decode(metadata) if isinstance(metadata, bytes) else metadata or {}
     ours = given.get("sayso")
     return {**given, "sayso": {**(ours if isinstance(ours, dict) else {}), "path": path}}
 

@@ -9,9 +9,10 @@ from sayso.records import Message
 
 __all__ = [
     "EXPIRED",
+    "Content",
     "call_events",
     "call_message",
-    "result_content",
+    "content_parts",
     "result_event",
     "result_text",
     "tool_message",
@@ -87,10 +88,8 @@ def result_event(message_id: str, call_id: str, content: Content) -> dict[str, A
     }
 
 
-def result_content(data: dict[str, Any], effective: dict[str, Any]) -> Content:
-    """The result as clients get it: a text, or the parts that the tool returned (TC-06)."""
-    if not data.get("parts"):
-        return result_text(data, effective)
+def content_parts(data: dict[str, Any], effective: dict[str, Any]) -> list[dict[str, Any]]:
+    """The content parts that a tool returned, as clients get them (TC-06)."""
     parts: list[dict[str, Any]] = list(_parts(data))
     if "edited" in data:
         parts.insert(0, {"type": "text", "text": _ran_with(effective).rstrip()})

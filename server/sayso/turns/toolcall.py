@@ -9,28 +9,19 @@ import logging
 from typing import Any, NoReturn
 
 from sayso import jsonvalue
-from sayso.agents.outcomes import Call
-from sayso.agents.parts import are_parts
-from sayso.agents.tools import Happened, Tool
+from sayso.agents.tools import Happened
 from sayso.approvals import Approval, ApprovalUse
-from sayso.errors import NotRecordable, ToolFailed
+from sayso.errors import NotRecordable
 from sayso.gate.approvers import agreed
 from sayso.gate.expiry import by_expiry, denied_by_expiry
-from sayso.records import Entry, EntryStatus, Interrupt
+from sayso.records import Entry, Interrupt
 from sayso.turns import breakpoints
-from sayso.turns.approving import Ruling, ask, judge, remember
-from sayso.turns.breakpoints import Named
+from sayso.turns.approving import Ruling, Weighed, ask, judge, remember, ruled, weigh
+from sayso.turns.callrecord import CallRecord
 from sayso.turns.effects import CallInfo, EffectScope, OverTime, Unheld, cut, inside
 from sayso.turns.erring import FAILED, ask_failed
-from sayso.turns.execution import Execution, Place
 from sayso.turns.questions import answered
-from sayso.turns.results import (
-    EXPIRED,
-    result_content,
-    result_event,
-    result_text,
-    tool_message,
-)
+from sayso.turns.results import result_event, tool_message
 from sayso.turns.toolstream import poured
 from sayso.turns.unsure import UNSURE, ask_unsure, display, verdict, verified
 
@@ -39,60 +30,36 @@ __all__ = ["RunningCall"]
 _log = logging.getLogger("sayso.tool")
 
 
-class RunningCall:
+class RunningCall(CallRecord):
     """One call on its way to its result."""
 
-    def __init__(
-        self,
-        execution: Execution,
-        place: Place,
-        tool: Tool,
-        arguments: bytes,
-        plain: dict[str, Any],
-        turn: Any,
-    ) -> None:
-        """`arguments` are the proposed ones, as JSON; `plain` is their value."""
-        self.execution = execution
-        self.place = place
-        self.tool = tool
-        self.arguments = arguments
-        self._proposed = plain
-        self.turn = turn
-        self.id = execution.identify("call", place.key)
-        self.key = execution.call_key(place.key)
-        self.data: dict[str, Any] = {"id": self.id}
-        if place.entry is not None:
-            self.data = jsonvalue.decode(place.entry.data)
+    _found: Weighed | None = None
+    """What the rules say, once they were asked."""
 
-    @property
-    def named(self) -> Named:
-        """What a breakpoint at it shows: the arguments that run, or would."""
-        if not self.execution.breaks:
-            return Named("tool", self.tool.name, "")  # nobody is going to be shown it
-        arguments = self.effective()
-        shown = f"tool {display(self.tool.name, arguments)}"
-        return Named("tool", self.tool.name, shown, self.id, arguments)
+    def asks_at_once(self) -> bool:
+        """Put the question of a new call whose rules ask, where nothing has to be looked up first.
 
-    @property
-    def over(self) -> bool:
-        """Whether the call has its result."""
-        return "end" in self.data
-
-    def write(self, stage: EntryStatus, **changes: Any) -> Entry:
-        """Record how far the call has come."""
-        self.data = {**self.data, **changes}
-        if stage == "done":
-            self.data = {"end": self.execution.timeline.end(), **self.data}
-        return self.execution.record(
-            self.place, "call", self.tool.name, stage, jsonvalue.encode(self.data)
-        )
+        True: it waits now. False: `advance` has to bring it on, with what the rules have said.
+        """
+        if self.place.entry is not None or self.execution.breaks:
+            return False
+        found = self._found = weigh(self.execution, self.tool, self.arguments)
+        if not found.asks or found.may_stand:
+            return False
+        ruling = ruled(self.execution, self.place, found)
+        if ruling.asking is None:
+            return False
+        self._ask(ruling)
+        return True
 
     async def advance(self) -> None:
         """Bring the call as far as it gets now; raises `Pause` when it waits for a person."""
         entry = self.place.entry
-        await breakpoints.before(self.execution, self.place, self.named)
+        if self.execution.breaks:
+            await breakpoints.before(self.execution, self.place, self.named)
         if entry is None:
-            await self._judged(await judge(self.execution, self.place, self.tool, self.arguments))
+            found = self._found or weigh(self.execution, self.tool, self.arguments)
+            await self._weighed(found)
         elif entry.status == "started":
             await (self._part() if "part" in self.data else self._after_crash(entry))
         elif entry.status == "asked":
@@ -103,18 +70,32 @@ class RunningCall:
             else:
                 await self._decided(entry)
 
-    async def _judged(self, ruling: Ruling) -> None:
-        """Do what was decided about the call."""
-        self.data["rule"] = ruling.rule
+    async def _weighed(self, found: Weighed) -> None:
+        """Do what the rules decide about the call."""
+        arguments = self.written()
+        ruling = await judge(self.execution, self.place, self.tool, arguments, found)
         if ruling.asking is not None:
-            ask(self.execution, self.place, self.tool, self.data, self.effective(), ruling)
+            self._ask(ruling)
             raise self.execution.pause()
+        self.data["rule"] = ruling.rule
         if ruling.stands is not None:
             self._stand_on(ruling.stands)
         if ruling.runs:
             await self._run()
         else:
             await self._close("denied", **ruling.refusal)
+
+    def _ask(self, ruling: Ruling) -> None:
+        self.data["rule"] = ruling.rule
+        ask(
+            self.execution,
+            self.place,
+            self.tool,
+            self.data,
+            self.effective(),
+            self.written(),
+            ruling,
+        )
 
     def _stand_on(self, approval: Approval) -> None:
         """Run on an approval that was given before; each use is noted."""
@@ -168,9 +149,8 @@ class RunningCall:
         if edited is None and not self.data.pop("partly", False):
             await self._run()
             return
-        arguments = self._written()
         satisfied = frozenset(self.data.get("satisfied", ()))
-        await self._judged(await judge(self.execution, self.place, self.tool, arguments, satisfied))
+        await self._weighed(weigh(self.execution, self.tool, self.written(), satisfied))
 
     async def _after_crash(self, entry: Entry) -> None:
         if self.tool.idempotent:
@@ -205,7 +185,7 @@ class RunningCall:
 
     async def _executed(self, value: Any) -> None:
         """Take a result that the tool did not just return: a hook's or a person's word."""
-        await self._close("executed", **self._returned(value, self._encoded(value)))
+        await self._close("executed", **self.returned(value, self.encoded(value)))
 
     async def _run(self) -> None:
         if self.tool.turn is not None:
@@ -233,10 +213,10 @@ class RunningCall:
         fn = tool.fn
         if tool.streams:
             fn = poured(execution, scope, self.place, self.id, tool.fn)
-        arguments = tool.values(self._written())
+        arguments = tool.values(self.written())
         try:
             value = await execution.effects.perform(scope, fn, (), arguments, tool.timeout)
-            encoded = self._encoded(value)
+            encoded = self.encoded(value)
         except OverTime as late:
             if late.unsure and started is not None:
                 return started
@@ -253,7 +233,7 @@ class RunningCall:
                 return await self._close("failed", scope, reason="the turn was stopped meanwhile")
             _log.warning("tool %r of turn %s failed", tool.name, execution.turn.key, exc_info=error)
             return await self._failed(scope, f"{type(error).__name__}: {error}")
-        return await self._close("executed", scope, **self._returned(value, encoded))
+        return await self._close("executed", scope, **self.returned(value, encoded))
 
     def _info(self) -> CallInfo:
         """The call as its tool can look it up."""
@@ -271,12 +251,12 @@ class RunningCall:
         execution, tool = self.execution, self.tool
         info = self._info()
         scope = EffectScope(execution=execution, info=info, place=self.place.key, opens=True)
-        arguments = tool.values(self._written())
+        arguments = tool.values(self.written())
         with execution.branches.within(self.place.branch, self.place.key, None) as branch:
             try:
                 with inside(scope):
                     value = await tool.fn(**arguments, **{str(tool.turn): self.turn})
-                encoded = self._encoded(value)
+                encoded = self.encoded(value)
             except Exception as error:
                 _log.warning(
                     "tool %r of turn %s failed", tool.name, execution.turn.key, exc_info=error
@@ -285,7 +265,7 @@ class RunningCall:
                 reason = str(error) if plain else f"{type(error).__name__}: {error}"
                 ending: dict[str, Any] = {"status": "failed", "reason": reason}
             else:
-                ending = {"status": "executed", **self._returned(value, encoded)}
+                ending = {"status": "executed", **self.returned(value, encoded)}
         if execution.halted(branch):
             await execution.refuse(branch)
         await self._close(**ending)
@@ -315,30 +295,6 @@ class RunningCall:
             self.execution.stop(f"tool {self.tool.name!r} failed and the turn was stopped")
             raise self.execution.pause()
 
-    def _returned(self, value: Any, encoded: bytes) -> dict[str, Any]:
-        """What to record of a result; content parts are told apart from a value like them."""
-        # What a person gave as the result has its type only once it has been decoded.
-        made = encoded[:1] in b"[{"
-        parts = made and (are_parts(value) or are_parts(self._decoded(encoded)))
-        return {"value": jsonvalue.decode(encoded), "parts": parts or None}
-
-    def _decoded(self, encoded: bytes) -> Any:
-        return self.tool.result.decode(encoded, f"the result of tool {self.tool.name!r}")
-
-    def _encoded(self, value: Any) -> bytes:
-        return self.tool.result.encode(value, f"the result of tool {self.tool.name!r}")
-
-    def effective(self) -> dict[str, Any]:
-        """The arguments that run, or would: the reviewer's, else the proposed ones. To be read."""
-        arguments = self.data.get("edited")
-        chosen: dict[str, Any] = self._proposed if arguments is None else arguments
-        return chosen
-
-    def _written(self) -> bytes:
-        """The same as JSON."""
-        edited = self.data.get("edited")
-        return self.arguments if edited is None else jsonvalue.encode(edited)
-
     async def _close(self, status: str, scope: EffectScope | None = None, **changes: Any) -> Entry:
         """Record how the call ended, make it durable, then say so (TC-06, TC-16).
 
@@ -347,10 +303,10 @@ class RunningCall:
         """
         given = {key: value for key, value in changes.items() if value is not None}
         message_id = self.execution.identify("msg", f"{self.place.key}=")
-        if status in ("executed", "failed"):
+        if self.execution.breaks and status in ("executed", "failed"):
             breakpoints.note(self.execution, self.place, self.named)
         entry = self.write("done", status=status, **given)
-        content = result_content(self.data, self.effective())
+        content = self.content
         result = tool_message(message_id, self.id, content)
         if not self.execution.transcript.fits(len(result.body)):
             content = f"{status}, but what came of it does not fit into this thread any more."
@@ -363,28 +319,3 @@ class RunningCall:
         self.execution.live(self.place.branch)
         self.execution.stream.emit(result_event(message_id, self.id, content))
         return entry
-
-    def _fails_the_turn(self) -> bool:
-        on_error = self.tool.on_error or self.execution.options.tool_errors
-        return on_error == "fail" and not self.execution.stopped
-
-    def outcome(self) -> Call[Any]:
-        """What the author gets: the same live and on replay."""
-        data, value = self.data, None
-        if data["status"] == "failed" and self._fails_the_turn():
-            failed = ToolFailed(f"tool {self.tool.name!r} failed: {data.get('reason')}")
-            self.execution.break_off(failed)
-            raise failed
-        if data["status"] == "executed":
-            value = self._decoded(jsonvalue.encode(data.get("value")))
-        return Call(
-            status=data["status"],
-            args=jsonvalue.decode(self._written()),
-            text=result_text(data, self.effective()),
-            value=value,
-            edited="edited" in data,
-            reason=data.get("reason") or (EXPIRED if "lapsed" in data else None),
-            by=data.get("by"),
-            rule=data.get("rule"),
-            suggested=data.get("suggested"),
-        )
