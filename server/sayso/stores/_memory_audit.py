@@ -2,13 +2,15 @@
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import replace
 
 from sayso.audit import FIRST, AuditRow, Event, sealed
 from sayso.records import Page
 from sayso.stores._pages import cursor, limited, picked, place, walk
 
 __all__ = ["Trail"]
+
+_Row = tuple[str, int, str, bytes | None, str, str]
+"""Owner, time, kind, content, its digest and the row's own; plain, as there are many of them."""
 
 
 class Trail:
@@ -17,7 +19,7 @@ class Trail:
     def __init__(self) -> None:
         self._rows: defaultdict[str, list[tuple[str, int]]] = defaultdict(list)
         """By scope, where each row is: its thread and its number."""
-        self._threads: defaultdict[tuple[str, str], list[AuditRow]] = defaultdict(list)
+        self._threads: defaultdict[tuple[str, str], list[_Row]] = defaultdict(list)
 
     def append(
         self, scope: str, thread_id: str, owner: str, at: int, events: Sequence[Event]
@@ -26,27 +28,16 @@ class Trail:
         if not events:
             return
         mine, rows = self._threads[scope, thread_id], self._rows[scope]
-        digest = mine[-1].digest if mine else FIRST
+        digest = mine[-1][-1] if mine else FIRST
         for number, event in enumerate(events, len(mine) + 1):
             inner, digest = sealed(digest, number, at, event)
-            kind, content = event
-            row = AuditRow(
-                thread_id=thread_id,
-                owner=owner,
-                number=number,
-                at=at,
-                kind=kind,
-                content=content,
-                content_digest=inner,
-                digest=digest,
-            )
-            mine.append(row)
+            mine.append((owner, at, *event, inner, digest))
             rows.append((thread_id, number))
 
     def forget(self, scope: str, thread_id: str) -> None:
         """Take the contents of a thread's rows; what seals them stays."""
         mine = self._threads.get((scope, thread_id), [])
-        mine[:] = [replace(row, content=None) for row in mine]
+        mine[:] = [(*row[:3], None, *row[4:]) for row in mine]
 
     def page(
         self, scope: str, thread_id: str | None, owner: str | None, after: str | None, limit: int
@@ -55,7 +46,11 @@ class Trail:
         _, begin = place("ledger", after) or (0, 0)
         if thread_id is not None:
             mine = self._threads.get((scope, thread_id), [])[begin : begin + limited(limit) + 1]
-            rows = [row for row in mine if owner in (None, row.owner)]
+            rows = [
+                _read(thread_id, number, row)
+                for number, row in enumerate(mine, begin + 1)
+                if owner in (None, row[0])
+            ]
             return Page(
                 items=tuple(rows[:limit]),
                 next=cursor("ledger", 0, rows[limit - 1].number) if len(rows) > limit else None,
@@ -70,4 +65,18 @@ class Trail:
         return Page(items=tuple(found[at - begin - 1] for at in positions), next=following)
 
     def _row(self, scope: str, thread_id: str, number: int) -> AuditRow:
-        return self._threads[scope, thread_id][number - 1]
+        return _read(thread_id, number, self._threads[scope, thread_id][number - 1])
+
+
+def _read(thread_id: str, number: int, row: _Row) -> AuditRow:
+    owner, at, kind, content, inner, digest = row
+    return AuditRow(
+        thread_id=thread_id,
+        owner=owner,
+        number=number,
+        at=at,
+        kind=kind,
+        content=content,
+        content_digest=inner,
+        digest=digest,
+    )

@@ -5,6 +5,7 @@ import itertools
 from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 
 from sayso.audit import Event, of_entries, of_interrupt
 from sayso.errors import Conflict, LeaseLost
@@ -32,6 +33,8 @@ from sayso.stores.base import KEPT_CHANGES
 __all__ = ["Scope", "Tables"]
 
 _NEVER = 2**62
+Noted = tuple[Note, str, str, int]
+"""A note with thread id, owner and time; its mark is its place. Plain: there are many of them."""
 
 
 @dataclass(slots=True)
@@ -43,10 +46,28 @@ class Scope:
     open: Ordered[Asked] = field(default_factory=Ordered)
     named: dict[str, list[Asked]] = field(default_factory=dict)
     """Interrupts by id, the first written first."""
-    changes: deque[Change] = field(default_factory=lambda: deque(maxlen=KEPT_CHANGES))
+    changes: deque[Noted] = field(default_factory=lambda: deque(maxlen=KEPT_CHANGES))
     mark: int = 0
     floor: tuple[int, int] = (0, 0)
     """Revision and fence above which a new thread begins."""
+
+    def noted(self, since: int, most: int) -> tuple[Change, ...]:
+        """What happened after a mark that is still known."""
+        begin = since - (self.mark - len(self.changes))
+        return tuple(
+            Change(
+                mark=mark,
+                kind=kind,
+                thread_id=thread_id,
+                owner=owner,
+                at=at,
+                interrupt_id=interrupt_id,
+                run_key=run_key,
+            )
+            for mark, ((kind, interrupt_id, run_key), thread_id, owner, at) in enumerate(
+                islice(self.changes, begin, begin + most), since + 1
+            )
+        )
 
 
 class Tables:
@@ -308,19 +329,9 @@ class Tables:
         thread, mine = held.thread, self.scopes[held.thread.scope]
         if run is not None and run.ended_at is not None:
             notes = [*notes, ("run_ended", None, run.key)]
-        for kind, interrupt_id, run_key in notes:
-            mine.mark += 1
-            mine.changes.append(
-                Change(
-                    mark=mine.mark,
-                    kind=kind,
-                    thread_id=thread.id,
-                    owner=thread.owner,
-                    at=at,
-                    interrupt_id=interrupt_id,
-                    run_key=run_key,
-                )
-            )
+        for one in notes:
+            mine.changes.append((one, thread.id, thread.owner, at))
+        mine.mark += len(notes)
 
 
 def _key(moment: int | None, held: Held) -> Key | None:

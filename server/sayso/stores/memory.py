@@ -177,8 +177,7 @@ class MemoryStore(Store):
             if since is None or not oldest <= since <= mine.mark:
                 found = Changes(mark=mine.mark, gap=since is not None)
             else:
-                begin = since - oldest
-                items = tuple(islice(mine.changes, begin, begin + most))
+                items = mine.noted(since, most)
                 found = Changes(mark=since + len(items), items=items)
         await asyncio.sleep(0)
         return found
