@@ -302,8 +302,7 @@ class Engine:
         if isinstance(decision, gate.Refuse):
             return self._refused(decision, agent, asked, view)
         _warn(asked.request, decision.warnings)
-        if decision.warnings:
-            asked = replace(asked, peer=asked.peer.warned(decision.warnings))
+        asked = replace(asked, peer=asked.peer.warned(decision.warnings))
         request, peer = asked.request, asked.peer
         match decision:
             case gate.Start():
