@@ -34,7 +34,7 @@ LAYERS = (
             "cli",
             "commands.agents commands.chat commands.audit commands.serve",
             "commands.conversation commands.endpoint commands.threads",
-            "commands.questions commands.telling",
+            "commands.listening commands.questions commands.telling",
             "commands.terminal",
             "commands.checks commands.output commands.session",
             "commands.target",

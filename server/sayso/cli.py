@@ -15,7 +15,8 @@ from sayso.binding import CannotStart, bind, own_names
 from sayso.commands.agents import agents
 from sayso.commands.audit import audit
 from sayso.commands.chat import chat
-from sayso.commands.checks import log_format, origins, seconds
+from sayso.commands.checks import seconds
+from sayso.commands.listening import Cors, Host, InsecureNoAuth, LogFormat, Port
 from sayso.commands.serve import serve
 from sayso.commands.threads import restart, show, stop, threads
 from sayso.demo.settings import DEFAULT_STORE, Settings, data_beside
@@ -76,10 +77,8 @@ for command in (serve, chat, threads, show, audit, agents, stop, restart):
 
 @app.command()
 def demo(
-    host: Annotated[str, typer.Option(help="Address to serve on.")] = "127.0.0.1",
-    port: Annotated[
-        int, typer.Option(min=0, max=65535, help="Port to serve on; 0 takes a free one.")
-    ] = 8000,
+    host: Host = "127.0.0.1",
+    port: Port = 8000,
     store: Annotated[
         str,
         typer.Option(help="Where threads are kept: sqlite:///rel.db, sqlite:////abs.db, memory:"),
@@ -99,26 +98,10 @@ def demo(
         float,
         typer.Option(callback=seconds, help="Seconds of silence before a comment on a stream."),
     ] = 15.0,
-    cors: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="ORIGIN",
-            callback=origins,
-            help="Another origin whose pages may call; may be given several times.",
-            show_default="none",
-        ),
-    ] = None,
-    log_form: Annotated[
-        str, typer.Option("--log-format", callback=log_format, help="One of text, json.")
-    ] = "text",
+    cors: Cors = None,
+    log_form: LogFormat = "text",
     no_open: Annotated[bool, typer.Option("--no-open", help="Do not open a browser.")] = False,
-    insecure_no_auth: Annotated[
-        bool,
-        typer.Option(
-            "--insecure-no-auth",
-            help="Serve on other addresses than loopback, where anybody may approve.",
-        ),
-    ] = False,
+    insecure_no_auth: InsecureNoAuth = False,
 ) -> None:
     """Serve the demo agent and the console. Needs no key and no network."""
     check_store(store)

@@ -7,7 +7,8 @@ from typing import Annotated
 import typer
 
 from sayso.binding import bind, own_names
-from sayso.commands.checks import log_format, origins, seconds
+from sayso.commands.checks import seconds
+from sayso.commands.listening import Cors, Host, InsecureNoAuth, LogFormat, Port
 from sayso.commands.target import app_at
 from sayso.logs import log_to_stderr
 from sayso.serving import GRACE
@@ -30,10 +31,8 @@ def serve(
         str,
         typer.Argument(help="module:app, or a file of agents: agents.yaml.", show_default=False),
     ],
-    host: Annotated[str, typer.Option(help="Address to serve on.")] = "127.0.0.1",
-    port: Annotated[
-        int, typer.Option(min=0, max=65535, help="Port to serve on; 0 takes a free one.")
-    ] = 8000,
+    host: Host = "127.0.0.1",
+    port: Port = 8000,
     store: Annotated[
         str | None,
         typer.Option(
@@ -49,15 +48,7 @@ def serve(
             show_default="none",
         ),
     ] = None,
-    cors: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="ORIGIN",
-            callback=origins,
-            help="Another origin whose pages may call; may be given several times.",
-            show_default="none",
-        ),
-    ] = None,
+    cors: Cors = None,
     grace: Annotated[
         float,
         typer.Option(callback=seconds, help="Seconds that running turns get to end, once stopped."),
@@ -78,19 +69,11 @@ def serve(
             show_default="the app's",
         ),
     ] = None,
-    log_form: Annotated[
-        str, typer.Option("--log-format", callback=log_format, help="One of text, json.")
-    ] = "text",
+    log_form: LogFormat = "text",
     log_level: Annotated[
         str, typer.Option(callback=_level, help=f"One of {', '.join(_LEVELS)}.")
     ] = "warning",
-    insecure_no_auth: Annotated[
-        bool,
-        typer.Option(
-            "--insecure-no-auth",
-            help="Serve on other addresses than loopback, where anybody may approve.",
-        ),
-    ] = False,
+    insecure_no_auth: InsecureNoAuth = False,
 ) -> None:
     """Serve an app by its import path, or the agents of a YAML file, with the console."""
     app = app_at(target, store=store)
