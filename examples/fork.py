@@ -11,7 +11,8 @@ word. To see what the other discount would have led to, copy the thread at the f
 
 The answer is the id of a new thread that waits there again, under a new id. What had been done by
 then, the look at the stock, is in its journal and is not done again; what came later, the quote,
-is not in it. Both threads go on from here, and neither knows of the other.
+is not in it. Both threads go on from here, and neither knows of the other. The same works once the
+first thread is done, until its next message.
 """
 
 from typing import Literal
