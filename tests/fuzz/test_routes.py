@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 import pytest
@@ -26,7 +27,7 @@ EACH = int(os.environ.get("SAYSO_FUZZ_EACH", "40"))
 
 Request = tuple[str, str, bytes]
 ANSWER = {"status": "resolved", "payload": {"approved": None}, "metadata": {"note": "x"}}
-BODIES = {
+BODIES: dict[str, dict[str, Any]] = {
     "POST /interrupts/INTERRUPT/answer": ANSWER,
     "POST /interrupts/answers": {"answers": [{"interruptId": "INTERRUPT", **ANSWER}]},
     "POST /interrupts/INTERRUPT/extend": {"seconds": -60},
