@@ -51,7 +51,7 @@ def test_the_version_is_the_packages(sayso: Sayso) -> None:
         (["--host", ""], "--host"),
         (["--store", "nowhere"], "sqlite:///"),
         (["--store", ""], "sqlite:///"),
-        (["--store", "redis://user:secret@localhost"], "memory:"),
+        (["--store", "mysql://user:secret@localhost"], "memory:"),
         (["--store", "sqlite:///no/such/folder/a.db", "--data", "d"], "no folder"),
         (["--data", "taken"], "--data"),
         (["--expires-in", "0"], "0.1"),
