@@ -2,6 +2,7 @@ import { KeepForms, sessionForms } from "@sayso/react/components";
 import { lazy, Suspense } from "react";
 import { BrowserRouter, Navigate, Route, Routes, useNavigate } from "react-router";
 import { rootPath } from "./base.js";
+import { Broken } from "./Broken.js";
 import { InboxPage } from "./inbox/InboxPage.js";
 import { InboxProvider } from "./inbox/InboxProvider.js";
 import { Frame } from "./Frame.js";
@@ -26,20 +27,22 @@ export function App() {
     <BrowserRouter basename={rootPath()}>
       <KeepForms forms={FORMS}>
         <InboxProvider>
-          <Suspense fallback={<Loading />}>
-            <Routes>
-              <Route index element={<Navigate to="/play" replace />} />
-              <Route path="play" element={<PlaygroundPage />} />
-              <Route path="play/:agentId" element={<PlaygroundPage />} />
-              <Route path="play/:agentId/:threadId" element={<PlaygroundPage />} />
-              <Route path="inbox" element={<InboxPage />} />
-              <Route path="inbox/:interruptId" element={<InboxPage />} />
-              <Route path="thread" element={<ThreadsPage />} />
-              <Route path="thread/:agentId/:threadId" element={<ThreadPage />} />
-              <Route path="settings" element={<SettingsPage />} />
-              <Route path="*" element={<Nowhere />} />
-            </Routes>
-          </Suspense>
+          <Broken>
+            <Suspense fallback={<Loading />}>
+              <Routes>
+                <Route index element={<Navigate to="/play" replace />} />
+                <Route path="play" element={<PlaygroundPage />} />
+                <Route path="play/:agentId" element={<PlaygroundPage />} />
+                <Route path="play/:agentId/:threadId" element={<PlaygroundPage />} />
+                <Route path="inbox" element={<InboxPage />} />
+                <Route path="inbox/:interruptId" element={<InboxPage />} />
+                <Route path="thread" element={<ThreadsPage />} />
+                <Route path="thread/:agentId/:threadId" element={<ThreadPage />} />
+                <Route path="settings" element={<SettingsPage />} />
+                <Route path="*" element={<Nowhere />} />
+              </Routes>
+            </Suspense>
+          </Broken>
         </InboxProvider>
       </KeepForms>
     </BrowserRouter>

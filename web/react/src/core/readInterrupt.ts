@@ -8,7 +8,7 @@ export function readInterrupt(value: unknown): Interrupt | null {
   const [id, reason] = [asText(view?.id), asText(view?.reason)];
   if (view === undefined || id === undefined || reason === undefined) return null;
   const [message, toolCallId] = [asText(view.message), asText(view.toolCallId)];
-  const expiresAt = asText(view.expiresAt);
+  const [expiresAt, subagentRunId] = [asText(view.expiresAt), asText(view.subagentRunId)];
   const [responseSchema, metadata] = [asRecord(view.responseSchema), asRecord(view.metadata)];
   return {
     id,
@@ -16,6 +16,7 @@ export function readInterrupt(value: unknown): Interrupt | null {
     ...(message !== undefined && { message }),
     ...(toolCallId !== undefined && { toolCallId }),
     ...(expiresAt !== undefined && { expiresAt }),
+    ...(subagentRunId !== undefined && { subagentRunId }),
     ...(responseSchema !== undefined && { responseSchema: { ...responseSchema } }),
     ...(metadata !== undefined && { metadata: { ...metadata } }),
   };

@@ -192,14 +192,14 @@ describe("following the server", () => {
     });
   });
 
-  it("[CK-01] finds what was open before anybody listened", async () => {
+  it("[CK-01] [CL-17] finds what was open before anybody listened, and who raised it", async () => {
     const server = new ScriptedServer();
     const agent = server.agent();
-    server.onRun(run(interrupted(approval("a"))));
+    server.onRun(run(interrupted(approval("a", { subagentRunId: "s1" }))));
     await agent.runAgent();
     const controller = new InterruptController(agent);
     controller.subscribe(() => undefined);
-    expect(controller.getSnapshot().interrupts.map((one) => one.id)).toEqual(["a"]);
+    expect(controller.getSnapshot().interrupts).toMatchObject([{ id: "a", subagentRunId: "s1" }]);
   });
 
   it("[A11] [CL-16] [RE-20] keeps each thread's questions to itself", async () => {
