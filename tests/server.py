@@ -173,14 +173,14 @@ class DemoServer:
             return []
         return [int(child) for child in found.split()]
 
-    def wait_healthy(self) -> None:
+    def wait_healthy(self, patience: float = PATIENCE) -> None:
         """Return once `/healthz` answers; the command must still run."""
 
         def healthy() -> bool:
             assert self.process.poll() is None, f"the server ended:\n{self.output()}"
             return self.is_healthy()
 
-        until(f"{self.url} answers\n{self.output()}", healthy)
+        until(f"{self.url} answers\n{self.output()}", healthy, patience)
 
     def is_healthy(self) -> bool:
         """Whether it answers."""

@@ -25,6 +25,8 @@ from tests.stores.proxy import Proxy
 
 __all__ = ["LEASE", "Disaster", "Replica", "Replicas", "Serving"]
 
+STARTING = 4 * PATIENCE
+"""Seconds that a server may take to come up where several do so at once."""
 LEASE = 2.0
 """Seconds after which a `Replica` that says nothing has lost its threads."""
 
@@ -102,7 +104,7 @@ class Replicas:
             server.spawn()
         try:
             for server in self.servers:
-                server.wait_healthy()
+                server.wait_healthy(STARTING)
         except BaseException:
             self._end()
             raise
@@ -134,7 +136,7 @@ class Replicas:
             serving.extend(one for one in awake if one.is_healthy())
             return bool(serving)
 
-        until("a server is up", serves, patience=4 * PATIENCE)
+        until("a server is up", serves, patience=STARTING)
         return serving[0]
 
     def strike(self, disaster: Disaster, server: DemoServer, *, sleep: float) -> None:
@@ -170,7 +172,7 @@ class Replicas:
             time.sleep(max(0.0, self._waking - time.monotonic()))  # it has to outlast its lease
             self._wake()
         for server in self.servers:
-            server.wait_healthy()
+            server.wait_healthy(STARTING)
         self.calm.set()
 
     def _stop(self, server: DemoServer, sleep: float) -> bool:
