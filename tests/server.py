@@ -200,10 +200,10 @@ class DemoServer:
         self.process.wait(PATIENCE)
         until("the worker is gone", lambda: not any(map(is_running, workers)))
 
-    def stop(self, by: signal.Signals = signal.SIGTERM) -> int:
+    def stop(self, by: signal.Signals = signal.SIGTERM, patience: float = PATIENCE) -> int:
         """Ask it to stop, as a person or a supervisor does; returns its exit code."""
         self.process.send_signal(by)
-        return self.process.wait(PATIENCE)
+        return self.process.wait(patience)
 
     def restart(self) -> None:
         """Kill -9 and start again on the same port."""

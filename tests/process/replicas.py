@@ -25,8 +25,8 @@ from tests.stores.proxy import Proxy
 
 __all__ = ["LEASE", "Disaster", "Replica", "Replicas", "Serving"]
 
-STARTING = 4 * PATIENCE
-"""Seconds that a server may take to come up where several do so at once."""
+PATIENT = 4 * PATIENCE
+"""Seconds that a server may take to come up or to end where several do so at once."""
 LEASE = 2.0
 """Seconds after which a `Replica` that says nothing has lost its threads."""
 
@@ -104,7 +104,7 @@ class Replicas:
             server.spawn()
         try:
             for server in self.servers:
-                server.wait_healthy(STARTING)
+                server.wait_healthy(PATIENT)
         except BaseException:
             self._end()
             raise
@@ -136,7 +136,7 @@ class Replicas:
             serving.extend(one for one in awake if one.is_healthy())
             return bool(serving)
 
-        until("a server is up", serves, patience=STARTING)
+        until("a server is up", serves, patience=PATIENT)
         return serving[0]
 
     def strike(self, disaster: Disaster, server: DemoServer, *, sleep: float) -> None:
@@ -157,7 +157,7 @@ class Replicas:
             server.kill()
             server.spawn()
         else:
-            server.stop()
+            server.stop(patience=PATIENT)
             server.spawn()
         self.happened[disaster] += 1
 
@@ -172,7 +172,7 @@ class Replicas:
             time.sleep(max(0.0, self._waking - time.monotonic()))  # it has to outlast its lease
             self._wake()
         for server in self.servers:
-            server.wait_healthy(STARTING)
+            server.wait_healthy(PATIENT)
         self.calm.set()
 
     def _stop(self, server: DemoServer, sleep: float) -> bool:
