@@ -85,6 +85,21 @@ function mount(server: ScriptedServer, children: ReactNode = <Chat />) {
 const nothing = () => new ScriptedServer().onConnect(run(...snapshot(), finished));
 const asks = (...ids: string[]) =>
   run(...ids.flatMap((id) => calls(id, "schedule_meeting", { reason: "Quarter" })), finished);
+/** A thread as the server has it while the call `c1` waits. */
+const WAITING = [
+  { id: "u1", role: "user", content: "meet" },
+  {
+    id: "m0",
+    role: "assistant",
+    toolCalls: [
+      {
+        id: "c1",
+        type: "function",
+        function: { name: "schedule_meeting", arguments: '{"reason":"Quarter"}' },
+      },
+    ],
+  },
+];
 const sent = (server: ScriptedServer, at: number) => server.runs[at]?.body;
 const said = async (text: string) => {
   await waitFor(() => {
@@ -176,7 +191,10 @@ describe("a tool that a person answers", () => {
     const server = nothing().onRun(asks("c1"), away, run(...says("m1", "Booked."), finished));
     mount(server);
     await userEvent.click(screen.getByRole("button", { name: "Send" }));
-    await userEvent.click(await screen.findByRole("button", { name: "Monday" }));
+    await screen.findByRole("button", { name: "Monday" });
+    // Whoever takes their time meets a look at the thread in between.
+    server.onConnect(run(...snapshot(WAITING), finished));
+    await userEvent.click(screen.getByRole("button", { name: "Monday" }));
     await waitFor(() => {
       expect(server.runs).toHaveLength(2);
       expect(screen.getByRole("button", { name: "Monday" })).toBeEnabled();
