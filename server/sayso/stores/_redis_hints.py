@@ -94,17 +94,19 @@ class RedisHints:
     async def _connected(self, *, again: bool) -> None:
         """Listen until the connection is lost, which raises."""
         client: Any = Redis.from_url(self._url, **(options(self._url) | _LISTENING))
-        pubsub = client.pubsub(ignore_subscribe_messages=True)
+        pubsub = client.pubsub()
         try:
             await pubsub.subscribe(self._channel)
-            if again:
-                self._pass_on(None)
-            # Heard from itself, it knows that it hears.
-            await self._link.one("PUBLISH", self._channel, f'["{self._name}"]')
             while True:
                 # In between it asks whether the other side is still there.
                 message = await pubsub.get_message(timeout=PATIENCE)
-                if message is not None:
+                kind = None if message is None else message["type"]
+                if kind == "subscribe":
+                    if again:
+                        self._pass_on(None)
+                    # Heard from itself, it knows that it hears: not before it is subscribed.
+                    await self._link.one("PUBLISH", self._channel, f'["{self._name}"]')
+                elif kind == "message":
                     self._take(message["data"])
         finally:
             await pubsub.aclose()
