@@ -115,8 +115,8 @@ class Stored:
             for one in self.view.interrupts
             if one.status == "open" and turn.status != "suspended"
         ]
-        begun = [entry for entry in self.journal if entry.status != "done"]
-        if turn.status == "finished":
+        begun = [entry for entry in self.journal if entry.status == "started"]
+        if turn.status == "finished":  # its questions stand there as asked; none is open, see above
             found += [f"{entry.name} at {entry.place} is {entry.status}" for entry in begun]
         return found
 

@@ -52,11 +52,15 @@ def test_migrations_are_numbered_without_gaps() -> None:
 
 
 def test_every_statement_is_used_and_every_used_one_exists() -> None:
-    """No dead SQL, no name that fails at the first call; the same names as for SQLite."""
-    sources = [f for f in files("sayso.stores").iterdir() if f.name.startswith("_sql_")]
+    """No dead SQL, no name that fails at the first call; the same names as for SQLite.
+
+    But for one: SQLite has one writer, whose notes need no marks that are taken first.
+    """
+    uses = ("_sql_", "_postgres_session")
+    sources = [f for f in files("sayso.stores").iterdir() if f.name.startswith(uses)]
     quoted = set(re.findall(r'"(\w+)"', "".join(f.read_text("utf-8") for f in sources)))
     assert set(queries("postgres")) <= quoted
-    assert set(queries("postgres")) == set(queries("sqlite"))
+    assert set(queries("postgres")) == set(queries("sqlite")) | {"next_marks"}
 
 
 async def test_many_that_come_first_make_one_schema(url: str) -> None:

@@ -127,8 +127,11 @@ def _prepare(db: Connection) -> None:
 
 def _missing(db: Connection) -> tuple[Migration, ...]:
     """The migrations that the database lacks; raises if it is from the future."""
-    known = db.execute("SELECT to_regclass(%s)", (f"{SCHEMA}.sayso_schema",)).fetchall()[0][0]
-    if known is None:
+    # Asked of the table itself: to_regclass keeps for a whole transaction that there was none.
+    known = db.execute(
+        "SELECT true FROM pg_tables WHERE schemaname = %s AND tablename = 'sayso_schema'", (SCHEMA,)
+    ).fetchall()
+    if not known:
         return MIGRATIONS
     has, reader = db.execute("SELECT max(version), max(min_reader) FROM sayso_schema").fetchall()[0]
     newest = MIGRATIONS[-1].version
