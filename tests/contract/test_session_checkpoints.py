@@ -53,11 +53,12 @@ def clock() -> FakeClock:
     return FakeClock()
 
 
-def served(tmp_path: Path, clock: FakeClock, **settings: Any) -> Sayso:
-    """The app of the file."""
+def served(tmp_path: Path, clock: FakeClock, *, backend: bool = True, **settings: Any) -> Sayso:
+    """The app of the file, or of one that names no backend and so shows nothing by itself."""
     (tmp_path / "paying_agents.py").write_text(AGENTS)
     path = tmp_path / "agents.yaml"
-    path.write_text(dedent(FILE.format(url=redis_url(tmp_path))))
+    text = dedent(FILE.format(url=redis_url(tmp_path)))
+    path.write_text(text if backend else text.replace("backend: redis, ", ""))
     return app_of(path, console=False, clock=clock, **settings)
 
 
@@ -139,6 +140,33 @@ async def test_a_deleted_session_leaves_no_checkpoint(app: Sayso, database: "red
         await session.say("please pay")
         await session.open("POST", "/threads/s-5/stop").end()
         assert database.exists("checkpoint:s-5") == 0
+    database.close()
+
+
+@pytest.mark.parametrize("how", ["answer", "stop", "delete"])
+async def test_whoever_ends_the_wait_takes_the_checkpoint_away(
+    app: Sayso, tmp_path: Path, clock: FakeClock, database: "redis.Redis", how: str
+) -> None:
+    """Also a process that shows none itself; what begins to wait there is not shown."""
+    other = served(tmp_path, clock, backend=False)
+    async with app.lifespan(), other.lifespan():
+        await Session(app, session_id="s-6", agent="sales").say("how many?")
+        assert database.pttl("checkpoint:s-6") == -1
+        elsewhere = Session(other, session_id="s-6", agent="sales")
+        match how:
+            case "answer":
+                (waits,) = database.keys("sayso:*:thread:s-6")
+                assert database.hexists(waits, "checkpoint")
+                assert (await elsewhere.answer(3))[-1]["type"] == "done"
+                assert not database.hexists(waits, "checkpoint")
+            case "stop":
+                assert (await elsewhere.open("POST", "/threads/s-6/stop").end()).status == 200
+            case "delete":
+                assert (await elsewhere.open("DELETE", "/threads/s-6").end()).status in (200, 204)
+        assert database.keys("checkpoint:*") == []
+        elsewhere.id = "s-7"
+        assert (await elsewhere.say("how many?"))[-1]["type"] == "interrupt"
+        assert database.keys("checkpoint:*") == []
     database.close()
 
 

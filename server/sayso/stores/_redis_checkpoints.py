@@ -6,6 +6,8 @@
      "open": [{"interrupt_id", "reason", "prompt"}]}
 
 It is written, and goes, in the step that makes a thread wait or ends that; nothing is read of it.
+That one is there is a member of its thread, so whoever ends the wait takes it away, also a process
+that shows none by itself.
 """
 
 from typing import Any
@@ -58,6 +60,8 @@ def show(plan: Plan, at: int) -> None:
             ],
         }
     )
+    plan.members(checkpoint=1)
+    known.checkpoint = True
     plan.do(
         "checkpoint",
         key_of(keys),
@@ -72,7 +76,11 @@ def show(plan: Plan, at: int) -> None:
 
 def remove(plan: Plan) -> None:
     """Nothing waits any more."""
+    if not plan.before.checkpoint:
+        return
     plan.do("DEL", key_of(plan.keys))
+    plan.do("HDEL", plan.keys.of("thread"), "checkpoint")
+    plan.known.checkpoint = False
     if plan.before.status == "suspended":
         plan.said = f"checkpoint of session {plan.keys.id!r} taken"
 

@@ -40,6 +40,7 @@ class Known:
 
     `turns` are keys that it has; `asked` the interrupts that were read, all of those turns whose
     keys are in `whole`. `listed` is the thread's row in lists, `active` since when it is there.
+    `checkpoint`: what it waits for was shown to others.
     """
 
     exists: bool
@@ -54,6 +55,7 @@ class Known:
     listed: str | None = None
     active: int = 0
     updated: int = 0
+    checkpoint: bool = False
     audited: int = 0
     digest: str = FIRST
     turns: set[str] = field(default_factory=set)
@@ -86,7 +88,7 @@ class Known:
         members, last, has, found = reply
         values = ["" if value is None else value.decode() for value in members]
         number, owner, agent, revision, fence, holder, turn, status, listed, active, updated = (
-            values
+            values[:11]
         )
         audited, digest = 0, FIRST
         if last:
@@ -107,6 +109,7 @@ class Known:
             known.holder = None if members[5] is None else holder
             known.turn, known.status, known.listed = turn, status, listed
             known.active, known.updated = int(active), int(updated)
+            known.checkpoint = members[11] is not None
             known.turns.add(turn)
             known.whole.add(turn)
         return known

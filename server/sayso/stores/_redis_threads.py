@@ -48,7 +48,7 @@ class RedisThreads:
         """`clock` is the store's time; the server's own when there is none.
 
         `tell` is given scope and id of each thread that changed in a way that others wait for.
-        `checkpoints`: what waits is shown to others.
+        `checkpoints`: what begins to wait is shown to others.
         """
         self._link = link
         self.tell = tell
@@ -99,8 +99,7 @@ class RedisThreads:
             if not known.exists:
                 known.number = await self._begin(wanted.scope)
             plan = steps.claim(keys, known, wanted)
-            if self._checkpoints and known.exists:
-                checkpoints.remove(plan)
+            checkpoints.remove(plan)
             outcome = await self._apply(plan, wanted.holder)
             if isinstance(outcome, Known):
                 lease = Lease(
@@ -155,7 +154,7 @@ class RedisThreads:
         if not known.exists or known.revision != revision or known.holder is not None:
             raise _changed(thread_id)
         plan = steps.settle(keys, known, interrupts, now, state=state, entries=entries, by=by)
-        if self._checkpoints:
+        if self._checkpoints or known.checkpoint:
             checkpoints.show(plan, now)
         if not isinstance(await self._apply(plan), Known):
             raise _changed(thread_id)
@@ -173,8 +172,7 @@ class RedisThreads:
             values = await self._link.one("HMGET", keys.scope.of("approvals"), *names)
             own = {name: value for name, value in zip(names, values, strict=True) if value}
         plan = steps.delete(keys, known, read, own, now)
-        if self._checkpoints:
-            checkpoints.remove(plan)
+        checkpoints.remove(plan)
         if not isinstance(await self._apply(plan), Known):
             raise _changed(thread_id)
 
