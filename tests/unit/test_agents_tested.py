@@ -153,6 +153,27 @@ def test_a_crash_between_an_effect_and_its_record_is_played() -> None:
         assert agent.question.message == "Close it?"
 
 
+def test_a_crash_that_never_comes_fails_the_test() -> None:
+    """A name that nothing has would make a test that cannot fail."""
+    with (
+        pytest.raises(AssertionError, match=r"crash_after\('refnud'\) never came: .* lookup"),
+        Agent(support, tools=[refund]) as agent,
+    ):
+        agent.say("go")
+        agent.crash_after("refnud")
+        agent.question.approve()
+
+
+def test_no_time_passes_while_the_server_is_down() -> None:
+    """It is said at once what to do."""
+    with Agent(support, tools=[refund]) as agent:
+        agent.say("go")
+        agent.crash_after("refund")
+        agent.question.approve()
+        with pytest.raises(RuntimeError, match="restart"):
+            agent.advance(60)
+
+
 def test_the_state_is_edited_and_the_other_answer_tried() -> None:
     """As over HTTP; the copy is a thread of its own on the same server."""
     with Agent(support, tools=[refund]) as agent:

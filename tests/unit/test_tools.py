@@ -117,6 +117,15 @@ def test_a_default_that_does_not_fit_fails_when_it_is_declared() -> None:
         Tool(wrong)
 
 
+def test_what_a_parameter_is_stands_in_its_annotation() -> None:
+    """A default made by pydantic's Field is told where it belongs."""
+
+    async def ship(to: str = Field(default="me", max_length=9)) -> None: ...
+
+    with pytest.raises(DeclarationError, match=r"to: Annotated\[…, Field\(…\)\]"):
+        Tool(ship)
+
+
 def test_parameters_may_have_any_name() -> None:
     """Names of pydantic's own methods included."""
 

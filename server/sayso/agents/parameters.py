@@ -10,6 +10,7 @@ from typing import Any
 import pydantic
 import pydantic_core
 from pydantic import BaseModel, ConfigDict, PydanticUserError, TypeAdapter, ValidationError
+from pydantic.fields import FieldInfo
 
 from sayso.agents.codec import annotated
 from sayso.errors import DeclarationError
@@ -32,6 +33,11 @@ class Parameters:
 def _field(tool: str, parameter: inspect.Parameter, hint: Any) -> tuple[Any, Any]:
     """The type and the default of one argument; None as a default makes None a value of it."""
     default = parameter.default
+    if isinstance(default, FieldInfo):
+        raise DeclarationError(
+            f"tool {tool!r}: Field(…) of parameter {parameter.name!r} belongs into its annotation: "
+            f"{parameter.name}: Annotated[…, Field(…)], with a default of its own behind it"
+        )
     if default is parameter.empty:
         return hint, ...
     if default is None:

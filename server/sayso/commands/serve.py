@@ -36,7 +36,8 @@ def serve(
     store: Annotated[
         str | None,
         typer.Option(
-            help="Where threads are kept, instead of the app's own: sqlite:///rel.db, memory:",
+            help="Where threads are kept, instead of the app's own: sqlite:///rel.db, "
+            "postgresql://…, redis://…, memory:",
             show_default="the app's",
         ),
     ] = None,

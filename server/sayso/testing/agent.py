@@ -75,10 +75,15 @@ class Agent:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """End everything."""
+        """End everything; AssertionError for a crash that was asked for and never came."""
         if self._world is not None and not self._borrowed:
-            self._world.close()
-            self._world = None
+            world, self._world = self._world, None
+            world.close()
+            if kind is None and world.crashes:
+                names = ", ".join(sorted({ran.name for ran in world.ran})) or "nothing"
+                raise AssertionError(
+                    f"crash_after({world.crashes[0]!r}) never came: what ran is {names}"
+                )
 
     # What the person does
 
@@ -154,7 +159,8 @@ class Agent:
     def crash_after(self, name: str) -> None:
         """Let the server die in the next run, when that tool or step has run and is not recorded.
 
-        That run has the outcome `crashed`; `restart` goes on from there.
+        That run has the outcome `crashed`; `restart` goes on from there. A crash that never comes
+        is an AssertionError at the end.
         """
         self._opened().crash_after(name)
 

@@ -59,6 +59,8 @@ class World:
     def __init__(self, source: Sayso) -> None:
         self.clock = FakeClock()
         self.ran: list[Ran] = []
+        self.crashes: list[str] = []
+        """What the process shall die after, and has not."""
         self._source = source
         self._store = MemoryStore(clock=self.clock)
         self._runner = asyncio.Runner()
@@ -105,13 +107,20 @@ class World:
 
     def crash_after(self, name: str) -> None:
         """Let the process die when that tool or step has run, before its result is recorded."""
-        self._window.fail(
+        window = self._window
+        self.crashes.append(name)
+
+        def die() -> None:
+            self.crashes.remove(name)
+            window.cut()
+
+        window.fail(
             "commit",
             match=lambda commit: any(
                 entry.name == name and entry.status == "done" and entry.kind in ("call", "step")
                 for entry in commit.entries
             ),
-            hook=self._window.cut,
+            hook=die,
         )
 
     @property
@@ -133,6 +142,8 @@ class World:
 
     async def pass_time(self, seconds: float) -> None:
         """Let time pass, and everything that is due in it happen at its own time."""
+        if self.dead:
+            raise RuntimeError("the server has crashed, and nothing happens: restart() it first")
         until = self.clock.now() + round(seconds * 1000)
         while True:
             await self._settle()
