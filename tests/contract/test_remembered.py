@@ -8,6 +8,7 @@ from sayso import Turn, approval
 from sayso.clock import LONGEST
 from tests.contract.rest import call, delete, get
 from tests.contract.server import Client, Server, approve, deny
+from tests.contract.test_forks import forked
 from tests.contract.test_owners import calling, guarded  # noqa: F401 - a fixture
 
 ALWAYS = approval.ask(remember=True)
@@ -126,6 +127,45 @@ async def test_a_star_in_a_url_stays_in_its_part_of_it(server: Server, url: str)
     await client.resume(approve(remember={"arguments": {"url": "https://*.example.org/*"}}))
     assert not await asked(client, "GET https://B.example.org/y/z?q=1#top")
     assert await asked(client, f"GET {url}")
+
+
+def paying(server: Server) -> Client:
+    """A client of an agent that pays the same twice."""
+
+    @server.app.tool(approval=ALWAYS)
+    async def pay(amount: float) -> str:
+        server.effects.append(amount)
+        return "Paid."
+
+    async def agent(turn: Turn) -> None:
+        for _ in range(2):
+            await turn.say((await turn.call(pay, amount=5.0)).status)
+
+    return server.client(agent)
+
+
+async def test_what_was_denied_does_not_run_on_a_yes_remembered_elsewhere(server: Server) -> None:
+    """V4: a no counts until the user speaks in that thread, whatever is allowed in general."""
+    client = paying(server)
+    await client.say()
+    other = client.again(thread="elsewhere")
+    await other.say()
+    assert (await other.resume(approve(remember=True))).text == "executed\nexecuted"
+    run = await client.resume(deny("not this one"))
+    assert (run.outcome, run.text) == ("success", "denied\ndenied")
+    assert all("Reason: not this one" in content for content in run.results.values())
+    assert server.effects == [5.0] * 2
+    assert (await client.say("now, please")).text == "executed\nexecuted"
+
+
+async def test_a_no_in_a_copy_outweighs_the_yes_that_was_remembered_before(server: Server) -> None:
+    """V4: the same question, answered the other way, leaves nothing of its first answer."""
+    client = paying(server)
+    (asked,) = (await client.say()).interrupts
+    await client.resume(approve(remember=True))
+    copy = await forked(server, client, asked["id"])
+    assert (await copy.resume(deny())).text == "denied\ndenied"
+    assert server.effects == [5.0] * 2
 
 
 async def test_what_a_pattern_does_not_name_stays_as_it_was(server: Server) -> None:

@@ -94,18 +94,22 @@ async def judge(
 def ruled(
     execution: Execution, place: Place, found: Weighed, stands: Approval | None = None
 ) -> Ruling:
-    """Decide about a call; `stands` is the approval that was given for such calls before."""
+    """Decide about a call; `stands` is the approval that was given for such calls before.
+
+    A no to this very call outweighs it: that one is about other calls, and may be older.
+    """
     decision, call, asks = found.decision, found.call, found.asks
     if decision.verdict == "deny":
         return Ruling(rule=decision.rule, call=call, refusal={"forbidden": True})
+    # Who has just said yes to part of it is not told that it was refused before.
+    if asks and not found.satisfied:
+        refused = _refused_before(execution, place.fingerprint)
+        if refused is not None:
+            return Ruling(rule=asks[0].rule, call=call, refusal={**refused, "again": True})
     if stands is not None:
         asks = [one for one in asks if one.rule not in stands.rules or not one.asking.remember]
     if not asks:
         return Ruling(rule=decision.rule, call=call, runs=True, stands=stands)
-    # Who has just said yes to part of it is not told that it was refused before.
-    refused = None if found.satisfied else _refused_before(execution, place.fingerprint)
-    if refused is not None:
-        return Ruling(rule=asks[0].rule, call=call, refusal={**refused, "again": True})
     first = asks[0]
     covered = [one for one in asks if _covers(first.asking, one)]
     return Ruling(
