@@ -84,6 +84,8 @@ def of_interrupt(change: ChangeKind, interrupt: Interrupt, by: str | None = None
         content["answer"] = _value(interrupt.held)
     elif change == "agreed":
         content |= {"by": by, "agreed": votes(interrupt.policy)}
+    elif change == "withdrawn":
+        content |= {"by": by, "agreed": votes(interrupt.policy) or None}
     else:
         content |= {
             "by": by,

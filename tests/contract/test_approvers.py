@@ -136,7 +136,7 @@ async def test_several_people_have_to_agree(company: Server) -> None:
 
 async def test_others_hear_of_each_who_has_agreed(company: Server) -> None:
     """Q4, U1: at once, with how many there are by now; and the trail says who, and when."""
-    client = paying(company, approval.ask(by="lead", of=2))
+    client = paying(company, approval.ask(by="lead", of=2), editable=True)
     (interrupt,) = (await client.say()).interrupts
     async with listening(company.app, authorization="Bearer leo") as exchange:
         await says(company, "lea", interrupt, approve())
@@ -145,13 +145,22 @@ async def test_others_hear_of_each_who_has_agreed(company: Server) -> None:
         assert event["interruptId"] == interrupt["id"]
         assert [one["by"] for one in event["interrupt"]["agreed"]] == ["lea"]
         await rest(company, "lea", "DELETE", f"/interrupts/{interrupt['id']}/answer")
-        (_, event) = await told(exchange, "agreed", "agreed")
+        (_, event) = await told(exchange, "agreed", "withdrawn")
         assert "agreed" not in event["interrupt"]
+        await says(company, "lea", interrupt, approve())
+        await says(company, "leo", interrupt, approve(editedArgs={"amount": 5.0}))
+        await rest(company, "lea", "DELETE", f"/interrupts/{interrupt['id']}/answer")
+        kinds = ["agreed", "withdrawn", "agreed", "agreed"]
+        assert [v["by"] for v in (await told(exchange, *kinds))[-1]["interrupt"]["agreed"]] == [
+            "leo"
+        ]
     rows = (await rest(company, "ann", "GET", f"/audit?thread={client.thread}")).json["items"]
-    votes = [row["content"] for row in rows if row["kind"] == "agreed"]
-    assert [(one["by"], [v["by"] for v in one["agreed"]]) for one in votes] == [
-        ("lea", ["lea"]),
-        ("lea", []),
+    votes = [(row["kind"], row["content"]) for row in rows if row["kind"] in kinds]
+    assert [(kind, one["by"], [v["by"] for v in one.get("agreed", [])]) for kind, one in votes] == [
+        ("agreed", "lea", ["lea"]),
+        ("withdrawn", "lea", []),
+        ("agreed", "lea", ["lea"]),
+        ("agreed", "leo", ["leo"]),
     ]
 
 

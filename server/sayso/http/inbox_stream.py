@@ -1,10 +1,10 @@
 """`GET /interrupts/stream`: what changes in the caller's inbox, as server-sent events.
 
 `{"type": "connected"}` comes first: what a client lists from then on is never older than what it
-is told. Then `opened`, `held`, `withdrawn`, `settled`, `expired`, `extended`, `assigned`,
-`reminded`, `lapsed`, `agreed` (one of several who have to, or no more), each with the interrupt as
-it stands; `deleted` with a thread that is gone; `reload` when changes are missing and lists must be
-read anew; `closed` before the end of the body.
+is told. Then `opened`, `held`, `withdrawn` (what was held, or that one of several agreed),
+`settled`, `expired`, `extended`, `assigned`, `reminded`, `lapsed`, `agreed` (one of several who
+have to), each with the interrupt as it stands; `deleted` with a thread that is gone; `reload` when
+changes are missing and lists must be read anew; `closed` before the end of the body.
 """
 
 import asyncio

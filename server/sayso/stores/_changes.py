@@ -4,7 +4,7 @@ from operator import attrgetter
 from typing import Any
 
 from sayso.records import ChangeKind
-from sayso.votes import votes
+from sayso.votes import Vote, votes
 
 __all__ = ["FACTS", "Note", "facts", "kind_of"]
 
@@ -19,7 +19,7 @@ facts = attrgetter(*FACTS)
 Note = tuple[ChangeKind, str | None, str | None]
 """Kind, interrupt id, run key."""
 
-_KINDS: tuple[ChangeKind, ...] = ("extended", "assigned", "reminded", "lapsed", "agreed")
+_KINDS: tuple[ChangeKind, ...] = ("extended", "assigned", "reminded", "lapsed")
 
 
 def kind_of(old: tuple[Any, ...] | None, new: tuple[Any, ...]) -> ChangeKind | None:
@@ -28,9 +28,18 @@ def kind_of(old: tuple[Any, ...] | None, new: tuple[Any, ...]) -> ChangeKind | N
         return None
     if old is None or old[0] != new[0]:
         return "opened" if new[0] == "open" else "settled"
+    if old[1] != new[1] and new[1] is not None:
+        return "held"
+    # What was held ends as well where somebody agrees to something else.
+    voted = None if old[-1] == new[-1] else _voted(votes(old[-1]), votes(new[-1]))
     if old[1] != new[1]:
-        return "withdrawn" if new[1] is None else "held"
-    changed = [kind for kind, a, b in zip(_KINDS, old[2:], new[2:], strict=True) if a != b]
-    if changed == ["agreed"] and votes(old[-1]) == votes(new[-1]):
+        return voted or "withdrawn"
+    moved = zip(_KINDS, old[2:-1], new[2:-1], strict=True)
+    return next((kind for kind, before, now in moved if before != now), voted)
+
+
+def _voted(before: list[Vote], now: list[Vote]) -> ChangeKind | None:
+    """Whether somebody agreed, or took that back: then nobody has come to those who had."""
+    if before == now:
         return None
-    return changed[0] if changed else None
+    return "withdrawn" if all(vote in before for vote in now) else "agreed"

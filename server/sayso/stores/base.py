@@ -131,10 +131,11 @@ class Store(ABC):
         Notes are written in the step that makes the change: no mark comes up later below one that
         was seen. An interrupt that a `claim`, `commit` or `settle` writes is noted once, by what
         counts most: `opened`, `settled` (status), `held` or `withdrawn`, `extended` (expiry),
-        `assigned`, `reminded`, `lapsed`; other members are not noted. `run_ended`: a run was
-        written that has ended. `deleted`: the thread is gone, with its interrupts. At most `limit`
-        (at least 1): fewer means that there is no more. The newest 10,000 of a scope are kept;
-        `gap` tells a reader that comes too late, or with a mark that this store never gave.
+        `assigned`, `reminded`, `lapsed`, `agreed` (`withdrawn` if votes only went); other members
+        are not noted. `run_ended`: a run was written that has ended. `deleted`: the thread is gone,
+        with its interrupts. At most `limit` (at least 1): fewer means that there is no more. The
+        newest 10,000 of a scope are kept; `gap` tells a reader that comes too late, or with a mark
+        that this store never gave.
         """
 
     @abstractmethod
