@@ -5,9 +5,10 @@ from typing import Any
 
 import pytest
 
-from sayso import Principal, Turn, approval
+from sayso import Principal, Question, Turn, approval
 from tests.contract.legacy import asked_of, ids
-from tests.contract.server import Client, Server, approve, eventually, served
+from tests.contract.rest import inbox
+from tests.contract.server import Client, Server, answer, approve, eventually, served
 from tests.contract.sessions import PATH, Session, frames_of, session_of, told
 from tests.contract.tools import Kit, kit
 
@@ -66,6 +67,50 @@ async def test_a_checkpoint_has_its_time(tmp_path: Path) -> None:
             # Others are not touched by it.
             plain = server.client(agent)
             assert "expiresAt" not in (await plain.say()).interrupts[0]
+
+
+@pytest.mark.parametrize("together", [False, True])
+async def test_past_its_time_a_checkpoint_is_not_another_that_was_answered(
+    tmp_path: Path, together: bool
+) -> None:
+    """Design 5: not found before and after the server settles it; the one asked last counts."""
+    for kind in ("memory", "sqlite"):
+        folder = tmp_path / kind
+        folder.mkdir()
+        async with served(kind, folder, session_ttl=60) as server:
+            over: list[bool] = []
+
+            async def agent(turn: Turn, over: list[bool] = over) -> None:
+                asked = [Question(reason="input_required", message=m, response=str) for m in "12"]
+                if together:
+                    await turn.interrupt_all(asked)
+                else:
+                    for one in asked:
+                        await turn.interrupt_all([one])
+                over.append(True)
+
+            session = session_of(server, agent)
+            given = waits = (await session.say())[-1]["interrupt_id"]
+            if together:
+                given = (await inbox(server))[-1]["id"]
+                path = f"/interrupts/{given}/answer"
+                assert (await server.request("POST", path, answer("1")).end()).status == 202
+            else:
+                waits = (await session.answer("1"))[-1]["interrupt_id"]
+            assert given != waits
+            await server.clock.advance(60)
+            run = await session.send("2")
+            assert (run.status, run.json["detail"]) == (404, "checkpoint not found")
+
+            async def settled(over: list[bool] = over) -> bool:
+                await server.clock.advance(1)
+                return bool(over)
+
+            await eventually(settled)
+            run = await session.send("2")
+            assert (run.status, run.json["detail"]) == (404, "checkpoint not found")
+            assert waits in run.json["message"]
+            assert (await session.send("1", interrupt_id=given)).status == 409
 
 
 async def test_a_lost_reader_finds_the_session_as_it_stands(server: Server) -> None:

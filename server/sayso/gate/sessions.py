@@ -5,7 +5,7 @@ no answer. That its frame went out whole on the session is kept with the questio
 came in before that was not meant for it.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -55,10 +55,7 @@ def find(view: ThreadView | None, interrupt_id: str | None) -> Waiting | Refuse:
         if waiting:
             return Waiting(turn.agent, waiting[0])
         over = [item for item in map(_settled, own) if item.status != "open"]
-        answered = [item for item in over if not by_expiry(item)]
-        if answered:
-            return refusals.already_resolved(answered[-1:])
-        return refusals.expired(over[-1:]) if over else refusals.nothing_open()
+        return _last(over) if over else refusals.nothing_open()
     named = next((item for item in asked if item.id == interrupt_id), None)
     if named is None:
         return refusals.unknown([interrupt_id])
@@ -70,6 +67,16 @@ def find(view: ThreadView | None, interrupt_id: str | None) -> Waiting | Refuse:
     if by_expiry(named):
         return refusals.expired([named])
     return refusals.already_resolved([named])
+
+
+def _last(over: Sequence[Interrupt]) -> Refuse:
+    """What became of the question that a session asked last: of the newest of these, in order.
+
+    Of several that were settled together it waited for those that nobody answered.
+    """
+    newest = [item for item in over if item.run_key == over[-1].run_key]
+    late = [item for item in newest if by_expiry(item)]
+    return refusals.expired(late[-1:]) if late else refusals.already_resolved(newest[-1:])
 
 
 def given(view: ThreadView, entries: Iterable[ResumeEntry]) -> Refuse | None:
