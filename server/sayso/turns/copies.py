@@ -18,6 +18,9 @@ from sayso.turns.marks import edited, fork_mark, pauses
 
 __all__ = ["Copied", "copied", "recorded_question"]
 
+_OUTCOME = frozenset(("end", "status", "value", "parts", "reason", "text"))
+"""What the entry of a call has more once it has ended."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Copied:
@@ -148,6 +151,8 @@ def _until(
         later = number is not None and number >= data["ended"]
         if entry.place in here or (entry.place in known and later):
             entry = _asks(known[entry.place])
+        elif later:
+            entry = _entered(entry)
         kept.append(entry)
     edits = [entry for entry in entries[at:] if entry.place.startswith(f"{pause.place}/")]
     return [*kept, replace(pause, data=jsonvalue.encode(waiting)), *edits]
@@ -163,6 +168,15 @@ def _asks(question: Mapping[str, Any]) -> Entry:
         status=status,
         data=jsonvalue.encode(question["data"]),
     )
+
+
+def _entered(entry: Entry) -> Entry:
+    """A call that is a part of the turn, and had not ended yet: its code is entered again."""
+    data = jsonvalue.decode(entry.data)
+    if "part" not in data:
+        return entry
+    begun = {name: value for name, value in data.items() if name not in _OUTCOME}
+    return replace(entry, status="started", data=jsonvalue.encode(begun))
 
 
 def _has_begun(entry: Entry) -> bool:

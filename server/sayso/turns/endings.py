@@ -214,7 +214,7 @@ def _reopened(
     waiting = {
         jsonvalue.decode(entry.data)["interrupt"]
         for entry in execution.journal.entries()
-        if entry.status == "asked"
+        if entry.status == "asked" and not execution.journal.is_behind(entry.place)
     }
     gone = isinstance(mismatch, JournalMissing)
     reopened = tuple(

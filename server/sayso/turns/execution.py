@@ -106,6 +106,7 @@ class Execution:
         self.effects = effects
         effects.landed = self.bell.ring
         self.timeline = Timeline(turn.key, journal.ends())
+        self.timeline.skip(journal.ends_behind())
         self.asked: dict[str, Interrupt] = {}
         self.bodies: dict[str, bytes] = {}
         """What is asked, as clients get it."""
@@ -287,6 +288,17 @@ class Execution:
             self.break_off(mismatch)
             raise mismatch
 
+    def all_came(self, path: str = "") -> bool:
+        """Whether the code below a path, at its end, came for all it had; if not, it has changed.
+
+        That fails the turn.
+        """
+        forgotten = self.journal.forgotten(path)
+        if forgotten is not None:
+            place, recorded = forgotten.place, forgotten.fingerprint
+            self.break_off(ReplayMismatch(place, recorded, "nothing any more"))
+        return forgotten is None
+
     # Endings
 
     def break_off(self, error: TurnError) -> None:
@@ -338,11 +350,8 @@ class Execution:
             self.error = error
         else:
             self.result = main.result()
-            forgotten = self.journal.forgotten()
-            if forgotten is not None and not self.asked:
-                self.break_off(
-                    ReplayMismatch(forgotten.place, forgotten.fingerprint, "nothing any more")
-                )
+            if not self.asked:
+                self.all_came()
 
     async def unwind(self, seconds: float) -> int:
         """Cancel what author code still runs; returns how many tasks are left after that time."""

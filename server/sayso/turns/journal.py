@@ -26,6 +26,8 @@ __all__ = [
 FRONT_END = "front"
 """How the ids of calls begin that the client runs; those of all other calls begin otherwise."""
 _END = b'{"end":'
+_INSIDE = ">/"
+"""What stands between a call that is a part of the turn and the places inside it (`Branches`)."""
 
 
 def fingerprint(kind: str, name: str, arguments: Any = None) -> str:
@@ -149,10 +151,36 @@ class Journal:
         """The numbers of all effects that have ended, in no order."""
         return [end for entry in self._entries.values() if (end := ended(entry)) is not None]
 
-    def forgotten(self) -> Entry | None:
-        """What the code never came for again: a question, or an effect that may have happened."""
+    def ends_behind(self) -> list[int]:
+        """The numbers of those among them that nobody comes for again."""
+        return [
+            end
+            for place, entry in self._entries.items()
+            if self.is_behind(place) and (end := ended(entry)) is not None
+        ]
+
+    def is_behind(self, place: str) -> bool:
+        """Whether a place is inside a call that has its result: that is not entered again."""
+        at = place.find(_INSIDE)
+        while at >= 0:
+            outer = self._entries.get(place[:at])
+            if outer is not None and outer.kind == "call" and outer.status == "done":
+                return True
+            at = place.find(_INSIDE, at + 1)
+        return False
+
+    def forgotten(self, path: str = "") -> Entry | None:
+        """What the code never came for again: a question, or an effect that may have happened.
+
+        Looked for below a path, but not inside calls that have their results.
+        """
         for place, entry in self._entries.items():
-            if entry.status != "done" and place not in self._seen:
+            if (
+                entry.status != "done"
+                and place not in self._seen
+                and place.startswith(path)
+                and not self.is_behind(place)
+            ):
                 return entry
         return None
 

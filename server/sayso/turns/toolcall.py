@@ -266,7 +266,7 @@ class RunningCall(CallRecord):
                 ending: dict[str, Any] = {"status": "failed", "reason": reason}
             else:
                 ending = {"status": "executed", **self.returned(value, encoded)}
-        if execution.halted(branch):
+        if execution.halted(branch) or not execution.all_came(f"{branch.path}/"):
             await execution.refuse(branch)
         await self._close(**ending)
 
