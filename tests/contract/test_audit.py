@@ -95,6 +95,34 @@ async def test_the_caller_is_who_answered_whatever_the_payload_says(tmp_path: Pa
         assert other.status == 404
 
 
+async def test_a_thread_under_the_id_of_a_deleted_one_has_an_intact_chain(tmp_path: Path) -> None:
+    """Design 7: its rows go on behind those of who had the id; each reads its own."""
+    async with served("memory", tmp_path, authenticate=authenticate) as server:
+        client = server.client(kit(server).refunding)
+        for who in ("ann", "bob"):
+            headers = {"authorization": f"Bearer {who}"}
+            own = client.again(headers=headers)
+            await own.say()
+            await own.resume(deny("no"))
+            found = await call(server.app, "GET", f"/audit/{own.thread}", headers=headers)
+            assert found.json["intact"] is True
+            assert found.json["rows"] == (3 if who == "ann" else 6)
+            shown: list[int] = []
+            cursor = ""
+            while True:
+                path = f"/audit?thread={own.thread}&limit=2{cursor}"
+                page = (await call(server.app, "GET", path, headers=headers)).json
+                shown += [row["number"] for row in page["items"]]
+                if page.get("nextCursor") is None:
+                    break
+                cursor = f"&cursor={page['nextCursor']}"
+            assert shown == ([1, 2, 3] if who == "ann" else [4, 5, 6])
+            await call(server.app, "DELETE", f"/threads/{own.thread}", headers=headers)
+        path = f"/audit/{client.thread}"
+        other = await call(server.app, "GET", path, headers={"authorization": "Bearer eve"})
+        assert other.status == 404
+
+
 async def test_extending_and_assigning_say_who_did_it(server: Server) -> None:
     """R4: an extension is an audited call."""
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from sayso.audit import FIRST, AuditRow, Event, sealed
 from sayso.records import Page
-from sayso.stores._pages import cursor, limited, picked, place, walk
+from sayso.stores._pages import limited, of_thread, picked, place, walk
 
 __all__ = ["Trail"]
 
@@ -46,15 +46,8 @@ class Trail:
         _, begin = place("ledger", after) or (0, 0)
         if thread_id is not None:
             mine = self._threads.get((scope, thread_id), [])[begin : begin + limited(limit) + 1]
-            rows = [
-                _read(thread_id, number, row)
-                for number, row in enumerate(mine, begin + 1)
-                if owner in (None, row[0])
-            ]
-            return Page(
-                items=tuple(rows[:limit]),
-                next=cursor("ledger", 0, rows[limit - 1].number) if len(rows) > limit else None,
-            )
+            rows = [_read(thread_id, number, row) for number, row in enumerate(mine, begin + 1)]
+            return of_thread(rows, owner, limit)
         most = walk(limit)
         found = [self._row(scope, *at) for at in self._rows.get(scope, [])[begin : begin + most]]
         fitting = (

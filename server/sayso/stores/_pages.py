@@ -5,12 +5,16 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from sayso.audit import AuditRow
+from sayso.records import Page
+
 __all__ = [
     "InterruptFilter",
     "List",
     "ThreadFilter",
     "cursor",
     "limited",
+    "of_thread",
     "picked",
     "place",
     "walk",
@@ -112,6 +116,18 @@ def picked(
         if seen == walk:
             return chosen, cursor(of, *last)
     return chosen, None
+
+
+def of_thread(rows: Sequence[AuditRow], owner: str | None, limit: int) -> Page[AuditRow]:
+    """The page of the first `limit` of these rows of one thread; there are more if more are given.
+
+    Those of other owners, who had the thread's id before, are left out: it may show none and go on.
+    """
+    read = rows[:limit]
+    return Page(
+        items=tuple(row for row in read if owner in (None, row.owner)),
+        next=cursor("ledger", 0, read[-1].number) if len(rows) > limit else None,
+    )
 
 
 def walk(limit: int) -> int:

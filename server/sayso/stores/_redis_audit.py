@@ -7,7 +7,7 @@ import orjson
 
 from sayso.audit import AuditRow
 from sayso.records import Page
-from sayso.stores._pages import cursor, limited, picked, place, walk
+from sayso.stores._pages import limited, of_thread, picked, place, walk
 from sayso.stores._redis_keys import ScopeKeys
 from sayso.stores._redis_link import Link
 from sayso.stores._redis_rows import audit_row
@@ -57,15 +57,11 @@ async def _of_thread(
             ("HMGET", mine.of("said"), *range(begin + 1, last + 1)),
         ]
     )
-    read = (
+    rows = [
         audit_row(thread_id, _number(entry), entry[1][1], content)
         for entry, content in zip(entries, contents, strict=False)
-    )
-    rows = [row for row in read if owner in (None, row.owner)]
-    return Page(
-        items=tuple(rows[:most]),
-        next=cursor("ledger", 0, rows[most - 1].number) if len(rows) > most else None,
-    )
+    ]
+    return of_thread(rows, owner, most)
 
 
 def _number(entry: Sequence[bytes]) -> int:

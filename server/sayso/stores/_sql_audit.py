@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from sayso.audit import FIRST, AuditRow, Event, sealed
 from sayso.records import Page
-from sayso.stores._pages import cursor, limited, picked, place, walk
+from sayso.stores._pages import limited, of_thread, picked, place, walk
 from sayso.stores._session import Answer, Row, Session
 from sayso.stores._sql_changes import Whose
 
@@ -42,11 +42,7 @@ def page(
     _, begin = place("ledger", after) or (0, 0)
     if thread_id is not None:
         values = (scope, thread_id, begin, limited(limit) + 1)
-        rows = [row for row in db.all("walk_audit_of_thread", values) if owner in (None, row[2])]
-        return Page(
-            items=tuple(_read(row) for row in rows[:limit]),
-            next=cursor("ledger", 0, rows[limit - 1][0]) if len(rows) > limit else None,
-        )
+        return of_thread([*map(_read, db.all("walk_audit_of_thread", values))], owner, limit)
     most = walk(limit)
     wanted = {"scope": scope, "moment": 0, "position": begin, "walk": most}
     with db.walk("walk_audit", wanted) as found:

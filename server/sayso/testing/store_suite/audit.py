@@ -99,3 +99,23 @@ async def a_deleted_thread_leaves_seals_without_contents(store: Store, clock: Fa
     rows = await _rows(store)
     same([row.content is None for row in rows], [True, False])
     same(broken(rows), None)
+
+
+async def a_page_of_a_thread_goes_on_behind_the_rows_of_another_owner(
+    store: Store, clock: FakeClock
+) -> None:
+    """Who begins a thread under the id of a deleted one reads all of its own rows alone."""
+    await ask(store, question("int_1"), question("int_2"), question("int_3"))
+    await store.delete(SCOPE, THREAD, await revision(store), 6_000)
+    await ask(store, question("int_4"), question("int_5"), owner="ben")
+    for owner, numbers in (("ann", [1, 2, 3]), ("ben", [4, 5]), ("cyd", [])):
+        found: list[int] = []
+        after = None
+        while True:
+            page = await store.audit(SCOPE, thread_id=THREAD, owner=owner, after=after, limit=2)
+            same({row.owner for row in page.items} - {owner}, set())
+            found += [row.number for row in page.items]
+            after = page.next
+            if after is None:
+                break
+        same(found, numbers)
