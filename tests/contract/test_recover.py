@@ -7,8 +7,9 @@ import pytest
 
 from sayso import Turn
 from tests.contract.optional import client_of
+from tests.contract.replicas import replica
 from tests.contract.requirements import requirement
-from tests.contract.server import Client, Server, answer, approve, deny
+from tests.contract.server import Client, Server, answer, approve, deny, eventually
 from tests.contract.tools import Kit
 from tests.contract.wire import Run
 
@@ -165,6 +166,63 @@ async def test_a_busy_thread_is_followed_instead(server: Server) -> None:
     assert "after" in ended.text
     assert (await running.end()).outcome == "success"
     assert server.effects == ["one"]
+
+
+@requirement("ID-08")
+@pytest.mark.parametrize("asks", [False, True])
+async def test_what_was_typed_stays_to_the_end(server: Server, tools: Kit, asks: bool) -> None:
+    """Here and in another process, in each later snapshot; two who typed keep each their own."""
+    going, more, go = asyncio.Event(), asyncio.Event(), asyncio.Event()
+
+    async def agent(turn: Turn) -> None:
+        await turn.say("before")
+        going.set()
+        await more.wait()
+        await turn.say("meanwhile")
+        await turn.step(server.effects.append, "recorded")
+        await go.wait()
+        if asks:
+            await turn.interrupt("input_required", "How many?", response=int)
+        await turn.say("after")
+
+    client = client_of(server, agent, refusals="recover")
+    client.user("one")
+    running = client.open()
+    await asyncio.wait_for(going.wait(), 5)
+    async with replica(server) as other:
+        other.agent(client.agent, refusals="recover")(agent)
+        tabs = []
+        for app, typed in ((server.app, "here"), (other, "there"), (other, "there too")):
+            tab = client.again(app=app)
+            tab.user(typed)
+            tabs.append((typed, tab, exchange := tab.open()))
+            await exchange.until("MESSAGES_SNAPSHOT")
+        more.set()
+
+        async def seen() -> bool:
+            await server.clock.advance(0.5)
+            return "meanwhile" in str(tabs[-1][2].events)
+
+        await eventually(seen)
+        go.set()
+        await running.end()
+
+        async def over() -> bool:
+            await server.clock.advance(0.5)
+            return all(exchange.ended for _, _, exchange in tabs)
+
+        await eventually(over)
+        for typed, tab, exchange in tabs:
+            ended = (await exchange.end()).judged(tab.thread, exchange.events[0]["runId"])
+            assert ended.outcome == ("interrupt" if asks else "success")
+            shown = [e["messages"] for e in ended.events if e["type"] == "MESSAGES_SNAPSHOT"]
+            assert len(shown) > (typed != "here")
+            for messages in shown:
+                mine, note = messages[-2:]
+                assert mine["content"] == typed
+                assert note["metadata"]["sayso"]["code"] == "thread_busy"
+                texts = [message.get("content") for message in messages]
+                assert len({"here", "there", "there too"} & set(texts)) == 1
 
 
 async def test_a_message_that_begins_no_thread_is_an_error(server: Server) -> None:

@@ -1,5 +1,7 @@
 """Run streams: who gets which events, and how every body ends."""
 
+from typing import Any
+
 import orjson
 import pytest
 
@@ -48,6 +50,32 @@ async def test_a_piece_that_is_too_long_for_one_frame_is_sent_as_several() -> No
         pieces = [event["delta"] for event in found if "delta" in event]
         assert len(pieces) == 3
         assert "".join(pieces) == "ab" * 1_250_000
+
+
+async def test_what_one_reader_said_stays_with_it_until_the_thread_has_it() -> None:
+    """Behind the thread's messages, once; what does not fit any more is left out."""
+    stream = stream_of(unread=50 * MIB)
+    long = b'{"id":"l","role":"user","content":"%b"}' % (b"x" * 6 * MIB)
+    given: dict[str, Any] = {"messages": [], "state": None}
+    readers = [
+        stream.attach("a", NEW, **given, said=[USER]),
+        stream.attach("b", OLD, **given, said=[long]),
+        stream.attach("c", NEW, **given),
+    ]
+    other = b'{"id":"m","role":"assistant","content":"%b"}' % (b"y" * 5 * MIB)
+    stream.snapshot(messages=[], state=None)
+    stream.snapshot(messages=[other], state=None)
+    stream.snapshot(messages=[other, USER], state=None)
+    stream.finish(Ending(type="success"))
+    shown = [
+        [[m["id"] for m in e["messages"]] for e in await events(reader) if "messages" in e]
+        for reader in readers
+    ]
+    assert shown == [
+        [["u"], ["u"], ["m", "u"], ["m", "u"]],
+        [["l"], ["l"], ["m"], ["m", "u"]],
+        [[], [], ["m"], ["m", "u"]],
+    ]
 
 
 async def test_what_is_no_text_is_refused_and_nothing_is_sent() -> None:

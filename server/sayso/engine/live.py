@@ -17,7 +17,7 @@ from sayso.engine.leases import LeaseKeeper
 from sayso.engine.runner import Runner, StopPaused
 from sayso.engine.standing import present
 from sayso.engine.stopping import Stopper
-from sayso.errors import StoreError
+from sayso.errors import Code, StoreError
 from sayso.gate.history import visible
 from sayso.limits import Limits
 from sayso.logs import about
@@ -34,7 +34,14 @@ _log = logging.getLogger("sayso.engine.live")
 WATCH = 0.5
 """Seconds between looks at a run that another process is running, if the store does not tell."""
 SHOWN = 256 * 1024
-"""Bytes of history up to which its readers here are sent what it has recorded, look by look."""
+"""Bytes of messages and state up to which its readers here are sent them, look by look."""
+_UNSEEN = Ending(
+    type="error",
+    code=Code.INTERNAL_ERROR.value,
+    message="What the turn does elsewhere could not be shown; the server's log says why.",
+    details={"code": Code.INTERNAL_ERROR.value},
+    goes_on=True,
+)
 
 Key = tuple[str, str]
 
@@ -141,12 +148,16 @@ class LiveRuns:
     def attach(
         self, view: ThreadView, run_id: str, peer: Peer, said: Sequence[bytes] = ()
     ) -> Reader:
-        """Follow the run of a thread, wherever it is running; `said` are messages besides."""
+        """Follow the run of a thread, wherever it is running.
+
+        `said` are messages besides: this reader keeps them to its end.
+        """
         key = (view.thread.scope, view.thread.id)
         live = self._live.get(key)
         if live is not None and not live.runner.stream.ended:
             messages, state = live.runner.shown()
-            return live.runner.stream.attach(run_id, peer, messages=[*messages, *said], state=state)
+            stream = live.runner.stream
+            return stream.attach(run_id, peer, messages=messages, state=state, said=said)
         watched = self._watched.get(key)
         if watched is None:
             run_key = view.run.key if view.run is not None else ""
@@ -154,7 +165,7 @@ class LiveRuns:
             watched = self._watched[key] = _Watched(stream, Bell(self._store, self._clock))
             self._spawn(self._watch(key, watched, view), f"watch of thread {key[1]!r}")
         messages, state = visible(view.messages), view.thread.state
-        return watched.stream.attach(run_id, peer, messages=[*messages, *said], state=state)
+        return watched.stream.attach(run_id, peer, messages=messages, state=state, said=said)
 
     def stop(self, scope: str, thread_id: str, stopper: Stopper) -> Runner | None:
         """Stop the run of a thread, if it is here; it ends at its next record, or at once."""
@@ -194,6 +205,16 @@ class LiveRuns:
                 watched.bell.ring()
 
     async def _watch(self, key: Key, watched: _Watched, first: ThreadView) -> None:
+        """Follow a run elsewhere; however that fails, its readers are told the end of it."""
+        try:
+            await self._look(key, watched, first)
+        except Exception:
+            if self._watched.get(key) is watched:
+                del self._watched[key]
+            watched.stream.finish(_UNSEEN)
+            raise
+
+    async def _look(self, key: Key, watched: _Watched, first: ThreadView) -> None:
         """Look until the run elsewhere has ended, or this process has taken it over.
 
         Meanwhile readers are shown what it has recorded; pieces of a message that is being written
@@ -213,8 +234,9 @@ class LiveRuns:
             if self._watched.get(key) is not watched:
                 return
             if view is not None and view.thread.holder is not None:
-                if (now := _shown(view)) != shown and sum(map(len, now[0])) <= SHOWN:
-                    stream.snapshot(messages=now[0], state=now[1])
+                now = messages, state = _shown(view)
+                if now != shown and sum(map(len, messages)) + len(state) <= SHOWN:
+                    stream.snapshot(messages=messages, state=state)
                     shown = now
                 continue
             del self._watched[key]

@@ -4,11 +4,13 @@ Reader and run are two halves of one mechanism, and know each other's inside.
 """
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Final, Protocol, Self
 
+from sayso import jsonvalue
 from sayso.errors import Code
 from sayso.protocol import frames
+from sayso.protocol.generations import shown_to
 from sayso.protocol.peers import Peer
 from sayso.streams.textstream import Draft
 
@@ -51,6 +53,7 @@ class Reader:
         "_loop",
         "_patience",
         "_pending",
+        "_said",
         "_size",
         "_stream",
         "_waiter",
@@ -62,7 +65,17 @@ class Reader:
         "whole",
     )
 
-    def __init__(self, run_key: str | None, run_id: str, peer: Peer, *, unread: int) -> None:
+    def __init__(
+        self,
+        run_key: str | None,
+        run_id: str,
+        peer: Peer,
+        *,
+        unread: int,
+        said: Sequence[bytes] = (),
+    ) -> None:
+        """`unread`: bytes after which it is cut; `said`: messages that it alone is shown."""
+        self._said = tuple(said)
         self.run_key = run_key
         self.run_id = run_id
         self.peer = peer
@@ -144,6 +157,19 @@ class Reader:
         if stream is not None and self._waiter in stream._sleepers:
             stream._sleepers.remove(self._waiter)
         self._wake()
+
+    @property
+    def way(self) -> tuple[bool, tuple[bytes, ...]]:
+        """Readers with the same one are shown the same."""
+        return self.peer.versioned, self._said
+
+    def shown(self, bodies: Sequence[bytes]) -> Sequence[bytes]:
+        """The messages of a snapshot as this reader takes them: what was said to it stays, last."""
+        if self._said:
+            known = {jsonvalue.decode(body)["id"] for body in bodies}
+            own = [body for body in self._said if jsonvalue.decode(body)["id"] not in known]
+            bodies = [*bodies, *own]
+        return shown_to(self.peer.versioned, bodies)
 
     def detach(self) -> None:
         """The body is over for this reader, whatever the run does; idempotent."""

@@ -6,13 +6,14 @@ that are ready together leave together, and a lone one leaves in the next turn o
 """
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any, Final
 
 from sayso.protocol import frames
 from sayso.protocol.ending import Ending
-from sayso.protocol.generations import older_event, shown_to
+from sayso.protocol.generations import older_event
 from sayso.protocol.guard import StreamGuard, StreamOrderError
 from sayso.protocol.opening import is_lifecycle, left_open, opening
 from sayso.protocol.peers import Peer
@@ -29,10 +30,6 @@ _ROOM: Final = 64 * 1024
 
 _TURNS: Final = 4
 """Turns of the loop in which a reader that keeps up takes what is ready."""
-
-
-def _versioned(peer: Peer) -> bool:
-    return peer.versioned
 
 
 class RunStream:
@@ -85,19 +82,27 @@ class RunStream:
         return [reader.run_id for reader in self._readers]
 
     def attach(
-        self, run_id: str, peer: Peer, *, messages: Iterable[bytes] | None, state: bytes | None
+        self,
+        run_id: str,
+        peer: Peer,
+        *,
+        messages: Iterable[bytes] | None,
+        state: bytes | None,
+        said: Sequence[bytes] = (),
     ) -> Reader:
         """A new reader: its own RUN_STARTED, the snapshots given, what is open, then live events.
 
         The thread goes first and shows no open message: those are restated as a start with the
-        text so far. After the end it gets the ending at once. ValueError for too large a snapshot.
+        text so far. After the end it gets the ending at once. `said` are messages that this reader
+        alone is shown, behind those of every snapshot. ValueError for too large a snapshot.
         """
-        reader = Reader(self.run_key, run_id, peer, unread=self._unread)
+        reader = Reader(self.run_key, run_id, peer, unread=self._unread, said=said)
+        shown = None if messages is None else reader.shown(list(messages))
         reader._patience = self._patience
         self._seal()
         restated = self._guard.restated()
         reader._pending.append(
-            opening(self.thread_id, run_id, peer, messages, state, restated),
+            opening(self.thread_id, run_id, peer, shown, state, restated),
         )
         if (ending := self._ending) is not None:
             reader._end(ending.last_frames(self.thread_id, run_id, peer), whole=not ending.goes_on)
@@ -122,10 +127,13 @@ class RunStream:
 
     def _send(self, event: dict[str, Any], data: bytes) -> None:
         if is_lifecycle(event):
-            self._tell(data, b"", lambda peer: peer.subagents)
+            self._tell(lambda reader: data if reader.peer.subagents else b"")
             return
-        older = older_event(event) if self._older() else None
-        self._append(data) if older is None else self._tell(data, frames.frame(older))
+        if (older := older_event(event) if self._older() else None) is None:
+            self._append(data)
+            return
+        flat = frames.frame(older)
+        self._tell(lambda reader: data if reader.peer.versioned else flat)
 
     def text(self, message_id: str, role: str = "assistant", **members: Any) -> TextStream:
         """Open a message of text; `members` are further ones of its start.
@@ -160,10 +168,14 @@ class RunStream:
         self._guard.check_settled()
         bodies = list(messages)
         head = frames.state_snapshot(state) if state is not None else b""
-        current = older = head + frames.messages_snapshot(bodies)
-        if self._older() and (flattened := shown_to(False, bodies)) != bodies:
-            older = head + frames.messages_snapshot(flattened)
-        self._tell(current, older)
+        whole = head + frames.messages_snapshot(bodies)
+        told: dict[tuple[Any, ...], bytes] = {}
+        for reader in self._readers:
+            if reader.way not in told and (shown := reader.shown(bodies)) != bodies:
+                # What it alone is shown may not fit behind the rest: then it goes without.
+                with suppress(ValueError):
+                    told[reader.way] = head + frames.messages_snapshot(shown)
+        self._tell(lambda reader: told.get(reader.way, whole))
 
     def finish(self, ending: Ending) -> None:
         """End the run: close what is open, then give each reader its own terminal event.
@@ -260,12 +272,10 @@ class RunStream:
                 waiter.set_result(None)
         self._sleepers.clear()
 
-    def _tell(
-        self, current: bytes, older: bytes, reads: Callable[[Peer], bool] = _versioned
-    ) -> None:
-        """Append what readers of the two generations are told in different words, or not at all."""
+    def _tell(self, words: Callable[[Reader], bytes]) -> None:
+        """Append what readers are told in different words, or not at all."""
         self._seal()
-        self._hand_out(current, older, reads)
+        self._hand_out(words)
         for reader in self._readers:
             reader._wake()
         self._sleepers.clear()
@@ -278,12 +288,10 @@ class RunStream:
         chunk = b"".join(self._tail)
         self._tail.clear()
         self._tail_size = 0
-        self._hand_out(chunk, chunk)
+        self._hand_out(lambda _: chunk)
 
-    def _hand_out(
-        self, current: bytes, older: bytes, reads: Callable[[Peer], bool] = _versioned
-    ) -> None:
-        slow = [r for r in self._readers if not r._add(current if reads(r.peer) else older)]
+    def _hand_out(self, words: Callable[[Reader], bytes]) -> None:
+        slow = [reader for reader in self._readers if not reader._add(words(reader))]
         for reader in slow:
             self._forget(reader)
             reader._cut()
