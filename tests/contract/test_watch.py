@@ -7,6 +7,7 @@ import pytest
 
 from sayso import Turn
 from sayso.protocol import frames
+from sayso.testing import FaultyStore
 from tests.contract.optional import thread_of
 from tests.contract.replicas import replica
 from tests.contract.rest import reached
@@ -51,12 +52,13 @@ async def test_a_large_state_is_shown_at_the_end_and_not_look_by_look(server: Se
             return len((await thread_of(server, client)).messages) == 2
 
         await eventually(recorded)
-        looks = server.store.calls if server.kind == "memory" else other.engine.store.calls
-        before = len(looks)
+        store = other.engine.store
+        assert isinstance(store, FaultyStore)
+        before = len(store.calls)
 
         async def looked() -> bool:
             await server.clock.advance(0.5)
-            return sum(call.point == "load" for call in looks[before:]) > 2
+            return sum(call.point == "load" for call in store.calls[before:]) > 2
 
         await eventually(looked)
         assert "Meanwhile." not in str(watching.events)
