@@ -30,6 +30,7 @@ class LeaseKeeper:
         self._every = 0.3 * seconds
         self._held: dict[tuple[str, str], tuple[Lease, float]] = {}
         self._lock = threading.Lock()
+        self._asking = threading.Lock()  # of two renewals, also the last one, none overtakes
         self._end: Callable[[], None] | None = None
         self._tell: Callable[[Lease], object] = lambda _: None
 
@@ -89,6 +90,10 @@ class LeaseKeeper:
             asyncio.get_running_loop().run_in_executor(None, self._renew)
 
     def _renew(self) -> None:
+        with self._asking:
+            self._renew_now()
+
+    def _renew_now(self) -> None:
         with self._lock:
             leases = [lease for lease, _ in self._held.values()]
         if not leases:
@@ -104,14 +109,15 @@ class LeaseKeeper:
             self._tell(lease)
 
     def _let_go(self) -> None:
-        with self._lock:
-            leases = [lease for lease, _ in self._held.values()]
-            self._held.clear()
-        if leases:
-            try:
-                self._store.renew(leases, 0)
-            except StoreError as error:
-                _log.warning("leases could not be let go and will run out: %s", error)
+        with self._asking:
+            with self._lock:
+                leases = [lease for lease, _ in self._held.values()]
+                self._held.clear()
+            if leases:
+                try:
+                    self._store.renew(leases, 0)
+                except StoreError as error:
+                    _log.warning("leases could not be let go and will run out: %s", error)
 
     def _note(self, leases: list[Lease], lost: tuple[Lease, ...], deadline: float) -> None:
         gone = {(lease.scope, lease.thread_id, lease.fence) for lease in lost}
