@@ -119,9 +119,13 @@ class _Server(uvicorn.Server):
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         self._app.drain()
         await asyncio.sleep(self._drain)  # who sends requests here has to hear of it first
-        stopping = asyncio.create_task(self._app.engine.stop(self._grace))
+        answered = asyncio.Event()
+        stopping = asyncio.create_task(self._app.engine.stop(self._grace, answered))
         cutting = asyncio.get_running_loop().call_later(self._grace + _LAST_BYTES, self._cut_off)
-        await super().shutdown(sockets)
+        try:
+            await super().shutdown(sockets)
+        finally:
+            answered.set()
         cutting.cancel()
         await stopping
 

@@ -1,4 +1,4 @@
-"""A server whose one agent works for a minute: `python -m tests.process.long_agent PORT GRACE`."""
+"""A server whose agents outlast it or end with it: `-m tests.process.long_agent PORT GRACE`."""
 
 import asyncio
 import sys
@@ -15,6 +15,20 @@ async def long(turn: Turn) -> None:
     """Works for longer than anybody waits."""
     await turn.say("It takes a minute.")
     await turn.step(asyncio.sleep, 60, name="work")
+
+
+async def gone() -> None:
+    """Until the server has begun to end."""
+    while not app._edge._operations.draining:  # noqa: ASYNC110 - a server tells nobody
+        await asyncio.sleep(0.005)
+
+
+@app.agent("last")
+async def last(turn: Turn) -> None:
+    """Ends in the time that a server gives to what is going on."""
+    await turn.say("One moment.")
+    await turn.step(gone)
+    await turn.say("Done.")
 
 
 if __name__ == "__main__":

@@ -78,6 +78,22 @@ def test_a_reader_of_a_run_gets_its_last_event_when_the_server_stops(
     assert log.read_text("utf-8") == ""
 
 
+def test_what_a_run_that_ended_in_time_has_told_is_noted(
+    server: subprocess.Popen[bytes], port: int, log: Path
+) -> None:
+    """The store is open until all is answered: nothing is said of a delivery that was lost."""
+    url = f"http://127.0.0.1:{port}/agents/last"
+    body = run_input("t-1", text="go")
+    with httpx.stream("POST", url, json=body, timeout=PATIENCE) as response:
+        events = events_of(response.iter_lines())
+        seen = [next(events)["type"] for _ in range(4)]
+        assert seen[0] == "RUN_STARTED"
+        server.terminate()
+        assert list(events)[-1]["type"] in ("RUN_FINISHED", "RUN_ERROR")
+    assert server.wait(PATIENCE) == 0
+    assert log.read_text("utf-8") == ""
+
+
 def test_a_client_that_sends_no_end_is_not_waited_for(
     server: subprocess.Popen[bytes], port: int, log: Path
 ) -> None:

@@ -11,7 +11,7 @@ from sayso.agents.registry import Agent
 from sayso.agents.turninput import begun_with, request_of, text_of, turn_input
 from sayso.clock import Clock
 from sayso.engine.leases import LeaseKeeper
-from sayso.errors import LeaseLost
+from sayso.errors import LeaseLost, StoreUnavailable
 from sayso.gate import ladder as gate
 from sayso.gate.frontend import results_of
 from sayso.gate.settled import settled_message
@@ -294,6 +294,8 @@ class Claims:
         )
 
     async def _take(self, claim: Claim) -> tuple[Lease, Callable[[], bool]]:
+        if not self._keeper.keeps:
+            raise StoreUnavailable("this server is shutting down: it takes no thread any more")
         asked = self._clock.monotonic()
         lease = await self._store.claim(claim)
         return lease, self._keeper.keep(lease, asked)

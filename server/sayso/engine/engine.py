@@ -55,6 +55,13 @@ ATTEMPTS = 8
 
 AS_ASKED = Manner()
 """What a request says itself, and no more."""
+_GOING = Ending(
+    type="error",
+    code=Code.SHUTTING_DOWN.value,
+    message="This server is shutting down: connect again to see the run go on.",
+    details={"code": Code.SHUTTING_DOWN.value},
+    goes_on=True,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,24 +151,17 @@ class Engine:
                 self._sweeper.start()
             self._open = True
 
-    async def stop(self, grace: float = 10.0) -> None:
-        """Let running turns end for `grace` seconds; the rest is taken over elsewhere."""
+    async def stop(self, grace: float = 10.0, answered: asyncio.Event | None = None) -> None:
+        """Let turns end for `grace` seconds, the rest elsewhere; close once all is `answered`."""
         if not self._open:
             return
         self._open = False
         await self._sweeper.stop()
         await self.inbox.close()
-        await self._live.close(
-            grace,
-            Ending(
-                type="error",
-                code=Code.SHUTTING_DOWN.value,
-                message="This server is shutting down: connect again to see the run go on.",
-                details={"code": Code.SHUTTING_DOWN.value},
-                goes_on=True,
-            ),
-        )
+        await self._live.close(grace, _GOING)
         self._keeper.stop()
+        if answered is not None:
+            await answered.wait()
         await self.store.close()
 
     async def run(

@@ -55,6 +55,11 @@ class LeaseKeeper:
             self._end = None
             self._let_go()
 
+    @property
+    def keeps(self) -> bool:
+        """Whether leases are renewed: not before the start, and not after the end."""
+        return self._end is not None
+
     def keep(self, lease: Lease, claimed: float) -> Callable[[], bool]:
         """Renew a lease that was claimed at that monotonic second; returns its `alive` check."""
         key = (lease.scope, lease.thread_id)
