@@ -3,12 +3,13 @@
 A part that has its result is not entered again, so nobody comes for what is recorded inside it.
 """
 
+import asyncio
 import logging
 from typing import Any
 
 import pytest
 
-from sayso import Breakpoints, Option, Turn, approval
+from sayso import Breakpoints, Option, ToolCall, Turn, approval
 from tests.contract.rest import get, post
 from tests.contract.server import Client, Server, answer, approve, taken_over
 from tests.contract.wire import Run
@@ -222,3 +223,45 @@ async def test_a_mismatch_opens_nothing_of_a_finished_part_again(server: Server)
     assert [item["message"] for item in client.model.pending] == ["Beside?"]
     changed[0] = False
     assert (await client.resume(approve())).last["result"] == "done"
+
+
+@pytest.mark.parametrize("first", ["free", "brief"])
+@pytest.mark.parametrize("asking", [True, False], ids=["asking", "plain"])
+async def test_a_part_is_not_held_up_by_what_ends_before_it_in_its_batch(
+    server: Server, first: str, asking: bool
+) -> None:
+    """Design 3, rule 3: a batch comes out whole, and parts of it record meanwhile."""
+    ended = asyncio.Event()
+
+    async def late() -> str:
+        await ended.wait()
+        return "late"
+
+    @server.app.tool()
+    async def free() -> str:
+        asyncio.get_running_loop().call_later(0.01, ended.set)
+        return "first"
+
+    @server.app.tool()
+    async def brief(turn: Turn) -> str:
+        return str(await turn.call(free))
+
+    @server.app.tool()
+    async def part(turn: Turn) -> str:
+        said = await turn.step(late)
+        if asking:
+            await turn.interrupt("confirmation", "Go on?")
+        return str(said) + str(await turn.step(late, name="once more"))
+
+    async def agent(turn: Turn) -> list[str]:
+        calls = [ToolCall(tool=name, args={}) for name in ("part", first)]
+        done = await turn.call_all(calls)
+        await turn.interrupt("confirmation", "Later?")
+        return list(map(str, done))
+
+    client = server.client(agent)
+    run = await client.say()
+    if asking:
+        run = await client.resume(approve())
+    assert [one["message"] for one in run.interrupts] == ["Later?"]
+    assert (await client.resume(approve())).last["result"] == ["latelate", "first"]

@@ -1,7 +1,7 @@
 """Recorded work that author code waits for, and may not cut (design 3, rules 2 and 4)."""
 
 import asyncio
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Coroutine, Sequence
 from typing import Any
 
 from sayso.errors import CancelledCall
@@ -11,13 +11,19 @@ from sayso.turns.stillness import cancel_again
 __all__ = ["in_order", "protect"]
 
 
-async def protect(execution: Execution, what: str, *works: Awaitable[Any]) -> list[Any]:
+def protect(
+    execution: Execution, what: str, *works: Awaitable[Any]
+) -> Coroutine[Any, Any, list[Any]]:
     """Run recorded work to its end; if author code cancels the call, fail the turn (rule 2).
 
+    The work begins now, and not when this is awaited: a turn that is over does not end before it.
     Returns the results in order. Raises `Pause` if any of the work waits for a person, else the
     first error, once all have ended.
     """
-    tasks = [execution.effects.keep(work) for work in works]
+    return _ended(execution, what, [execution.effects.keep(work) for work in works])
+
+
+async def _ended(execution: Execution, what: str, tasks: Sequence[asyncio.Task[Any]]) -> list[Any]:
     try:
         await _landed(tasks)
     except asyncio.CancelledError:
