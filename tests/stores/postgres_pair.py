@@ -22,7 +22,7 @@ _SYNCHRONOUS = "SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'syn
 class PostgresServer:
     """A server that can be killed, and promoted if it is a standby."""
 
-    def __init__(self, home: Path) -> None:
+    def __init__(self, home: Path, *settings: str) -> None:
         """`home` has a folder `data` with the server's data."""
         self._home = home
         self.port = free_port()
@@ -34,6 +34,7 @@ class PostgresServer:
             "unix_socket_directories=",
             "fsync=off",
             "shared_buffers=16MB",
+            *settings,
         ):
             command += ["-c", setting]
         with (home / "log").open("ab") as log:
@@ -47,11 +48,11 @@ class PostgresServer:
             raise
 
     @classmethod
-    def primary(cls) -> "PostgresServer":
+    def primary(cls, *settings: str) -> "PostgresServer":
         """A new one without data."""
         home = a_home()
         initialised(home)
-        return cls(home)
+        return cls(home, *settings)
 
     def standby(self) -> "PostgresServer":
         """A copy that has all that this one acknowledges from now on."""
@@ -80,6 +81,12 @@ class PostgresServer:
             os.kill(int(child), signal.SIGKILL)
         self._process.kill()
         self._process.wait()
+
+    def crash(self, backend: int) -> None:
+        """Kill the process of a connection: all others end too, and it recovers by itself."""
+        os.kill(backend, signal.SIGKILL)
+        self._wait_for(lambda: not Path(f"/proc/{backend}").exists())
+        self._wait_for(self._answers)
 
     def promote(self) -> None:
         """Make it the primary, and wait until it takes writes."""

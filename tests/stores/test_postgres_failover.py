@@ -5,10 +5,14 @@ from collections.abc import Iterator
 from typing import Any
 
 import orjson
+import psycopg
 import pytest
 
 from sayso import Sayso, Turn
 from sayso.errors import StoreUnavailable
+from sayso.stores._postgres_session import PostgresSession
+from sayso.stores._session import Session
+from sayso.stores._sql_ops import commit
 from sayso.stores.postgres import PostgresStore
 from tests.asgi import JSON, Answer, call
 from tests.server import run_input
@@ -60,6 +64,37 @@ async def test_a_store_goes_on_where_the_standby_took_over(pair: Pair) -> None:
         renewed = await asyncio.to_thread(store.renew, [lease], 60_000)
         assert renewed.lost == ()
         assert len(await store.journal(SCOPE, "turn_t_0")) == 6
+
+
+async def test_another_s_commit_under_the_same_number_after_a_crash_is_not_taken_for_ours() -> None:
+    """A crash forgets numbers of transactions that were under way, and they are given out again."""
+    server = PostgresServer.primary(
+        "wal_writer_delay=10s", "wal_level=minimal", "max_wal_senders=0"
+    )
+    try:
+        async with opened(PostgresStore(server.url, connections=1)) as store:
+            assert isinstance(store, PostgresStore)
+            lease = await store.claim(a_claim("t", "me"))
+
+            def work(session: Session) -> str:
+                commit(session, lease, a_step(1))
+                assert isinstance(session, PostgresSession)
+                number = int(session.number())
+                server.crash(session._wire.db.info.backend_pid)
+                with psycopg.connect(server.url, autocommit=True) as other:
+                    for _ in range(1_000):
+                        (taken,) = other.execute("SELECT pg_current_xact_id()::text").fetchall()[0]
+                        if int(taken) >= number:
+                            return "done"
+                raise AssertionError(f"{number} was not reached")
+
+            with pytest.raises(StoreUnavailable, match="whether it was done shows"):
+                await store._opened().run(work, writes=True)
+            assert await store.journal(SCOPE, "turn_t_0") == ()
+            await store.commit(lease, a_step(1))
+            assert len(await store.journal(SCOPE, "turn_t_0")) == 1
+    finally:
+        server.remove()
 
 
 async def test_a_question_that_was_open_is_answered_after_a_fail_over(pair: Pair) -> None:

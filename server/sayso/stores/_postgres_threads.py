@@ -29,6 +29,14 @@ T = TypeVar("T")
 Tell = Callable[[set[tuple[str, str]]], None]
 
 _BECAME = "SELECT pg_xact_status($1::text::xid8)"
+_LIFE = (
+    "SELECT concat(stats_reset, ' ', left(pg_walfile_name(pg_current_wal_insert_lsn()), 8))"
+    " FROM pg_stat_wal"
+)
+"""Differs after a crash, which resets statistics, and after a fail-over, which begins a timeline.
+
+Both forget numbers of transactions that were under way, and give them to others.
+"""
 _PATIENCE = 5.0
 """Seconds that the outcome of a commit is looked for after a lost connection."""
 
@@ -84,6 +92,7 @@ class _Worker:
         self._queue: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
         self._stopping = False
         self._wire: Wire | None = None
+        self._life = ""
         self.ended: concurrent.futures.Future[None] = concurrent.futures.Future()
         threading.Thread(target=self._main, name=name, daemon=True).start()
 
@@ -126,6 +135,7 @@ class _Worker:
     def _attempt(self, job: Job) -> object:
         """Do a job in a transaction of its own; its result, once that is committed."""
         wire = self._connected()
+        life = self._life
         number: str | None = None
         value: object = None
         sent = False
@@ -149,7 +159,7 @@ class _Worker:
                 raise told from error
             if not sent:
                 raise _NothingDone(told) from error
-            if number is not None and not self._became(number):
+            if number is not None and not self._became(number, life):
                 raise told from error
         except BaseException:
             self._tidy(wire)
@@ -160,7 +170,14 @@ class _Worker:
 
     def _connected(self) -> Wire:
         if self._wire is None:
-            self._wire = Wire(connect(self._url))
+            wire = Wire(connect(self._url))
+            try:
+                self._life = wire.rows(wire.send(_LIFE))[0][0]
+                wire.sync()
+            except psycopg.Error as error:
+                wire.close()
+                raise StoreUnavailable(explain(error)) from error
+            self._wire = wire
         return self._wire
 
     def _tidy(self, wire: Wire) -> bool:
@@ -176,16 +193,18 @@ class _Worker:
             return True
         return False
 
-    def _became(self, xid: str) -> bool:
+    def _became(self, xid: str, life: str) -> bool:
         """Whether a transaction was committed whose connection was lost while it was.
 
-        Raises `StoreUnavailable` if nobody can tell within a few seconds.
+        `life` is that of the server which gave it its number. Raises `StoreUnavailable` if nobody
+        can tell within a few seconds, or the number may be another's by now.
         """
         deadline = time.monotonic() + _PATIENCE
         while True:
             try:
                 wire = self._connected()
-                status = wire.rows(wire.send(_BECAME, (xid,)))[0][0]
+                known = self._life == life
+                status = wire.rows(wire.send(_BECAME, (xid,)))[0][0] if known else None
                 wire.sync()
             except (psycopg.Error, StoreUnavailable) as error:
                 if self._wire is not None:
@@ -196,6 +215,11 @@ class _Worker:
                         "whether it was done shows once PostgreSQL can be reached again"
                     ) from error
             else:
+                if not known:
+                    raise StoreUnavailable(
+                        "PostgreSQL has crashed, or another server took over, while a commit was "
+                        "on its way; whether it was done shows when the thread is read"
+                    )
                 if status == "committed":
                     return True
                 if status != "in progress" or time.monotonic() >= deadline:
