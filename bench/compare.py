@@ -2,13 +2,15 @@
 
     python bench/compare.py HARNESS [--only W1,W2] [--rounds 2] [--seconds 2] [--venvs DIR]
     python bench/compare.py HARNESS --profile sqlite W2        # where the time goes, by py-spy
+    python bench/compare.py HARNESS --redis --profile redis W2
     python bench/compare.py HARNESS --figures KEPT.jsonl       # the table of an earlier run
 
 `HARNESS` is the folder with `run.py`, `benchlib.py` and `contenders/`; it is copied to a temporary
 place, with our contenders in it. `--venvs` is where its `setup.sh` made the floors' environments;
 Sayso runs in the environment of this interpreter. `--keep FILE` keeps the raw lines. With the URL
 of an empty PostgreSQL database in `BENCH_PG` (the harness's `pg.sh start` prints one) W2 is
-measured on that as well.
+measured on that as well, and with `--redis` on a Redis of this program's own, which has each change
+on the disk before it tells of it. Both have `floor-pg` beside them, so `--redis` wants `BENCH_PG`.
 """
 
 import argparse
@@ -22,7 +24,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).parent.parent))
+
 import figures
+from open import SAFE
+
+from tests.stores.redis_servers import RedisServer
 
 HERE = Path(__file__).resolve().parent
 FLOORS = {
@@ -82,6 +89,7 @@ def main() -> int:
     parser.add_argument("--only", default="W1,W1p,W2,W3,W4,W5,W5s")
     parser.add_argument("--rounds", default="2")
     parser.add_argument("--seconds", default="2")
+    parser.add_argument("--redis", action="store_true")
     parser.add_argument("--keep", type=Path)
     parser.add_argument("--figures", type=Path)
     parser.add_argument("--profile", nargs=2, metavar=("STORE", "LOAD"))
@@ -89,6 +97,10 @@ def main() -> int:
     if given.figures:
         figures.report([given.figures])
         return 0
+    if given.redis and not given.profile and "BENCH_PG" not in os.environ:
+        parser.error("--redis measures against floor-pg: set BENCH_PG as well")
+    if given.redis:
+        os.environ["BENCH_REDIS"] = RedisServer(*SAFE).url
     with placed(given.harness, given.venvs) as place:
         if given.profile:
             store, load = given.profile
@@ -100,6 +112,8 @@ def main() -> int:
             floors = FLOORS.get(load, "floor")
             if load == "W2" and "BENCH_PG" in os.environ:
                 ours, floors = f"{ours},sayso:postgres", f"{floors},floor-pg"
+                if given.redis:
+                    ours = f"{ours},sayso:redis"
             # First and last, so that a machine that drifts does not favour anybody.
             contenders = f"{floors},{ours},{floors.partition(',')[0]}"
             contenders = ALONE.get(load, contenders)

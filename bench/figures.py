@@ -53,7 +53,10 @@ ROWS = (
     Row("W2 CPU, c32", "W2", "c32", CPU, at_most=1.5, peers="W2 c32"),
     Row("W2 CPU, c32", "W2", "c32", CPU, "sqlite", at_most=2.2, peers="W2 c32 sqlite"),
     Row("W2 CPU, c32, of floor:sqlite-full", "W2", "c32", CPU, "sqlite", floor="floor:sqlite-full"),
-    Row("W2 CPU, c32", "W2", "c32", CPU, "postgres", at_most=1.5, floor="floor-pg:postgres"),
+    *(
+        Row("W2 CPU, c32", "W2", "c32", CPU, store, at_most=1.5, floor="floor-pg:postgres")
+        for store in ("postgres", "redis")
+    ),
     Row(
         "W2 CPU, c32, two replicas, of one",
         "W2r",

@@ -1,12 +1,12 @@
 """What a store costs that has many open questions, against one that has few.
 
-    python bench/open.py [--open 1000,100000] [--store sqlite|postgres|URL]
+    python bench/open.py [--open 1000,100000] [--store sqlite|postgres|redis|URL]
 
 Fills a store with that many threads that wait for an answer, and measures at each count: a page of
 the inbox over HTTP (a hundred items, in process, the first and one from the middle), a claim with
 its release, a sweep, and what `/metrics` asks: milliseconds of wall and of CPU, medians of many.
-`sqlite` is a file in a temporary folder, `postgres` a server of this program's own, a URL an empty
-database.
+`sqlite` is a file in a temporary folder, `postgres` and `redis` a server of this program's own
+(Redis writes each change to the disk before it tells of it), a URL an empty database.
 """
 
 import argparse
@@ -30,11 +30,14 @@ from sayso import Sayso
 from sayso.records import Commit, Interrupt
 from sayso.stores import open_store
 from sayso.stores.base import Store
+from tests.stores.redis_servers import RedisServer
 from tests.stores.servers import database
 
 SCOPE = "default"
 BASE = "http://127.0.0.1:8000"
 WRITERS = 64
+SAFE = ("--save", "", "--appendonly", "yes", "--appendfsync", "always")
+"""A Redis that has written what it has told."""
 
 
 async def ask(store: Store, n: int) -> None:
@@ -157,6 +160,7 @@ def main() -> None:
         urls = {
             "sqlite": lambda: f"sqlite:///{name}/a.db",
             "postgres": lambda: database(Path(name)),
+            "redis": lambda: RedisServer(*SAFE).url,
         }
         url = urls[given.store]() if given.store in urls else given.store
         counts = [int(count) for count in given.open.split(",")]

@@ -17,6 +17,7 @@ STORES = {
     "memory": "memory:",
     "sqlite": f"sqlite:///{os.environ.get('BENCH_TMP', '.')}/bench.db",
     "postgres": os.environ.get("BENCH_PG", ""),
+    "redis": os.environ.get("BENCH_REDIS", ""),
 }
 
 served = Sayso(store=STORES[os.environ.get("BENCH_PROFILE", "memory")], console=False)
