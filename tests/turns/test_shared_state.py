@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from sayso import Turn
+from sayso import Sayso, ToolCall, Turn
 from tests.contract.requirements import requirement
 from tests.turns.driver import Conversation, World, ticks
 
@@ -81,6 +81,75 @@ async def test_a_crash_between_pauses_builds_the_same_state(kind: str, tmp_path:
         await talk.answer({"One?": YES})
         await talk.recover()
         assert talk.client.model.state == {"a": 1, "b": 2, "c": 3}
+        assert world.effects == ["one"]
+
+
+WRITTEN = ["a1", "a2", "b1", "b2", "inner", "inner", "inner", "quiet1", "quiet2"]
+
+
+def parts(world: World, app: Sayso) -> Any:
+    """A tool that writes around a question, and below it another one that writes."""
+
+    @app.tool()
+    async def inner(turn: Turn) -> None:
+        await turn.patch([{"op": "add", "path": "/log/-", "value": "inner"}])
+
+    @app.tool()
+    async def part(turn: Turn, name: str) -> None:
+        await turn.patch([{"op": "add", "path": "/log/-", "value": f"{name}1"}])
+        if name != "quiet":
+            await turn.interrupt("confirmation", f"{name}?")
+        await turn.call(inner)
+        await turn.patch([{"op": "add", "path": "/log/-", "value": f"{name}2"}])
+
+    return part
+
+
+async def calling(turn: Turn, world: World) -> Any:
+    """Three parts at once, one of which ends at once; then a question, then an effect."""
+    await turn.set("/log", [])
+    await turn.call_all(
+        [ToolCall(tool=world.tools, args={"name": name}) for name in ("a", "quiet", "b")]
+    )
+    read = list(turn.state["log"])
+    await turn.interrupt("confirmation", "Later?")
+    await turn.step(world.effect, "one", idempotent=True)
+    return [read, list(turn.state["log"])]
+
+
+@pytest.mark.parametrize("restarts", [False, True])
+async def test_what_a_part_wrote_is_there_though_its_code_is_not_entered_again(
+    kind: str, tmp_path: Path, restarts: bool
+) -> None:
+    """Rule 8: what the code reads is the same in front of and behind every later pause."""
+    async with World.of(kind, tmp_path, calling, parts) as world:
+        talk = Conversation(world)
+        await talk.say()
+        if restarts:
+            await talk.restart()
+        await talk.answer({"a?": YES, "b?": YES})
+        if restarts:
+            await talk.restart()
+        log = talk.client.model.state["log"]
+        assert sorted(log) == WRITTEN
+        run = await talk.answer({"Later?": YES})
+        assert run.last["result"] == [log, log]
+        assert talk.client.model.state == {"log": log}
+
+
+async def test_what_a_part_wrote_outlives_a_crash_behind_it(kind: str, tmp_path: Path) -> None:
+    """It was sent and not yet stored with a pause when the server died."""
+    async with World.of(kind, tmp_path, calling, parts) as world:
+        talk = Conversation(world)
+        await talk.say()
+        window = world.process.window
+        window.fail("commit", match=lambda c: c.release, hook=window.cut)
+        await talk.answer({"a?": YES, "b?": YES})
+        await talk.recover()
+        log = talk.client.model.state["log"]
+        assert sorted(log) == WRITTEN
+        run = await talk.answer({"Later?": YES})
+        assert run.last["result"] == [log, log]
         assert world.effects == ["one"]
 
 

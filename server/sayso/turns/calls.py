@@ -18,6 +18,7 @@ from sayso.turns.effects import contained
 from sayso.turns.execution import Execution
 from sayso.turns.protection import in_order, protect
 from sayso.turns.results import call_events, call_message
+from sayso.turns.steps import rewrite_state
 from sayso.turns.toolcall import RunningCall
 
 __all__ = ["call_all"]
@@ -46,7 +47,12 @@ async def call_all(execution: Execution, wanted: Sequence[ToolCall], turn: Any) 
         place = await execution.enter("call", tool.name, plain)
         calls.append(RunningCall(execution, place, tool, arguments, plain, turn))
     _propose(execution, calls)
-    if execution.breaks or not all(call.over for call in calls):
+    ended = [call for call in calls if call.over]
+    written = [one for call in ended for one in call.data.get("writes", ())]
+    if execution.breaks or len(ended) < len(calls):
+        if execution.state.is_present:
+            rewrite_state(execution, calls[0].place.branch, written)
+            written = []
         # Nobody gets a part of a batch: what is in the way of others comes out with the rest.
         execution.timeline.skip(call.data["end"] for call in calls if call.over)
         try:
@@ -56,6 +62,7 @@ async def call_all(execution: Execution, wanted: Sequence[ToolCall], turn: Any) 
             raise
     if calls:
         await in_order(execution, [call.data["end"] for call in calls])
+        rewrite_state(execution, calls[0].place.branch, written)
         if execution.breaks:
             await breakpoints.after(execution, [(call.place, call.named) for call in calls])
     outcomes = iter([call.outcome() for call in calls])

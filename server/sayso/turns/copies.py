@@ -18,7 +18,7 @@ from sayso.turns.marks import edited, fork_mark, pauses
 
 __all__ = ["Copied", "copied", "recorded_question"]
 
-_OUTCOME = frozenset(("end", "status", "value", "parts", "reason", "text"))
+_OUTCOME = frozenset(("end", "status", "value", "parts", "reason", "text", "writes"))
 """What the entry of a call has more once it has ended."""
 
 

@@ -17,9 +17,18 @@ from sayso.turns.effects import CallInfo, EffectScope, OverTime, Unheld, cut
 from sayso.turns.execution import Execution, Place
 from sayso.turns.journal import ended, numbered
 from sayso.turns.protection import in_order, protect
+from sayso.turns.turnstate import Written
 from sayso.turns.unsure import ask_unsure, verdict, verified
 
-__all__ = ["failure", "recorded_value", "result", "run_step", "success", "write_state"]
+__all__ = [
+    "failure",
+    "recorded_value",
+    "result",
+    "rewrite_state",
+    "run_step",
+    "success",
+    "write_state",
+]
 
 _log = logging.getLogger("sayso.step")
 
@@ -250,7 +259,16 @@ class _Step:
 def write_state(execution: Execution, branch: Branch, operations: Sequence[dict[str, Any]]) -> None:
     """Apply a patch to the shared state and send it, unless replay did so long ago."""
     plain = jsonvalue.decode(to_json(list(operations), "a state patch"))
-    changed = execution.state.patch(branch.path, plain)
+    _send(execution, branch, execution.state.patch(branch.path, plain))
+
+
+def rewrite_state(execution: Execution, branch: Branch, written: Sequence[Written]) -> None:
+    """Make writes once more of code below a branch that has ended and is not entered again."""
+    for _, path, operations in sorted(written, key=lambda one: one[0]):
+        _send(execution, branch, execution.state.patch(path, operations, again=True))
+
+
+def _send(execution: Execution, branch: Branch, changed: Sequence[dict[str, Any]]) -> None:
     execution.check_state(branch.path or "the agent function")
     if changed:
         execution.live(branch)

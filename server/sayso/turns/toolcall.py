@@ -266,6 +266,7 @@ class RunningCall(CallRecord):
                 ending: dict[str, Any] = {"status": "failed", "reason": reason}
             else:
                 ending = {"status": "executed", **self.returned(value, encoded)}
+        ending["writes"] = execution.state.made(branch.path) or None
         if execution.halted(branch) or not execution.all_came(f"{branch.path}/"):
             await execution.refuse(branch)
         await self._close(**ending)

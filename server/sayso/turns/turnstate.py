@@ -1,8 +1,9 @@
 """The shared state of a turn: writes, the patches they are, and what replay makes of them. Pure.
 
-State writes are not recorded. On replay they are executed again without being sent, and build up
-what author code read then; after each pause the state becomes the one that the turn was resumed
-with, which a person may have changed (design 3, rule 8).
+State writes are not recorded, but for those of a tool's code that has ended and is not entered
+again. On replay they are executed again without being sent, and build up what author code read
+then; after each pause the state becomes the one that the turn was resumed with, which a person may
+have changed (design 3, rule 8).
 """
 
 import copy
@@ -12,10 +13,14 @@ from typing import Any, Final
 from sayso import jsonvalue
 from sayso.jsonpatch import Operation, apply
 
-__all__ = ["StateView", "TurnState", "view"]
+__all__ = ["StateView", "TurnState", "Written", "view"]
 
 LARGEST: Final = 8 * 1024 * 1024
 """Bytes of a state, and of a patch, as JSON: one frame has to hold either (EN-09)."""
+
+
+Written = tuple[int, str, Sequence[Operation]]
+"""A write: its number among all of the turn, the branch that made it, and the patch."""
 
 
 class TurnState:
@@ -33,6 +38,8 @@ class TurnState:
         self._passed = 0
         self._writes: dict[str, int] = {}
         self._replayed = 0
+        self._made = 0
+        self._below: list[Written] = []
 
     @property
     def writes(self) -> dict[str, int]:
@@ -40,9 +47,18 @@ class TurnState:
         return dict(self._writes)
 
     @property
+    def is_present(self) -> bool:
+        """Whether replay has passed the last pause."""
+        return self._passed == len(self._pauses)
+
+    def made(self, branch: str) -> list[Written]:
+        """The writes of a branch and of those below it."""
+        return [one for one in self._below if f"{one[1]}/".startswith(f"{branch}/")]
+
+    @property
     def shown(self) -> Any:
         """The state that clients see: never the past that a replay walks through."""
-        if self._passed == len(self._pauses):
+        if self.is_present:
             return self.value
         return self._pauses[-1]["resume"]
 
@@ -57,18 +73,22 @@ class TurnState:
                 )
             self._passed += 1
             self._replayed = sum(recorded["writes"].values())
+            self._made = max(self._made, self._replayed)
             self.value = copy.deepcopy(recorded["resume"])
 
-    def patch(self, branch: str, operations: Sequence[Operation]) -> list[Operation]:
+    def patch(
+        self, branch: str, operations: Sequence[Operation], *, again: bool = False
+    ) -> list[Operation]:
         """Apply a JSON Patch for a branch; returns the operations to send, none on replay.
 
+        `again`: it is made out of a record and not by code, which is not held against it then.
         Raises ValueError or LookupError, and changes nothing, when the patch does not apply.
         """
         count = self._writes.get(branch, 0)
         before = self._before(branch, count)
         if before < self._passed:
             # The state that the turn was resumed with holds it already.
-            self._writes[branch] = count + 1
+            self._note(branch, operations)
             return []
         self.resume(before - 1)
         live = before == len(self._pauses)
@@ -77,13 +97,19 @@ class TurnState:
         changed = apply(self.value, operations)
         if live:
             _bounded(changed, "the state")
-        self._writes[branch] = count + 1
+        self._note(branch, operations)
         same = jsonvalue.equal(changed, self.value)
         self.value = changed
         if not live:
-            self._replayed += 1
+            self._replayed += not again
             return []
         return [] if same else [dict(operation) for operation in operations]
+
+    def _note(self, branch: str, operations: Sequence[Operation]) -> None:
+        self._writes[branch] = self._writes.get(branch, 0) + 1
+        self._made += 1
+        if branch:
+            self._below.append((self._made, branch, operations))
 
     def _before(self, branch: str, count: int) -> int:
         """The first pause by which a branch had made its write of that number."""
