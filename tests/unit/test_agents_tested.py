@@ -6,7 +6,16 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from sayso import DeclarationError, Principal, Sayso, Tool, Turn, approval, current_call
+from sayso import (
+    Breakpoints,
+    DeclarationError,
+    Principal,
+    Sayso,
+    Tool,
+    Turn,
+    approval,
+    current_call,
+)
 from sayso.errors import Problem
 from sayso.testing import Agent, Ran, Refused
 
@@ -162,6 +171,22 @@ def test_a_crash_that_never_comes_fails_the_test() -> None:
         agent.say("go")
         agent.crash_after("refnud")
         agent.question.approve()
+
+
+def test_a_call_that_is_never_made_has_no_breakpoint() -> None:
+    """Its arguments were asked for and not given, so nothing of the batch is left."""
+
+    async def filling(turn: Turn) -> str:
+        return (await turn.call("book", place="here")).status
+
+    async def book(place: str, day: str) -> str:
+        return f"{place} {day}"
+
+    tool = Tool(book, complete=True)
+    with Agent(filling, tools=[tool], breakpoints=Breakpoints(before="*")) as agent:
+        agent.say("go")
+        run = agent.question.cancel()
+        assert (run.outcome, agent.effects) == ("success", [])
 
 
 def test_no_time_passes_while_the_server_is_down() -> None:

@@ -50,7 +50,7 @@ async def call_all(execution: Execution, wanted: Sequence[ToolCall], turn: Any) 
     ended = [call for call in calls if call.over]
     written = [one for call in ended for one in call.data.get("writes", ())]
     if execution.breaks or len(ended) < len(calls):
-        if execution.state.is_present:
+        if written and execution.state.is_present:
             rewrite_state(execution, calls[0].place.branch, written)
             written = []
         # Nobody gets a part of a batch: what is in the way of others comes out with the rest.
