@@ -20,12 +20,14 @@ PATIENCE = 60.0
 class Screen:
     """`seen` is all that was written to it, with line ends as programs write them."""
 
-    def __init__(self, arguments: list[str], *, columns: int = 100, **env: str) -> None:
+    def __init__(
+        self, arguments: list[str], *, columns: int = 100, program: str = "sayso", **env: str
+    ) -> None:
         self._ours, theirs = pty.openpty()
         fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 30, columns, 0, 0))
         inherited = {name: value for name, value in os.environ.items() if name != "NO_COLOR"}
         self._process = subprocess.Popen(  # noqa: S603 - our own command
-            [sys.executable, "-m", "sayso", *arguments],
+            [sys.executable, "-m", program, *arguments],
             stdin=theirs,
             stdout=theirs,
             stderr=theirs,
@@ -33,7 +35,7 @@ class Screen:
             preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
             env={
                 **inherited,
-                "PYTHONPATH": str(ROOT / "server"),
+                "PYTHONPATH": os.pathsep.join([str(ROOT / "server"), str(ROOT)]),
                 "TERM": "xterm",
                 "INPUTRC": os.devnull,
                 **{name: value for name, value in env.items() if value},

@@ -208,6 +208,19 @@ def test_what_was_typed_before_a_question_is_no_answer_to_it(
     assert server.kinds("ahead") == []
 
 
+@pytest.mark.parametrize("terminal", ["xterm", "dumb"])
+def test_an_interrupt_just_before_the_wait_for_a_line_is_not_lost(
+    terminal: str, tmp_path: Path
+) -> None:
+    """Ctrl-C loses nothing, and is not lost: a question that was drawn a moment ago is left."""
+    told = tmp_path / "told"
+    os.mkfifo(told)
+    with Screen([str(told)], program="tests.process.asking", TERM=terminal) as screen:
+        screen.until("Name?")
+        told.write_bytes(b"!")
+        assert screen.ended() == 130
+
+
 def test_arguments_are_edited_where_they_stand(
     server: DemoServer, on_screen: Callable[..., Screen]
 ) -> None:

@@ -1,7 +1,10 @@
 """Lines to a person and from one: on a terminal, or through pipes."""
 
 import shutil
+import signal
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from types import ModuleType
 
@@ -10,6 +13,8 @@ import typer
 from sayso.commands.output import colourful, plain
 
 __all__ = ["Terminal", "shown"]
+
+_BEAT = 0.25  # seconds
 
 
 def shown(text: str) -> str:
@@ -23,6 +28,26 @@ def _module(name: str) -> ModuleType | None:
         return import_module(name)
     except ImportError:
         return None
+
+
+@contextmanager
+def _interruptible() -> Iterator[None]:
+    """Ctrl-C ends the wait for a line whenever it comes.
+
+    Python's `input` looks for signals when its wait is interrupted. One that comes after the
+    prompt was drawn and before the wait began would be noticed at the next key, so the wait is
+    interrupted from time to time.
+    """
+    if not hasattr(signal, "setitimer"):
+        yield
+        return
+    before = signal.signal(signal.SIGALRM, lambda *_: None)
+    signal.setitimer(signal.ITIMER_REAL, _BEAT, _BEAT)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
 
 
 class Terminal:
@@ -108,12 +133,16 @@ class Terminal:
     def _line(self, prompt: str, typed: str) -> str:
         if self._lines is not None:
             insert = self._lines.insert_text
-            self._lines.set_startup_hook(lambda: insert(shown(typed)) if typed else None)
-            # The prompt is known to who edits the line, or the line would be drawn over it.
-            return input(prompt)
+            self._lines.set_startup_hook((lambda: insert(shown(typed))) if typed else None)
+            with _interruptible():
+                # The prompt is known to who edits the line, or the line would be drawn over it.
+                return input(prompt)
         typer.echo(prompt, nl=False, err=self._aside)
         try:
-            return input()
+            if not self.interactive:
+                return input()
+            with _interruptible():
+                return input()
         finally:
             if not self.interactive:
                 typer.echo(err=self._aside)
