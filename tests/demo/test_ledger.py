@@ -1,12 +1,15 @@
 """The ledger: everything that was done, in order, doubles and all."""
 
+import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import httpx
 import pytest
 
 from sayso.demo.app import demo_app
+from sayso.demo.ledger import Ledger
 from sayso.demo.ops import ROWS
 from sayso.demo.tools import Pace
 from sayso.errors import DeclarationError
@@ -74,6 +77,24 @@ async def test_a_ledger_outlives_the_servers_that_share_it(tmp_path: Path) -> No
             await client.post("/agents/ops", json=run_input(thread, resume=answers))
             effects = (await client.get("/demo/effects")).json()["effects"]
     assert [effect["threadId"] for effect in effects] == ["one", "two"]
+
+
+def test_a_ledger_is_opened_and_read_while_another_process_writes(tmp_path: Path) -> None:
+    """Design 9: a replica starts and looks, also where one that was stopped has the lock."""
+    path = tmp_path / "ledger.db"
+    Ledger(path)
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        assert Ledger(path).effects() == []
+
+
+def test_no_use_of_a_ledger_takes_the_file_for_itself(tmp_path: Path) -> None:
+    """Design 9: whoever is the last to close a file locks all others out to empty its log."""
+    ledger = Ledger(tmp_path / "ledger.db")
+    assert ledger.effects() == []
+    assert (tmp_path / "ledger.db-wal").exists()
+    del ledger
+    assert not (tmp_path / "ledger.db-wal").exists(), "it ends with the ledger"
 
 
 def test_a_folder_that_is_a_file_is_an_error(tmp_path: Path) -> None:

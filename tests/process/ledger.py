@@ -26,6 +26,16 @@ class Ledger:
             found = db.execute(query, (key,)).fetchone()
         return None if found is None else str(found[0])
 
+    def is_free(self) -> bool:
+        """Whether nobody keeps the file locked: who merely writes lets go of it in time."""
+        with closing(sqlite3.connect(self._path, timeout=2, isolation_level=None)) as db:
+            try:
+                db.execute("BEGIN IMMEDIATE")
+            except sqlite3.OperationalError:
+                return False
+            db.execute("ROLLBACK")
+        return True
+
     def effects(self) -> dict[str, Counter[str]]:
         """How often each kind of effect happened in each thread."""
         with closing(sqlite3.connect(self._path, timeout=10)) as db:
@@ -45,10 +55,11 @@ class Ledger:
 def in_the_middle(store: str, ledger: Ledger) -> bool:
     """Whether an effect has been begun, as the store says, that is not in the ledger.
 
-    Also when a file cannot be read now: whoever was stopped has the lock of it.
+    Also when a file cannot be read now, or the ledger not be written: whoever was stopped has the
+    lock of it, and the world outside, for which the ledger stands, is not stopped with a server.
     """
     try:
-        return asyncio.run(_in_the_middle(store, ledger))
+        return not ledger.is_free() or asyncio.run(_in_the_middle(store, ledger))
     except (sqlite3.OperationalError, StoreUnavailable):
         return True
 

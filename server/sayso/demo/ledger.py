@@ -4,6 +4,7 @@ Nothing here hides a double: whatever is done twice stands here twice.
 """
 
 import sqlite3
+import weakref
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -62,9 +63,12 @@ class Ledger:
         """Raises `sqlite3.Error` when the file cannot be opened or made."""
         self._path = path
         self._clock = clock or SystemClock()
-        with self._connected() as db:
-            db.execute("PRAGMA journal_mode = WAL")
-            db.executescript(_TABLES)
+        # Never the last to close the file: whoever is takes it for itself to empty its log, and a
+        # process that is stopped right then keeps every other out.
+        kept = sqlite3.connect(path, timeout=_PATIENCE, check_same_thread=False)
+        weakref.finalize(self, kept.close)
+        kept.execute("PRAGMA journal_mode = WAL")
+        kept.executescript(_TABLES)
 
     def record(self, kind: str, args: dict[str, Any], result: Any = None) -> None:
         """Note an effect of the tool or step that is running, with the result it will return."""
