@@ -9,7 +9,8 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_play
 
 from e2e.playground import MILLISECONDS, Playground
 from e2e.shop import Opens, Shop, site
-from tests.server import PATIENCE, DemoServer
+from tests.patience import PATIENCE
+from tests.server import DemoServer
 
 expect.set_options(timeout=PATIENCE * 1000)
 

@@ -4,7 +4,8 @@ from pathlib import Path
 
 from playwright.sync_api import ConsoleMessage, Error, Locator, Page, expect
 
-from tests.server import PATIENCE, DemoServer, Event, until
+from tests.patience import PATIENCE
+from tests.server import DemoServer, Event, until
 from tests.sources import ROOT
 
 MILLISECONDS = PATIENCE * 1000

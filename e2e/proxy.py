@@ -9,7 +9,9 @@ from typing import Self
 
 import httpx
 
-from tests.server import PATIENCE, free_port, until
+from tests.patience import PATIENCE
+from tests.ports import free_port
+from tests.server import until
 from tests.sources import ROOT
 
 __all__ = ["Nginx"]

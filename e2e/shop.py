@@ -19,6 +19,7 @@ import httpx
 from playwright.sync_api import Locator, Page, Request, expect
 
 from e2e.playground import MILLISECONDS
+from tests.patience import PATIENCE
 from tests.server import DemoServer, Event, until
 from tests.sources import ROOT
 
@@ -178,7 +179,11 @@ class Shop:
 
     def status(self) -> str:
         """What the server says of the thread: how its newest turn stands, or `running`."""
-        found = httpx.get(f"{self.server.url}/threads/{self.thread}").raise_for_status().json()
+        found = (
+            httpx.get(f"{self.server.url}/threads/{self.thread}", timeout=PATIENCE)
+            .raise_for_status()
+            .json()
+        )
         return "running" if found["running"] else str(found["status"])
 
     def thread_is(self, status: str) -> None:
@@ -187,7 +192,9 @@ class Shop:
 
     def results(self) -> list[str]:
         """The tool results that the server holds for this thread."""
-        past = httpx.get(f"{self.server.url}/threads/{self.thread}/history").json()
+        past = httpx.get(
+            f"{self.server.url}/threads/{self.thread}/history", timeout=PATIENCE
+        ).json()
         return [m["content"] for m in past["messages"] if m["role"] == "tool"]
 
     def bodies(self) -> list[Event]:

@@ -10,7 +10,8 @@ from playwright.sync_api import Browser, Page, Route, expect
 
 from e2e.playground import MILLISECONDS, Playground
 from e2e.reviewer import Reviewer
-from tests.server import PATIENCE, DemoServer
+from tests.patience import PATIENCE
+from tests.server import DemoServer
 
 VIEWS = ("play/ops/mails", "play/ops/form", "inbox", "thread", "thread/ops/mails", "settings")
 TASKS = ["toplevel", "devtools.timeline"]

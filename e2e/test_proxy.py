@@ -11,7 +11,8 @@ import pytest
 
 from e2e.proxy import Nginx
 from tests.contract.requirements import requirement
-from tests.server import PATIENCE, DemoServer, interrupts, resolved, run_input, until
+from tests.patience import PATIENCE
+from tests.server import DemoServer, interrupts, resolved, run_input, until
 
 Lines = Iterator[str]
 

@@ -2,7 +2,6 @@
 
 import re
 import shutil
-import socket
 import subprocess
 import sys
 import venv
@@ -14,13 +13,14 @@ import httpx
 import pytest
 from tenacity import retry, retry_if_exception_type, stop_after_delay, wait_fixed
 
+from tests.patience import PATIENCE
+from tests.ports import free_port
+
 ROOT = Path(__file__).parents[1]
 BUILT = ROOT / "web" / "console" / "dist"
 PIP = ("-m", "pip", "--disable-pip-version-check", "--no-input", "--quiet")
 BUILD = ("wheel", "--no-deps", "--no-build-isolation", "--wheel-dir")
 LINKED = re.compile(r'(?:src|href)="(?:\./|/)?([^":]+\.[a-z0-9]+)"')
-PATIENCE = 60.0
-"""Seconds that an installation made by this test may take to answer."""
 
 
 @pytest.fixture(scope="module")
@@ -47,9 +47,7 @@ def installation(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def demo(installation: Path, tmp_path: Path) -> Iterator[str]:
     """The address of `sayso demo`, run from an empty folder with no other program in reach."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     command = [str(installation / "bin" / "sayso"), "demo", "--port", str(port), "--no-open"]
     environment = {"PATH": str(tmp_path), "HOME": str(tmp_path)}
     with (tmp_path / "log").open("wb") as log:
@@ -72,7 +70,7 @@ def _answering(server: subprocess.Popen[bytes], address: str, log: Path) -> str:
     )
     def ask() -> str:
         assert server.poll() is None, log.read_text("utf-8")
-        httpx.get(address)
+        httpx.get(address, timeout=PATIENCE)
         return address
 
     return ask()
@@ -94,7 +92,7 @@ def test_the_wheel_carries_the_package_and_the_console(wheel: Path) -> None:
 
 def test_an_installed_demo_serves_the_console_without_node(demo: str) -> None:
     """The page, with its links made to fit its place, and every file byte for byte (design 9)."""
-    page = httpx.get(demo)
+    page = httpx.get(demo, timeout=PATIENCE)
     assert page.status_code == 200
     assert set(LINKED.findall((BUILT / "index.html").read_text("utf-8"))) == set(
         LINKED.findall(page.text)
@@ -103,14 +101,15 @@ def test_an_installed_demo_serves_the_console_without_node(demo: str) -> None:
     assert len(files) > 1
     for path in files:
         if path.name != "index.html":
-            assert httpx.get(f"{demo}/{path}").content == (BUILT / path).read_bytes(), path
+            served = httpx.get(f"{demo}/{path}", timeout=PATIENCE).content
+            assert served == (BUILT / path).read_bytes(), path
 
 
 def test_an_installed_demo_runs_an_agent(demo: str) -> None:
     """One whole run, from message to terminal event (design 9, `hello`)."""
     message = {"id": "m-1", "role": "user", "content": "hello"}
     request = {"threadId": "t-1", "runId": "r-1", "messages": [message]}
-    answer = httpx.post(f"{demo}/agents/ops", json=request)
+    answer = httpx.post(f"{demo}/agents/ops", json=request, timeout=PATIENCE)
     assert answer.status_code == 200
     assert '"RUN_STARTED"' in answer.text
     assert '"RUN_FINISHED"' in answer.text

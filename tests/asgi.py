@@ -8,6 +8,7 @@ from typing import Any
 import orjson
 
 from sayso.http.asgi import App, Scope
+from tests.patience import PATIENCE
 
 __all__ = ["JSON", "Answer", "Exchange", "call", "run_body", "scope_of"]
 
@@ -97,8 +98,8 @@ class Exchange:
         self._progress.set()
 
     async def until(self, marker: bytes) -> None:
-        """Wait until the body contains the marker, at most five seconds."""
-        async with asyncio.timeout(5):
+        """Wait until the body contains the marker."""
+        async with asyncio.timeout(PATIENCE):
             while marker not in self.answer.body:
                 self._progress.clear()
                 await self._progress.wait()
@@ -113,9 +114,9 @@ async def call(
     body: bytes | Iterable[bytes] = b"",
     root_path: str = "",
 ) -> Answer:
-    """One whole exchange, at most five seconds long."""
+    """One whole exchange."""
     exchange = Exchange([body] if isinstance(body, bytes) else body)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE):
         await app(
             scope_of(method, path, headers, root_path=root_path), exchange.receive, exchange.send
         )

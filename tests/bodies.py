@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 
 from sayso.protocol.peers import Peer
 from sayso.streams.stream import Reader, RunStream
+from tests.patience import PATIENCE
 from tests.stream_checker import events_of
 
 __all__ = [
@@ -38,8 +39,8 @@ def attached(stream: RunStream, run_id: str = "r", peer: Peer = NEW) -> Reader:
 
 
 async def soon(work: Awaitable[T]) -> T:
-    """What it gives, within five seconds."""
-    async with asyncio.timeout(5):
+    """What it gives, within the patience of all tests."""
+    async with asyncio.timeout(PATIENCE):
         return await work
 
 
@@ -62,7 +63,7 @@ def types(found: list[dict[str, Any]]) -> list[str]:
 
 
 async def until(holds: Callable[[], bool]) -> None:
-    """Let the loop turn until something holds that has no event of its own; at most 5 seconds."""
-    async with asyncio.timeout(5):
+    """Let the loop turn until something holds that has no event of its own."""
+    async with asyncio.timeout(PATIENCE):
         while not holds():  # noqa: ASYNC110 - the thing watched tells nobody when it changes
             await asyncio.sleep(0)

@@ -11,7 +11,6 @@ Every wait is bounded; what the server wrote is in the message of a failure.
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator
@@ -24,20 +23,11 @@ from uuid import uuid4
 import httpx
 from tenacity import RetryError, retry, retry_if_result, stop_after_delay, wait_fixed
 
+from tests.patience import PATIENCE
+from tests.ports import free_port
 from tests.sources import ROOT
 
-PATIENCE = 30.0
-"""Seconds that anything may take."""
-
 Event = dict[str, Any]
-
-
-def free_port() -> int:
-    """A port of the loopback interface that nothing listens on."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port: int = free.getsockname()[1]
-        return port
 
 
 def until(what: str, check: Callable[[], bool], patience: float = PATIENCE) -> None:
@@ -180,7 +170,11 @@ class DemoServer:
             assert self.process.poll() is None, f"the server ended:\n{self.output()}"
             return self.is_healthy()
 
-        until(f"{self.url} answers\n{self.output()}", healthy, patience)
+        try:
+            until(f"{self.url} answers", healthy, patience)
+        except AssertionError as error:
+            error.add_note(self.output())
+            raise
 
     def is_healthy(self) -> bool:
         """Whether it answers."""

@@ -34,7 +34,7 @@ after(async () => {
 function host(module, name, ...guard) {
   const args = [at("tests", "clients", "host.mjs"), module, name, url, ...guard];
   return new Promise((resolve) => {
-    execFile(process.execPath, args, { timeout: 60_000 }, (error, stdout, stderr) => {
+    execFile(process.execPath, args, { timeout: 120_000 }, (error, stdout, stderr) => {
       resolve({ code: error?.code ?? 0, said: stdout.trim().split("\n"), stderr });
     });
   });

@@ -9,7 +9,7 @@ import { clearTimeout, setTimeout } from "node:timers";
 
 import { venvBin } from "../../scripts/checkout.mjs";
 
-const PATIENCE_MS = 60_000;
+const PATIENCE_MS = 120_000;
 
 // Starts a server on a free port and resolves once it answers: `url`, `effects(threadId)`, `kill()`,
 // `restart()` on the same port and data, and `stop()`.

@@ -6,7 +6,8 @@ from collections.abc import Coroutine, Mapping
 from typing import Any
 
 from tests.contract.server import Client, Server, eventually
-from tests.contract.wire import PATIENCE, Exchange, Run
+from tests.contract.wire import Exchange, Run
+from tests.patience import PATIENCE
 
 __all__ = ["at_once", "at_rest", "call", "delete", "get", "inbox", "post", "reached", "stop"]
 

@@ -13,7 +13,8 @@ from sayso import Sayso, Turn
 from sayso.testing import FakeClock, FaultyStore
 from tests.contract.client_model import ClientModel
 from tests.contract.dump import dump
-from tests.contract.wire import PATIENCE, Exchange, Run
+from tests.contract.wire import Exchange, Run
+from tests.patience import PATIENCE
 from tests.stores.backends import BACKENDS
 
 __all__ = [

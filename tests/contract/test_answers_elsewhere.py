@@ -11,6 +11,7 @@ from tests.contract.requirements import requirement
 from tests.contract.rest import at_once, at_rest, get, post, stop
 from tests.contract.server import Client, Server, approve, deny, served
 from tests.contract.tools import Kit, kit
+from tests.patience import PATIENCE
 from tests.stores.backends import BACKENDS
 
 KINDS = tuple(BACKENDS)
@@ -121,7 +122,7 @@ async def test_another_process_takes_over_a_run_that_an_answer_started(server: S
     await client.say()
     (one,) = [item["id"] for item in client.model.pending]
     answered = await post(server, f"/interrupts/{one}/answer", approve())
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE):
         await begun.wait()
     async with replica(server, (client.agent, agent)):
         server.store.fail("renew", times=1_000)

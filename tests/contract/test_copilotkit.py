@@ -17,6 +17,7 @@ from tests.contract.runtime import TRANSPORTS, Page, page
 from tests.contract.server import Client, Server, answer, approve, cancel, deny
 from tests.contract.tools import Kit
 from tests.contract.wire import Run
+from tests.patience import PATIENCE
 
 both = pytest.mark.parametrize("transport", TRANSPORTS)
 
@@ -298,7 +299,7 @@ async def test_a_run_in_progress_is_followed_and_stopped_by_any_page(
     tab = page(server, agent, transport)
     tab.user("go")
     running = tab.open()
-    await asyncio.wait_for(going.wait(), 5)
+    await asyncio.wait_for(going.wait(), PATIENCE)
     other = tab.again()
     other.user("me too")
     follows = other.open()
@@ -329,7 +330,7 @@ async def test_a_stopped_answer_ends_in_a_finished_run(server: Server, transport
     tab = page(server, agent, transport)
     await tab.say("go")
     resumed = asyncio.create_task(tab.resume(approve()))
-    await asyncio.wait_for(going.wait(), 5)
+    await asyncio.wait_for(going.wait(), PATIENCE)
     assert (await tab.stop(tab.run_id)).json == {"stopped": True}
     run = await resumed
     assert run.types[-1] == "RUN_FINISHED"

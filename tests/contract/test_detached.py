@@ -11,6 +11,7 @@ from tests.contract.optional import client_of, thread_of, told
 from tests.contract.requirements import requirement
 from tests.contract.server import Client, Server, approve, eventually
 from tests.contract.tools import Kit
+from tests.patience import PATIENCE
 
 
 class Desk:
@@ -40,7 +41,7 @@ class Desk:
         """A client begins it, and goes away while the first step runs."""
         client.user("go")
         exchange = client.open()
-        await asyncio.wait_for(self.began.wait(), 5)
+        await asyncio.wait_for(self.began.wait(), PATIENCE)
         await exchange.disconnect()
 
 
@@ -132,7 +133,7 @@ async def test_of_two_readers_the_last_one_counts(server: Server) -> None:
     client = client_of(server, desk.agent, on_disconnect="cancel")
     client.user("go")
     first = client.open()
-    await asyncio.wait_for(desk.began.wait(), 5)
+    await asyncio.wait_for(desk.began.wait(), PATIENCE)
     second = client.again().open(action="/connect")
     await second.until("MESSAGES_SNAPSHOT")
     await first.disconnect()
@@ -157,7 +158,7 @@ async def test_a_cancelled_client_cuts_what_only_streams(server: Server) -> None
     client = client_of(server, agent, on_disconnect="cancel")
     client.user("go")
     exchange = client.open()
-    await asyncio.wait_for(began.wait(), 5)
+    await asyncio.wait_for(began.wait(), PATIENCE)
     await exchange.disconnect()
     await server.clock.advance(5)
     assert (await idle(server, client)).turn.status == "cancelled"
@@ -191,7 +192,7 @@ async def test_a_question_that_is_asked_meanwhile_is_kept(server: Server, tools:
     client = client_of(server, agent, on_disconnect="cancel")
     client.user("go")
     exchange = client.open()
-    await asyncio.wait_for(began.wait(), 5)
+    await asyncio.wait_for(began.wait(), PATIENCE)
     await exchange.disconnect()
     go.set()
     await idle(server, client)
@@ -212,7 +213,7 @@ async def test_a_detached_run_ends_after_its_time(server: Server) -> None:
     client = client_of(server, agent, detached_for=6)
     client.user("go")
     exchange = client.open()
-    await asyncio.wait_for(waiting.wait(), 5)
+    await asyncio.wait_for(waiting.wait(), PATIENCE)
     await exchange.disconnect()
     await server.clock.advance(5)
     await settle(server.clock)
@@ -234,7 +235,7 @@ async def test_a_reader_stops_the_count_and_its_leaving_begins_it_anew(server: S
     client = client_of(server, agent, detached_for=3)
     client.user("go")
     exchange = client.open()
-    await asyncio.wait_for(waiting.wait(), 5)
+    await asyncio.wait_for(waiting.wait(), PATIENCE)
     await server.clock.advance(1)
     for _ in range(2):
         await exchange.disconnect()
@@ -258,7 +259,7 @@ async def test_whoever_retries_is_told_how_it_ended(server: Server, version: Any
     client.user("go")
     body = client.body()
     exchange = client.open(body)
-    await asyncio.wait_for(desk.began.wait(), 5)
+    await asyncio.wait_for(desk.began.wait(), PATIENCE)
     await exchange.disconnect()
     desk.go.set()
     await server.clock.advance(5)

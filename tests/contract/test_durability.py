@@ -10,6 +10,7 @@ from sayso.records import Commit
 from tests.contract.requirements import requirement
 from tests.contract.server import Server, answer, approve, served, taken_over
 from tests.contract.tools import Kit, kit
+from tests.patience import PATIENCE
 
 
 def suspends(commit: Commit) -> bool:
@@ -115,7 +116,7 @@ async def test_a_server_that_is_stuck_inside_a_tool_loses_the_thread_and_runs_no
     client = server.client(agent)
     client.user("go")
     exchange = client.open()
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE):
         await stuck.wait()
     server.store.fail("renew", times=1000)
     other = server.another()
@@ -156,7 +157,7 @@ async def test_a_retry_after_a_shutdown_is_shown_what_another_server_made_of_it(
     client = server.client(agent)
     client.user("go")
     exchange = client.open()
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE):
         await stuck.wait()
     await server.app.engine.stop(grace=0.01)
     assert (await exchange.end()).outcome == "shutting_down"

@@ -12,6 +12,7 @@ from tests.contract.requirements import requirement
 from tests.contract.server import Client, Server, answer, approve, deny, eventually
 from tests.contract.tools import Kit
 from tests.contract.wire import Run
+from tests.patience import PATIENCE
 
 
 def problem(run: Run) -> list[Any]:
@@ -154,7 +155,7 @@ async def test_a_busy_thread_is_followed_instead(server: Server) -> None:
     client = client_of(server, agent, refusals="recover")
     client.user("one")
     running = client.open()
-    await asyncio.wait_for(going.wait(), 5)
+    await asyncio.wait_for(going.wait(), PATIENCE)
     tab = client.again()
     tab.user("two")
     follows = tab.open()
@@ -188,7 +189,7 @@ async def test_what_was_typed_stays_to_the_end(server: Server, tools: Kit, asks:
     client = client_of(server, agent, refusals="recover")
     client.user("one")
     running = client.open()
-    await asyncio.wait_for(going.wait(), 5)
+    await asyncio.wait_for(going.wait(), PATIENCE)
     async with replica(server) as other:
         other.agent(client.agent, refusals="recover")(agent)
         tabs = []

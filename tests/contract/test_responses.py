@@ -9,6 +9,7 @@ from sayso import Code, Turn
 from tests.contract.requirements import requirement
 from tests.contract.server import JSON, Server, answer, served
 from tests.contract.tools import Kit
+from tests.patience import PATIENCE
 
 
 @requirement("EN-03", "EN-10", "EN-12", "EN-15", "TR-22")
@@ -91,7 +92,7 @@ async def test_silence_is_filled_with_comments_and_talk_is_not(tmp_path: Path) -
         client = server.client(agent)
         client.user("go")
         exchange = client.open()
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE):
             while exchange.sent.count(b": keep-alive\n\n") < 3:
                 await exchange.next_bytes()
         quiet.set()

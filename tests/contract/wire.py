@@ -8,13 +8,11 @@ from typing import Any
 
 from tests.contract.thread_checker import thread_faults
 from tests.judge import model_faults, validator_faults
+from tests.patience import PATIENCE
 from tests.spec.judge import schema_faults
 from tests.stream_checker import check, events_of
 
-__all__ = ["PATIENCE", "Exchange", "Run"]
-
-PATIENCE = 10
-"""Seconds that anything in a test may take; nothing comes near it."""
+__all__ = ["Exchange", "Run"]
 
 Event = dict[str, Any]
 

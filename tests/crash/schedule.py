@@ -16,8 +16,9 @@ from sayso.testing.faults import Point
 from sayso.testing.points import When
 from tests.contract.rest import call
 from tests.contract.server import Client, answer, approve, cancel, deny
-from tests.contract.wire import PATIENCE, Exchange, Run
+from tests.contract.wire import Exchange, Run
 from tests.crash.whole import Stored
+from tests.patience import PATIENCE
 from tests.turns.driver import LEASE, Process, World, ticks
 
 __all__ = ["Schedule"]

@@ -8,7 +8,7 @@ import pytest
 
 from sayso import Turn
 from tests.contract.requirements import requirement
-from tests.contract.wire import PATIENCE
+from tests.patience import PATIENCE
 from tests.turns.driver import LEASE, Conversation, World, ticks, until
 
 

@@ -17,7 +17,8 @@ import httpx
 
 from sayso.client import Client
 from sayso.commands.conversation import Conversation
-from tests.server import PATIENCE, DemoServer, Event, events_of, run_input
+from tests.patience import PATIENCE
+from tests.server import DemoServer, Event, events_of, run_input
 
 __all__ = ["ALL", "TEXT", "Dialect"]
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from sayso.errors import StoreUnavailable
 from sayso.stores import open_store
 from sayso.turns.journal import identify
+from tests.patience import PATIENCE
 
 __all__ = ["Ledger", "in_the_middle"]
 
@@ -21,7 +22,7 @@ class Ledger:
 
     def result(self, key: str) -> str | None:
         """The result, as JSON, of the effect of that key, if it happened."""
-        with closing(sqlite3.connect(self._path, timeout=10)) as db:
+        with closing(sqlite3.connect(self._path, timeout=PATIENCE)) as db:
             query = "SELECT result FROM effects WHERE call_key = ?"
             found = db.execute(query, (key,)).fetchone()
         return None if found is None else str(found[0])
@@ -38,7 +39,7 @@ class Ledger:
 
     def effects(self) -> dict[str, Counter[str]]:
         """How often each kind of effect happened in each thread."""
-        with closing(sqlite3.connect(self._path, timeout=10)) as db:
+        with closing(sqlite3.connect(self._path, timeout=PATIENCE)) as db:
             rows = db.execute("SELECT thread_id, kind FROM effects").fetchall()
         found: dict[str, Counter[str]] = {}
         for thread, kind in rows:
@@ -47,7 +48,7 @@ class Ledger:
 
     def of(self, thread: str) -> Counter[str]:
         """The same of one thread."""
-        with closing(sqlite3.connect(self._path, timeout=10)) as db:
+        with closing(sqlite3.connect(self._path, timeout=PATIENCE)) as db:
             query = "SELECT kind FROM effects WHERE thread_id = ?"
             return Counter(kind for (kind,) in db.execute(query, (thread,)))
 

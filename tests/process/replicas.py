@@ -18,15 +18,14 @@ from types import TracebackType
 from typing import Literal, Self
 from urllib.parse import urlsplit
 
+from tests.patience import PATIENCE
 from tests.process.ledger import Ledger, in_the_middle
-from tests.server import PATIENCE, DemoServer, is_running, until
+from tests.server import DemoServer, is_running, until
 from tests.sources import ROOT
 from tests.stores.proxy import Proxy
 
 __all__ = ["LEASE", "Disaster", "Replica", "Replicas", "Serving"]
 
-PATIENT = 4 * PATIENCE
-"""Seconds that a server may take to come up or to end where several do so at once."""
 LEASE = 2.0
 """Seconds after which a `Replica` that says nothing has lost its threads."""
 
@@ -104,7 +103,7 @@ class Replicas:
             server.spawn()
         try:
             for server in self.servers:
-                server.wait_healthy(PATIENT)
+                server.wait_healthy(PATIENCE)
         except BaseException:
             self._end()
             raise
@@ -136,7 +135,7 @@ class Replicas:
             serving.extend(one for one in awake if one.is_healthy())
             return bool(serving)
 
-        until("a server is up", serves, patience=PATIENT)
+        until("a server is up", serves, patience=PATIENCE)
         return serving[0]
 
     def strike(self, disaster: Disaster, server: DemoServer, *, sleep: float) -> None:
@@ -157,7 +156,7 @@ class Replicas:
             server.kill()
             server.spawn()
         else:
-            server.stop(patience=PATIENT)
+            server.stop(patience=PATIENCE)
             server.spawn()
         self.happened[disaster] += 1
 
@@ -172,7 +171,7 @@ class Replicas:
             time.sleep(max(0.0, self._waking - time.monotonic()))  # it has to outlast its lease
             self._wake()
         for server in self.servers:
-            server.wait_healthy(PATIENT)
+            server.wait_healthy(PATIENCE)
         self.calm.set()
 
     def _stop(self, server: DemoServer, sleep: float) -> bool:

@@ -12,9 +12,8 @@ import time
 from types import TracebackType
 from typing import Self
 
+from tests.patience import PATIENCE
 from tests.sources import ROOT
-
-PATIENCE = 60.0
 
 
 class Screen:

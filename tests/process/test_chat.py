@@ -13,9 +13,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.patience import PATIENCE
+from tests.ports import free_port
 from tests.process.conftest import Sayso, Told
 from tests.process.screen import Screen
-from tests.server import DemoServer, free_port, until
+from tests.server import DemoServer, until
 from tests.sources import ROOT
 
 Chat = Callable[..., Told]
@@ -133,7 +135,7 @@ def test_an_interrupted_chat_says_how_to_go_on(server: DemoServer, tmp_path: Pat
             pipe.flush()
             until("it asks", lambda: "(y/n/e)" in log.read_text())
             process.send_signal(signal.SIGINT)
-            assert process.wait(30) == 130
+            assert process.wait(PATIENCE) == 130
     assert "It waits for your answer. Go on with: sayso chat" in log.read_text()
     assert server.kinds("int") == []
 
@@ -260,5 +262,5 @@ def test_a_reader_that_has_seen_enough_ends_it_quietly(server: DemoServer, tmp_p
         pipe.write(b"slow\n")
         pipe.flush()
         assert b"RUN_STARTED" in lines.readline()
-    assert process.wait(30) != 0
+    assert process.wait(PATIENCE) != 0
     assert "Traceback" not in err.read_text()

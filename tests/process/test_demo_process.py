@@ -10,16 +10,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.server import (
-    PATIENCE,
-    DemoServer,
-    Event,
-    cancelled,
-    interrupts,
-    is_running,
-    resolved,
-    until,
-)
+from tests.patience import PATIENCE
+from tests.server import DemoServer, Event, cancelled, interrupts, is_running, resolved, until
 
 TAKEN_OVER = 15.0
 """Seconds within which a dead worker's turn goes on (design 9)."""
@@ -232,7 +224,7 @@ def test_two_servers_do_not_share_a_port(server: DemoServer, tmp_path: Path) -> 
     assert second.process.wait(PATIENCE) == 2
     assert second.output().count("\n") == 1
     assert "in use" in second.output()
-    assert httpx.get(f"{server.url}/healthz").status_code == 200
+    assert httpx.get(f"{server.url}/healthz", timeout=PATIENCE).status_code == 200
 
 
 def test_questions_expire_as_the_command_says(tmp_path: Path) -> None:
@@ -267,9 +259,12 @@ def test_pages_of_named_origins_alone_may_call(tmp_path: Path) -> None:
     with DemoServer(tmp_path, options=["--cors", one, "--cors", two]) as server:
         url = f"{server.url}/agents"
         for origin in (one, two):
-            answer = httpx.get(url, headers={"origin": origin})
+            answer = httpx.get(url, headers={"origin": origin}, timeout=PATIENCE)
             assert answer.headers["access-control-allow-origin"] == origin
-        assert httpx.get(url, headers={"origin": "https://evil.example"}).status_code == 403
+        assert (
+            httpx.get(url, headers={"origin": "https://evil.example"}, timeout=PATIENCE).status_code
+            == 403
+        )
 
 
 def test_a_store_in_memory_leaves_nothing_behind(tmp_path: Path) -> None:

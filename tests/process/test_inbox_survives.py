@@ -10,9 +10,10 @@ import httpx
 import pytest
 
 from tests.contract.requirements import requirement
+from tests.patience import PATIENCE
 from tests.process.ledger import Ledger
 from tests.process.soak import two_demos
-from tests.server import PATIENCE, Event, run_input, until
+from tests.server import Event, run_input, until
 from tests.stores.backends import NETWORKED, SHARED
 
 SAID = {**{f"refund {n}": "refund" for n in range(4)}, "mail 1": "email", "mail 2": "email"}
@@ -79,7 +80,7 @@ def test_an_inbox_is_cleared_while_processes_are_killed(kind: str, tmp_path: Pat
             reviewer.approve(most=2)
             while killer.is_alive():
                 reviewer.look()
-        until("the inbox is cleared", reviewer.clear, patience=4 * PATIENCE)
+        until("the inbox is cleared", reviewer.clear)
     assert replicas.happened["kill"] == KILLS
     assert len(reviewer.seen) == 10, "nothing was asked twice"
     assert Ledger(tmp_path / "data").effects() == {

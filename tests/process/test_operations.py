@@ -8,8 +8,9 @@ import httpx
 import orjson
 import pytest
 
+from tests.patience import PATIENCE
 from tests.process.test_serve import serving
-from tests.server import PATIENCE, DemoServer, interrupts, resolved, run_input, until
+from tests.server import DemoServer, interrupts, resolved, run_input, until
 from tests.stores.backends import NETWORKED, SHARED
 
 AGENTS = """

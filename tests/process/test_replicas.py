@@ -9,8 +9,9 @@ import httpx
 import pytest
 
 from tests.contract.requirements import requirement
+from tests.patience import PATIENCE
 from tests.process.replicas import Serving
-from tests.server import PATIENCE, Event, events_of, interrupts, resolved, until
+from tests.server import Event, events_of, interrupts, resolved, until
 from tests.stores.backends import SHARED
 
 AGENTS = '''

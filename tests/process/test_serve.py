@@ -10,8 +10,10 @@ from pathlib import Path
 import httpx
 import pytest
 
+from tests.patience import PATIENCE
+from tests.ports import free_port
 from tests.process.conftest import Sayso
-from tests.server import PATIENCE, free_port, run_input, until
+from tests.server import run_input, until
 from tests.sources import ROOT
 
 AGENTS = """
@@ -109,7 +111,9 @@ def test_a_server_does_not_look_for_garbage_in_what_it_has_loaded(folder: Path) 
 def test_a_file_of_agents_is_served(folder: Path) -> None:
     """By the names that it gives, over the backend that it names."""
     with serving(folder, "agents.yaml") as (url, _):
-        assert [a["name"] for a in httpx.get(f"{url}/agents").json()["items"]] == ["hello"]
+        assert [
+            a["name"] for a in httpx.get(f"{url}/agents", timeout=PATIENCE).json()["items"]
+        ] == ["hello"]
         run = httpx.post(f"{url}/agents/hello", json=run_input("t", text="go"), timeout=PATIENCE)
         assert '"interrupt"' in run.text
     assert not (folder / "sayso.db").exists()
@@ -119,10 +123,12 @@ def test_an_app_that_asks_who_is_calling_may_be_served_anywhere(folder: Path) ->
     """Design 7: loopback only without authentication; by the name of the host, and no other."""
     arguments = ("served_agents:guarded", "--host", ANYWHERE, "--store", "memory:")
     with serving(folder, *arguments) as (url, _):
-        assert httpx.get(f"{url}/threads").status_code == 401
+        assert httpx.get(f"{url}/threads", timeout=PATIENCE).status_code == 401
         known = {"authorization": "Bearer open"}
-        assert httpx.get(f"{url}/threads", headers=known).json() == {"items": []}
-        foreign = httpx.get(f"{url}/threads", headers={**known, "host": "evil.example"})
+        assert httpx.get(f"{url}/threads", headers=known, timeout=PATIENCE).json() == {"items": []}
+        foreign = httpx.get(
+            f"{url}/threads", headers={**known, "host": "evil.example"}, timeout=PATIENCE
+        )
         assert foreign.json()["code"] == "forbidden_host"
     assert not (folder / "kept.db").exists()
 

@@ -12,7 +12,9 @@ import httpx
 import orjson
 import pytest
 
-from tests.server import PATIENCE, events_of, free_port, run_input, until
+from tests.patience import PATIENCE
+from tests.ports import free_port
+from tests.server import events_of, run_input, until
 from tests.sources import ROOT
 
 GRACE = 0.5
@@ -45,7 +47,10 @@ def server(port: int, log: Path) -> Iterator[subprocess.Popen[bytes]]:
         def answers() -> bool:
             assert process.poll() is None, log.read_text("utf-8")
             try:
-                return httpx.get(f"http://127.0.0.1:{port}/healthz").status_code == 200
+                return (
+                    httpx.get(f"http://127.0.0.1:{port}/healthz", timeout=PATIENCE).status_code
+                    == 200
+                )
             except httpx.TransportError:
                 return False
 

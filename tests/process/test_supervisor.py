@@ -11,7 +11,7 @@ import pytest
 
 from sayso import supervisor
 from sayso.supervisor import keep_serving
-from tests.server import PATIENCE
+from tests.patience import PATIENCE
 
 KILLED_ONCE = """
 import os, signal, sys

@@ -10,10 +10,9 @@ from typing import Any
 
 from jsonschema_rs import Draft202012Validator
 
-__all__ = ["event_types", "schema_faults", "shape_faults"]
+from tests.patience import PATIENCE
 
-PATIENCE = 60
-"""Seconds that the schemas may take to come; less than one, as a rule."""
+__all__ = ["event_types", "schema_faults", "shape_faults"]
 
 
 @cache

@@ -11,11 +11,12 @@ from pathlib import Path
 
 import psycopg
 
-from tests.stores.servers import PASSWORD, a_home, free_port, initialised, installed, run
+from tests.patience import PATIENCE
+from tests.ports import free_port
+from tests.stores.servers import PASSWORD, a_home, initialised, installed, run
 
 __all__ = ["PostgresServer", "a_pair"]
 
-_STARTING = 60.0
 _SYNCHRONOUS = "SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'sync'"
 
 
@@ -106,7 +107,7 @@ class PostgresServer:
         return True
 
     def _wait_for(self, true: Callable[[], bool]) -> None:
-        end = time.monotonic() + _STARTING
+        end = time.monotonic() + PATIENCE
         while not true():
             log = (self._home / "log").read_text()
             assert time.monotonic() < end, log

@@ -11,6 +11,7 @@ from sayso.records import Claim, Commit, Entry, Message, Principal, Run, Turn
 from sayso.stores import _sql_ops
 from sayso.stores._session import Session
 from sayso.stores.sqlite import SqliteStore
+from tests.patience import PATIENCE
 
 SCOPE = "tenant"
 WRITERS = 4
@@ -67,11 +68,11 @@ def race(path: str, me: str, rounds: int, barrier: Barrier, results: str) -> Non
 
 async def _race(path: Path, me: str, rounds: int, barrier: Barrier) -> list[str]:
     store = SqliteStore(path)
-    barrier.wait(30)
+    barrier.wait(PATIENCE)
     await store.open()  # both at once: creating and migrating is a race too
     won = []
     for n in range(rounds):
-        barrier.wait(30)
+        barrier.wait(PATIENCE)
         known = 0 if n % 2 == 0 else 2
         thread_id = f"t-{n - n % 2}"
         try:
@@ -80,7 +81,7 @@ async def _race(path: Path, me: str, rounds: int, barrier: Barrier) -> list[str]
             won.append("")
         else:
             won.append(f"{lease.fence}")
-        barrier.wait(30)
+        barrier.wait(PATIENCE)
         if won[-1]:
             await store.commit(lease, Commit(now=n, state=me.encode(), release=True))
     await store.close()

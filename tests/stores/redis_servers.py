@@ -19,16 +19,17 @@ from pathlib import Path
 
 import redis
 
-from tests.stores.servers import PASSWORD, free_port
+from tests.patience import PATIENCE
+from tests.ports import free_port
+from tests.stores.servers import PASSWORD
 
 __all__ = ["RedisServer", "redis_database", "redis_url"]
 
 _QUICK = ("--save", "", "--appendonly", "no")
 """The tests of durability have servers of their own: here nothing has to outlive anything."""
 _DATABASES = 4_000
-_STARTING = 30.0
-_HIGHEST = 55_535
-"""A node of a cluster listens on the port 10,000 above its own as well."""
+_BUS = 10_000
+"""A node of a cluster listens on the port so far above its own as well."""
 
 
 class RedisServer:
@@ -43,9 +44,7 @@ class RedisServer:
         self._home = Path(tempfile.mkdtemp(prefix="sayso-redis-"))
         self._options = options
         self._process: subprocess.Popen[bytes] | None = None
-        self.port = free_port()
-        while self.port > _HIGHEST:
-            self.port = free_port()
+        self.port = free_port(bus=_BUS)
         atexit.register(self.remove)
         self.start()
 
@@ -70,7 +69,7 @@ class RedisServer:
 
     def wait_for(self, true: Callable[[], bool]) -> None:
         """Wait for something that it does by itself."""
-        end = time.monotonic() + _STARTING
+        end = time.monotonic() + PATIENCE
         while not true():
             log = (self._home / "log").read_text()
             assert time.monotonic() < end, log
@@ -94,7 +93,7 @@ class RedisServer:
     def wait_for_its_end(self) -> None:
         """Wait until it has ended by itself."""
         assert self._process is not None
-        self._process.wait(_STARTING)
+        self._process.wait(PATIENCE)
 
     @property
     def appended(self) -> int:

@@ -9,7 +9,6 @@ import hashlib
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import tempfile
 from functools import cache
@@ -19,8 +18,10 @@ from pathlib import Path
 import psycopg
 
 from sayso.stores._postgres_server import connect
+from tests.patience import PATIENCE
+from tests.ports import free_port
 
-__all__ = ["PASSWORD", "a_home", "database", "free_port", "initialised", "installed", "run"]
+__all__ = ["PASSWORD", "a_home", "database", "initialised", "installed", "run"]
 
 ORDINARY = "nobody"
 PASSWORD = "geheim"  # noqa: S105 - of a server that this process starts and ends
@@ -86,7 +87,7 @@ def run(program: str, *arguments: str | Path) -> None:
         cwd="/",
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=PATIENCE,
         check=False,
     )
     assert done.returncode == 0, f"{program} failed:\n{done.stdout}\n{done.stderr}"
@@ -105,14 +106,6 @@ def _postgres() -> str:
         db.execute(f"CREATE DATABASE {_EMPTY}".encode())
     connect(url.replace("/postgres", f"/{_EMPTY}")).close()
     return url
-
-
-def free_port() -> int:
-    """A port of loopback that nobody listens on."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 def _end(pid: int, home: Path) -> None:

@@ -16,6 +16,7 @@ from sayso.stores._postgres_hints import PostgresHints
 from sayso.stores.base import Store
 from sayso.stores.redis import RedisStore
 from tests.contract.server import eventually
+from tests.patience import PATIENCE
 from tests.stores.backends import opened
 from tests.stores.processes import SCOPE, a_claim, a_step
 from tests.stores.proxy import Proxy, proxied
@@ -45,7 +46,7 @@ class Ears:
 
     async def until(self, what: Heard) -> None:
         """Wait until something was heard."""
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(PATIENCE):
             while what not in self.heard:
                 self._came.clear()
                 await self._came.wait()

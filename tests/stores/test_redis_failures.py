@@ -15,11 +15,12 @@ from sayso.records import Commit
 from sayso.stores._redis_keys import LAYOUT, ScopeKeys
 from sayso.stores.base import Store
 from sayso.stores.redis import RedisStore
+from tests.ports import free_port
 from tests.stores.backends import opened
 from tests.stores.processes import SCOPE, a_claim, a_step
 from tests.stores.proxy import Proxy, proxied
 from tests.stores.redis_servers import RedisServer, redis_database
-from tests.stores.servers import PASSWORD, free_port
+from tests.stores.servers import PASSWORD
 
 DURABLE = ("--save", "", "--appendonly", "yes", "--appendfsync", "always")
 CLUSTER = ("CLUSTER", "INFO")

@@ -15,6 +15,7 @@ from sayso.stores import _sql_store
 from sayso.stores._session import Session
 from sayso.stores._sqlite_session import SqliteSession
 from sayso.stores.sqlite import SqliteStore
+from tests.patience import PATIENCE
 from tests.stores.backends import opened
 from tests.stores.processes import SCOPE, a_claim, a_step
 
@@ -176,7 +177,7 @@ async def test_event_loops_share_a_store(store: SqliteStore) -> None:
             await store.commit(lease, a_step(n))
 
     other = asyncio.to_thread(asyncio.run, write(leases[1]))
-    await asyncio.wait_for(asyncio.gather(write(leases[0]), other), 30)
+    await asyncio.wait_for(asyncio.gather(write(leases[0]), other), PATIENCE)
     for lease in leases:
         view = await store.load(SCOPE, lease.thread_id)
         assert view is not None

@@ -24,7 +24,8 @@ from sayso.errors import StoreError
 from sayso.records import Entry, ThreadView
 from sayso.testing import FakeClock, FaultyStore
 from tests.contract.server import Client
-from tests.contract.wire import PATIENCE, Run
+from tests.contract.wire import Run
+from tests.patience import PATIENCE
 from tests.stores.backends import BACKENDS
 
 __all__ = ["LEASE", "Conversation", "Window", "World", "ticks", "until"]

@@ -9,6 +9,7 @@ import anyio
 import tenacity
 
 from sayso import Turn
+from tests.patience import PATIENCE
 from tests.turns.driver import World, ticks
 from tests.turns.patterns import ask, do, pattern, then_ask, two
 
@@ -67,12 +68,12 @@ async def anyio_group(turn: Turn, w: World) -> Any:
 
 @pattern("q", result="yes-q")
 async def wait_for_a_question(turn: Turn, w: World) -> Any:
-    return await asyncio.wait_for(ask(turn, "q"), 5)
+    return await asyncio.wait_for(ask(turn, "q"), PATIENCE)
 
 
 @pattern("q", result="yes-q")
 async def timeout_around_a_question(turn: Turn, w: World) -> Any:
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE):
         return await ask(turn, "q")
 
 

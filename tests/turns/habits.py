@@ -7,6 +7,7 @@ from typing import Any
 import tenacity
 
 from sayso import Turn
+from tests.patience import PATIENCE
 from tests.turns.driver import World
 from tests.turns.patterns import ask, do, pattern, then_ask
 
@@ -45,7 +46,7 @@ async def finally_effects_in_a_task(turn: Turn, w: World) -> Any:
     try:
         return await ask(turn, "q")
     finally:
-        await asyncio.wait_for(do(turn, w, "cleanup"), 5)
+        await asyncio.wait_for(do(turn, w, "cleanup"), PATIENCE)
 
 
 @pattern("q", effects="cleanup more", result="yes-q")

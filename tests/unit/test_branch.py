@@ -5,6 +5,7 @@ import asyncio
 import pytest
 
 from sayso.turns.branch import Branches, Forsaken
+from tests.patience import PATIENCE
 
 
 async def test_code_that_outlives_its_own_destruction_is_let_go_of_in_any_thread() -> None:
@@ -24,6 +25,6 @@ async def test_code_that_outlives_its_own_destruction_is_let_go_of_in_any_thread
     code = tenacious()
     code.send(None)
     with pytest.raises(RuntimeError, match="ignored GeneratorExit"):
-        await asyncio.wait_for(asyncio.to_thread(code.close), 10)
+        await asyncio.wait_for(asyncio.to_thread(code.close), PATIENCE)
     tired = True
     code.close()

@@ -3,6 +3,7 @@
 import threading
 
 from sayso.clock import SystemClock
+from tests.patience import PATIENCE
 
 
 def test_periodic_work_is_done_in_a_thread_of_its_own_until_its_end() -> None:
@@ -15,8 +16,8 @@ def test_periodic_work_is_done_in_a_thread_of_its_own_until_its_end() -> None:
         called.release()
 
     end = SystemClock().every(0.001, work, "periodic")
-    assert called.acquire(timeout=30)
-    assert called.acquire(timeout=30)
+    assert called.acquire(timeout=PATIENCE)
+    assert called.acquire(timeout=PATIENCE)
     end()
     assert set(threads) == {"periodic"}
     assert "periodic" not in {thread.name for thread in threading.enumerate()}

@@ -9,8 +9,7 @@ from sayso.engine.leases import LeaseKeeper
 from sayso.records import Lease, Renewed
 from sayso.stores.base import Store
 from sayso.testing import FakeClock
-
-PATIENCE = 30.0
+from tests.patience import PATIENCE
 
 
 class Slow:

@@ -6,6 +6,7 @@ import logging
 import pytest
 
 from sayso.turns.timeline import Timeline
+from tests.patience import PATIENCE
 from tests.turns.driver import ticks
 
 
@@ -49,10 +50,10 @@ async def test_live_effects_wait_for_the_whole_past_and_for_nothing_else() -> No
     assert not live.done()
     await timeline.reach(0)
     await timeline.reach(4)
-    await asyncio.wait_for(live, 1)
+    await asyncio.wait_for(live, PATIENCE)
     assert timeline.end() == 5
-    await asyncio.wait_for(timeline.live(), 1)
-    await asyncio.wait_for(Timeline("turn_2", []).live(), 1)
+    await asyncio.wait_for(timeline.live(), PATIENCE)
+    await asyncio.wait_for(Timeline("turn_2", []).live(), PATIENCE)
 
 
 async def test_new_ends_are_numbered_on_and_come_out_in_order() -> None:
@@ -66,7 +67,7 @@ async def test_new_ends_are_numbered_on_and_come_out_in_order() -> None:
     await ticks(50)
     assert not later.done()
     await timeline.reach(first)
-    await asyncio.wait_for(later, 1)
+    await asyncio.wait_for(later, PATIENCE)
 
 
 async def test_an_answer_comes_after_all_that_had_ended_before_its_pause() -> None:
@@ -77,8 +78,8 @@ async def test_an_answer_comes_after_all_that_had_ended_before_its_pause() -> No
     await ticks(30)
     assert not answer.done()
     await timeline.reach(1)
-    await asyncio.wait_for(answer, 1)
-    await asyncio.wait_for(timeline.reach(2), 1)
+    await asyncio.wait_for(answer, PATIENCE)
+    await asyncio.wait_for(timeline.reach(2), PATIENCE)
 
 
 async def test_what_nobody_comes_for_holds_up_nobody_for_long(
@@ -89,7 +90,7 @@ async def test_what_nobody_comes_for_holds_up_nobody_for_long(
     timeline = Timeline("turn_1", range(0, 40))
     with caplog.at_level(logging.WARNING, "sayso.turn"):
         for end in range(1, 40, 2):
-            await asyncio.wait_for(timeline.reach(end), 1)
+            await asyncio.wait_for(timeline.reach(end), PATIENCE)
     assert caplog.text.count("in another order") == 1
 
 
@@ -102,7 +103,7 @@ async def test_a_waiter_that_is_cancelled_holds_up_nobody() -> None:
     second.cancel()
     await asyncio.wait([second])
     await timeline.reach(0)
-    await asyncio.wait_for(third, 1)
+    await asyncio.wait_for(third, PATIENCE)
 
 
 async def test_disorder_lets_everything_out() -> None:
@@ -111,7 +112,7 @@ async def test_disorder_lets_everything_out() -> None:
     waiting = [asyncio.create_task(timeline.reach(end)) for end in (2, 1)]
     await ticks(5)
     timeline.disorder()
-    await asyncio.wait_for(asyncio.gather(*waiting), 1)
+    await asyncio.wait_for(asyncio.gather(*waiting), PATIENCE)
     first, second = timeline.end(), timeline.end()
-    await asyncio.wait_for(timeline.reach(second), 1)
-    await asyncio.wait_for(timeline.reach(first), 1)
+    await asyncio.wait_for(timeline.reach(second), PATIENCE)
+    await asyncio.wait_for(timeline.reach(first), PATIENCE)
