@@ -26,7 +26,7 @@ from typing import Any
 import psycopg
 import uvloop
 
-from sayso.stores._postgres_wire import Wire
+from sayso.stores.postgres.wire import Wire
 
 CONNECTIONS = 4
 TABLES = """

@@ -29,7 +29,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 from sayso import Sayso, Turn
 from sayso.stores import open_store
 from sayso.stores.base import Hear, Store
-from sayso.stores.redis import RedisStore
+from sayso.stores.redis.store import RedisStore
 from tests.contract.wire import Exchange
 from tests.stores.redis_servers import redis_database
 from tests.stores.servers import database

@@ -23,10 +23,10 @@ import uvloop
 
 from sayso.clock import SystemClock
 from sayso.records import Claim, Commit, Entry, Interrupt, Lease, Principal, Run, Turn
-from sayso.stores import _sql_ops
-from sayso.stores._sqlite_file import connect
-from sayso.stores._sqlite_session import SQL, SqliteSession
-from sayso.stores.sqlite import SqliteStore
+from sayso.stores.sql import ops
+from sayso.stores.sqlite.file import connect
+from sayso.stores.sqlite.session import SQL, SqliteSession
+from sayso.stores.sqlite.store import SqliteStore
 
 SCOPE = "bench"
 
@@ -135,7 +135,7 @@ def floor_run(path: Path, writers: int, commits: int, batch: int) -> Measured:
     session = SqliteSession(db, SystemClock())
     db.execute("BEGIN IMMEDIATE")
     for n in range(writers):
-        _sql_ops.claim(session, claim(n))
+        ops.claim(session, claim(n))
     db.execute("COMMIT")
     keys = {n: key for n, (key,) in enumerate(db.execute("SELECT key FROM thread ORDER BY key"))}
     sql = SQL

@@ -50,22 +50,9 @@ LAYERS = (
         "storage",
         (
             "stores",
-            "stores.memory stores.postgres stores.redis stores.sqlite",
-            "stores._redis_hints stores._redis_threads stores._sql_store",
-            "stores._redis_checkpoints stores._redis_lists stores._redis_steps",
-            "stores._redis_approvals stores._redis_audit stores._redis_opening",
-            "stores._redis_plan stores._redis_views",
-            "stores._redis_known stores._redis_link",
-            "stores._redis_keys stores._redis_rows stores._redis_server",
-            "stores._memory_tables stores._sql_lists stores._sql_ops",
-            "stores._postgres_hints stores._postgres_threads stores._sqlite_thread",
-            "stores._jobs stores._postgres_server stores._sqlite_file",
-            "stores._memory_approvals stores._memory_audit stores._sql_approvals stores._sql_audit",
-            "stores._memory_thread stores._sql_changes",
-            "stores._postgres_session stores._sqlite_session",
-            "stores._changes stores._memory_lists stores._memory_text",
-            "stores._hints stores._pages stores._session stores._sql_rows",
-            "stores._postgres_wire stores._queries",
+            "stores.memory.* stores.postgres.* stores.redis.* stores.sqlite.*",
+            "stores.sql.*",
+            "stores.changes stores.hints stores.pages stores.text",
         ),
         only=("interface", "pure", "base"),
     ),
@@ -182,9 +169,10 @@ def places(layers: Iterable[Layer]) -> dict[str, tuple[int, Layer]]:
 
 
 def place_of(module: str, table: dict[str, tuple[int, Layer]]) -> str | None:
-    """The name in the table that stands for a module: its own, or its package's `.*`."""
-    package = module.partition(".")[0] + ".*"
-    return module if module in table else package if package in table else None
+    """The name in the table that stands for a module: its own, or the `.*` of a package."""
+    parts = module.split(".")
+    packages = (".".join(parts[:length]) + ".*" for length in range(len(parts), 0, -1))
+    return next((name for name in (module, *packages) if name in table), None)
 
 
 def wrong_imports(modules: dict[str, Module], layers: tuple[Layer, ...]) -> list[str]:
@@ -331,9 +319,10 @@ def _module(name: str, uses: Iterable[str] = (), source: str = "") -> Module:
     [
         ("errors", "agents.tools"),
         ("records", "errors"),
-        ("turns.branch", "stores.memory"),
-        ("stores.memory", "turns.branch"),
+        ("turns.branch", "stores.memory.store"),
+        ("stores.memory.store", "turns.branch"),
         ("stores.base", "turns.branch"),
+        ("stores.sql.ops", "stores.sqlite.session"),
         ("agents.tools", "__init__"),
     ],
 )
@@ -346,7 +335,7 @@ def test_the_rule_sees_an_import_against_it(importer: str, imported: str) -> Non
 def test_the_rule_lets_downward_imports_be() -> None:
     """Wiring picks a backend, packages use their own inside."""
     modules = {
-        "app": _module("app", ["stores.memory", "turns.branch"]),
+        "app": _module("app", ["stores.memory.store", "turns.branch"]),
         "turns.branch": _module("turns.branch", ["turns.effects", "tools", "stores.base"]),
     }
     assert wrong_imports(modules, LAYERS) == []

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from sayso.stores.base import Store
-from sayso.stores.memory import MemoryStore
-from sayso.stores.sqlite import SqliteStore
+from sayso.stores.memory.store import MemoryStore
+from sayso.stores.sqlite.store import SqliteStore
 
 __all__ = ["dump"]
 

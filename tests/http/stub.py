@@ -11,7 +11,7 @@ from sayso.protocol import frames
 from sayso.protocol.peers import Manner
 from sayso.protocol.runinput import RunInput
 from sayso.records import Principal
-from sayso.stores.memory import MemoryStore
+from sayso.stores.memory.store import MemoryStore
 from sayso.streams.stream import Reader
 from sayso.testing import FakeClock
 

@@ -8,7 +8,7 @@ import pytest
 
 from sayso import Principal, Sayso, Turn
 from sayso.errors import DeclarationError, StoreUnavailable
-from sayso.stores.memory import MemoryStore
+from sayso.stores.memory.store import MemoryStore
 from sayso.testing import FakeClock, FaultyStore
 from tests.asgi import JSON, Answer, call, run_body
 from tests.bodies import soon

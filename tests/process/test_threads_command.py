@@ -13,7 +13,7 @@ from sayso import Turn
 from sayso.commands.output import colour, plain
 from sayso.protocol.runinput import read_run_input
 from sayso.records import Principal
-from sayso.stores.sqlite import SqliteStore
+from sayso.stores.sqlite.store import SqliteStore
 from tests.process.conftest import Sayso
 from tests.stores.backends import opened
 

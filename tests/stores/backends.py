@@ -6,10 +6,10 @@ from pathlib import Path
 
 from sayso.clock import Clock
 from sayso.stores.base import Store
-from sayso.stores.memory import MemoryStore
-from sayso.stores.postgres import PostgresStore
-from sayso.stores.redis import RedisStore
-from sayso.stores.sqlite import SqliteStore
+from sayso.stores.memory.store import MemoryStore
+from sayso.stores.postgres.store import PostgresStore
+from sayso.stores.redis.store import RedisStore
+from sayso.stores.sqlite.store import SqliteStore
 from tests.stores.redis_servers import redis_database, redis_url
 from tests.stores.servers import database
 

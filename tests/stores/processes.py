@@ -8,9 +8,9 @@ from pathlib import Path
 
 from sayso.errors import Conflict
 from sayso.records import Claim, Commit, Entry, Message, Principal, Run, Turn
-from sayso.stores import _sql_ops
-from sayso.stores._session import Session
-from sayso.stores.sqlite import SqliteStore
+from sayso.stores.sql import ops
+from sayso.stores.sql.session import Session
+from sayso.stores.sqlite.store import SqliteStore
 from tests.patience import PATIENCE
 
 SCOPE = "tenant"
@@ -121,7 +121,7 @@ async def _die_at_a_commit(path: Path, point: int) -> None:
     assert thread is not None
 
     def write_and_die(db: Session) -> None:
-        _sql_ops.commit(db, lease, a_step(point))
+        ops.commit(db, lease, a_step(point))
         os.kill(os.getpid(), signal.SIGKILL)
 
     await thread.run(write_and_die, writes=True)

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import psycopg
 
-from sayso.stores._postgres_server import connect
+from sayso.stores.postgres.server import connect
 from tests.patience import PATIENCE
 from tests.ports import free_port
 

@@ -26,7 +26,7 @@ from sayso.records import (
     Turn,
 )
 from sayso.stores.base import Store
-from sayso.stores.memory import MemoryStore
+from sayso.stores.memory.store import MemoryStore
 from sayso.testing import FakeClock
 from tests.stores.backends import BACKENDS
 

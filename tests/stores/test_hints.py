@@ -11,10 +11,10 @@ import redis
 
 from sayso.records import Commit
 from sayso.stores import open_store
-from sayso.stores._hints import MOST, packed, unpacked
-from sayso.stores._postgres_hints import PostgresHints
 from sayso.stores.base import Store
-from sayso.stores.redis import RedisStore
+from sayso.stores.hints import MOST, packed, unpacked
+from sayso.stores.postgres.hints import PostgresHints
+from sayso.stores.redis.store import RedisStore
 from tests.contract.server import eventually
 from tests.patience import PATIENCE
 from tests.stores.backends import opened

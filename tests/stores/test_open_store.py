@@ -7,10 +7,10 @@ import pytest
 
 from sayso.errors import DeclarationError
 from sayso.stores import open_store
-from sayso.stores.memory import MemoryStore
-from sayso.stores.postgres import PostgresStore
-from sayso.stores.redis import RedisStore
-from sayso.stores.sqlite import SqliteStore
+from sayso.stores.memory.store import MemoryStore
+from sayso.stores.postgres.store import PostgresStore
+from sayso.stores.redis.store import RedisStore
+from sayso.stores.sqlite.store import SqliteStore
 from sayso.testing import FakeClock
 from tests.stores.backends import opened
 from tests.stores.processes import SCOPE, a_claim
@@ -78,7 +78,7 @@ def test_redis_and_valkey_are_urls(url: str, taken: str) -> None:
 @pytest.mark.parametrize("kind", ["postgres", "redis"])
 def test_a_driver_that_is_missing_is_named(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """With the command that brings it."""
-    monkeypatch.setitem(sys.modules, f"sayso.stores.{kind}", None)
+    monkeypatch.setitem(sys.modules, f"sayso.stores.{kind}.store", None)
     with pytest.raises(DeclarationError, match=rf"pip install 'sayso\[{kind}\]'"):
         open_store(f"{kind}://u@h/0")
 

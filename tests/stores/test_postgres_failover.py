@@ -10,10 +10,10 @@ import pytest
 
 from sayso import Sayso, Turn
 from sayso.errors import StoreUnavailable
-from sayso.stores._postgres_session import PostgresSession
-from sayso.stores._session import Session
-from sayso.stores._sql_ops import commit
-from sayso.stores.postgres import PostgresStore
+from sayso.stores.postgres.session import PostgresSession
+from sayso.stores.postgres.store import PostgresStore
+from sayso.stores.sql.ops import commit
+from sayso.stores.sql.session import Session
 from tests.asgi import JSON, Answer, call
 from tests.server import run_input
 from tests.stores.backends import opened

@@ -9,9 +9,9 @@ import pytest
 
 from sayso.errors import StoreUnavailable
 from sayso.records import Commit
-from sayso.stores._session import Session
-from sayso.stores._sql_ops import commit
-from sayso.stores.postgres import PostgresStore
+from sayso.stores.postgres.store import PostgresStore
+from sayso.stores.sql.ops import commit
+from sayso.stores.sql.session import Session
 from tests.stores.backends import opened
 from tests.stores.processes import SCOPE, a_claim, a_step
 from tests.stores.proxy import Proxy, proxied

@@ -10,7 +10,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from sayso.stores._postgres_session import _SQL
+from sayso.stores.postgres.session import _SQL
 from tests.stores.servers import database
 
 ROWS = 4_000

@@ -13,10 +13,10 @@ import pytest
 
 from sayso.errors import StoreUnavailable
 from sayso.records import Commit
-from sayso.stores import _postgres_server
-from sayso.stores._postgres_server import MIGRATIONS, connect
-from sayso.stores._queries import Migration, queries
-from sayso.stores.postgres import PostgresStore
+from sayso.stores.postgres import server
+from sayso.stores.postgres.server import MIGRATIONS, connect
+from sayso.stores.postgres.store import PostgresStore
+from sayso.stores.sql.queries import Migration, queries
 from tests.stores.backends import opened
 from tests.stores.processes import SCOPE, a_claim, a_step
 from tests.stores.servers import database
@@ -42,7 +42,7 @@ def ask(url: str, sql: str) -> list[tuple[object, ...]]:
 def _with_next(monkeypatch: pytest.MonkeyPatch, sql: str, min_reader: int) -> None:
     """Pretend that this is the release after the next migration."""
     later = Migration(MIGRATIONS[-1].version + 1, "later", min_reader, sql)
-    monkeypatch.setattr(_postgres_server, "MIGRATIONS", (*MIGRATIONS, later))
+    monkeypatch.setattr(server, "MIGRATIONS", (*MIGRATIONS, later))
 
 
 def test_migrations_are_numbered_without_gaps() -> None:
@@ -56,8 +56,9 @@ def test_every_statement_is_used_and_every_used_one_exists() -> None:
 
     But for one: SQLite has one writer, whose notes need no marks that are taken first.
     """
-    uses = ("_sql_", "_postgres_session")
-    sources = [f for f in files("sayso.stores").iterdir() if f.name.startswith(uses)]
+    stores = files("sayso.stores")
+    sources = [*(f for f in (stores / "sql").iterdir() if f.is_file())]
+    sources.append(stores / "postgres" / "session.py")
     quoted = set(re.findall(r'"(\w+)"', "".join(f.read_text("utf-8") for f in sources)))
     assert set(queries("postgres")) <= quoted
     assert set(queries("postgres")) == set(queries("sqlite")) | {"next_marks"}

@@ -6,8 +6,8 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from sayso.stores._postgres_server import connect
-from sayso.stores._postgres_wire import Wire
+from sayso.stores.postgres.server import connect
+from sayso.stores.postgres.wire import Wire
 from tests.stores.servers import database
 
 

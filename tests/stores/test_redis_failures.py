@@ -12,9 +12,9 @@ import redis
 
 from sayso.errors import Conflict, StoreUnavailable
 from sayso.records import Commit
-from sayso.stores._redis_keys import LAYOUT, ScopeKeys
 from sayso.stores.base import Store
-from sayso.stores.redis import RedisStore
+from sayso.stores.redis.keys import LAYOUT, ScopeKeys
+from sayso.stores.redis.store import RedisStore
 from tests.ports import free_port
 from tests.stores.backends import opened
 from tests.stores.processes import SCOPE, a_claim, a_step

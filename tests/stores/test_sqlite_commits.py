@@ -11,10 +11,9 @@ import pytest
 
 from sayso.errors import LeaseLost, StoreUnavailable
 from sayso.records import Commit, Lease, Renewed
-from sayso.stores import _sql_store
-from sayso.stores._session import Session
-from sayso.stores._sqlite_session import SqliteSession
-from sayso.stores.sqlite import SqliteStore
+from sayso.stores.sql.session import Session
+from sayso.stores.sqlite.session import SqliteSession
+from sayso.stores.sqlite.store import SqliteStore
 from tests.patience import PATIENCE
 from tests.stores.backends import opened
 from tests.stores.processes import SCOPE, a_claim, a_step
@@ -162,7 +161,7 @@ async def test_renewing_does_not_wait_for_ever(
     leases = await begun(store, 1)
     async with Blocked(store):
         with monkeypatch.context() as impatient:
-            impatient.setattr(_sql_store, "_RENEW_PATIENCE", 0.05)
+            impatient.setattr("sayso.stores.sql.store._RENEW_PATIENCE", 0.05)
             with pytest.raises(StoreUnavailable, match=r"sayso\.db.*did not answer within"):
                 await asyncio.to_thread(store.renew, leases, 1_000)
     assert await asyncio.to_thread(store.renew, leases, 1_000) == Renewed()

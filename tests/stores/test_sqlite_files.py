@@ -11,10 +11,10 @@ import pytest
 
 from sayso.errors import StoreUnavailable
 from sayso.records import Commit
-from sayso.stores import _sqlite_file
-from sayso.stores._session import Session
-from sayso.stores._sqlite_session import SqliteSession
-from sayso.stores.sqlite import SqliteStore
+from sayso.stores.sql.session import Session
+from sayso.stores.sqlite import file
+from sayso.stores.sqlite.session import SqliteSession
+from sayso.stores.sqlite.store import SqliteStore
 from tests.stores.backends import opened
 from tests.stores.processes import SCOPE, a_claim, a_step
 
@@ -118,8 +118,8 @@ async def test_a_full_disk_fails_what_does_not_fit(tmp_path: Path) -> None:
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Locks are waited for a moment only."""
-    monkeypatch.setattr(_sqlite_file, "_SLICE", 0.02)
-    monkeypatch.setattr(_sqlite_file, "_PATIENCE", 0.05)
+    monkeypatch.setattr(file, "_SLICE", 0.02)
+    monkeypatch.setattr(file, "_PATIENCE", 0.05)
 
 
 @pytest.mark.usefixtures("impatient")
@@ -167,8 +167,8 @@ async def test_a_lock_that_is_let_go_in_time_is_waited_for(
         waits.append(seconds)
         other.execute("ROLLBACK")
 
-    monkeypatch.setattr(_sqlite_file, "_SLICE", 0)
-    monkeypatch.setattr("sayso.stores._sqlite_file.time.sleep", let_go)
+    monkeypatch.setattr(file, "_SLICE", 0)
+    monkeypatch.setattr("sayso.stores.sqlite.file.time.sleep", let_go)
     other.execute(lock)
     async with opened(store := SqliteStore(path)):
         lease = await store.claim(a_claim("t", "me"))
@@ -248,6 +248,6 @@ def test_a_read_only_file_is_named_with_its_remedy(tmp_path: Path) -> None:
     error = sqlite3.OperationalError("attempt to write a readonly database")
     error.sqlite_errorcode = sqlite3.SQLITE_READONLY_DIRECTORY
     error.sqlite_errorname = "SQLITE_READONLY_DIRECTORY"
-    text = _sqlite_file.explain(error, tmp_path / "sayso.db")
+    text = file.explain(error, tmp_path / "sayso.db")
     assert "sayso.db' is read-only; give this process the right to write" in text
     assert "SQLITE_READONLY_DIRECTORY" in text

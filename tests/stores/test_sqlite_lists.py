@@ -10,12 +10,11 @@ import pytest
 
 from sayso.approvals import Approval, ApprovalUse
 from sayso.records import Commit, Entry, Interrupt, Message, Page, Waiting
-from sayso.stores import _sql_lists as lists
-from sayso.stores import _sql_ops as ops
-from sayso.stores._pages import InterruptFilter, ThreadFilter
-from sayso.stores._session import Session
-from sayso.stores._sqlite_file import connect
-from sayso.stores._sqlite_session import SqliteSession
+from sayso.stores.pages import InterruptFilter, ThreadFilter
+from sayso.stores.sql import lists, ops
+from sayso.stores.sql.session import Session
+from sayso.stores.sqlite.file import connect
+from sayso.stores.sqlite.session import SqliteSession
 from sayso.testing import FakeClock
 from tests.stores.processes import SCOPE, a_claim
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from sayso.records import Commit, Renewed
-from sayso.stores.sqlite import SqliteStore
+from sayso.stores.sqlite.store import SqliteStore
 from tests.stores import processes
 from tests.stores.backends import opened
 from tests.stores.processes import SCOPE, WRITERS, a_claim

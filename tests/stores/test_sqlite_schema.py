@@ -10,10 +10,10 @@ import pytest
 
 from sayso.errors import StoreUnavailable
 from sayso.records import Commit, Interrupt
-from sayso.stores import _sqlite_file
-from sayso.stores._queries import Migration, queries
-from sayso.stores._sqlite_file import MIGRATIONS, connect
-from sayso.stores.sqlite import SqliteStore
+from sayso.stores.sql.queries import Migration, queries
+from sayso.stores.sqlite import file
+from sayso.stores.sqlite.file import MIGRATIONS, connect
+from sayso.stores.sqlite.store import SqliteStore
 from tests.stores.backends import opened
 from tests.stores.processes import SCOPE, a_claim
 
@@ -66,7 +66,7 @@ def _with_next(monkeypatch: pytest.MonkeyPatch, sql: str, min_reader: int) -> No
     """Pretend that this is the release after the next migration."""
     version = MIGRATIONS[-1].version + 1
     later = Migration(version, "later", min_reader, sql)
-    monkeypatch.setattr(_sqlite_file, "MIGRATIONS", (*MIGRATIONS, later))
+    monkeypatch.setattr(file, "MIGRATIONS", (*MIGRATIONS, later))
 
 
 async def test_an_older_file_is_migrated_with_what_it_holds(
@@ -126,7 +126,8 @@ def test_old_code_refuses_a_newer_schema_that_does_not(
 
 def test_every_statement_is_used_and_every_used_one_exists() -> None:
     """No dead SQL, no name that fails at the first call."""
-    sources = [f for f in files("sayso.stores").iterdir() if f.name.startswith("_sql")]
+    folders = files("sayso.stores.sql"), files("sayso.stores.sqlite")
+    sources = [f for folder in folders for f in folder.iterdir() if f.is_file()]
     source = "".join(f.read_text("utf-8") for f in sources)
     named = set(re.findall(r'db\.(?:one|all|do|each)\(\s*"(\w+)"', source))
     quoted = set(re.findall(r'"(\w+)"', source))
@@ -228,7 +229,7 @@ async def test_what_schema_1_held_is_listed(
     """The second migration brings owner, agent, order and all members along."""
     path = tmp_path / "sayso.db"
     with monkeypatch.context() as older:
-        older.setattr(_sqlite_file, "MIGRATIONS", MIGRATIONS[:1])
+        older.setattr(file, "MIGRATIONS", MIGRATIONS[:1])
         db = connect(path)
     db.execute("BEGIN")
     db.execute(

@@ -10,7 +10,7 @@ from sayso.approvals import Approval
 from sayso.clock import Clock, iso
 from sayso.errors import LeaseLost, StoreUnavailable
 from sayso.records import Commit, Renewed
-from sayso.stores.memory import MemoryStore
+from sayso.stores.memory.store import MemoryStore
 from sayso.testing import Call, FakeClock, FaultyStore
 from sayso.testing.faults import Point
 from tests.stores.processes import SCOPE, a_claim, a_step

@@ -8,9 +8,9 @@ import pytest
 
 from sayso import Sayso
 from sayso.agentfile import BACKENDS, app_of
-from sayso.stores.memory import MemoryStore
-from sayso.stores.redis import RedisStore
-from sayso.stores.sqlite import SqliteStore
+from sayso.stores.memory.store import MemoryStore
+from sayso.stores.redis.store import RedisStore
+from sayso.stores.sqlite.store import SqliteStore
 from sayso.yamlfile import YamlFileError
 
 AGENTS = '''

@@ -10,7 +10,7 @@ from sayso.binding import CannotStart
 from sayso.commands.target import app_at, store_at
 from sayso.errors import Code, Problem
 from sayso.records import Principal, ThreadView
-from sayso.stores.memory import MemoryStore
+from sayso.stores.memory.store import MemoryStore
 
 __all__ = ["Session", "operator", "within"]
 

@@ -7,8 +7,8 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 from sayso.clock import Clock
 from sayso.errors import DeclarationError
 from sayso.stores.base import Store
-from sayso.stores.memory import MemoryStore
-from sayso.stores.sqlite import SqliteStore
+from sayso.stores.memory.store import MemoryStore
+from sayso.stores.sqlite.store import SqliteStore
 
 __all__ = ["open_store", "store_of"]
 
@@ -85,7 +85,7 @@ def store_of(given: str | Store, *, clock: Clock) -> Store:
 def _postgres(url: str, clock: Clock | None) -> Store:
     """The driver is loaded by who uses it: others do not need to have it."""
     try:
-        backend = import_module("sayso.stores.postgres")
+        backend = import_module("sayso.stores.postgres.store")
         connection_info = import_module("psycopg.conninfo")
     except ImportError:
         raise DeclarationError(
@@ -121,7 +121,7 @@ def _redis(scheme: str, rest: str, clock: Clock | None) -> Store:
     """The driver is loaded by who uses it, as with PostgreSQL."""
     url, ours = _redis_url(scheme, rest)
     try:
-        backend = import_module("sayso.stores.redis")
+        backend = import_module("sayso.stores.redis.store")
     except ImportError:
         raise DeclarationError(
             "Redis needs its driver; install it with pip install 'sayso[redis]'"

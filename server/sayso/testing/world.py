@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from sayso.app import Sayso
 from sayso.records import Principal, ThreadView
-from sayso.stores.memory import MemoryStore
+from sayso.stores.memory.store import MemoryStore
 from sayso.testing.clock import FakeClock
 from sayso.testing.faults import FaultyStore
 from sayso.turns.effects import CallInfo, watching

@@ -1,0 +1,1 @@
+"""Threads in the memory of one process."""

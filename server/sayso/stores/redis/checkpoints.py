@@ -1,0 +1,99 @@
+"""What others may read of a thread that waits: one key with JSON, for as long as it waits.
+
+    GET checkpoint:{session_id}
+    {"session_id", "agent", "reason", "prompt", "interrupt_id", "asked_at", "expires_at",
+     "history": [messages as on the wire], "tool_stack": [{"id", "name", "args"}],
+     "open": [{"interrupt_id", "reason", "prompt"}]}
+
+It is written, and goes, in the step that makes a thread wait or ends that; nothing is read of it.
+That one is there is a member of its thread, so whoever ends the wait takes it away, also a process
+that shows none by itself.
+"""
+
+from typing import Any
+
+from sayso import jsonvalue
+from sayso.records import Interrupt, Principal
+from sayso.stores.redis.keys import ThreadKeys
+from sayso.stores.redis.plan import Plan
+
+__all__ = ["key_of", "remove", "show"]
+
+_PLAIN = Principal().scope
+"""The scope whose sessions have the plain name."""
+
+
+def key_of(keys: ThreadKeys) -> str:
+    """The key of a session; a tenant's stays among the tenant's own."""
+    scope = keys.scope
+    if scope.scope == _PLAIN:
+        return f"checkpoint:{keys.id}"
+    return scope.one("checkpoint", keys.id)
+
+
+def show(plan: Plan, at: int) -> None:
+    """Write what waits in an idle thread until it expires, or take away what waits no more."""
+    known, keys = plan.known, plan.keys
+    waits = known.waits() if known.status == "suspended" else []
+    ends = [i.expires_at for i in waits if i.expires_at is not None and i.lapsed_at is None]
+    lasts = min(ends) - at if ends else None
+    if not waits or (lasts is not None and lasts <= 0):
+        remove(plan)
+        return
+    first = waits[0]
+    head = jsonvalue.encode(
+        {
+            "session_id": keys.id,
+            "agent": known.agent,
+            "reason": first.reason,
+            "prompt": first.message,
+            "interrupt_id": first.id,
+            "asked_at": first.created_at,
+            "expires_at": min(ends, default=None),
+        }
+    )
+    tail = jsonvalue.encode(
+        {
+            "tool_stack": [call for i in waits if (call := _call(i)) is not None],
+            "open": [
+                {"interrupt_id": i.id, "reason": i.reason, "prompt": i.message} for i in waits
+            ],
+        }
+    )
+    plan.members(checkpoint=1)
+    known.checkpoint = True
+    plan.do(
+        "checkpoint",
+        key_of(keys),
+        plan.key(keys.of("messages")),
+        head[:-1] + b',"history":[',
+        b"]," + tail[1:],
+        "" if lasts is None else lasts,
+    )
+    lifetime = "for ever" if lasts is None else f"for {lasts / 1_000:g} s"
+    plan.said = f"checkpoint of session {keys.id!r} saved {lifetime}: {first.reason}"
+
+
+def remove(plan: Plan) -> None:
+    """Nothing waits any more."""
+    if not plan.before.checkpoint:
+        return
+    plan.do("DEL", key_of(plan.keys))
+    plan.do("HDEL", plan.keys.of("thread"), "checkpoint")
+    plan.known.checkpoint = False
+    if plan.before.status == "suspended":
+        plan.said = f"checkpoint of session {plan.keys.id!r} taken"
+
+
+def _call(interrupt: Interrupt) -> dict[str, Any] | None:
+    """The call that waits for an answer, if it is one."""
+    if interrupt.tool_call_id is None:
+        return None
+    value = None if interrupt.metadata is None else jsonvalue.decode(interrupt.metadata)
+    shown = value.get("sayso") if isinstance(value, dict) else None
+    told: dict[str, Any] = shown if isinstance(shown, dict) else {}
+    return {
+        "id": interrupt.tool_call_id,
+        "name": told.get("tool", told.get("name")),
+        "args": told.get("arguments"),
+    }

@@ -1,0 +1,252 @@
+"""Connections to Redis, and what is sent over them until it is answered.
+
+Whatever is sent here may be sent again: reads change nothing, and a step has a token that the
+script keeps beside its outcome for half a minute, so that the same step is never done twice. After
+a lost connection it is asked anew, until the answer is there or patience ends.
+"""
+
+import asyncio
+import contextlib
+import hashlib
+import threading
+import time
+from collections.abc import Sequence
+from importlib.resources import files
+from typing import Any
+
+import redis
+from redis.asyncio import ConnectionPool
+from redis.asyncio.retry import Retry as AsyncRetry
+from redis.backoff import NoBackoff
+from redis.retry import Retry
+
+from sayso.errors import StoreUnavailable
+from sayso.stores.redis.server import PATIENCE, explain, options
+
+__all__ = ["BlockingLink", "Command", "Link", "Script"]
+
+Command = tuple[Any, ...]
+_LOST = (redis.ConnectionError, redis.TimeoutError, OSError)
+_UNKNOWN = redis.exceptions.NoScriptError
+_PAUSE = 0.05
+"""Seconds between two attempts to reach a server that went away."""
+
+
+def _packed(commands: Sequence[Command]) -> bytes:
+    """Commands as they are sent; the client's own way to do it is several times slower."""
+    parts: list[bytes] = []
+    for command in commands:
+        parts.append(b"*%d\r\n" % len(command))
+        for argument in command:
+            data = argument if isinstance(argument, bytes) else str(argument).encode()
+            parts.append(b"$%d\r\n" % len(data))
+            parts += (data, b"\r\n")
+    return b"".join(parts)
+
+
+class Script:
+    """A script of `lua/`, by its name."""
+
+    def __init__(self, name: str) -> None:
+        body = (files(__package__) / "lua" / f"{name}.lua").read_bytes()
+        self._body = body
+        self._digest = hashlib.sha1(body).hexdigest()  # noqa: S324 - the server names it so
+
+    def call(self, keys: Sequence[str], arguments: Sequence[Any]) -> Command:
+        """The command that runs it, if the server knows it by now."""
+        return ("EVALSHA", self._digest, len(keys), *keys, *arguments)
+
+    def anew(self, command: Command) -> Command:
+        """The same call for a server that does not know it."""
+        return ("EVAL", self._body, *command[2:])
+
+
+class _Attempts:
+    """How long something that may have arrived is asked for."""
+
+    def __init__(self) -> None:
+        self._until: float | None = None
+
+    def failed(self, error: Exception, *, sent: bool) -> None:
+        """Note a failure; raises `StoreUnavailable` when there is no point in another attempt."""
+        if sent and self._until is None:
+            self._until = time.monotonic() + PATIENCE
+        if self._until is None:
+            raise StoreUnavailable(explain(error)) from error
+        if time.monotonic() >= self._until:
+            raise StoreUnavailable(
+                f"{explain(error)}; what was under way then shows once Redis can be reached again"
+            ) from error
+
+
+class Link:
+    """A few connections of one event loop."""
+
+    def __init__(self, url: str, connections: int) -> None:
+        """Nothing is connected before the first call."""
+        # Of the client's pool only what a URL means is used: a cancelled waiter costs it a place.
+        self._made: Any = ConnectionPool.from_url(
+            url, retry=AsyncRetry(NoBackoff(), 0), **options(url)
+        )
+        self._free = asyncio.Semaphore(connections)
+        self._idle: list[Any] = []
+        self._calls: set[asyncio.Task[Any]] = set()
+        self._closed = False
+
+    async def one(self, *command: Any) -> Any:
+        """The answer to one command."""
+        (answer,) = await self.all([command])
+        return answer
+
+    async def run(self, script: Script, keys: Sequence[str], arguments: Sequence[Any]) -> Any:
+        """The answer of a script."""
+        (answer,) = await self.all([script.call(keys, arguments)], script)
+        return answer
+
+    async def at_once(self, commands: Sequence[Command]) -> list[Any]:
+        """The answers to commands that read at one instant."""
+        answers = await self.all([("MULTI",), *commands, ("EXEC",)])
+        found: list[Any] = answers[-1]
+        return found
+
+    async def all(self, commands: Sequence[Command], script: Script | None = None) -> list[Any]:
+        """The answers to commands; `script` is what the last one runs.
+
+        Whoever waits may be cancelled: what was begun on a connection is finished all the same.
+        """
+        if self._closed:
+            raise StoreUnavailable("the store is closed; await its open() first")
+        call = asyncio.ensure_future(self._all(_packed(commands), commands, script))
+        self._calls.add(call)
+        call.add_done_callback(self._ended)
+        return await asyncio.shield(call)
+
+    async def close(self) -> None:
+        """Let go of all connections once what was asked is answered."""
+        self._closed = True
+        while self._calls:
+            await asyncio.wait(self._calls)
+        await self._drop()
+
+    def _ended(self, call: asyncio.Task[Any]) -> None:
+        self._calls.discard(call)
+        if not call.cancelled():
+            call.exception()  # whoever waited knows it; nobody else has to
+
+    async def _all(
+        self, packed: bytes, commands: Sequence[Command], script: Script | None
+    ) -> list[Any]:
+        attempts = _Attempts()
+        while True:
+            sent = False
+            async with self._free:
+                connection = self._idle.pop() if self._idle else self._made.make_connection()
+                try:
+                    if connection.is_connected and await connection.can_read():
+                        await connection.disconnect(nowait=True)  # it ended while it was idle
+                    await connection.connect()
+                    sent = True
+                    answers = await _exchange(connection, packed, len(commands))
+                    if script is not None and isinstance(answers[-1], _UNKNOWN):
+                        anew = _packed([script.anew(commands[-1])])
+                        answers[-1:] = await _exchange(connection, anew, 1)
+                except _LOST as error:
+                    await connection.disconnect(nowait=True)
+                    await self._drop()  # they are probably as dead
+                    attempts.failed(error, sent=sent)
+                except redis.RedisError as error:
+                    await connection.disconnect(nowait=True)
+                    raise StoreUnavailable(explain(error)) from error
+                except BaseException:
+                    await connection.disconnect(nowait=True)
+                    raise
+                else:
+                    self._idle.append(connection)
+                    for answer in answers:
+                        if isinstance(answer, redis.RedisError):
+                            raise StoreUnavailable(explain(answer)) from answer
+                    return answers
+            if not sent:
+                await asyncio.sleep(_PAUSE)
+
+    async def _drop(self) -> None:
+        while self._idle:
+            with contextlib.suppress(*_LOST):
+                await self._idle.pop().disconnect(nowait=not self._closed)
+
+
+async def _exchange(connection: Any, packed: bytes, count: int) -> list[Any]:
+    """Send commands and read so many answers; an error is one, too."""
+    await connection.send_packed_command([packed], check_health=False)
+    answers: list[Any] = []
+    for _ in range(count):
+        try:
+            answers.append(await connection.read_response(disable_decoding=True))
+        except redis.ResponseError as error:
+            answers.append(error)
+    return answers
+
+
+class BlockingLink:
+    """A connection for threads; one caller at a time."""
+
+    def __init__(self, url: str) -> None:
+        """Nothing is connected before the first call."""
+        half = {"socket_timeout": PATIENCE / 2, "socket_connect_timeout": PATIENCE / 2}
+        self._pool = redis.ConnectionPool.from_url(
+            url, max_connections=1, retry=Retry(NoBackoff(), 0), **(options(url) | half)
+        )
+        self._lock = threading.Lock()
+
+    def run(
+        self, script: Script, calls: Sequence[tuple[Sequence[str], Sequence[Any]]]
+    ) -> list[Any]:
+        """The answers of a script to several calls."""
+        if not calls:
+            return []
+        with self._lock:
+            attempts = _Attempts()
+            while True:
+                sent = False
+                try:
+                    connection = self._pool.get_connection()
+                    try:
+                        sent = True
+                        return self._exchange(connection, script, calls)
+                    finally:
+                        self._pool.release(connection)
+                except _LOST as error:
+                    attempts.failed(error, sent=sent)
+                    if not sent:
+                        time.sleep(_PAUSE)
+                except redis.RedisError as error:
+                    raise StoreUnavailable(explain(error)) from error
+
+    def _exchange(
+        self,
+        connection: Any,
+        script: Script,
+        calls: Sequence[tuple[Sequence[str], Sequence[Any]]],
+    ) -> list[Any]:
+        commands = [script.call(*call) for call in calls]
+        answers = self._answers(connection, commands)
+        if any(isinstance(answer, _UNKNOWN) for answer in answers):
+            answers = self._answers(connection, [script.anew(one) for one in commands])
+        for answer in answers:
+            if isinstance(answer, redis.RedisError):
+                raise answer
+        return answers
+
+    def _answers(self, connection: Any, commands: Sequence[Command]) -> list[Any]:
+        connection.send_packed_command([_packed(commands)], check_health=False)
+        answers: list[Any] = []
+        for _ in commands:
+            try:
+                answers.append(connection.read_response(disable_decoding=True))
+            except redis.ResponseError as error:
+                answers.append(error)
+        return answers
+
+    def close(self) -> None:
+        """Let go of the connection."""
+        self._pool.disconnect()

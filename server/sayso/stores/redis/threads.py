@@ -1,0 +1,225 @@
+"""Steps on threads of Redis, one after the other for each thread.
+
+A step is planned on what is known of a thread and done by one script if that is still true. What a
+holder knows stays here for as long as it holds the thread, so that a commit is one round trip.
+"""
+
+import asyncio
+import logging
+import secrets
+from collections.abc import Callable, Coroutine, Sequence
+from typing import Any, TypeVar
+
+from sayso.clock import Clock
+from sayso.errors import Conflict, LeaseLost, StoreUnavailable
+from sayso.records import Claim, Commit, Entry, Interrupt, Lease
+from sayso.stores.redis import checkpoints, steps
+from sayso.stores.redis.keys import SCOPES, THREADS, ScopeKeys, ThreadKeys
+from sayso.stores.redis.known import Known, read_arguments
+from sayso.stores.redis.link import Link, Script
+from sayso.stores.redis.plan import Plan
+
+__all__ = ["RedisThreads"]
+
+T = TypeVar("T")
+
+_log = logging.getLogger("sayso.store")
+
+_APPLY = Script("apply")
+_READ = Script("read")
+_ATTEMPTS = 20
+"""Times that a step is planned anew because something changed since it was read."""
+_REMEMBERED = 10_000
+"""Leases whose threads are known at most; of an older one its thread is read again."""
+
+
+class RedisThreads:
+    """What is done to threads over one link."""
+
+    def __init__(
+        self,
+        link: Link,
+        clock: Clock | None,
+        tell: Callable[[str, str], None],
+        *,
+        checkpoints: bool,
+    ) -> None:
+        """`clock` is the store's time; the server's own when there is none.
+
+        `tell` is given scope and id of each thread that changed in a way that others wait for.
+        `checkpoints`: what begins to wait is shown to others.
+        """
+        self._link = link
+        self.tell = tell
+        self._clock = clock
+        self._checkpoints = checkpoints
+        self._known: dict[Lease, Known] = {}
+        self._scopes: set[str] = set()
+        self._last: dict[tuple[str, str], asyncio.Task[Any]] = {}
+        self._under_way: set[asyncio.Task[Any]] = set()
+
+    async def in_turn(self, scope: str, name: str, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        """Do work behind what was given before for that name, whether or not anybody waits."""
+        key = (scope, name)
+        before = self._last.get(key)
+
+        async def behind() -> T:
+            if before is not None:
+                await asyncio.wait((before,))
+            return await work()
+
+        task = asyncio.ensure_future(behind())
+        self._last[key] = task
+        self._under_way.add(task)
+
+        def ended(done: asyncio.Task[Any]) -> None:
+            self._under_way.discard(done)
+            if self._last.get(key) is done:
+                del self._last[key]
+            if not done.cancelled():
+                done.exception()  # whoever waited knows it; nobody else has to
+
+        task.add_done_callback(ended)
+        return await asyncio.shield(task)
+
+    async def finish(self) -> None:
+        """Wait for all that was given."""
+        while self._under_way:
+            await asyncio.wait(self._under_way)
+
+    async def claim(self, wanted: Claim) -> Lease:
+        """Take a thread and write; see `Store.claim`."""
+        keys = ScopeKeys(wanted.scope).thread(wanted.thread_id)
+        ids = [interrupt.id for interrupt in wanted.interrupts]
+        for _ in range(_ATTEMPTS):
+            known = await self._read(keys, [wanted.turn.key], ids)
+            if known.revision != wanted.revision:
+                raise _changed(wanted.thread_id)
+            if not known.exists:
+                known.number = await self._begin(wanted.scope)
+            plan = steps.claim(keys, known, wanted)
+            checkpoints.remove(plan)
+            outcome = await self._apply(plan, wanted.holder)
+            if isinstance(outcome, Known):
+                lease = Lease(
+                    scope=wanted.scope,
+                    thread_id=wanted.thread_id,
+                    holder=wanted.holder,
+                    fence=outcome.fence,
+                )
+                self._remember(lease, outcome)
+                return lease
+            if outcome != "changed":
+                raise _changed(wanted.thread_id)
+        raise _restless(wanted.thread_id)
+
+    async def commit(self, lease: Lease, step: Commit) -> bool:
+        """Write one step under a lease; see `Store.commit`."""
+        keys = ScopeKeys(lease.scope).thread(lease.thread_id)
+        ids = [interrupt.id for interrupt in step.interrupts]
+        for _ in range(_ATTEMPTS):
+            known = self._known.pop(lease, None)
+            if known is None or not known.whole.issuperset(steps.turns_of(step, known.turn)):
+                known = await self._read(keys, steps.turns_of(step, None), ids)
+            if not known.has(lease):
+                raise _lost(lease)
+            plan = steps.commit(keys, known, step)
+            if self._checkpoints and step.release:
+                checkpoints.show(plan, step.now)
+            outcome = await self._apply(plan, lease.holder)
+            if isinstance(outcome, Known):
+                if not step.release:
+                    self._remember(lease, outcome)
+                return plan.stopping
+            if outcome != "changed":
+                raise _lost(lease)
+        raise _restless(lease.thread_id)
+
+    async def settle(
+        self,
+        scope: str,
+        thread_id: str,
+        revision: int,
+        interrupts: Sequence[Interrupt],
+        now: int,
+        *,
+        state: bytes | None,
+        entries: Sequence[Entry],
+        by: str | None,
+    ) -> None:
+        """Change an idle thread; see `Store.settle`."""
+        keys = ScopeKeys(scope).thread(thread_id)
+        known = await self._read(keys, [], [interrupt.id for interrupt in interrupts])
+        if not known.exists or known.revision != revision or known.holder is not None:
+            raise _changed(thread_id)
+        plan = steps.settle(keys, known, interrupts, now, state=state, entries=entries, by=by)
+        if self._checkpoints or known.checkpoint:
+            checkpoints.show(plan, now)
+        if not isinstance(await self._apply(plan), Known):
+            raise _changed(thread_id)
+
+    async def delete(self, scope: str, thread_id: str, revision: int, now: int) -> None:
+        """Remove a thread; see `Store.delete`."""
+        keys = ScopeKeys(scope).thread(thread_id)
+        known = await self._read(keys, [], [])
+        if not known.exists or known.revision != revision:
+            raise _changed(thread_id)
+        read = await self._link.all(steps.deletion_reads(keys))
+        own: dict[str, bytes] = {}
+        names = [name.decode() for name in read[3]]
+        if names:
+            values = await self._link.one("HMGET", keys.scope.of("approvals"), *names)
+            own = {name: value for name, value in zip(names, values, strict=True) if value}
+        plan = steps.delete(keys, known, read, own, now)
+        checkpoints.remove(plan)
+        if not isinstance(await self._apply(plan), Known):
+            raise _changed(thread_id)
+
+    async def _begin(self, scope: str) -> int:
+        """The number of a thread that is about to be created."""
+        commands: list[tuple[Any, ...]] = [("INCR", THREADS)]
+        if scope not in self._scopes:
+            commands.append(("ZADD", SCOPES, 0, scope))
+        answers = await self._link.all(commands)
+        self._scopes.add(scope)
+        return int(answers[0])
+
+    async def _read(self, keys: ThreadKeys, turns: Sequence[str], ids: Sequence[str]) -> Known:
+        reply = await self._link.run(_READ, *read_arguments(keys, turns, ids))
+        return Known.read(reply, turns)
+
+    async def _apply(self, plan: Plan, holder: str = "") -> Known | str:
+        """The thread after a step; or why nothing happened."""
+        token = plan.keys.scope.one("step", secrets.token_hex(12))
+        now = None if self._clock is None else self._clock.now()
+        names, arguments = plan.call(token, now, holder)
+        outcome: str = (await self._link.run(_APPLY, names, arguments)).decode()
+        if not outcome.startswith("done "):
+            return outcome
+        _, revision, fence, base, stopping, _ = outcome.split(" ")
+        plan.stopping = stopping == "1"
+        if plan.said is not None:
+            _log.info("%s", plan.said)
+        if plan.notable:
+            self.tell(plan.keys.scope.scope, plan.keys.id)
+        return plan.done(int(revision), int(fence), int(base))
+
+    def _remember(self, lease: Lease, known: Known) -> None:
+        self._known[lease] = known
+        if len(self._known) > _REMEMBERED:
+            del self._known[next(iter(self._known))]
+
+
+def _changed(thread_id: str) -> Conflict:
+    return Conflict(f"thread {thread_id!r} is not what was read; load it again and decide anew")
+
+
+def _lost(lease: Lease) -> LeaseLost:
+    return LeaseLost(f"thread {lease.thread_id!r} has another holder by now, or none")
+
+
+def _restless(thread_id: str) -> StoreUnavailable:
+    return StoreUnavailable(
+        f"thread {thread_id!r} changed {_ATTEMPTS} times while a step of it was planned; look for "
+        "something else that writes to keys of Sayso"
+    )

@@ -1,0 +1,1 @@
+"""What the stores on SQL share: operations, rows and lists over a `Session`."""

@@ -1,0 +1,1 @@
+"""Threads in an SQLite file."""
