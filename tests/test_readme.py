@@ -1,4 +1,4 @@
-"""What the README shows is what runs."""
+"""What the README and the guides show is what runs."""
 
 import re
 import sys
@@ -11,12 +11,17 @@ import pytest
 from sayso import approval
 from tests.contract.server import Client, answer, approve, deny
 from tests.contract.wire import Exchange
-from tests.sources import ROOT
+from tests.sources import ROOT, files_below
+
+PAGES = ("README.md", "docs/agents.md", "docs/policies.md", "docs/serving.md")
+"""Those whose Python runs, in this order."""
+PROSE = sorted(path.relative_to(ROOT) for path in files_below(".") if path.suffix == ".md")
 
 
 def readme() -> dict[str, Any]:
-    """The names that the README's Python defines, all blocks as one module."""
-    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text("utf-8"), re.S)
+    """The names that the pages' Python defines, all blocks as one module."""
+    text = "".join((ROOT / page).read_text("utf-8") for page in PAGES)
+    blocks = re.findall(r"```python\n(.*?)```", text, re.S)
     assert len(blocks) == 7
     module = ModuleType("agents")
     with pytest.MonkeyPatch.context() as patch:
@@ -127,3 +132,18 @@ def test_the_example_of_a_test_passes(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.chdir(tmp_path)
     readme()["test_a_refund_is_paid_once_and_only_when_approved"]()
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("page", PROSE, ids=str)
+def test_every_link_of_a_page_leads_somewhere(page: Path) -> None:
+    """A file that is there, and a heading in it."""
+    for target in re.findall(r"\]\(([^)\s]+)\)", (ROOT / page).read_text("utf-8")):
+        if ":" in target:
+            continue
+        path, _, heading = target.partition("#")
+        file = (ROOT / page.parent / path) if path else ROOT / page
+        assert file.exists(), f"{page}: {target}"
+        if heading:
+            titles = re.findall(r"^#+ (.+)$", file.read_text("utf-8"), re.M)
+            anchors = [re.sub(r"[^\w\- ]", "", title).lower().replace(" ", "-") for title in titles]
+            assert heading in anchors, f"{page}: {target}"
