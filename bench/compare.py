@@ -117,6 +117,8 @@ def main() -> int:
             # First and last, so that a machine that drifts does not favour anybody.
             contenders = f"{floors},{ours},{floors.partition(',')[0]}"
             contenders = ALONE.get(load, contenders)
+            if given.redis and load in ALONE:
+                contenders += ",sayso:redis"
             words = ["--contender", contenders, "--workload", load, "--rounds", given.rounds]
             code = place.run("paced.py", *words, "--seconds", given.seconds, "--out", str(out))
             worst = worst or code

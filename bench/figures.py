@@ -92,7 +92,7 @@ ROWS = (
             at_most=2,
             absolute=True,
         )
-        for store in ("sqlite", "postgres")
+        for store in ("sqlite", "postgres", "redis")
     ),
     Row("W5 CPU, 1,000 earlier messages", "W5", "h1000", CPU, at_most=2, peers="W5 h1000"),
     Row(

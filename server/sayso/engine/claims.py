@@ -1,5 +1,6 @@
 """Taking threads: the one atomic step that begins a turn, lets it go on, or takes it over."""
 
+import asyncio
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -52,6 +53,9 @@ class Claimed:
     settled: tuple[Interrupt, ...] = ()
     entries: tuple[Entry, ...] = ()
     retry: bool = False
+
+
+_OVER = "this server is shutting down: it takes no thread any more"
 
 
 class Claims:
@@ -295,9 +299,12 @@ class Claims:
 
     async def _take(self, claim: Claim) -> tuple[Lease, Callable[[], bool]]:
         if not self._keeper.keeps:
-            raise StoreUnavailable("this server is shutting down: it takes no thread any more")
+            raise StoreUnavailable(_OVER)
         asked = self._clock.monotonic()
         lease = await self._store.claim(claim)
+        if not self._keeper.keeps:  # it ended meanwhile: what the claim holds is for others
+            await asyncio.to_thread(self._keeper.let_go, (lease,))
+            raise StoreUnavailable(_OVER)
         return lease, self._keeper.keep(lease, asked)
 
 

@@ -7,7 +7,7 @@ stopped or dead renews nothing, and its threads are taken over (design 6).
 import asyncio
 import logging
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from sayso.clock import Clock
 from sayso.errors import StoreError
@@ -77,6 +77,13 @@ class LeaseKeeper:
 
         return alive
 
+    def let_go(self, leases: Sequence[Lease]) -> None:
+        """Let another process take threads over at once; blocks, and never raises."""
+        try:
+            self._store.renew(leases, 0)
+        except StoreError as error:
+            _log.warning("leases could not be let go and will run out: %s", error)
+
     def drop(self, lease: Lease) -> None:
         """Stop renewing a lease: it was released, or is lost."""
         with self._lock:
@@ -119,10 +126,7 @@ class LeaseKeeper:
                 leases = [lease for lease, _ in self._held.values()]
                 self._held.clear()
             if leases:
-                try:
-                    self._store.renew(leases, 0)
-                except StoreError as error:
-                    _log.warning("leases could not be let go and will run out: %s", error)
+                self.let_go(leases)
 
     def _note(self, leases: list[Lease], lost: tuple[Lease, ...], deadline: float) -> None:
         gone = {(lease.scope, lease.thread_id, lease.fence) for lease in lost}

@@ -81,6 +81,8 @@ class LiveRuns:
         self._stop_paused = stop_paused
         self._changed = changed
         self._pool = ThreadPoolExecutor(tool_threads, thread_name_prefix="sayso-tool")
+        self._over: Ending | None = None
+        """How streams end from now on: nothing runs here any more."""
         self._live: dict[Key, _Live] = {}
         self._watched: dict[Key, _Watched] = {}
         self._tasks: set[asyncio.Task[None]] = set()
@@ -122,8 +124,11 @@ class LiveRuns:
         attendance = Attendance(runner, claimed.agent.options, self._clock)
 
         async def run() -> None:
-            left_behind = False
+            left_behind = self._over is not None
             try:
+                if self._over is not None:  # claimed too late: another process goes on with it
+                    runner.stream.finish(self._over)
+                    return
                 with about(thread=key[1], run=claimed.run.run_id, agent=claimed.agent.name):
                     await runner.run()
                     _log.info("the run ended: %s", runner.ending and runner.ending.type)
@@ -260,6 +265,7 @@ class LiveRuns:
         running = [live.task for live in self._live.values()]
         if running:
             await asyncio.wait(running, timeout=grace)
+        self._over = ending
         dropped = [live.runner for live in self._live.values()]
         for runner in dropped:
             runner.stream.finish(ending)
