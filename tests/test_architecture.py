@@ -103,6 +103,7 @@ LAYERS = (
             "agents.wording",
             "protocol.generations protocol.usage",
             "protocol.frames protocol.interrupts protocol.shapes",
+            "protocol.abridging",
             "turns.journal turns.marks turns.turnstate",
             "jsonpatch",
         ),

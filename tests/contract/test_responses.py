@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from sayso import Code, Turn
+from sayso import Code, Limits, Question, Turn
+from sayso.protocol import frames
 from tests.contract.requirements import requirement
-from tests.contract.server import JSON, Server, answer, served
+from tests.contract.server import JSON, Server, answer, eventually, served
 from tests.contract.tools import Kit
 from tests.patience import PATIENCE
 
@@ -240,3 +241,59 @@ async def test_error_codes_are_one_list(server: Server, tools: Kit) -> None:
     await client.say()
     run = await client.run(resume=[])
     assert Code(run.outcome) is Code.INTERRUPTS_PENDING
+
+
+@requirement("EN-09", "MS-01")
+async def test_answers_for_which_a_frame_has_no_room_are_taken_and_shown_abridged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """EN-09, L6: an open question can be answered whatever the thread holds; what is stored stays.
+
+    The resumed run opens with all of it, and it was claimed by then: nothing may fail any more.
+    """
+    monkeypatch.setattr(frames, "FRAME_LIMIT", 100_000)
+
+    async def agent(turn: Turn) -> str:
+        await turn.say("x" * 50_000)
+        answers = await turn.interrupt_all(
+            [
+                Question(reason="input_required", message=f"Question {n}?", response=str)
+                for n in range(4)
+            ]
+        )
+        return str(sum(len(one.value or "") for one in answers))
+
+    async with served("sqlite", tmp_path, limits=Limits(history=60_000)) as server:
+        client = server.client(agent)
+        await client.say("go")
+        run = await client.resume(*[answer("y" * 16_000)] * 4)
+        assert (run.outcome, run.last["result"]) == ("success", "64000")
+        first = run.events[1]["messages"]
+        for shown in (first, (await client.again().connect()).snapshot):
+            said, *settled = shown[1:]
+            assert len(said["content"]) < 20_000
+            assert said["metadata"]["sayso"]["abridged"] is True
+            assert [one["content"]["question"] for one in settled] == [
+                f"Question {n}?" for n in range(4)
+            ]
+        # The client sends back what it was shown, and the thread is none the shorter for it.
+        assert (await client.say("more")).outcome == "thread_too_large"
+        monkeypatch.undo()
+        assert (await client.connect()).snapshot[1]["content"] == "x" * 50_000
+
+
+async def test_a_turn_that_has_its_answers_goes_on_though_its_reader_cannot_be_served(
+    server: Server, tools: Kit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """L6, ER-13: the thread is claimed by then, and nobody else would let go of it."""
+    client = server.client(tools.filing)
+    await client.say("go")
+    with monkeypatch.context() as patch:
+        patch.setattr(frames, "FRAME_LIMIT", 100)
+        assert (await client.resume(answer({"quarter": "Q1", "year": 2026}))).status == 500
+
+    async def done() -> bool:
+        return (await client.again().connect()).outcome == "success"
+
+    await eventually(done)
+    assert tools.effects == [("filing", "Q1", 2026)]

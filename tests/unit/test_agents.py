@@ -71,6 +71,13 @@ def test_a_limit_that_lets_nothing_through_fails_its_declaration(value: Any) -> 
         Limits(body=value)
 
 
+def test_a_history_that_no_client_could_be_shown_is_refused() -> None:
+    """EN-09: a thread is shown in one frame."""
+    assert Limits(history=9_000_000).history == 9_000_000
+    with pytest.raises(DeclarationError, match="at most 9000000 bytes"):
+        Limits(history=9_000_001)
+
+
 def test_a_name_may_have_letters_of_any_script() -> None:
     """Clients encode them in a path."""
     Sayso(store="memory:", console=False).agent("détective-二")(fine)

@@ -52,7 +52,6 @@ AT_ONCE = 0.5
 ATTEMPTS = 8
 """Times that a request is judged anew because the thread changed under it."""
 
-
 AS_ASKED = Manner()
 """What a request says itself, and no more."""
 _GOING = Ending(
@@ -375,9 +374,10 @@ class Engine:
         )
         runner = self._live.begin(claimed)
         messages, state = runner.shown()
-        reader = runner.stream.attach(request.run_id, asked.peer, messages=messages, state=state)
-        self._live.go(claimed, runner)
-        return reader
+        try:
+            return runner.stream.attach(request.run_id, asked.peer, messages=messages, state=state)
+        finally:
+            self._live.go(claimed, runner)  # it has its answers, whether or not that can be shown
 
     def _started(self, claimed: Claimed, asked: _Asked) -> Reader:
         """A new turn's reader: it is told only what the client does not know already."""
@@ -387,11 +387,11 @@ class Engine:
         shown = [m.id for m in claimed.messages if m.visibility != "hidden"]
         messages = None if known == shown else runner.bodies()
         state = runner.state() if request.state is None else b"{}"
-        reader = runner.stream.attach(
-            request.run_id, asked.peer, messages=messages, state=None if state == b"{}" else state
-        )
-        self._live.go(claimed, runner)
-        return reader
+        given = None if state == b"{}" else state
+        try:
+            return runner.stream.attach(request.run_id, asked.peer, messages=messages, state=given)
+        finally:
+            self._live.go(claimed, runner)
 
 
 def _warn(request: RunInput, warnings: Sequence[str]) -> None:

@@ -9,6 +9,8 @@ from typing import Any, Final
 
 import orjson
 
+from sayso.protocol.abridging import fitted
+
 __all__ = [
     "FRAME_LIMIT",
     "KEEP_ALIVE",
@@ -120,11 +122,15 @@ def run_started(thread_id: str, run_id: str, warnings: Sequence[str] = ()) -> by
 
 
 def messages_snapshot(bodies: Iterable[bytes]) -> bytes:
-    """All messages of the thread, from their kept bytes (MS-01). ValueError if it is too long."""
-    joined = _one_line(b",".join(bodies))
-    return _checked(
-        b'data: {"type":"MESSAGES_SNAPSHOT","messages":[' + joined + b"]}\n\n", "MESSAGES_SNAPSHOT"
-    )
+    """All messages of the thread, from their kept bytes (MS-01).
+
+    Texts are cut where the whole would not fit into one frame; ValueError if that is not enough.
+    """
+    head, tail = b'data: {"type":"MESSAGES_SNAPSHOT","messages":[', b"]}\n\n"
+    joined = b",".join(shown := list(bodies))
+    if len(joined) > (room := FRAME_LIMIT - len(head) - len(tail)):
+        joined = b",".join(fitted(shown, room))
+    return _checked(head + _one_line(joined) + tail, "MESSAGES_SNAPSHOT")
 
 
 def state_snapshot(state: bytes) -> bytes:
