@@ -32,7 +32,7 @@ LAYERS = (
         (
             "__main__",
             "cli",
-            "commands.agents commands.chat commands.audit commands.serve",
+            "commands.agents commands.audit commands.chat commands.seal commands.serve",
             "commands.conversation commands.endpoint commands.threads",
             "commands.listening commands.questions commands.telling",
             "commands.terminal",
@@ -113,7 +113,7 @@ LAYERS = (
         "base",
         (
             "options",
-            "audit breakpoints limits logs metrics",
+            "audit breakpoints limits logs metrics seals",
             "votes",
             "clock errors jsonvalue records rows",
             "approvals making",

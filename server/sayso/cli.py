@@ -17,6 +17,7 @@ from sayso.commands.audit import audit
 from sayso.commands.chat import chat
 from sayso.commands.checks import seconds
 from sayso.commands.listening import Cors, Host, InsecureNoAuth, LogFormat, Port
+from sayso.commands.seal import seal
 from sayso.commands.serve import serve
 from sayso.commands.threads import restart, show, stop, threads
 from sayso.demo.settings import DEFAULT_STORE, Settings, data_beside
@@ -71,7 +72,7 @@ def sayso(
         typer.echo(context.get_help())
 
 
-for command in (serve, chat, threads, show, audit, agents, stop, restart):
+for command in (serve, chat, threads, show, audit, seal, agents, stop, restart):
     app.command()(command)
 
 

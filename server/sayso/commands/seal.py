@@ -1,0 +1,193 @@
+"""The audit trail of a scope, sealed and held against its seals: `sayso seal FILE`."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from pathlib import Path
+from typing import Annotated, BinaryIO
+
+import typer
+
+from sayso.binding import CannotStart
+from sayso.clock import SystemClock, iso
+from sayso.commands.output import plain, print_json
+from sayso.commands.session import Session, within
+from sayso.commands.threads import App, Json, Scope, Store
+from sayso.engine.audit import Audit
+from sayso.seals import SHORTEST_KEY, Head, Seal, forged, made, newest, read, written
+
+__all__ = ["seal"]
+
+BROKEN = 1
+_MOST_NAMED = 20
+
+File = Annotated[
+    Path, typer.Argument(help="Where the seals are: a line for each.", show_default=False)
+]
+KeyFile = Annotated[
+    Path,
+    typer.Option(
+        envvar="SAYSO_SEAL_KEY_FILE",
+        help=f"A file with a secret of {SHORTEST_KEY} bytes or more, which no store has.",
+        show_default=False,
+    ),
+]
+Check = Annotated[
+    bool, typer.Option("--check", help="Add none, but hold the trail against all of them.")
+]
+
+
+def seal(
+    file: File,
+    key_file: KeyFile,
+    check: Check = False,
+    store: Store = None,
+    app: App = None,
+    scope: Scope = "default",
+    json: Json = False,
+) -> None:
+    """Seal what is new in a scope's audit trail, against whoever can write the store.
+
+    Run it each minute, by a timer. Exit code 1: a seal, or what was sealed, is not what it was.
+    """
+    key = _key(key_file)
+    if check and not file.exists():
+        raise CannotStart(f"there are no seals at {file}; sayso seal {file} begins them")
+    with _opened(file) as opened:
+        lines = _lines(opened)
+        seals = _seals(lines)
+        for one in seals:
+            if one.scope != scope:
+                raise CannotStart(
+                    f"{file} seals scope {one.scope!r}; name another file for {scope!r}"
+                )
+        wrong = forged(key, seals)
+        if wrong is None and len(seals) < len(lines):
+            wrong = len(seals) + 1
+        if wrong is not None:
+            _say_forged(file, wrong, json=json)
+        elif check:
+            _check(seals, file, store=store, app=app, scope=scope, json=json)
+        else:
+            opened.truncate(sum(len(line) + 1 for line in lines))
+            _add(opened, key, seals, store=store, app=app, scope=scope, json=json)
+
+
+def _add(
+    opened: BinaryIO,
+    key: bytes,
+    seals: list[Seal],
+    *,
+    store: str | None,
+    app: str | None,
+    scope: str,
+    json: bool,
+) -> None:
+    async def look(session: Session) -> tuple[list[Head], str | None, int]:
+        # Rows of a step that was still being written may have come in before the newest place.
+        begin = seals[-2].after if len(seals) > 1 else None
+        heads, after = await Audit(session.store).heads(scope, begin)
+        return heads, after, SystemClock().now()
+
+    heads, after, now = within(look, app=app, store=store, scope=scope)
+    known = newest(seals)
+    new = [
+        head
+        for head in heads
+        if head.thread_id not in known or known[head.thread_id].number < head.number
+    ]
+    if new:
+        before = seals[-1] if seals else None
+        seals.append(made(key, before, at=now, scope=scope, after=after, heads=new))
+        opened.write(written(seals[-1]) + b"\n")
+        opened.flush()
+        os.fsync(opened.fileno())
+    if json:
+        print_json({"seals": len(seals), "threads": len(new)})
+    elif new:
+        typer.echo(f"Seal {len(seals)} holds what is new in {len(new)} threads.")
+    else:
+        typer.echo("Nothing is new.")
+
+
+def _check(
+    seals: list[Seal], file: Path, *, store: str | None, app: str | None, scope: str, json: bool
+) -> None:
+    async def look(session: Session) -> list[Head]:
+        sealed = (head for one in seals for head in one.heads)
+        return await Audit(session.store).lost(scope, sealed)
+
+    lost = within(look, app=app, store=store, scope=scope)
+    count = len(newest(seals))
+    if json:
+        broken = [{"threadId": head.thread_id, "number": head.number} for head in lost]
+        print_json({"seals": len(seals), "threads": count, "intact": not lost, "broken": broken})
+    elif not lost:
+        until = f", the last of {iso(seals[-1].at)}" if seals else ""
+        typer.echo(f"{len(seals)} seals of {count} threads{until}: the trail is what was sealed.")
+    else:
+        for head in lost[:_MOST_NAMED]:
+            typer.echo(f"BROKEN: thread {plain(head.thread_id)} at row {head.number}")
+        more = f" ({len(lost) - _MOST_NAMED} more)" if len(lost) > _MOST_NAMED else ""
+        typer.echo(f"The trail is not what {plain(file)} has sealed{more}.")
+    if lost:
+        raise typer.Exit(BROKEN)
+
+
+def _say_forged(file: Path, wrong: int, *, json: bool) -> None:
+    if json:
+        print_json({"intact": False, "brokenSeal": wrong})
+    else:
+        typer.echo(
+            f"BROKEN: line {wrong} of {plain(file)} was not made with this key behind the lines "
+            "before it. Nothing was added."
+        )
+    raise typer.Exit(BROKEN)
+
+
+def _key(file: Path) -> bytes:
+    try:
+        key = file.read_bytes().strip()
+    except OSError as error:
+        raise CannotStart(f"the key cannot be read: {error}") from None
+    if len(key) < SHORTEST_KEY:
+        raise CannotStart(
+            f"the key in {file} has {len(key)} bytes and needs {SHORTEST_KEY}; "
+            f"make one with: openssl rand -hex {SHORTEST_KEY} > {file}"
+        )
+    return key
+
+
+@contextmanager
+def _opened(file: Path) -> Iterator[BinaryIO]:
+    """The file of seals, for one process at a time where files can be locked."""
+    try:
+        opened = file.open("a+b")
+    except OSError as error:
+        raise CannotStart(f"the seals cannot be opened: {error}") from None
+    with opened:
+        try:
+            locks = import_module("fcntl")
+        except ImportError:
+            pass  # not on Windows
+        else:
+            locks.flock(opened, locks.LOCK_EX)
+        yield opened
+
+
+def _lines(opened: BinaryIO) -> list[bytes]:
+    """The lines that were finished: a last one without its end was not."""
+    opened.seek(0)
+    return opened.read().split(b"\n")[:-1]
+
+
+def _seals(lines: list[bytes]) -> list[Seal]:
+    """The seals up to the first line that is none."""
+    seals: list[Seal] = []
+    for line in lines:
+        try:
+            seals.append(read(line))
+        except ValueError:
+            break
+    return seals
