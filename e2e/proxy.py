@@ -18,6 +18,7 @@ __all__ = ["Nginx"]
 
 DOCUMENTED = ROOT / "docs" / "nginx.conf"
 PROGRAMS = ("nginx", "/usr/sbin/nginx", str(ROOT / ".cache/nginx/usr/sbin/nginx"))
+HOLDING = "proxy_ignore_headers X-Accel-Buffering; proxy_buffering on; proxy_buffer_size 4k;"
 TEMPORARY = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
 
 
@@ -28,9 +29,15 @@ def changed(text: str, old: str, new: str) -> str:
 
 
 class Nginx:
-    """One process of whoever runs the tests, on a free port; `silence` is how long it waits."""
+    """One process of whoever runs the tests, on a free port; `silence` is how long it waits.
 
-    def __init__(self, folder: Path, upstream: int, *, silence: str = "60s") -> None:
+    `holding`: it holds back what is shorter than a page of memory, as proxies do that do not listen
+    to what a response says about that.
+    """
+
+    def __init__(
+        self, folder: Path, upstream: int, *, silence: str = "60s", holding: bool = False
+    ) -> None:
         self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         self._folder = folder
@@ -42,6 +49,9 @@ class Nginx:
         settings = changed(DOCUMENTED.read_text("utf-8"), "127.0.0.1:8000", f"127.0.0.1:{upstream}")
         settings = changed(settings, "listen 8080;", f"listen 127.0.0.1:{self.port};")
         settings = changed(settings, "proxy_read_timeout 60s;", f"proxy_read_timeout {silence};")
+        if holding:
+            settings = changed(settings, "proxy_buffering off;", HOLDING)
+            settings = changed(settings, "proxy_http_version 1.1;", "proxy_http_version 1.0;")
         paths = "".join(f"{kind}_temp_path {folder}/{kind};\n" for kind in TEMPORARY)
         self._config = folder / "nginx.conf"
         self._config.write_text(

@@ -2,8 +2,10 @@
 
 import copy
 import json
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -124,6 +126,47 @@ def test_the_inbox_is_followed_through_the_proxy(proxied: DemoServer) -> None:
         (asked,) = interrupts(proxied.run("t-4", text="refund please"))
         told = json.loads(next(line for line in lines if line.startswith("data: "))[6:])
         assert (told["type"], told["interruptId"]) == ("opened", asked["id"])
+
+
+SLOW = """
+import asyncio
+from sayso import KeepAlive, Sayso, Turn
+
+app = Sayso(store="memory:", console=False, keep_alive=KeepAlive(0.5, size={size}))
+
+@app.agent("ops")
+async def ops(turn: Turn) -> None:
+    await turn.step(asyncio.sleep, 0.3)  # what comes with the head of an answer passes anyway
+    await turn.say("first")
+    await turn.step(asyncio.sleep, 4)
+"""
+
+
+@pytest.mark.parametrize("size", [0, 8192])
+def test_long_comments_bring_events_through_a_proxy_that_holds_back_what_is_short(
+    size: int, tmp_path: Path
+) -> None:
+    """M3: without them the words are here when the run is over, with them while it goes on.
+
+    Such a proxy is farther out: nginx holds back nothing of what comes to it in chunks.
+    """
+    (tmp_path / "slow.py").write_text(SLOW.format(size=size), "utf-8")
+    for name in ("inner", "outer"):
+        (tmp_path / name).mkdir()
+    server = DemoServer(tmp_path)
+    server.command = [sys.executable, "-m", "sayso", "serve", "slow:app", "--port"]
+    server.command.append(str(server.port))
+    with (
+        server,
+        Nginx(tmp_path / "inner", server.port) as inner,
+        Nginx(tmp_path / "outer", inner.port, holding=True) as outer,
+    ):
+        through = copy.copy(server)
+        through.url = outer.url
+        with lines_of(through, "agents", "held", "go") as lines:
+            next(line for line in lines if is_text(line))
+            assert is_running(server, "held") is (size > 0)
+            assert '"RUN_FINISHED"' in [line for line in lines if line][-1]
 
 
 def test_large_requests_pass_and_too_large_ones_are_told_so(proxied: DemoServer) -> None:

@@ -113,7 +113,7 @@ LAYERS = (
         "base",
         (
             "options",
-            "audit breakpoints limits logs metrics seals",
+            "audit breakpoints keepalive limits logs metrics seals",
             "votes",
             "clock errors jsonvalue records rows",
             "approvals making",

@@ -25,6 +25,7 @@ from sayso.errors import (
     StepFailed,
     TurnError,
 )
+from sayso.keepalive import KeepAlive
 from sayso.limits import Limits
 from sayso.options import GivenAnswer, Reminder
 from sayso.records import Principal
@@ -53,6 +54,7 @@ __all__ = [
     "Happened",
     "InterruptsDisabled",
     "InvalidAnswer",
+    "KeepAlive",
     "Limits",
     "NestedCall",
     "NotRecordable",

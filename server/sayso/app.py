@@ -27,6 +27,7 @@ from sayso.http.repairs import RepairPaths
 from sayso.http.security import Authenticate
 from sayso.http.session import SessionMount
 from sayso.http.threads import ThreadPaths
+from sayso.keepalive import KeepAlive, keep_alive_of
 from sayso.limits import Limits
 from sayso.options import (
     DEFAULT,
@@ -61,7 +62,7 @@ class Sayso:
     | `hosts` | host names served beside loopback | none |
     | `origins` | origins of other sites whose pages may call | none |
     | `limits` | a `Limits` | `Limits()` |
-    | `keep_alive` | seconds of silence before a comment, None: never | 15 |
+    | `keep_alive` | seconds of silence before a comment, None: never; a `KeepAlive` | 15 |
     | `tool_threads` | threads for synchronous tools and steps | 16 |
     | `lease` | seconds after which a server that died is replaced at its threads | 10 |
     | `default_approval` | the policy of tools that have none of their own | `approval.never` |
@@ -106,7 +107,7 @@ class Sayso:
         self,
         *,
         store: str | Store = "sqlite:///sayso.db",
-        keep_alive: float | None = 15.0,
+        keep_alive: float | KeepAlive | None = 15.0,
         authenticate: Authenticate | None = None,
         hosts: Sequence[str] = (),
         origins: Sequence[str] = (),
@@ -135,7 +136,7 @@ class Sayso:
         self._mounted: list[dict[str, Any]] = []
         ticking = clock or SystemClock()
         bounds = self._limits = limits or Limits()
-        self._keep_alive = keep_alive
+        pulse = self._keep_alive = keep_alive_of(keep_alive)
         self._options = declared(options)
         self._agents = Agents()
         self._tools: dict[str, Tool] = {}
@@ -156,7 +157,7 @@ class Sayso:
                 hosts=tuple(hosts),
                 origins=tuple(origins),
                 authenticate=authenticate,
-                keep_alive=keep_alive,
+                keep_alive=pulse,
                 limits=bounds,
                 metrics=metrics,
                 console=built_console() if console else None,
@@ -167,7 +168,7 @@ class Sayso:
                 *ThreadPaths(self.engine.threads, self.engine.stop_thread, bounds).routes(),
                 *RepairPaths(self.engine.threads, self.engine.repairs, bounds).routes(),
                 *InterruptPaths(
-                    self.engine.inbox, self.engine.desk, bounds, keep_alive=keep_alive
+                    self.engine.inbox, self.engine.desk, bounds, keep_alive=pulse
                 ).routes(),
                 *ApprovalPaths(self.engine.approvals).routes(),
                 *AuditPaths(self.engine.audit).routes(),
@@ -184,7 +185,7 @@ class Sayso:
                     path=sessions,
                     expires_in=session_ttl,
                     limits=bounds,
-                    keep_alive=keep_alive,
+                    keep_alive=pulse,
                 )
             )
 

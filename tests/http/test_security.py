@@ -98,8 +98,6 @@ async def test_configured_hosts_are_served(hosts: tuple[str, ...], host: str, st
         {"origins": ("app.example",)},
         {"origins": ("https://app.example/page",)},
         {"origins": ("",)},
-        {"keep_alive": 0},
-        {"keep_alive": -1},
     ],
 )
 def test_an_option_that_could_never_work_fails_at_once(options: dict[str, Any]) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from sayso.http.sse import respond
+from sayso.keepalive import KeepAlive
 from sayso.protocol import frames
 from sayso.protocol.ending import Ending
 from sayso.streams.stream import Reader
@@ -94,7 +95,7 @@ async def test_frames_are_flushed_as_they_come_and_the_body_ends_with_the_run() 
 async def test_silence_is_broken_by_comments_and_nothing_else_is() -> None:
     """Three silent intervals, three comments; the same events (M1)."""
     timer, stream = FakeTimer(), stream_of()
-    exchange, task = begin(attached(stream), timer, keep_alive=15.0)
+    exchange, task = begin(attached(stream), timer, keep_alive=KeepAlive(15.0))
     await exchange.until(b"RUN_STARTED")
     for _ in range(3):
         await timer.advance(15)
@@ -105,10 +106,23 @@ async def test_silence_is_broken_by_comments_and_nothing_else_is() -> None:
     assert timer.due == []
 
 
+async def test_comments_have_the_size_that_a_proxy_passes_on() -> None:
+    """M3: one line of that many bytes, which no client takes for an event."""
+    timer, stream = FakeTimer(), stream_of()
+    exchange, task = begin(attached(stream), timer, keep_alive=KeepAlive(15.0, size=2048))
+    await exchange.until(b"RUN_STARTED")
+    await timer.advance(15)
+    stream.finish(Ending(type="success"))
+    await soon(task)
+    (comment,) = [chunk for chunk in exchange.answer.chunks if chunk.startswith(b":")]
+    assert (len(comment), comment.count(b"\n"), comment[-2:]) == (2048, 2, b"\n\n")
+    assert types(events_of(exchange.answer.body)) == ["RUN_STARTED", "RUN_FINISHED"]
+
+
 async def test_a_chatty_run_has_no_comments_and_one_timer_for_many_events() -> None:
     """The timer is moved on when it fires, not with each event (design 5)."""
     timer, stream = FakeTimer(), stream_of()
-    exchange, task = begin(attached(stream), timer, keep_alive=15.0)
+    exchange, task = begin(attached(stream), timer, keep_alive=KeepAlive(15.0))
     text = stream.text("m")
     for second in range(60):
         text.write(f"<{second}>")

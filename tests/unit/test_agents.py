@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from sayso import DeclarationError, Limits, Sayso, Turn
+from sayso import DeclarationError, KeepAlive, Limits, Sayso, Turn
 
 
 async def fine(turn: Turn) -> None:
@@ -69,6 +69,20 @@ def test_a_limit_that_lets_nothing_through_fails_its_declaration(value: Any) -> 
     """A limit is a whole number from 1."""
     with pytest.raises(DeclarationError, match="body of Limits"):
         Limits(body=value)
+
+
+@pytest.mark.parametrize("value", [0, -1, True, "15", KeepAlive])
+def test_a_keep_alive_that_is_none_fails_its_declaration(value: Any) -> None:
+    """Seconds above zero, a `KeepAlive`, or None."""
+    with pytest.raises(DeclarationError, match="keep_alive must be seconds"):
+        Sayso(store="memory:", console=False, keep_alive=value)
+
+
+@pytest.mark.parametrize("size", [-1, 65_537, 1.5, True])
+def test_a_keep_alive_of_no_size_fails_its_declaration(size: Any) -> None:
+    """M3: a number of bytes that a connection can bear."""
+    with pytest.raises(DeclarationError, match="size of KeepAlive"):
+        KeepAlive(15.0, size=size)
 
 
 def test_a_history_that_no_client_could_be_shown_is_refused() -> None:

@@ -26,6 +26,7 @@ from sayso.http.operations import METRICS, PROBES, Health, Operations
 from sayso.http.problems import ProblemBoundary
 from sayso.http.runs import Engine, RunEndpoint
 from sayso.http.security import Authenticate, Authenticated, Doorkeeper
+from sayso.keepalive import KeepAlive
 from sayso.limits import Limits
 
 __all__ = ["Edge", "Mount", "Options"]
@@ -43,18 +44,14 @@ class Options:
     """Other origins whose pages may call, `https://app.example.org`; they alone get CORS."""
     authenticate: Authenticate | None = None
     """Says who is calling; without it everybody is the local principal."""
-    keep_alive: float | None = 15.0
-    """Seconds of silence before a comment is sent on an open stream."""
+    keep_alive: KeepAlive | None = field(default_factory=KeepAlive)
+    """What keeps silent streams open; None: nothing."""
     limits: Limits = field(default_factory=Limits)
     """Sizes of what may come in."""
     metrics: str = "authenticated"
     """Who may read `/metrics`: `authenticated`, `anybody`, `nobody`, `role:NAME`."""
     console: Path | None = None
     """The folder of the built console; None serves none."""
-
-    def __post_init__(self) -> None:
-        if self.keep_alive is not None and self.keep_alive <= 0:
-            raise DeclarationError("keep_alive must be seconds above zero, or None for never")
 
 
 class Mount(Protocol):

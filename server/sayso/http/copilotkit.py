@@ -28,6 +28,7 @@ from sayso.http.body import read_json_body
 from sayso.http.problems import error_fields, method_not_allowed
 from sayso.http.rest import answer, choice, limit_of, refuse
 from sayso.http.runs import Engine, deliver, emission_of
+from sayso.keepalive import KeepAlive
 from sayso.limits import Limits
 from sayso.protocol.forward_compat import Findings, Shape, anything, identifier, obj, text
 from sayso.protocol.peers import Manner
@@ -107,7 +108,7 @@ class CopilotKitMount:
         default: str | None,
         manner: Manner,
         limits: Limits,
-        keep_alive: float | None,
+        keep_alive: KeepAlive | None,
     ) -> None:
         """`default` is the agent that pages get as `default`; None: the only one there is."""
         self.path = path

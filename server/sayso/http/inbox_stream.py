@@ -18,6 +18,7 @@ from sayso.errors import Code
 from sayso.http.asgi import PRINCIPAL, Receive, Scope, Send
 from sayso.http.sse import respond
 from sayso.http.views import listed_view
+from sayso.keepalive import KeepAlive
 from sayso.records import Principal
 
 __all__ = ["InboxStream"]
@@ -50,7 +51,7 @@ def _event(notice: Notice) -> dict[str, Any]:
 class InboxStream:
     """The endpoint, a bare ASGI app."""
 
-    def __init__(self, inbox: Inbox, *, keep_alive: float | None) -> None:
+    def __init__(self, inbox: Inbox, *, keep_alive: KeepAlive | None) -> None:
         self._inbox = inbox
         self._keep_alive = keep_alive
 

@@ -16,6 +16,7 @@ from sayso.http.inbox_stream import InboxStream
 from sayso.http.problems import problem_body
 from sayso.http.rest import answer, body_of, choice, items, limit_of, principal_of, refuse
 from sayso.http.views import listed_view
+from sayso.keepalive import KeepAlive
 from sayso.limits import Limits
 from sayso.protocol.forward_compat import DROPPED, Findings, Path, Shape, anything, flag, obj
 from sayso.protocol.runinput import RESUME_ENTRY, read_entry
@@ -74,7 +75,7 @@ class InterruptPaths:
     """The routes over an engine's inbox and its desk."""
 
     def __init__(
-        self, inbox: Inbox, desk: Desk, limits: Limits, *, keep_alive: float | None
+        self, inbox: Inbox, desk: Desk, limits: Limits, *, keep_alive: KeepAlive | None
     ) -> None:
         self._inbox = inbox
         self._desk = desk

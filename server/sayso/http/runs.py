@@ -15,6 +15,7 @@ from sayso.http.asgi import PRINCIPAL, Receive, Scope, Send
 from sayso.http.body import read_json_body
 from sayso.http.problems import method_not_allowed
 from sayso.http.sse import respond
+from sayso.keepalive import KeepAlive
 from sayso.limits import Limits
 from sayso.options import Emission
 from sayso.protocol.peers import Manner
@@ -84,7 +85,7 @@ class RunEndpoint:
         agents: Mapping[str, AgentRecord],
         *,
         limits: Limits,
-        keep_alive: float | None,
+        keep_alive: KeepAlive | None,
     ) -> None:
         self._engine = engine
         self._agents = agents
@@ -131,7 +132,7 @@ async def deliver(
     receive: Receive,
     send: Send,
     *,
-    keep_alive: float | None,
+    keep_alive: KeepAlive | None,
 ) -> None:
     """Answer with what a reader gives, and note it when the whole body went out."""
     await respond(reader, receive, send, keep_alive=keep_alive)

@@ -41,6 +41,7 @@ from sayso.http.session_words import (
     told_of,
 )
 from sayso.http.sse import respond
+from sayso.keepalive import KeepAlive
 from sayso.limits import Limits
 from sayso.protocol.peers import Manner
 from sayso.protocol.runinput import RunInput, parse_json, read_run_input
@@ -95,7 +96,7 @@ class SessionMount:
         path: str,
         expires_in: float | None,
         limits: Limits,
-        keep_alive: float | None,
+        keep_alive: KeepAlive | None,
     ) -> None:
         """`expires_in`: seconds that a question of a session stays open, unless its agent says."""
         self.path = path

@@ -16,6 +16,7 @@ from typing import Any, Final, Protocol
 
 from sayso.errors import Code
 from sayso.http.asgi import Receive, Send
+from sayso.keepalive import KeepAlive
 from sayso.protocol import frames
 
 __all__ = ["Source", "Timer", "respond"]
@@ -28,6 +29,7 @@ _HEADERS: Final = [
     (b"x-accel-buffering", b"no"),
     (b"x-content-type-options", b"nosniff"),
 ]
+_DEFAULT: Final = KeepAlive()
 _BUSY: Final = 0.01
 """Seconds after a chunk in which more to send is a sign of a stream that hardly rests."""
 _GATHER: Final = 2
@@ -76,7 +78,7 @@ class Timer(Protocol):
         """Call back after `delay` seconds."""
 
 
-class _KeepAlive:
+class _Pulse:
     """Pokes the reader after each full interval without a byte."""
 
     def __init__(self, reader: Source, timer: Timer, interval: float) -> None:
@@ -102,14 +104,14 @@ async def respond(
     receive: Receive,
     send: Send,
     *,
-    keep_alive: float | None = 15.0,
+    keep_alive: KeepAlive | None = _DEFAULT,
     timer: Timer | None = None,
     farewell: Callable[[str, str], bytes] = frames.run_error,
     fields: Sequence[tuple[bytes, bytes]] = (),
 ) -> None:
     """Send everything that the reader gives as one event stream; sets `reader.delivered`.
 
-    `keep_alive` is the silence in seconds after which a comment is sent, None for never;
+    `keep_alive` is the silence after which a comment is sent, None for never;
     `farewell` makes the last frame of a body that cannot go on, from a code and a message;
     `fields` are further headers. The request's body must have been read. Returns when the body has
     ended or the client is gone.
@@ -153,9 +155,10 @@ class _Body:
                 await self.send({"type": "http.response.body", "body": last, "more_body": False})
 
 
-async def _deliver(body: _Body, timer: Timer, keep_alive: float | None) -> None:
+async def _deliver(body: _Body, timer: Timer, keep_alive: KeepAlive | None) -> None:
     reader, send = body.reader, body.send
-    pulse = None if keep_alive is None else _KeepAlive(reader, timer, keep_alive)
+    pulse = None if keep_alive is None else _Pulse(reader, timer, keep_alive.seconds)
+    comment = frames.keep_alive(keep_alive.size if keep_alive is not None else 0)
     try:
         await send({"type": "http.response.start", "status": 200, "headers": body.fields})
         sent = -_BUSY
@@ -175,7 +178,7 @@ async def _deliver(body: _Body, timer: Timer, keep_alive: float | None) -> None:
                 reader.delivered = reader.whole and not body.gone
                 return
             # Woken for nothing means poked.
-            chunk = chunk or frames.KEEP_ALIVE
+            chunk = chunk or comment
             await send({"type": "http.response.body", "body": chunk, "more_body": True})
             sent = timer.time()
             if pulse is not None:
