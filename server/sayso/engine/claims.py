@@ -298,14 +298,17 @@ class Claims:
         )
 
     async def _take(self, claim: Claim) -> tuple[Lease, Callable[[], bool]]:
-        if not self._keeper.keeps:
+        if self._is_over():
             raise StoreUnavailable(_OVER)
         asked = self._clock.monotonic()
         lease = await self._store.claim(claim)
-        if not self._keeper.keeps:  # it ended meanwhile: what the claim holds is for others
+        if self._is_over():  # since then: what the claim holds is for others
             await asyncio.to_thread(self._keeper.let_go, (lease,))
             raise StoreUnavailable(_OVER)
         return lease, self._keeper.keep(lease, asked)
+
+    def _is_over(self) -> bool:
+        return not self._keeper.keeps
 
 
 def new_run(run_id: str, turn: Turn, now: int) -> Run:
