@@ -6,11 +6,10 @@ a lost connection it is asked anew, until the answer is there or patience ends.
 """
 
 import asyncio
-import contextlib
 import hashlib
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib.resources import files
 from typing import Any
 
@@ -22,6 +21,7 @@ from redis.retry import Retry
 
 from sayso.errors import StoreUnavailable
 from sayso.stores.redis.server import PATIENCE, explain, options
+from sayso.stores.redis.way import Way
 
 __all__ = ["BlockingLink", "Command", "Link", "Script"]
 
@@ -80,7 +80,7 @@ class _Attempts:
 
 
 class Link:
-    """A few connections of one event loop."""
+    """A few connections of one event loop, each used by many at once."""
 
     def __init__(self, url: str, connections: int) -> None:
         """Nothing is connected before the first call."""
@@ -88,9 +88,11 @@ class Link:
         self._made: Any = ConnectionPool.from_url(
             url, retry=AsyncRetry(NoBackoff(), 0), **options(url)
         )
-        self._free = asyncio.Semaphore(connections)
-        self._idle: list[Any] = []
-        self._calls: set[asyncio.Task[Any]] = set()
+        self._most = connections
+        self._ways: list[Way] = []
+        self._opening: asyncio.Task[Way] | None = None
+        self._under_way = 0
+        self._rest: asyncio.Event | None = None
         self._closed = False
 
     async def one(self, *command: Any) -> Any:
@@ -112,26 +114,28 @@ class Link:
     async def all(self, commands: Sequence[Command], script: Script | None = None) -> list[Any]:
         """The answers to commands; `script` is what the last one runs.
 
-        Whoever waits may be cancelled: what was begun on a connection is finished all the same.
+        What was sent is done, also if whoever waits is cancelled; sent again after a lost
+        connection it is only for who still waits.
         """
         if self._closed:
             raise StoreUnavailable("the store is closed; await its open() first")
-        call = asyncio.ensure_future(self._all(_packed(commands), commands, script))
-        self._calls.add(call)
-        call.add_done_callback(self._ended)
-        return await asyncio.shield(call)
+        self._under_way += 1
+        try:
+            return await self._all(_packed(commands), commands, script)
+        finally:
+            self._under_way -= 1
+            if self._rest is not None and not self._under_way:
+                self._rest.set()
 
     async def close(self) -> None:
         """Let go of all connections once what was asked is answered."""
         self._closed = True
-        while self._calls:
-            await asyncio.wait(self._calls)
-        await self._drop()
-
-    def _ended(self, call: asyncio.Task[Any]) -> None:
-        self._calls.discard(call)
-        if not call.cancelled():
-            call.exception()  # whoever waited knows it; nobody else has to
+        if self._under_way:
+            self._rest = asyncio.Event()
+            await self._rest.wait()
+        if self._opening is not None:
+            await asyncio.wait((self._opening,))
+        await self._let_go(lambda way: True)
 
     async def _all(
         self, packed: bytes, commands: Sequence[Command], script: Script | None
@@ -139,52 +143,64 @@ class Link:
         attempts = _Attempts()
         while True:
             sent = False
-            async with self._free:
-                connection = self._idle.pop() if self._idle else self._made.make_connection()
-                try:
-                    if connection.is_connected and await connection.can_read():
-                        await connection.disconnect(nowait=True)  # it ended while it was idle
-                    await connection.connect()
-                    sent = True
-                    answers = await _exchange(connection, packed, len(commands))
-                    if script is not None and isinstance(answers[-1], _UNKNOWN):
-                        anew = _packed([script.anew(commands[-1])])
-                        answers[-1:] = await _exchange(connection, anew, 1)
-                except _LOST as error:
-                    await connection.disconnect(nowait=True)
-                    await self._drop()  # they are probably as dead
-                    attempts.failed(error, sent=sent)
-                except redis.RedisError as error:
-                    await connection.disconnect(nowait=True)
-                    raise StoreUnavailable(explain(error)) from error
-                except BaseException:
-                    await connection.disconnect(nowait=True)
-                    raise
-                else:
-                    self._idle.append(connection)
-                    for answer in answers:
-                        if isinstance(answer, redis.RedisError):
-                            raise StoreUnavailable(explain(answer)) from answer
-                    return answers
+            try:
+                way = await self._way()
+                sent = True
+                answers = await way.send(packed, len(commands))
+                if script is not None and isinstance(answers[-1], _UNKNOWN):
+                    anew = _packed([script.anew(commands[-1])])
+                    answers[-1:] = await way.send(anew, 1)
+            except _LOST as error:
+                # Those that nobody waits at are probably as dead.
+                await self._let_go(lambda way: way.lost or not way.load)
+                attempts.failed(error, sent=sent)
+            except redis.RedisError as error:
+                raise StoreUnavailable(explain(error)) from error
+            else:
+                for answer in answers:
+                    if isinstance(answer, redis.RedisError):
+                        raise StoreUnavailable(explain(answer)) from answer
+                return answers
             if not sent:
                 await asyncio.sleep(_PAUSE)
 
-    async def _drop(self) -> None:
-        while self._idle:
-            with contextlib.suppress(*_LOST):
-                await self._idle.pop().disconnect(nowait=not self._closed)
+    async def _way(self) -> Way:
+        """The connection that has the least to do; one more if all have something."""
+        best = min((way for way in self._ways if not way.lost), key=_load, default=None)
+        full = len(self._ways) >= self._most or self._opening is not None
+        if best is not None and (full or not best.load):
+            return best
+        if self._opening is None:
+            self._opening = asyncio.create_task(self._open())
+            self._opening.add_done_callback(self._opened)
+        return await asyncio.shield(self._opening)
 
-
-async def _exchange(connection: Any, packed: bytes, count: int) -> list[Any]:
-    """Send commands and read so many answers; an error is one, too."""
-    await connection.send_packed_command([packed], check_health=False)
-    answers: list[Any] = []
-    for _ in range(count):
+    async def _open(self) -> Way:
+        await self._let_go(lambda way: way.lost)
+        made = self._made.make_connection()
         try:
-            answers.append(await connection.read_response(disable_decoding=True))
-        except redis.ResponseError as error:
-            answers.append(error)
-    return answers
+            await made.connect()
+            way = Way(made)
+        except BaseException:
+            await made.disconnect(nowait=True)
+            raise
+        self._ways.append(way)
+        return way
+
+    def _opened(self, task: "asyncio.Task[Way]") -> None:
+        self._opening = None
+        if not task.cancelled():
+            task.exception()  # whoever waited knows it; nobody else has to
+
+    async def _let_go(self, which: Callable[[Way], bool]) -> None:
+        gone = [way for way in self._ways if which(way)]
+        self._ways = [way for way in self._ways if way not in gone]
+        for way in gone:
+            await way.end()
+
+
+def _load(way: Way) -> int:
+    return way.load
 
 
 class BlockingLink:

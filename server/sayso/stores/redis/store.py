@@ -45,8 +45,8 @@ from sayso.stores.text import check_text
 
 __all__ = ["RedisStore"]
 
-CONNECTIONS = 16
-"""Connections of a process, beside one that only renews leases."""
+CONNECTIONS = 4
+"""Connections of a process, beside one that only renews leases and one for hints."""
 
 _CLOSED = "the store is not open; await its open() first"
 

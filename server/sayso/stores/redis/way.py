@@ -1,0 +1,128 @@
+"""One connection to Redis that many use at once: what is sent is answered in its order.
+
+The client makes it (address, TLS, user, database) and is then left out: it has a task, a time limit
+and a lock around each exchange, which together cost more than the exchange.
+"""
+
+import asyncio
+from collections import deque
+from typing import Any
+
+import hiredis
+import redis
+from redis.asyncio.connection import DefaultParser
+
+from sayso.stores.redis.server import PATIENCE
+
+__all__ = ["Way"]
+
+
+class _Asked:
+    """Commands that were sent together, and the answers so far."""
+
+    __slots__ = ("answers", "count", "since", "waiter")
+
+    def __init__(self, count: int, waiter: "asyncio.Future[list[Any]]", since: float) -> None:
+        self.count = count
+        self.waiter = waiter
+        self.since = since
+        self.answers: list[Any] = []
+
+
+class Way(asyncio.Protocol):
+    """A connection of the running event loop, in use until it is lost."""
+
+    def __init__(self, made: Any) -> None:
+        """`made` is a connection of the client's that has nothing under way."""
+        self._made = made
+        self._loop = asyncio.get_running_loop()
+        # There is no public way to it; the client has read all that came before.
+        self._transport: Any = made._writer.transport
+        self._before = self._transport.get_protocol()
+        self._reader = hiredis.Reader(
+            protocolError=redis.InvalidResponse, replyError=DefaultParser.parse_error
+        )
+        self._asked: deque[_Asked] = deque()
+        self._watch: asyncio.TimerHandle | None = None
+        self._gone = self._loop.create_future()
+        self._transport.set_protocol(self)
+
+    @property
+    def lost(self) -> bool:
+        """Whether nothing can be sent any more."""
+        return self._gone.done() or bool(self._transport.is_closing())
+
+    @property
+    def load(self) -> int:
+        """How many wait for their answers."""
+        return len(self._asked)
+
+    def send(self, packed: bytes, count: int) -> "asyncio.Future[list[Any]]":
+        """Send so many commands; their answers, errors among them.
+
+        Raises `redis.ConnectionError` when it is lost before they have come, and
+        `redis.TimeoutError` when they do not come in time.
+        """
+        waiter: asyncio.Future[list[Any]] = self._loop.create_future()
+        if self.lost:
+            waiter.set_exception(redis.ConnectionError("the connection was lost"))
+            return waiter
+        self._asked.append(_Asked(count, waiter, self._loop.time()))
+        self._transport.write(packed)
+        if self._watch is None:
+            self._watch = self._loop.call_later(PATIENCE, self._look)
+        return waiter
+
+    async def end(self) -> None:
+        """Let go of it; who still waits for an answer is told that it was lost."""
+        self._transport.abort()
+        await self._gone
+        await self._made.disconnect(nowait=True)
+
+    def data_received(self, data: bytes) -> None:
+        """Hand out answers."""
+        reader = self._reader
+        try:
+            reader.feed(data)
+            while self._asked:
+                asked = self._asked[0]
+                while len(asked.answers) < asked.count:
+                    answer = reader.gets()
+                    if (
+                        answer is False
+                    ):  # not here yet: of this version of the protocol it is no value
+                        return
+                    asked.answers.append(answer)
+                self._asked.popleft()
+                if not asked.waiter.done():  # who was cancelled has nobody who waits
+                    asked.waiter.set_result(asked.answers)
+        except redis.InvalidResponse as error:
+            self._fail(error)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Tell who waits."""
+        self._before.connection_lost(exc)
+        self._fail(redis.ConnectionError(str(exc or "the server closed the connection")))
+        if not self._gone.done():
+            self._gone.set_result(None)
+
+    def _fail(self, error: Exception) -> None:
+        if self._watch is not None:
+            self._watch.cancel()
+            self._watch = None
+        while self._asked:
+            waiter = self._asked.popleft().waiter
+            if not waiter.done():
+                waiter.set_exception(error)
+        self._transport.abort()
+
+    def _look(self) -> None:
+        """One timer for all: whether the oldest has waited for too long."""
+        self._watch = None
+        if not self._asked:
+            return
+        left = self._asked[0].since + PATIENCE - self._loop.time()
+        if left <= 0:
+            self._fail(redis.TimeoutError("no answer came in time"))
+        else:
+            self._watch = self._loop.call_later(left, self._look)
