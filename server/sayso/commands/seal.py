@@ -14,7 +14,6 @@ from sayso.clock import SystemClock, iso
 from sayso.commands.output import plain, print_json
 from sayso.commands.session import Session, within
 from sayso.commands.threads import App, Json, Scope, Store
-from sayso.engine.audit import Audit
 from sayso.seals import SHORTEST_KEY, Head, Seal, forged, made, newest, read, written
 
 __all__ = ["seal"]
@@ -87,7 +86,7 @@ def _add(
     async def look(session: Session) -> tuple[list[Head], str | None, int]:
         # Rows of a step that was still being written may have come in before the newest place.
         begin = seals[-2].after if len(seals) > 1 else None
-        heads, after = await Audit(session.store).heads(scope, begin)
+        heads, after = await session.app.engine.audit.heads(scope, begin)
         return heads, after, SystemClock().now()
 
     heads, after, now = within(look, app=app, store=store, scope=scope)
@@ -116,7 +115,7 @@ def _check(
 ) -> None:
     async def look(session: Session) -> list[Head]:
         sealed = (head for one in seals for head in one.heads)
-        return await Audit(session.store).lost(scope, sealed)
+        return await session.app.engine.audit.lost(scope, sealed)
 
     lost = within(look, app=app, store=store, scope=scope)
     count = len(newest(seals))
