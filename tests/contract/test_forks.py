@@ -78,6 +78,26 @@ async def test_an_answer_can_be_taken_back_in_a_copy(server: Server) -> None:
     assert (await client.resume(approve())).last["result"] == ["left", True]
 
 
+async def test_what_was_settled_goes_by_the_ids_of_the_copy(server: Server) -> None:
+    """Design 3: the history of a copy names its own questions, also in a copy of the copy."""
+
+    async def agent(turn: Turn) -> None:
+        await turn.interrupt("input_required", "Which?", response=str)
+        await turn.interrupt("confirmation", "Sure?")
+
+    client = server.client(agent)
+    await client.say()
+    await stop(server, client)
+    await client.say()
+    sure = (await client.resume(answer("left"))).interrupts[0]
+    for _ in range(2):
+        told = [m["content"] for m in client.model.messages if m["role"] == "activity"]
+        client = await forked(server, client, sure["id"])
+        ours = [m["content"] for m in client.model.messages if m["role"] == "activity"]
+        which, sure = (await get(server, f"/threads/{client.thread}/history"))["interrupts"]
+        assert ours == [*told[:-1], {**told[-1], "interruptId": which["id"]}]
+
+
 async def test_a_gated_call_that_ran_is_asked_again_in_a_copy(server: Server, tools: Kit) -> None:
     """Design 3: the result of the first answer is no part of the copy's history or journal."""
 

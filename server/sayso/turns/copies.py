@@ -11,6 +11,7 @@ from uuid import uuid4
 
 from sayso import jsonvalue
 from sayso.gate.approvers import asked_anew
+from sayso.gate.settled import SETTLED
 from sayso.jsonpatch import merged
 from sayso.records import Entry, EntryStatus, Interrupt, Message, ThreadView, Turn
 from sayso.turns.journal import ended
@@ -82,7 +83,7 @@ def copied(
     return Copied(
         turn=replace(turn, key=key, status="suspended", ended_at=None),
         state=jsonvalue.encode(here.state),
-        messages=here.messages,
+        messages=tuple(_retold(message, names) for message in here.messages),
         interrupts=tuple(
             replace(
                 _asked_anew(item, now) if item.id in here.asked else item,
@@ -198,6 +199,18 @@ def _renamed(entry: Entry, names: Mapping[str, str]) -> Entry:
         if isinstance(old, str):
             member["interrupt"] = names.get(old, old)
     return replace(entry, data=jsonvalue.encode(data))
+
+
+def _retold(message: Message, names: Mapping[str, str]) -> Message:
+    """What tells of a settled question, which is known under another id in the copy."""
+    if message.role != "activity" or b'"interruptId"' not in message.body:
+        return message
+    body = jsonvalue.decode(message.body)
+    new = names.get(body["content"].get("interruptId"))
+    if new is None or body["activityType"] != SETTLED:
+        return message
+    content = {**body["content"], "interruptId": new}
+    return replace(message, body=jsonvalue.encode({**body, "content": content}))
 
 
 def _asked_anew(item: Interrupt, now: int) -> Interrupt:
