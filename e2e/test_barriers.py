@@ -150,7 +150,7 @@ def test_threads_and_settings_keep_nobody_out(person: Reviewer) -> None:
     person.open("settings")
     page.get_by_label("Token").fill("secret")
     page.get_by_role("button", name="Use it").click()
-    expect(page.get_by_text("humanInTheLoop")).to_be_visible()
+    expect(page.get_by_text("People decide")).to_be_visible()
     person.finds_no_barrier()
 
 

@@ -59,6 +59,26 @@ async def test_a_failed_thread_is_shown_as_far_as_it_came(server: Server) -> Non
     run = await fresh.connect()
     assert run.outcome == "success"
     assert [m["role"] for m in fresh.model.messages] == ["user", "assistant"]
+    problem = run.last["metadata"]["sayso"]["problem"]
+    assert problem["code"] == "agent_error"
+    assert "RuntimeError" in problem["message"]
+
+
+async def test_a_look_tells_of_a_failure_until_a_run_goes_well(server: Server) -> None:
+    """ER-12: who comes back finds why nothing came of it, unless a later run went well."""
+    broken = True
+
+    async def agent(turn: Turn) -> None:
+        if broken:
+            raise RuntimeError
+        await turn.say("Better.")
+
+    client = server.client(agent)
+    await client.say()
+    assert "problem" in (await client.again().connect()).last["metadata"]["sayso"]
+    broken = False
+    await client.say("again")
+    assert "metadata" not in (await client.again().connect()).last
 
 
 @requirement("ER-13", "EN-11")

@@ -26,7 +26,7 @@ from sayso.engine.measured import measured
 from sayso.engine.repairs import Repairs
 from sayso.engine.runner import Runner
 from sayso.engine.sessions import Sessions
-from sayso.engine.standing import present, recovered, refused, standing, told, unsent
+from sayso.engine.standing import idle, present, recovered, refused, standing, told, unsent
 from sayso.engine.stopping import Stopper, Stopping
 from sayso.engine.sweeper import Sweeper
 from sayso.engine.threads import Threads
@@ -224,7 +224,7 @@ class Engine:
             return self._live.attach(view, request.run_id, peer)
         # A turn that is suspended with nothing open could not go on: its last run says why.
         stuck = view.turn is not None and view.turn.status == "suspended"
-        ending = present(view) if stuck else Ending(type="success")
+        ending = present(view) if stuck else idle(view)
         return standing(request, peer, view, ending)
 
     async def stop_thread(

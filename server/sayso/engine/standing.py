@@ -25,7 +25,7 @@ from sayso.protocol.runinput import RunInput
 from sayso.records import Interrupt, Message, ThreadView
 from sayso.streams.stream import Reader
 
-__all__ = ["present", "recovered", "refused", "standing", "told", "unsent"]
+__all__ = ["idle", "present", "recovered", "refused", "standing", "told", "unsent"]
 
 _LASTING = (Code.WRONG_AGENT, Code.THREAD_TOO_LARGE)
 """What the same client would run into again: it is told in so many words."""
@@ -41,6 +41,19 @@ def present(view: ThreadView) -> Ending:
         if outcome.type != "interrupt":
             return outcome
     return Ending(type="success")
+
+
+def idle(view: ThreadView) -> Ending:
+    """A look at a thread on which nothing goes on: a success, and what its last run failed of."""
+    if view.run is None or view.run.outcome is None:
+        return Ending(type="success")
+    last = Ending.from_json(view.run.outcome)
+    if last.type != "error":
+        return Ending(type="success")
+    problem = {**(last.details or {}), "message": last.message}
+    if last.code is not None:
+        problem.setdefault("code", last.code)
+    return Ending(type="success", details={"problem": problem})
 
 
 def standing(

@@ -31,7 +31,8 @@ class Ending:
 
     `pending` are the ids of the tool calls that a success leaves to the client (TC-12). `code`,
     `message` and `details` (shown as `metadata.sayso`) are those of an error; a cancelled
-    run has a `message` too, which says why. `usage` is
+    run has a `message` too, which says why, and a success that only looks at a thread has
+    `details` of the run that failed last. `usage` is
     what the models of this run cost; it is told once and not kept, as a replay costs nothing
     (US-05). `goes_on`: only this body ends, the run does so later or elsewhere; it is not kept.
     ValueError for an ending that the protocol has no words for (OU-04, OU-06).
@@ -113,7 +114,9 @@ class Ending:
         if self.type == "error":
             failed = frames.run_error(self.code, self.message or "", self.details, self.usage)
             return _released(thread_id, run_id, peer) + failed
-        told = None
+        told: dict[str, Any] | None = None
+        if self.type == "success" and peer.versioned:
+            told = self.details
         if self.type == "cancelled":
             message = self.message or STOPPED
             told = {"message": message}

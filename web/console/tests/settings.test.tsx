@@ -1,4 +1,4 @@
-import { render, screen, waitFor } from "@testing-library/react";
+import { render, screen, waitFor, within } from "@testing-library/react";
 import { userEvent } from "@testing-library/user-event";
 import { StrictMode } from "react";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
@@ -6,6 +6,31 @@ import { setToken } from "../src/access.js";
 import { App } from "../src/App.js";
 
 const asked: { path: string; authorization: string | null }[] = [];
+
+const DECLARED = {
+  humanInTheLoop: { approvals: true, feedback: false },
+  tools: {
+    supported: true,
+    items: [
+      {
+        name: "pay",
+        description: "Pays a bill.",
+        parameters: {
+          type: "object",
+          properties: {
+            amount: { anyOf: [{ type: "number" }, { type: "null" }] },
+            to: { type: "string" },
+          },
+          required: ["to"],
+        },
+        metadata: { sayso: { approval: "always", editable: true } },
+      },
+    ],
+  },
+  output: { supportedMimeTypes: ["image", "video"] },
+  custom: { "acme:thing": 1 },
+};
+let declaration: unknown = DECLARED;
 
 /** A server that knows nobody without the right token. */
 function guard(url: string, init?: RequestInit): Promise<Response> {
@@ -18,7 +43,7 @@ function guard(url: string, init?: RequestInit): Promise<Response> {
   const body =
     pathname === "/agents"
       ? { items: [{ name: "ops", description: "The demo agent." }] }
-      : { humanInTheLoop: { approvals: true } };
+      : declaration;
   return Promise.resolve(Response.json(body));
 }
 
@@ -33,6 +58,7 @@ function open(path: string): void {
 
 beforeEach(() => {
   asked.length = 0;
+  declaration = DECLARED;
   vi.stubGlobal("fetch", guard);
   vi.spyOn(console, "error").mockImplementation(() => undefined);
 });
@@ -63,8 +89,28 @@ describe("the settings", () => {
   it("show what each agent declares", async () => {
     setToken("open sesame");
     open("/settings");
-    expect(await screen.findByText("humanInTheLoop")).toBeVisible();
+    const declared = await screen.findByLabelText("Capabilities of ops");
+    expect(within(declared).getByText("People decide")).toBeVisible();
+    const facts = within(declared)
+      .getAllByRole("listitem")
+      .map((one) => one.textContent);
+    expect(facts.slice(0, 3)).toEqual(["✓yes: approvals", "✕no: feedback", "✓yes: supported"]);
+    const tool = within(declared).getByRole("list", { name: "Tools" });
+    expect(tool).toHaveTextContent(/pay.*always asks, arguments can be changed.*Pays a bill/);
+    await userEvent.click(within(tool).getByText("2 parameters"));
+    expect(within(tool).getByText("number or null")).toBeVisible();
+    expect(within(declared).getByText("image, video")).toBeVisible();
+    await userEvent.click(screen.getByText("As the server gives it"));
+    expect(screen.getByText(/"acme:thing": 1/)).toBeVisible();
     expect(asked.map((one) => one.path)).toContain("/agents/ops/capabilities");
+  });
+
+  it("show a declaration that is not valid as it came", async () => {
+    declaration = { humanInTheLoop: { approvals: "yes" } };
+    setToken("open sesame");
+    open("/settings");
+    expect(await screen.findByText(/no valid declaration/)).toBeVisible();
+    expect(screen.queryByLabelText("Capabilities of ops")).toBeNull();
   });
 
   it("choose the theme", async () => {

@@ -98,7 +98,7 @@ describe("the page of a thread", () => {
     expect(texts[1]).toContain("May I run a?");
     expect(texts[2]).toContain("Answer it in the inbox");
     expect(texts[3]).toContain("Run waits for answers");
-    expect(texts[4]).toMatch(/Denied.*by eve through inbox.*too much/);
+    expect(texts[4]).toMatch(/Denied.*by eve in the inbox.*too much/);
     expect(texts[5]).toContain("Run began r2");
     expect(texts[6]).toContain("Run finished");
     expect(screen.getByRole("link", { name: "Answer it in the inbox" })).toHaveAttribute(
@@ -114,6 +114,29 @@ describe("the page of a thread", () => {
     const journal = screen.getByRole("list", { name: "Journal" });
     await userEvent.click(within(journal).getByText("begun"));
     expect(within(journal).getByText("k")).toBeVisible();
+    expect(screen.getByText(/the present turn has recorded/)).toBeVisible();
+  });
+
+  it.each([
+    ["finished", true, "What the last turn recorded. It is kept until the next one begins."],
+    ["finished", false, "The last turn recorded nothing."],
+    ["suspended", false, "The present turn has recorded nothing yet."],
+  ])("says of which turn the journal is: %s, %s", async (status, any, words) => {
+    const data = thread();
+    const metadata = { ...data.state.metadata, status, turnId: "turn-1", openInterrupts: 0 };
+    data.state.metadata = metadata;
+    if (!any) data.state.journal = [];
+    open("/thread/ops/t-1", data);
+    expect(await screen.findByText(words)).toBeVisible();
+    expect(screen.queryAllByRole("list", { name: "Journal" })).toHaveLength(any ? 1 : 0);
+  });
+
+  it("says on which day something happened, once for each day", async () => {
+    vi.setSystemTime(new Date("2027-03-01T12:00:00Z"));
+    open("/thread/ops/t-1");
+    const timeline = await screen.findByRole("list", { name: "Timeline" });
+    expect(within(timeline).getAllByText(/2026|2025/)).toHaveLength(1);
+    vi.useRealTimers();
   });
 
   it("is stopped only when that is said twice, and then says so", async () => {

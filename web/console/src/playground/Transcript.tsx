@@ -1,5 +1,11 @@
-import { InterruptGroup } from "@sayso/react/components";
-import type { ConversationState, InterruptController, MachineState, Outgoing } from "@sayso/react";
+import { InterruptGroup, PlainText } from "@sayso/react/components";
+import type {
+  ConversationState,
+  Failure,
+  InterruptController,
+  MachineState,
+  Outgoing,
+} from "@sayso/react";
 import { useEffect, useMemo, useRef, type ReactElement } from "react";
 import { partOf, type Cast } from "../subagents.js";
 import { toBlocks, type Block } from "./blocks.js";
@@ -63,7 +69,10 @@ export function Transcript(props: TranscriptProps) {
       )}
       {runFailed && (
         <div className="run-failed" role="alert">
-          <strong>The run failed.</strong> {failure.message}
+          <strong>{FAILED[failure.kind]}</strong>{" "}
+          <span dir="auto">
+            <PlainText text={failure.message} />
+          </span>
           {failure.code !== null && <code>{failure.code}</code>}
         </div>
       )}
@@ -71,6 +80,17 @@ export function Transcript(props: TranscriptProps) {
     </div>
   );
 }
+
+/** What became of a run, before the reason. */
+const FAILED: Readonly<Record<Failure["kind"], string>> = {
+  agent: "The run failed.",
+  refused: "The server refused.",
+  http: "The server refused.",
+  protocol: "The answer cannot be read.",
+  network: "The connection broke.",
+  truncated: "The connection broke.",
+  timeout: "There was no answer.",
+};
 
 function Unsent(props: {
   readonly message: Outgoing;

@@ -1,6 +1,7 @@
-import { ArgumentTable, PlainText } from "@sayso/react/components";
+import { PlainText } from "@sayso/react/components";
 import { useEffect, useState } from "react";
 import { fetchCapabilities, type AgentSummary } from "../api.js";
+import { Declaration } from "./Declaration.js";
 
 /** What one agent declares; asked for when it is unfolded, at once where it is the only one. */
 export function Capabilities(props: { readonly agent: AgentSummary; readonly alone: boolean }) {
@@ -46,5 +47,5 @@ function Declared({ name }: { readonly name: string }) {
   }, [name]);
   if (found.error !== undefined) return <p role="alert">{found.error}</p>;
   if (found.value === undefined) return <p className="sayso-quiet">Asking the server…</p>;
-  return <ArgumentTable value={found.value} label={`Capabilities of ${name}`} />;
+  return <Declaration value={found.value} name={name} />;
 }

@@ -54,12 +54,8 @@ export function Inspector(props: {
       </section>
       <section aria-labelledby="journal-title">
         <h2 id="journal-title">Journal</h2>
-        <p className="panel-note">
-          What the present turn has recorded, so that it never repeats it.
-        </p>
-        {journal.length === 0 ? (
-          <p className="sayso-quiet">Nothing: no turn is open.</p>
-        ) : (
+        <p className="panel-note">{journalOf(thread)}</p>
+        {journal.length > 0 && (
           <ol className="journal" aria-label="Journal">
             {journal.map((entry, index) => (
               <li key={index}>
@@ -83,6 +79,20 @@ export function Inspector(props: {
       </section>
     </>
   );
+}
+
+/** What the journal is of: a turn's is kept until the next one begins. */
+function journalOf({ journal, row, turnId }: ThreadRecord): string {
+  const none = journal.length === 0;
+  if (row.running || row.status === "suspended") {
+    return none
+      ? "The present turn has recorded nothing yet."
+      : "What the present turn has recorded, so that it never repeats it.";
+  }
+  if (turnId === null && none) return "No turn has begun yet.";
+  return none
+    ? "The last turn recorded nothing."
+    : "What the last turn recorded. It is kept until the next one begins.";
 }
 
 function standing({ open, settled }: Invocation): string {

@@ -1,11 +1,31 @@
-/** When something happened; the whole date on pointing at it. */
-export function Time({ at }: { readonly at: string | null }) {
+/** When something happened, with its day unless that is today or was just said (`day`). */
+export function Time({ at, day = true }: { readonly at: string | null; readonly day?: boolean }) {
   const time = at === null ? NaN : Date.parse(at);
   if (at === null || Number.isNaN(time)) return <span className="moment-time">–</span>;
   const date = new Date(time);
   return (
     <time className="moment-time" dateTime={at} title={date.toLocaleString()}>
+      {day && !isToday(date) && <span className="moment-day">{dayOf(date)} </span>}
       {date.toLocaleTimeString()}
     </time>
   );
+}
+
+/** Whether two moments are of one day, here. */
+export function sameDay(one: string | null, other: string | null): boolean {
+  if (one === null || other === null) return false;
+  return new Date(one).toDateString() === new Date(other).toDateString();
+}
+
+function isToday(date: Date): boolean {
+  return date.toDateString() === new Date().toDateString();
+}
+
+function dayOf(date: Date): string {
+  const year = date.getFullYear() !== new Date().getFullYear();
+  return date.toLocaleDateString(undefined, {
+    day: "numeric",
+    month: "short",
+    ...(year && { year: "numeric" }),
+  });
 }

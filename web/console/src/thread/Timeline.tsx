@@ -5,7 +5,7 @@ import { partOf, type Cast } from "../subagents.js";
 import { labelOf, saidOf } from "../inbox/words.js";
 import { ForkButton } from "./ForkButton.js";
 import { type Asked, type RunRecord, type ThreadRecord } from "./records.js";
-import { Time } from "./Time.js";
+import { sameDay, Time } from "./Time.js";
 import { timelineOf, wordsOf, type Moment } from "./timeline.js";
 
 interface TimelineProps {
@@ -19,9 +19,9 @@ export function Timeline({ thread, cast }: TimelineProps) {
   if (moments.length === 0) return <p className="sayso-quiet">Nothing has happened yet.</p>;
   return (
     <ol className="timeline" aria-label="Timeline">
-      {moments.map((moment) => (
+      {moments.map((moment, index) => (
         <li key={moment.key} data-kind={moment.kind} data-tone={toneOf(moment)}>
-          <Time at={moment.at} />
+          <Time at={moment.at} day={!sameDay(moments[index - 1]?.at ?? null, moment.at)} />
           <div className="moment">
             <What moment={moment} thread={thread} cast={cast} />
           </div>
@@ -110,7 +110,7 @@ function Answered({ asked }: { readonly asked: Asked }) {
         )}
         <span className="moment-who">
           {by !== null && ` by ${by}`}
-          {channel !== null && ` through ${channel}`}
+          {channel !== null && ` ${CHANNELS[channel] ?? `through ${channel}`}`}
         </span>
       </p>
       {detail !== null && (
@@ -127,6 +127,12 @@ function Answered({ asked }: { readonly asked: Asked }) {
     </>
   );
 }
+
+/** The ways in which an answer comes to the server. */
+const CHANNELS: Readonly<Record<string, string>> = {
+  run: "in the conversation",
+  inbox: "in the inbox",
+};
 
 const ENDS: Readonly<Record<string, string>> = {
   success: "Run finished",

@@ -274,7 +274,8 @@ export class InterruptController {
     if (end.kind === "interrupt") this.#interrupted(origin, end.interrupts, end.problem);
     else {
       const cancelled = end.kind === "cancelled";
-      this.#dispatch({ type: "finished", origin, cancelled, now: this.clock() });
+      const problem = end.kind === "success" ? end.problem : null;
+      this.#dispatch({ type: "finished", origin, cancelled, problem, now: this.clock() });
     }
   }
 

@@ -1,10 +1,10 @@
 import { randomUUID, type AgentSubscriber, type Message } from "@ag-ui/client";
 import { canConnect } from "./agent.js";
 import type { InterruptController } from "./controller.js";
-import { mayPass } from "./failure.js";
+import { isAbsent, mayPass } from "./failure.js";
 import { backoff, browserPage, pollEvery, type Page } from "./follow.js";
 import { equalJson } from "./json.js";
-import type { Origin } from "./machineState.js";
+import type { Origin, Status } from "./machineState.js";
 import type { RunEnd } from "./runs.js";
 import { nextSteps, type Step, type StepEvent } from "./steps.js";
 import type { Failure } from "./types.js";
@@ -18,10 +18,14 @@ export interface Outgoing {
   readonly failure: Failure | null;
 }
 
-/** How the page stands with the server. `lost` means that it is being tried again at `retryAt`. */
+/**
+ * How the page stands with the server. `lost` means that it is being tried again at `retryAt`,
+ * `refused` that it answers, but does not show the thread.
+ */
 export type Connection =
   | { readonly status: "loading" }
   | { readonly status: "ready" }
+  | { readonly status: "refused"; readonly failure: Failure }
   | { readonly status: "lost"; readonly retryAt: number; readonly failure: Failure };
 
 export interface ConversationState {
@@ -288,7 +292,9 @@ export class Conversation {
   #connected(): void {
     this.#attempt = 0;
     clearTimeout(this.#retry);
-    if (this.#state.connection.status === "lost") this.#update({ connection: { status: "ready" } });
+    const { status } = this.#state.connection;
+    if (status === "lost" || status === "refused")
+      this.#update({ connection: { status: "ready" } });
   }
 
   #onOutcome(origin: Origin, end: RunEnd): void {
@@ -301,14 +307,18 @@ export class Conversation {
   #onEnd(origin: Origin, end: RunEnd): void {
     this.#refresh();
     if (end.kind !== "failure") {
-      if (end.kind !== "abandoned" && origin !== "run") this.#flushQueue();
+      if (end.kind !== "abandoned" && origin !== "run") {
+        this.#flushQueue(origin === "sync" ? "failed" : undefined);
+      }
       return;
     }
     this.#step({ type: "ended" });
     if (canConnect(this.controller.agent) && mayPass(end.failure)) this.#lose(end.failure);
     else if (origin === "sync") {
-      this.#update({ connection: { status: "ready" } });
-      this.#flushQueue();
+      const { failure } = end;
+      const told = failure.kind === "agent" || isAbsent(failure);
+      this.#update({ connection: told ? { status: "ready" } : { status: "refused", failure } });
+      this.#flushQueue("failed");
     }
   }
 
@@ -323,11 +333,12 @@ export class Conversation {
     this.#update({ connection: { status: "lost", retryAt, failure } });
   }
 
-  #flushQueue(): void {
+  /** Sends the next text if the thread is free; `also` is a status that counts as free as well. */
+  #flushQueue(also?: Status): void {
     const { status, interrupts } = this.controller.getSnapshot();
     const [text] = this.#state.queued;
     if (text === undefined || interrupts.length > 0 || this.#outgoing !== null) return;
-    if (status !== "idle" && status !== "stale") return;
+    if (status !== "idle" && status !== "stale" && status !== also) return;
     if (this.#state.unsent !== null || this.#close === undefined) return;
     this.#update({ queued: this.#state.queued.slice(1) });
     this.send(text);

@@ -84,6 +84,11 @@ export function mayPass(failure: Failure): boolean {
   );
 }
 
+/** Whether the server has no such path: one that is not ours has no way to look at a thread. */
+export function isAbsent({ httpStatus }: Failure): boolean {
+  return httpStatus === 404 || httpStatus === 405 || httpStatus === 501;
+}
+
 /** An HTTP error as a failure; `payload` is the problem (RFC 9457), as text or parsed. */
 export function failureFromHttp(status: number, payload: unknown): Failure {
   const problem = asRecord(typeof payload === "string" ? parseJson(payload) : payload);
@@ -134,11 +139,14 @@ function isNetworkError(error: unknown): boolean {
   return error instanceof TypeError && /fetch|network|terminated|load failed|conn/i.test(words);
 }
 
-/** What a server in `recover` mode says about a refused resume, from `metadata.sayso.problem`. */
-export function failureFromMetadata(metadata: unknown): Failure | null {
+/**
+ * What a server says beside an outcome, from `metadata.sayso.problem`: in `recover` mode about a
+ * refused resume, in a look about the run that failed last.
+ */
+export function failureFromMetadata(metadata: unknown, kind: Failure["kind"]): Failure | null {
   const problem = asRecord(asRecord(asRecord(metadata)?.sayso)?.problem);
   const message = asText(problem?.message) ?? asText(problem?.detail);
   if (message === undefined) return null;
   const code = asText(problem?.code) ?? null;
-  return { kind: "refused", message, code, ...readDetails(problem) };
+  return { kind, message, code, ...readDetails(problem) };
 }

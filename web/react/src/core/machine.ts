@@ -182,7 +182,7 @@ function interrupted(
 
 function finished(
   state: MachineState,
-  { origin, cancelled = false, now }: Extract<Action, { type: "finished" }>,
+  { origin, cancelled = false, problem = null, now }: Extract<Action, { type: "finished" }>,
 ): MachineState {
   const how =
     origin === "submit"
@@ -192,10 +192,11 @@ function finished(
         : closeUnseen(state, now);
   const closed = state.interrupts.map(how);
   const lost = closed.some((one) => one.ending !== "answered" && one.ending !== "stopped");
+  const stale = state.status === "stale" && origin === "sync";
   return {
     ...withoutOpen(state),
-    status: lost || (state.status === "stale" && origin === "sync") ? "stale" : "idle",
-    failure: null,
+    status: problem !== null ? "failed" : lost || stale ? "stale" : "idle",
+    failure: problem,
     closed: merge(state.closed, closed),
   };
 }
@@ -205,9 +206,9 @@ function failed(
   { origin, failure, now }: Extract<Action, { type: "failed" }>,
 ): MachineState {
   if (origin === "sync") {
-    return state.status === "running" && state.interrupts.length === 0
-      ? { ...state, status: "failed", failure }
-      : state;
+    // A look that the server ends as failed tells of the thread's last run.
+    const told = state.status === "running" || failure.kind === "agent";
+    return told && state.interrupts.length === 0 ? { ...state, status: "failed", failure } : state;
   }
   const open = state.inFlight.length > 0 ? state.inFlight : state.interrupts;
   const restored: MachineState = {

@@ -57,6 +57,8 @@ export type Action =
       readonly origin: Origin;
       /** The turn ended because it was stopped. */
       readonly cancelled?: boolean;
+      /** Why the thread's last run failed, where a look was told. */
+      readonly problem?: Failure | null;
       readonly now: number;
     }
   | {

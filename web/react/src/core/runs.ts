@@ -25,7 +25,12 @@ import type { Failure } from "./types.js";
 
 /** How a run ended, whichever of the client's two failure channels said so (CL-15). */
 export type RunEnd =
-  | { readonly kind: "success"; readonly result?: RunAgentResult }
+  | {
+      readonly kind: "success";
+      /** Why the thread's last run failed, as a look at it is told. */
+      readonly problem: Failure | null;
+      readonly result?: RunAgentResult;
+    }
   | {
       readonly kind: "interrupt";
       readonly interrupts: readonly Interrupt[];
@@ -311,7 +316,7 @@ function track(runId: string, origin: Origin, ours: boolean, finish: (end: RunEn
 function endOf({ outcome, metadata }: RunFinishedEvent, legacy: LegacyQuestion | null): RunEnd {
   if (outcome?.type === "interrupt") {
     const { interrupts } = outcome;
-    const problem = failureFromMetadata(metadata);
+    const problem = failureFromMetadata(metadata, "refused");
     return { kind: "interrupt", interrupts, problem, legacy: null };
   }
   const kind = outcome?.type ?? "success";
@@ -319,7 +324,8 @@ function endOf({ outcome, metadata }: RunFinishedEvent, legacy: LegacyQuestion |
     const interrupts = [legacy.interrupt];
     return { kind: "interrupt", interrupts, problem: null, legacy };
   }
-  return { kind };
+  if (kind === "cancelled") return { kind };
+  return { kind, problem: failureFromMetadata(metadata, "agent") };
 }
 
 /**

@@ -26,6 +26,7 @@ const refusal = (code: string, named: Failure["named"] = {}): Failure => ({
   problems: {},
   named,
 });
+const broken: Failure = { kind: "agent", message: "no", code: "x", problems: {}, named: {} };
 const network: Failure = { kind: "network", message: "gone", code: null, problems: {}, named: {} };
 
 function after(...actions: Action[]): MachineState {
@@ -127,6 +128,24 @@ describe("transitions", () => {
       after(interrupted(ask("a"))),
       { type: "failed", origin: "sync", failure: network, now: NOW },
       { status: "awaiting", failure: null },
+    ],
+    [
+      "a look is told what the last run failed of",
+      after(),
+      { type: "finished", origin: "sync", problem: broken, now: NOW },
+      { status: "failed", failure: broken },
+    ],
+    [
+      "a look finds a turn that cannot go on",
+      after(),
+      { type: "failed", origin: "sync", failure: broken, now: NOW },
+      { status: "failed", failure: broken },
+    ],
+    [
+      "a later look finds that all is well",
+      after({ type: "finished", origin: "sync", problem: broken, now: NOW }),
+      { type: "finished", origin: "sync", now: NOW },
+      { status: "idle", failure: null },
     ],
     [
       "another thread is opened",
