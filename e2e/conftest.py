@@ -10,6 +10,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_play
 from e2e.playground import MILLISECONDS, Playground
 from e2e.shop import Opens, Shop, site
 from tests.patience import PATIENCE
+from tests.process.replicas import Replica
 from tests.server import DemoServer
 
 expect.set_options(timeout=PATIENCE * 1000)
@@ -46,6 +47,15 @@ def server(tmp_path: Path) -> Iterator[DemoServer]:
 
 
 @pytest.fixture
+def held(tmp_path: Path) -> Iterator[Replica]:
+    """The demo, but its slow work goes on until it is released: a page may take its time."""
+    store = f"sqlite:///{tmp_path / 'demo.db'}"
+    with Replica(tmp_path, store=store, data=tmp_path / "data", lease=10.0) as running:
+        running.hold()
+        yield running
+
+
+@pytest.fixture
 def page(browser: Browser) -> Iterator[Page]:
     """A page that has never been anywhere."""
     context = browser.new_context(viewport={"width": 1280, "height": 860})
@@ -58,6 +68,15 @@ def page(browser: Browser) -> Iterator[Page]:
 def playground(server: DemoServer, page: Page) -> Iterator[Playground]:
     """The playground, opened. A script error or a broken policy fails the test that caused it."""
     opened = Playground(server, page)
+    opened.open()
+    yield opened
+    assert opened.faults == []
+
+
+@pytest.fixture
+def busy(held: Replica, page: Page) -> Iterator[Playground]:
+    """As `playground`, over the server whose slow work goes on."""
+    opened = Playground(held, page)
     opened.open()
     yield opened
     assert opened.faults == []

@@ -11,6 +11,7 @@ from playwright.sync_api import Browser, Page, Route, expect
 from e2e.playground import MILLISECONDS, Playground
 from e2e.reviewer import Reviewer
 from tests.patience import PATIENCE
+from tests.process.replicas import Replica
 from tests.server import DemoServer
 
 VIEWS = ("play/ops/mails", "play/ops/form", "inbox", "thread", "thread/ops/mails", "settings")
@@ -88,10 +89,10 @@ def test_right_to_left_words_stand_in_their_own_direction(
     playground.page.close()
 
 
-def test_nothing_moves_for_those_who_want_it_still(server: DemoServer, browser: Browser) -> None:
+def test_nothing_moves_for_those_who_want_it_still(held: Replica, browser: Browser) -> None:
     """Reduced motion: no animation and no transition goes on while the agent works (2.3.3)."""
     context = browser.new_context(reduced_motion="reduce")
-    playground = Playground(server, context.new_page())
+    playground = Playground(held, context.new_page())
     playground.open()
     playground.say("slow")
     expect(playground.page.get_by_text("Working", exact=True).first).to_be_visible()

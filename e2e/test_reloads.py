@@ -5,6 +5,7 @@ import re
 from playwright.sync_api import Browser, Request, expect
 
 from e2e.playground import MILLISECONDS, Playground
+from tests.process.replicas import Replica
 
 
 def test_decisions_that_were_not_sent_outlive_a_reload(playground: Playground) -> None:
@@ -35,36 +36,39 @@ def test_decisions_that_were_not_sent_outlive_a_reload(playground: Playground) -
     playground.can_write()
 
 
-def test_a_message_written_while_the_page_finds_its_run_is_queued(playground: Playground) -> None:
+def test_a_message_written_while_the_page_finds_its_run_is_queued(
+    busy: Playground, held: Replica
+) -> None:
     """Until it is known whether a run goes on, nothing is sent and nothing fails (E7, N1)."""
-    playground.say("slow")
-    playground.shows("slow")
-    playground.reload()
-    playground.page.get_by_role("textbox", name="Message").fill("hello")
-    playground.page.keyboard.press("Enter")
-    queue = playground.page.get_by_role("list", name="Waiting to be sent")
+    busy.say("slow")
+    busy.shows("slow")
+    busy.reload()
+    busy.page.get_by_role("textbox", name="Message").fill("hello")
+    busy.page.keyboard.press("Enter")
+    queue = busy.page.get_by_role("list", name="Waiting to be sent")
     expect(queue).to_contain_text("hello")
-    expect(playground.page.get_by_text("Not sent.")).to_have_count(0)
-    playground.effects_are("slow")
-    playground.shows("Hello")
+    expect(busy.page.get_by_text("Not sent.")).to_have_count(0)
+    held.release()
+    busy.effects_are("slow")
+    busy.shows("Hello")
     expect(queue).to_have_count(0)
 
 
-def test_a_page_does_not_say_idle_before_it_knows(playground: Playground) -> None:
+def test_a_page_does_not_say_idle_before_it_knows(busy: Playground) -> None:
     """Restoring, then what the server says: here that the agent works (CL-10)."""
-    playground.say("slow")
-    playground.shows("slow")
-    playground.page.add_init_script(
+    busy.say("slow")
+    busy.shows("slow")
+    busy.page.add_init_script(
         """window.said = [];
            new MutationObserver(() => {
              const status = document.querySelector(".thread-status")?.textContent;
              if (status) window.said.push(status);
            }).observe(document, { subtree: true, childList: true, characterData: true });"""
     )
-    playground.reload()
-    working = playground.page.get_by_role("status").get_by_text("Working", exact=True)
+    busy.reload()
+    working = busy.page.get_by_role("status").get_by_text("Working", exact=True)
     expect(working).to_be_visible(timeout=MILLISECONDS)
-    said: list[str] = playground.page.evaluate("window.said")
+    said: list[str] = busy.page.evaluate("window.said")
     assert said[0] == "Restoring…"
     assert "Idle" not in said
 

@@ -7,6 +7,7 @@ from playwright.sync_api import Page, expect
 
 from e2e.playground import MILLISECONDS, Playground
 from e2e.reviewer import Reviewer
+from tests.process.replicas import Replica
 from tests.server import DemoServer, cancelled, interrupts, resolved, until
 
 
@@ -67,16 +68,18 @@ def test_a_waiting_conversation_is_stopped_in_the_playground(playground: Playgro
     playground.shows("Hello")
 
 
-def test_work_in_progress_is_stopped_in_the_playground(playground: Playground) -> None:
+def test_work_in_progress_is_stopped_in_the_playground(busy: Playground, held: Replica) -> None:
     """A running turn ends at its next record, and what was not begun is not done."""
-    playground.say("slow")
-    playground.page.get_by_role("button", name="Stop").click()
-    playground.page.get_by_role("button", name="Stop now").click()
-    expect(playground.page.get_by_role("button", name="Stop", exact=True)).to_have_count(
+    busy.say("slow")
+    busy.page.get_by_role("button", name="Stop").click()
+    with busy.page.expect_request("**/stop"):
+        busy.page.get_by_role("button", name="Stop now").click()
+    held.release()
+    expect(busy.page.get_by_role("button", name="Stop", exact=True)).to_have_count(
         0, timeout=MILLISECONDS
     )
-    playground.can_write()
-    assert len(playground.server.kinds(playground.thread_id)) <= 1
+    busy.can_write()
+    assert len(busy.server.kinds(busy.thread_id)) <= 1
 
 
 def test_the_state_of_a_waiting_thread_is_edited_and_the_turn_goes_on_with_it(

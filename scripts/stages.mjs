@@ -1,4 +1,6 @@
 // The stages of npm test, in order. A stage is a list of commands; those of a suite leave a report.
+import { availableParallelism } from "node:os";
+
 import { at, venvBin, workspaces } from "./checkout.mjs";
 import { filesBelow } from "./stamp.mjs";
 
@@ -31,21 +33,23 @@ const nodeReport = (path) => [
   `--test-reporter-destination=${path}`,
 ];
 
-// Files side by side, one process a core; a file's own tests share its servers.
-const SIDE_BY_SIDE = ["-n", "auto", "--dist=loadfile"];
-
-// Single tests on all cores, each process with servers and a browser of its own: for tests that
-// mostly wait for a page.
-const ONE_BY_ONE = ["-n", "auto", "--dist=worksteal"];
+// One process more than there are cores, since some always wait for a server, a page or a lease; who
+// has nothing left to do takes over half of what another still has. Each has servers of its own.
+const SIDE_BY_SIDE = ["-n", `${availableParallelism() + 1}`, "--dist=worksteal"];
 
 // Node takes its test files last, and a report path is known only when the stage runs.
-const nodeTests = (folder) => ({
+const nodeTests = (folder, args = []) => ({
   command: process.execPath,
-  args: ["--test"],
+  args: ["--test", ...args],
   report: (path) => [...nodeReport(path), ...filesBelow(at(folder)).filter(isTest)],
 });
 
 const isTest = (path) => path.endsWith(".test.mjs");
+
+// Each file has a server of its own, and mostly waits for it: more files at a time than cores, which
+// Node can do from 20.10 on.
+const [major, minor] = process.versions.node.split(".").map(Number);
+const WAITING = major > 20 || minor >= 10 ? ["--test-concurrency=4"] : [];
 
 const WHEEL = "e2e/test_wheel.py";
 const PROXY = "e2e/test_proxy.py";
@@ -73,7 +77,7 @@ export const stages = () => [
     name: "clients",
     needs: ["tests", "node"],
     suite: true,
-    commands: [nodeTests("tests/clients")],
+    commands: [nodeTests("tests/clients", WAITING)],
   },
   { name: "web:format", needs: ["node"], commands: inEachWorkspace("format") },
   { name: "web:lint", needs: ["node"], commands: inEachWorkspace("lint") },
@@ -100,7 +104,7 @@ export const stages = () => [
     needs: ["tests", "example", "browser"],
     commands: [
       { command: "npm", args: ["run", "types", "--prefix", "examples/copilotkit"] },
-      ...pytest([...ONE_BY_ONE, ...COPILOTKIT]),
+      ...pytest([...SIDE_BY_SIDE, ...COPILOTKIT]),
     ],
   },
 ];

@@ -48,16 +48,18 @@ async function execute({ command, args, report }, path, { passedOn, env, totals 
   return report ? objection(counts) : null;
 }
 
-// Runs one stage up to the first thing that is wrong with it.
+// Runs one stage up to the first thing that is wrong with it, or, keeping going, to its end.
 async function perform(stage, circumstances) {
   const late = stage.needs.filter((need) => need in LATE);
   if (late.length > 0) await setUp(new Set(late));
+  const faults = [];
   for (const [index, command] of stage.commands.entries()) {
     const report = `${stage.name.replace(":", "-")}-${index}.xml`;
     const wrong = await execute(command, join(circumstances.reports, report), circumstances);
-    if (wrong) return wrong;
+    if (wrong) faults.push(wrong);
+    if (wrong && !circumstances.keepGoing) break;
   }
-  return null;
+  return faults.join("; ") || null;
 }
 
 // As `perform`, for a stage that could not even begin: the build it needs, or its command, failed.
@@ -100,7 +102,7 @@ async function main() {
     for (const stage of chosen) {
       console.log(`\n=== ${stage.name}`);
       const since = performance.now();
-      const wrong = await attempt(stage, { reports, passedOn, env, totals });
+      const wrong = await attempt(stage, { reports, passedOn, env, totals, keepGoing });
       results.set(stage.name, { wrong, took: seconds(since) });
       console.log(`=== ${stage.name}: ${wrong ?? "passed"} in ${seconds(since)}`);
       if (wrong && !keepGoing) break;

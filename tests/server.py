@@ -103,7 +103,7 @@ class DemoServer:
         ]
         self.environment: dict[str, str] = {}
         """Variables that it is started with, beside those of the tests."""
-        self._folder = folder
+        self.folder = folder
         self._process: subprocess.Popen[bytes] | None = None
 
     def __enter__(self) -> Self:
@@ -136,7 +136,7 @@ class DemoServer:
         with self.log.open("ab") as log:
             self._process = subprocess.Popen(  # noqa: S603 - our own command
                 self.command,
-                cwd=self._folder,
+                cwd=self.folder,
                 env={**os.environ, "PYTHONPATH": path.rstrip(os.pathsep), **self.environment},
                 stdin=subprocess.DEVNULL,
                 stdout=log if output is None else output,

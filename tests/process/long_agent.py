@@ -7,14 +7,18 @@ from sayso import Sayso, Turn
 from sayso.binding import bind
 from sayso.serving import serve
 
-app = Sayso(store="memory:", console=False, keep_alive=0.2)
+__all__ = ["KEEP_ALIVE"]
+
+KEEP_ALIVE = 0.2
+
+app = Sayso(store="memory:", console=False, keep_alive=KEEP_ALIVE)
 
 
 @app.agent("long")
 async def long(turn: Turn) -> None:
     """Works for longer than anybody waits."""
-    await turn.say("It takes a minute.")
-    await turn.step(asyncio.sleep, 60, name="work")
+    await turn.say("It takes ten minutes.")
+    await turn.step(asyncio.sleep, 600, name="work")
 
 
 async def gone() -> None:

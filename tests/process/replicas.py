@@ -59,17 +59,27 @@ class Serving(DemoServer):
 
 
 class Replica(Serving):
-    """`sayso serve` of the demo's agent, with a short lease."""
+    """`sayso serve` of the demo's agent, with a short lease as a rule."""
 
-    def __init__(self, folder: Path, *, store: str, data: Path) -> None:
+    def __init__(self, folder: Path, *, store: str, data: Path, lease: float = LEASE) -> None:
         super().__init__(
             folder,
             "tests.process.served:app",
             store=store,
             PYTHONPATH=os.pathsep.join([str(ROOT / "server"), str(ROOT)]),
             SAYSO_TEST_DATA=str(data),
-            SAYSO_TEST_LEASE=str(LEASE),
+            SAYSO_TEST_LEASE=str(lease),
         )
+        self._hold = data / "hold"
+
+    def hold(self) -> None:
+        """Slow work is not over before `release`."""
+        self._hold.parent.mkdir(exist_ok=True)
+        self._hold.touch()
+
+    def release(self) -> None:
+        """Let it end."""
+        self._hold.unlink()
 
 
 class Replicas:

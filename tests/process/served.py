@@ -1,15 +1,32 @@
 """The demo's agent for `sayso serve tests.process.served:app`, as `replicas` starts it.
 
-`SAYSO_TEST_DATA` names the folder of its data, `SAYSO_TEST_LEASE` the seconds of its leases.
+`SAYSO_TEST_DATA` names the folder of its data, `SAYSO_TEST_LEASE` the seconds of its leases. While
+the data have a file `hold`, slow work goes on.
 """
 
+import asyncio
 import os
+from dataclasses import dataclass
+from pathlib import Path
 
 from sayso.demo.app import demo_app
 from sayso.demo.settings import Settings
 from sayso.demo.tools import Pace
 
 __all__ = ["app"]
+
+
+@dataclass(frozen=True)
+class Held(Pace):
+    """Work that takes its time, and is not over before a test lets it end."""
+
+    hold: Path = Path("hold")
+
+    async def working(self) -> None:
+        await Pace.working(self)
+        while self.hold.exists():  # noqa: ASYNC110 - a file tells nobody
+            await asyncio.sleep(0.02)
+
 
 _settings = Settings(
     host="127.0.0.1",
@@ -19,5 +36,5 @@ _settings = Settings(
     expires_in=600.0,
     keep_alive=0.5,
 )
-_pace = Pace(piece=0.005, work=0.3)
+_pace = Held(piece=0.005, work=0.3, hold=Path(_settings.data, "hold"))
 app = demo_app(_settings, pace=_pace).again(lease=float(os.environ["SAYSO_TEST_LEASE"]))

@@ -32,13 +32,13 @@ DEAF = """
 import signal, socket, sys, time
 signal.signal(signal.SIGTERM, signal.SIG_IGN)
 socket.create_connection(("127.0.0.1", int(sys.argv[2])))
-time.sleep(60)
+time.sleep(600)
 """
 ORDERLY = """
 import signal, socket, sys, time
 signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
 socket.create_connection(("127.0.0.1", int(sys.argv[2])))
-time.sleep(60)
+time.sleep(600)
 """
 
 
@@ -94,8 +94,11 @@ async def test_a_worker_that_fails_is_not_started_again(keeping: Keeping) -> Non
     assert keeping.said == []
 
 
-async def test_workers_that_only_die_are_given_up(keeping: Keeping) -> None:
+async def test_workers_that_only_die_are_given_up(
+    keeping: Keeping, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Better an end than a machine that does nothing but start servers."""
+    monkeypatch.setattr(supervisor, "_YOUNG", PATIENCE)
     assert await keeping.run(KILLED_ALWAYS) == 1
     assert keeping.said[-1] == "10 servers in a row were killed at once; giving up."
 

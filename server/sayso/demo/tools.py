@@ -29,6 +29,10 @@ class Pace:
     piece: float = 0.02
     work: float = 3.0
 
+    async def working(self) -> None:
+        """Returns when the work of a slow row is over."""
+        await asyncio.sleep(self.work)
+
 
 def die() -> None:
     """What a power cut does to this process."""
@@ -153,7 +157,7 @@ class Ops:
         """Rebuild something large: begun at once, and then it takes its time."""
         done = f"The {what} is rebuilt."
         await asyncio.to_thread(self._ledger.record, "slow", {"what": what}, done)
-        await asyncio.sleep(self.pace.work)
+        await self.pace.working()
         return done
 
     def charge(self, order_id: str, amount: float) -> str | None:
