@@ -43,7 +43,7 @@ LAYERS = (
     Layer("demo", ("demo.*", "testing.*")),
     # It knows the protocol and nothing of the server, so that it can stand beside any.
     Layer("client", ("client", "client.client"), only=("pure", "base")),
-    Layer("serving", ("agentfile supervisor", "binding importing serving yamlfile")),
+    Layer("serving", ("agentfile supervisor", "binding importing serving yamlfile", "loops")),
     Layer("wiring", ("__init__", "app auth", "catalogue jsonwebtokens")),
     # Above edges and engine, so that neither can import a backend: they know `stores.base`.
     Layer(

@@ -6,6 +6,7 @@ so here the engine is stopped first.
 
 import asyncio
 import gc
+import logging
 import signal
 import socket
 import sys
@@ -17,8 +18,11 @@ from types import FrameType
 import uvicorn
 
 from sayso.app import Sayso
+from sayso.loops import closed, threads_left
 
 __all__ = ["serve", "settle_memory"]
+
+_log = logging.getLogger("sayso.serving")
 
 GRACE = 5.0
 """Seconds that running turns get to end by themselves once the server is asked to stop."""
@@ -26,6 +30,8 @@ _LAST_BYTES = 3.0
 """Seconds after that for clients to take what is left; then they are cut off."""
 _LAST_RESORT = 2
 """Seconds after that for what does not even notice that its client is gone; it is cancelled."""
+_UNWINDING = 1.0
+"""Seconds after that for code of authors, in tasks and in threads, to notice that all is over."""
 _HEEDED = (signal.SIGTERM, signal.SIGINT)
 _GENERATIONS = (10_000, 20, 20)
 """How many new objects, and how many rounds, before Python looks for cycles again. By default it
@@ -40,16 +46,29 @@ def serve(
     heeds: tuple[signal.Signals, ...] = _HEEDED,
     grace: float = GRACE,
     drain: float = 0.0,
-) -> None:
+) -> bool:
     """Serve on a bound socket until one of the signals `heeds` has come; the main thread's work.
 
     `ready` is called once requests are answered. After a signal, streams of running turns go on
     for `grace` seconds and then end with `RUN_ERROR shutting_down`; further signals change nothing.
     Before that, all goes on for `drain` seconds but `/readyz`, which says that the server goes.
     Raises `StoreUnavailable` when the store cannot be opened.
+
+    Returns whether all has ended. If not, code of an agent or a tool swallows its cancellation or
+    hangs in a thread: Python would wait for it for ever, so the caller has to leave by `os._exit`.
     """
-    with asyncio.Runner(loop_factory=_fast_loop()) as runner:
+    runner = asyncio.Runner(loop_factory=_fast_loop())
+    ended = True
+    try:
         runner.run(_serve(app, sock, ready, heeds, grace, drain))
+    finally:
+        if not closed(runner, _UNWINDING):
+            ended = False
+            _log.warning("leaving code behind that does not end when it is cancelled")
+        if left := threads_left(_UNWINDING):
+            ended = False
+            _log.warning("leaving threads behind that do not end: %s", ", ".join(left))
+    return ended
 
 
 def _fast_loop() -> Callable[[], asyncio.AbstractEventLoop] | None:

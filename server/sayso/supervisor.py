@@ -16,9 +16,9 @@ import sys
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import TextIO
+from typing import NoReturn, TextIO
 
-__all__ = ["keep_serving", "settings_of_parent", "tell"]
+__all__ = ["keep_serving", "leave", "settings_of_parent", "tell"]
 
 _STOPPED_BY = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _ONE_PRESS = 1.0
@@ -134,6 +134,13 @@ def tell(stream: TextIO, text: str = "") -> None:
     with suppress(OSError):
         stream.write(text)
         stream.flush()
+
+
+def leave(code: int) -> NoReturn:
+    """End the process with all that still runs in it; what was told is written first."""
+    for stream in (sys.stdout, sys.stderr):
+        tell(stream)
+    os._exit(code)
 
 
 def settings_of_parent() -> bytes:

@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 
-from sayso import DidNotHappen, Happened, Sayso, Turn, approval, current_call
+from sayso import DidNotHappen, Happened, Principal, Sayso, Turn, approval, current_call
+from sayso.turns import unsure
 from tests.contract.requirements import requirement
-from tests.contract.wire import Run
-from tests.turns.driver import Conversation, World, ticks, until
+from tests.contract.wire import PATIENCE, Run
+from tests.turns.driver import LEASE, Conversation, World, ticks, until
 
 
 async def killed_in_effect(world: World, talk: Conversation, *answers: Any) -> Run:
@@ -237,6 +238,50 @@ async def test_a_tool_s_verify_hook_is_asked_before_a_person(
         else:
             assert results == ["found" if verify is happened else "paid 5"]
         assert len(world.effects) == (2 if verify is did_not_happen else 1)
+
+
+@pytest.mark.parametrize("form", ["step", "tool"])
+async def test_a_verify_hook_that_hangs_holds_neither_a_stop_nor_the_turn(
+    kind: str, tmp_path: Path, form: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """I6: it only looks, so a stop cuts it off; and a person is asked once its time is up."""
+    looking = asyncio.Event()
+
+    async def hangs(key: str) -> Any:
+        looking.set()
+        await asyncio.Event().wait()
+
+    def declare(world: World, app: Sayso) -> Any:
+        @app.tool(verify=hangs)
+        async def pay(amount: int) -> str:
+            world.effect("charged")
+            return f"paid {amount}"
+
+        return SimpleNamespace(pay=pay)
+
+    async def stepping(turn: Turn, world: World) -> Any:
+        return await turn.step(world.effect, "charged", name="charge", verify=hangs)
+
+    agent = calling if form == "tool" else stepping
+    async with World.of(kind, tmp_path, agent, declare) as world:
+        talk = Conversation(world)
+        window = world.process.window
+        window.fail("commit", match=records_an_end, hook=window.cut)
+        await talk.say()
+        await world.crash()
+        await world.elapse(int(2 * LEASE))
+        async with asyncio.timeout(PATIENCE):
+            await looking.wait()
+        assert await world.app.engine.stop_thread(Principal(), talk.thread)
+        assert (await talk.connect()).outcome == "success"
+        stood = await world.view(talk.thread)
+        assert (stood.thread.holder, stood.turn and stood.turn.status) == (None, "cancelled")
+
+        monkeypatch.setattr(unsure, "LOOKING", 0.01)
+        other = Conversation(world)
+        run = await killed_in_effect(world, other)
+        assert run.interrupts[0]["reason"] == "sayso:indeterminate"
+        assert world.effects == ["charged", "charged"]
 
 
 async def test_an_idempotent_step_runs_again_without_a_question(kind: str, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,7 +18,9 @@ from tests.server import run_input, until
 from tests.sources import ROOT
 
 AGENTS = """
+import asyncio
 import gc
+import time
 
 from sayso import Principal, Sayso, Turn
 
@@ -31,6 +34,33 @@ async def greeter(turn: Turn) -> None:
 @app.agent("memory")
 async def memory(turn: Turn) -> None:
     await turn.say(f"{gc.get_freeze_count() > 1000}, every {gc.get_threshold()[0]}")
+
+async def swallow() -> None:
+    while True:
+        try:
+            await asyncio.sleep(3600)
+        except BaseException:
+            continue
+
+@app.agent("retries")
+async def retries(turn: Turn) -> None:
+    while True:
+        try:
+            await turn.interrupt("confirmation", "Well?")
+        except BaseException:
+            continue
+
+@app.agent("swallows")
+async def swallows(turn: Turn) -> None:
+    await turn.step(swallow)
+
+@app.agent("blocks")
+async def blocks(turn: Turn) -> None:
+    await turn.step(time.sleep, 3600)
+
+@app.agent("borrows")
+async def borrows(turn: Turn) -> None:
+    await asyncio.to_thread(time.sleep, 3600)
 
 async def who(scope):
     given = dict(scope["headers"]).get(b"authorization")
@@ -98,6 +128,22 @@ def test_an_app_is_served_until_it_is_stopped(folder: Path, target: str) -> None
     told = (folder / "log").read_text("utf-8")
     assert told.startswith(f"Sayso {url}\n")
     assert "only this machine" in told
+
+
+@pytest.mark.parametrize("agent", ["retries", "swallows", "blocks", "borrows"])
+def test_code_that_does_not_end_does_not_keep_the_process(folder: Path, agent: str) -> None:
+    """Design 3, rule 1: it is given its time, told of and left, be it in a task or in a thread."""
+    with serving(folder, "served_agents:app", "--grace", "0.1", "--store", "memory:") as (url, end):
+        body = run_input("t", text="go")
+        with httpx.stream("POST", f"{url}/agents/{agent}", json=body, timeout=PATIENCE) as run:
+            lines = run.iter_lines()
+            assert "RUN_STARTED" in next(lines)
+            asked = time.monotonic()
+            end.send_signal(signal.SIGTERM)
+            assert list(lines)
+        assert end.wait(PATIENCE) == 0
+        assert time.monotonic() - asked < PATIENCE / 2
+    assert "leaving" in (folder / "log").read_text("utf-8")
 
 
 def test_a_server_does_not_look_for_garbage_in_what_it_has_loaded(folder: Path) -> None:

@@ -13,7 +13,7 @@ from sayso.commands.target import app_at
 from sayso.logs import log_to_stderr
 from sayso.serving import GRACE
 from sayso.serving import serve as serving
-from sayso.supervisor import tell
+from sayso.supervisor import leave, tell
 
 __all__ = ["serve"]
 
@@ -97,7 +97,8 @@ def serve(
             if not app.authenticates:
                 tell(sys.stdout, _open_to(host))
 
-        serving(app, sock, ready=ready, grace=grace, drain=drain)
+        if not serving(app, sock, ready=ready, grace=grace, drain=drain):
+            leave(0)
     raise typer.Exit(0)
 
 

@@ -1,7 +1,6 @@
 """The process that serves the demo: `python -m sayso.demo.worker FD`, started by `sayso demo`."""
 
 import logging
-import os
 import socket
 import sqlite3
 import sys
@@ -13,7 +12,7 @@ from sayso.demo.settings import Settings
 from sayso.errors import SaysoError
 from sayso.logs import log_to_stderr
 from sayso.serving import serve
-from sayso.supervisor import settings_of_parent, tell
+from sayso.supervisor import leave, settings_of_parent, tell
 
 __all__ = ["work"]
 
@@ -59,10 +58,8 @@ def main() -> None:
     """Serve with the settings that come in from the parent."""
     settings = Settings.from_json(settings_of_parent())
     code = work(settings, socket.socket(fileno=int(sys.argv[1])))
-    tell(sys.stdout)
-    tell(sys.stderr)
     # A tool that hangs in a thread would keep the interpreter here for ever.
-    os._exit(code)
+    leave(code)
 
 
 if __name__ == "__main__":

@@ -34,6 +34,8 @@ BATCH = 100
 """Threads of one page."""
 PAGES = 10
 """Pages that one sweep looks at."""
+LETTING_GO = 1.0
+"""Seconds that hooks get to notice that the server ends."""
 LONGEST_REST = 300.0
 """Seconds after which a thread that needs other code is tried again, at the latest."""
 
@@ -83,7 +85,8 @@ class Sweeper:
         self._task = None
         for task in tasks:
             task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        if tasks:  # a hook that swallows its cancellation does not keep the server
+            await asyncio.wait(tasks, timeout=LETTING_GO)
 
     async def _sweep(self) -> None:
         while True:

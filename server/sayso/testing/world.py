@@ -6,11 +6,13 @@ there is no port.
 
 import asyncio
 import contextvars
+import logging
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from sayso.app import Sayso
+from sayso.loops import closed
 from sayso.records import Principal, ThreadView
 from sayso.stores.memory.store import MemoryStore
 from sayso.testing.clock import FakeClock
@@ -21,8 +23,13 @@ __all__ = ["Ran", "World"]
 
 T = TypeVar("T")
 
+_log = logging.getLogger("sayso.testing")
+_LEFT_BEHIND: list[asyncio.Runner] = []
+
 PATIENCE = 30.0
 """Seconds of real time that anything may take; then the test fails instead of hanging."""
+UNWINDING = 1.0
+"""Seconds at the end for code of agents to notice that all is over."""
 LEASE = 15
 """Seconds after which another process has taken over from one that died."""
 
@@ -94,7 +101,10 @@ class World:
             self.do(lambda: self.app.engine.stop(0.0))
             self.do(self._store.close)
         finally:
-            self._runner.close()
+            if not closed(self._runner, UNWINDING):
+                # Destroyed, code that catches everything would run on, and without a loop.
+                _LEFT_BEHIND.append(self._runner)
+                _log.warning("leaving code behind that does not end when it is cancelled")
 
     def restart(self, source: Sayso | None = None) -> None:
         """End the process, if it lives, and begin another one, maybe with other code."""

@@ -7,6 +7,7 @@ Synchronous functions run in a pool of their own.
 import asyncio
 import contextvars
 import inspect
+import logging
 from collections.abc import Awaitable, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -34,6 +35,11 @@ __all__ = [
 ]
 
 T = TypeVar("T")
+
+_log = logging.getLogger("sayso.turn")
+
+LINGERING = 5.0
+"""Seconds that an effect which was cut off gets to end; then the turn ends without it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,6 +126,7 @@ class Effects:
         self._attended = attended
         self.in_flight: set[asyncio.Task[Any]] = set()
         self._repeatable: set[asyncio.Task[Any] | None] = set()
+        self._lingering: dict[asyncio.Task[Any], asyncio.TimerHandle] = {}
         self.landed: Callable[[], None] = lambda: None  # told when one has ended
         self.cutting = False
         """Whether the turn was stopped: no further effect may begin."""
@@ -135,7 +142,17 @@ class Effects:
         """What this task does may run again, or only streams: a stop need not wait for it."""
         self._repeatable.add(task)
         if self.cutting and task is not None:
-            task.cancel()
+            self._cut(task)
+
+    @contextmanager
+    def repeatable_part(self) -> Iterator[None]:
+        """What the running task does in here may run again, so a stop need not wait for it."""
+        task = asyncio.current_task()
+        self.repeatable(task)
+        try:
+            yield
+        finally:
+            self._repeatable.discard(task)
 
     async def may_begin(self) -> bool:
         """Whether an effect may begin; waits while the run has lost its last reader (N2)."""
@@ -148,11 +165,31 @@ class Effects:
         self.cutting = True
         self._attended.set()
         for task in self.in_flight & self._repeatable:
-            task.cancel()
+            self._cut(task)
+
+    def _cut(self, task: asyncio.Task[Any]) -> None:
+        task.cancel()
+        if task in self.in_flight and task not in self._lingering:
+            loop = asyncio.get_running_loop()
+            self._lingering[task] = loop.call_later(LINGERING, self._leave, task)
+
+    def _leave(self, task: asyncio.Task[Any]) -> None:
+        """Wait no longer for an effect that does not let itself be cancelled (design 3, rule 1)."""
+        _log.warning(
+            "an effect did not end within %g s of being cancelled by a stop; it is left behind "
+            "and can record nothing more",
+            LINGERING,
+        )
+        self._landed(task)
 
     def _landed(self, task: asyncio.Task[Any]) -> None:
         self.in_flight.discard(task)
         self._repeatable.discard(task)
+        if (waiting := self._lingering.pop(task, None)) is not None:
+            waiting.cancel()
+        if not task.done():
+            self.landed()
+            return
         if not task.cancelled():
             task.exception()
         self.landed()

@@ -166,7 +166,7 @@ class _Step:
         data = jsonvalue.decode(entry.data)
         if self.idempotent or data.get("emits"):
             return await self.run()
-        found = await verified(verify, self.key, self.label, self.codec)
+        found = await verified(self.execution, verify, self.key, self.label, self.codec)
         if found is None:
             self._ask(entry)
         if isinstance(found, Happened):

@@ -156,7 +156,9 @@ class RunningCall(CallRecord):
         if self.tool.idempotent:
             await self._run()
             return
-        found = await verified(self.tool.verify, self.key, self.tool.name, self.tool.result)
+        found = await verified(
+            self.execution, self.tool.verify, self.key, self.tool.name, self.tool.result
+        )
         if found is None:
             self._ask_unsure(entry)
         if isinstance(found, Happened):

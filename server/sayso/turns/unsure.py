@@ -3,6 +3,7 @@
 Never a silent second run: a `verify=` hook says what happened, or a person is asked (rule 5).
 """
 
+import asyncio
 import logging
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -22,6 +23,8 @@ _log = logging.getLogger("sayso.turn")
 
 UNSURE = "unsure"
 """Why such an entry asks."""
+LOOKING = 60.0
+"""Seconds that a `verify=` hook may take to find out what happened."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,16 +101,19 @@ async def verdict(execution: Execution, place: Place, entry: Entry) -> Verdict:
 
 
 async def verified(
-    verify: Verify | None, key: str, name: str, returns: Codec
+    execution: Execution, verify: Verify | None, key: str, name: str, returns: Codec
 ) -> Happened | DidNotHappen | None:
     """What a `verify=` hook says about a call key; None, so that a person is asked, if it cannot.
 
-    The hook's result has to fit the effect's return annotation, as the effect's own would.
+    The hook's result has to fit the effect's return annotation, as the effect's own would. It only
+    looks, so a stop cuts it off, and one that finds nothing out in `LOOKING` seconds cannot say.
     """
     if verify is None:
         return None
     try:
-        found: Any = await contained(verify(key))
+        with execution.effects.repeatable_part():
+            async with asyncio.timeout(LOOKING):
+                found: Any = await contained(verify(key))
         if isinstance(found, Happened):
             returns.encode(found.value, f"the result that verify= of {name!r} found")
     except Exception:
