@@ -61,6 +61,63 @@ def test_fields_have_their_types(asked: Any) -> None:
     assert answer == {"name": "Ada", "place": {"city": "Bonn"}, "tags": ["a"], "sure": False}
 
 
+def test_fields_within_an_object_say_so_and_go_by_their_own_names(
+    asked: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """CL-05: two fields of one type are told from each other."""
+    street = {"type": "string", "title": "Street"}
+    place = {"title": "Address", **form("street", street=street)}
+    either = {"anyOf": [{"$ref": "#/$defs/place"}, {"type": "null"}]}
+    schema = {
+        **form("to", to={"$ref": "#/$defs/place"}, back=either, third=either),
+        "$defs": {"place": place},
+    }
+    answer = asked(schema, "Main", "y", "Side", "n")
+    assert answer == {"to": {"street": "Main"}, "back": {"street": "Side"}}
+    told = capsys.readouterr().out
+    for prompt in ("to / Street:", "Fill in back? (y/n)", "back / Street:", "Fill in third? (y/n)"):
+        assert prompt in told
+
+
+def test_an_empty_line_is_the_default(asked: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    """S1, S2: shown, and sent as it is; what does not fit its own schema is no default."""
+    schema = form(
+        "sure",
+        sure={"type": "boolean", "default": True},
+        rate={"type": "number", "default": 0.5},
+        size={"enum": ["s", "m"], "default": "m"},
+        days={"type": "array", "items": {"enum": ["Mon", "Tue"]}, "default": ["Tue"]},
+        note={"type": "string", "default": ""},
+        odd={"type": "integer", "default": "none"},
+    )
+    answer = asked(schema, "", "", "", "", "", "")
+    assert answer == {"sure": True, "rate": 0.5, "size": "m", "days": ["Tue"]}
+    told = capsys.readouterr().out
+    prompts = ("sure [y] (y/n):", "rate [0.5]:", "size [2] (1-2):", "days [Tue] (1-2", "note (opt")
+    for prompt in (*prompts, "odd (optional):"):
+        assert prompt in told
+
+
+def test_several_are_chosen_by_their_numbers(
+    asked: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """S3: a list of options by numbers, words or JSON; each says which there are."""
+    titled = {"oneOf": [{"const": n, "title": title} for n, title in ((1, "Mon"), (2, "Tue"))]}
+    for items, lines, wanted in (
+        ({"enum": ["x", "y", "z"]}, ["4", "1, z"], ["x", "z"]),
+        ({"$ref": "#/$defs/day"}, ["2,1"], [2, 1]),
+        (titled, ["[2]"], [2]),
+        ({"type": "string"}, ["a, b", '["a"]'], ["a"]),
+    ):
+        days = {"type": "array", "items": items, "uniqueItems": True}
+        schema = {**form("days", days=days), "$defs": {"day": titled}}
+        assert asked(schema, *lines) == {"days": wanted}
+    told = capsys.readouterr().out
+    for words in ("3. z", "(1-3, several by commas):", "2. Tue", "Type a number from 1 to 3."):
+        assert words in told
+    assert 'This is not JSON; a list is written ["a", "b"].' in told
+
+
 def test_what_is_asked_depends_on_what_was_chosen(asked: Any) -> None:
     """Design 3: details only for the option that has any."""
     chosen = {"properties": {"action": {"const": "some"}}, "required": ["action"]}

@@ -4,6 +4,7 @@ import io
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -221,6 +222,30 @@ def test_an_interrupt_just_before_the_wait_for_a_line_is_not_lost(
         screen.until("Name?")
         told.write_bytes(b"!")
         assert screen.ended() == 130
+
+
+def test_a_secret_is_not_seen_while_it_is_typed() -> None:
+    """Design 7: neither on the screen nor in its prompt, and no arrow key brings it back."""
+    with Screen([], program="tests.process.hiding") as screen:
+        screen.until("pin:").line("s3cret").until("6 characters")
+        assert screen.ended() == 0
+        assert "s3cret" not in screen.seen
+        assert "0000" not in screen.seen
+
+
+def test_who_leaves_before_the_first_word_is_told_how_to_come_back() -> None:
+    """CL-13: the message may have arrived, and its run goes on."""
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        silent.settimeout(PATIENCE)
+        url = f"http://127.0.0.1:{silent.getsockname()[1]}/agents/ops"
+        with Screen(["chat", url]) as screen:
+            screen.until(">").line("refund")
+            connection, _ = silent.accept()
+            with connection:
+                assert connection.recv(64)
+                screen.keys("\x03")
+                assert screen.ended() == 130
+            assert f"Go on with: sayso chat {url} --thread t-" in screen.seen
 
 
 def test_arguments_are_edited_where_they_stand(

@@ -47,6 +47,8 @@ class Conversation:
         """Whether the server has answered at all."""
         self._unsaid = ""
         """What was written and did not arrive."""
+        self._begun = False
+        """Whether the thread may exist, although nothing of it was seen yet."""
 
     def hold(self, *, reopen: bool) -> int:
         """Talk until the person leaves; the exit code. Nothing is lost by leaving."""
@@ -88,6 +90,7 @@ class Conversation:
     def _say(self, text: str) -> None:
         message = {"id": f"m-{uuid4().hex}", "role": "user", "content": text}
         self._telling.heard(message)
+        self._begun = True
         if self._exchange(self._client.run(messages=[message])) or not self._reached:
             return
         if not self._catch_up():
@@ -180,6 +183,7 @@ class Conversation:
 
     def _fail(self, error: ClientError) -> None:
         self._terminal.end_line()
+        self._begun &= self._reached or not isinstance(error, Unreachable)
         told = str(error)
         if isinstance(error, Truncated):
             told = "the connection was lost before the run ended; this is how it stands:"
@@ -190,7 +194,7 @@ class Conversation:
     def _leave(self) -> None:
         """Say how to come back, where there is something to come back to."""
         self._terminal.end_line()
-        if not self._client.messages and not self._client.pending:
+        if not (self._begun or self._client.messages or self._client.pending):
             return
         waits = "It waits for your answer. " if self._client.pending else ""
         typer.echo(f"{waits}Go on with: {self._again}", err=True)

@@ -5,6 +5,7 @@ import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from getpass import getpass
 from importlib import import_module
 from types import ModuleType
 
@@ -101,16 +102,18 @@ class Terminal:
         if control is not None:
             control.tcflush(sys.stdin, control.TCIFLUSH)
 
-    def ask(self, prompt: str, *, typed: str = "", remember: bool = False) -> str:
+    def ask(
+        self, prompt: str, *, typed: str = "", remember: bool = False, secret: bool = False
+    ) -> str:
         """A line from the person, without blanks around it; EOFError at the end of a pipe.
 
         `typed` stands there already and can be changed, and `remember` lets arrow keys bring the
-        line back, where the terminal can edit lines.
+        line back, where the terminal can edit lines. A `secret` is not seen while it is typed.
         """
         while True:
             self.end_line()
             try:
-                line = self._line(f"{shown(prompt)} ", typed)
+                line = self._line(f"{shown(prompt)} ", typed, secret=secret)
                 line.encode()  # bytes that are no text come as halves of characters
             except UnicodeError:
                 self.say("This is not text in UTF-8.", typer.colors.RED)
@@ -130,7 +133,10 @@ class Terminal:
                 return word[0] == "y"
             self.say("Type y or n.", typer.colors.RED)
 
-    def _line(self, prompt: str, typed: str) -> str:
+    def _line(self, prompt: str, typed: str, *, secret: bool) -> str:
+        if secret and self.interactive:
+            with _interruptible():
+                return getpass(prompt)
         if self._lines is not None:
             insert = self._lines.insert_text
             self._lines.set_startup_hook((lambda: insert(shown(typed))) if typed else None)
