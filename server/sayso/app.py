@@ -341,6 +341,8 @@ class Sayso:
 
     def tool(
         self,
+        bare: None = None,
+        /,
         *,
         name: str | None = None,
         description: str | None = None,
@@ -374,25 +376,15 @@ class Sayso:
         its result is all of them. A tool with a parameter of type `Turn` is a part of the turn that
         may ask and record. Raises `DeclarationError` for what cannot work.
         """
+        if bare is not None:
+            raise DeclarationError("a tool is declared with brackets: write @app.tool()")
+        declared: dict[str, Any] = dict(locals())
+        del declared["self"], declared["bare"]
+        if approval is None:
+            declared["approval"] = self._default_approval
 
         def register(fn: Callable[..., Any]) -> Tool:
-            tool = Tool(
-                fn,
-                name=name,
-                description=description,
-                approval=self._default_approval if approval is None else approval,
-                editable=editable,
-                idempotent=idempotent,
-                timeout=timeout,
-                verify=verify,
-                expires_in=expires_in,
-                on_expire=on_expire,
-                effect=effect,
-                scale=scale,
-                permission=permission,
-                complete=complete,
-                on_error=on_error,
-            )
+            tool = Tool(fn, **declared)
             self.include(tool)
             return tool
 

@@ -23,7 +23,7 @@ def fetching(server: Server, policy: approval.Policy = ALWAYS, **options: Any) -
         return "Fetched."
 
     async def agent(turn: Turn) -> None:
-        given = dict(zip(("method", "url"), turn.input.text.split(), strict=False))
+        given = dict(zip(("method", "url"), turn.input.text.split(maxsplit=1), strict=False))
         done = await turn.call(fetch, **given)
         await turn.say(f"{done.status} by {done.by}, rule {done.rule}")
 
@@ -77,6 +77,27 @@ async def test_no_arguments_and_any_arguments_are_different_things(
     said = approve() if remember is None else approve(remember=remember)
     await client.resume(said)
     assert [text for text in (*free, *gated) if await asked(client, text)] == gated
+
+
+@pytest.mark.parametrize(
+    "to",
+    [
+        "eve@evil.com,bob@example.com",
+        "eve@evil.com;bob@example.com",
+        "eve@evil.com bob@example.com",
+        "<eve@evil.com>bob@example.com",
+        "eve@evil.com@example.com",
+        '"eve"bob@example.com',
+        "eve@evil.com\nbob@example.com",
+    ],
+)
+async def test_a_star_in_an_address_stands_for_no_second_one(server: Server, to: str) -> None:
+    """Design 3, V5: a list of addresses that ends like the one that was allowed asks."""
+    client = fetching(server)
+    await client.say("MAIL ann@example.com")
+    await client.resume(approve(remember={"arguments": {"url": "*@example.com"}}))
+    assert not await asked(client, "MAIL bob.b+shop@example.com")
+    assert await asked(client, f"MAIL {to}")
 
 
 async def test_a_pattern_allows_what_is_like_it_and_nothing_else(server: Server) -> None:

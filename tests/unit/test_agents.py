@@ -24,6 +24,7 @@ async def lonely() -> None:
     ("declare", "says"),
     [
         (lambda app: app.agent(fine), '@app.agent("name")'),
+        (lambda app: app.tool(plain), "@app.tool()"),
         (lambda app: app.agent("a")(plain), "async def"),
         (lambda app: app.agent("a")(lonely), "one argument"),
         (lambda app: app.agent("a/b")(fine), "leave out"),
@@ -34,7 +35,10 @@ async def lonely() -> None:
         (lambda app: app.agent(" a")(fine), "spaces"),
         (lambda app: [app.agent("a")(fine), app.agent("a")(fine)], "version="),
     ],
-    ids=["bare", "sync", "no turn", "slash", "odd", "tab", "dots", "no name", "space", "twice"],
+    ids=[
+        *("bare", "bare tool", "sync", "no turn", "slash", "odd", "tab", "dots", "no name"),
+        *("space", "twice"),
+    ],
 )
 def test_an_agent_that_cannot_be_served_fails_its_declaration(
     declare: Callable[[Any], object], says: str

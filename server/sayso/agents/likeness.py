@@ -10,7 +10,9 @@ one part of the text, and never for what ends a part:
   pattern does not have, the text must not have; credentials are the same, without any `*`. Where
   the pattern ends with a `*` in its path, that one stands for the rest: path, query and fragment.
   Scheme and host are compared without regard to case.
-- In any other text it stays within one segment between slashes, leaning either way.
+- In any other text it stays within one segment between slashes, leaning either way. In a pattern
+  with `@` it stays within one address: what tells two apart (`@`, `,`, `;`, brackets, quotes,
+  spaces), the text has no more often than the pattern.
 
 A text with control or formatting characters, or with a segment `.` or `..` (also spelled `%2e`),
 fits none, nor does a URL with a space or backslash: other readers take such a one for another.
@@ -31,6 +33,7 @@ _URL: Final = re.compile(
 _AUTHORITY: Final = re.compile(r"(?:(.*)@)?(\[[^\]]*\]|[^:\[\]]*)(?::([0-9]+|\*))?", re.DOTALL)
 _HOST: Final = re.compile(r"[a-z0-9_-]+(?:\.[a-z0-9_-]+)*")
 _SLASH: Final = re.compile(r"([/\\])")
+_MARKS: Final = "@,;<>()[]\"' "
 _SPELLED: Final = (("%2e", "."), ("%2f", "/"), ("%5c", "\\"))
 
 
@@ -54,7 +57,8 @@ def is_like(wanted: str, text: str) -> bool:
         return False
     pattern = _parsed(wanted)
     if pattern is None and not _URL.match(wanted):
-        return not _climbs(text) and _segments(_SLASH.split(wanted), _SLASH.split(text))
+        apart = _climbs(text) or _addresses(wanted, text)
+        return not apart and _segments(_SLASH.split(wanted), _SLASH.split(text))
     url = None if " " in text or "\\" in text else _parsed(text)
     return pattern is not None and url is not None and _is_like_url(pattern, url)
 
@@ -105,6 +109,11 @@ def _is_like_host(wanted: str, host: str) -> bool:
     if "*" not in wanted:
         return wanted == host
     return _HOST.fullmatch(host) is not None and _segments(wanted.split("."), host.split("."))
+
+
+def _addresses(wanted: str, text: str) -> bool:
+    """Whether a text holds more than the one address that a pattern with `@` is about."""
+    return "@" in wanted and any(text.count(mark) > wanted.count(mark) for mark in _MARKS)
 
 
 def _climbs(path: str) -> bool:
