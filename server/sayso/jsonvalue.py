@@ -5,6 +5,7 @@ them, the order of keys does not matter (ID-05).
 """
 
 import hashlib
+import re
 from collections.abc import Iterable, Sequence
 from itertools import chain
 from typing import Any
@@ -21,6 +22,7 @@ __all__ = [
     "equal",
     "pointer",
     "resolve",
+    "rounds",
     "tokens",
     "verbatim",
 ]
@@ -29,6 +31,8 @@ _SORTED = orjson.OPT_SORT_KEYS
 _CONTAINERS = (dict, list)
 _LINE = orjson.Fragment(b"\n")
 _LEAVES = frozenset((str, int, float, bool, type(None)))
+_TEXT = re.compile(rb'"(?:[^"\\]|\\.)*"')
+_WHOLE = re.compile(rb"(?<![0-9.eE+-])-?[0-9]{19,}(?![0-9.eE])")
 _EXACT = frozenset({str, int, bool, type(None)})
 """Kinds of values that have one spelling anyway."""
 
@@ -61,6 +65,14 @@ def encode_each(values: Sequence[Any]) -> list[bytes]:
 def decode(data: bytes) -> Any:
     """The value of JSON bytes; ValueError if they are not JSON."""
     return orjson.loads(data)
+
+
+def rounds(data: bytes) -> bool:
+    """Whether `decode` would change a number: an integer beyond 64 bits, as most readers do."""
+    if _WHOLE.search(data) is None:
+        return False
+    numbers = _WHOLE.findall(_TEXT.sub(b'""', data))
+    return any(len(one) > 20 or not -(2**63) <= int(one) < 2**64 for one in numbers)
 
 
 def verbatim(data: bytes) -> Any:

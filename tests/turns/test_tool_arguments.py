@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel, Field, ValidationError
 
-from sayso import Sayso, ToolCall, Turn, approval
+from sayso import NotRecordable, Sayso, ToolCall, Turn, approval
 from tests.contract.requirements import requirement
 from tests.turns.driver import Conversation, World
 from tests.turns.endings import endings
@@ -154,3 +154,43 @@ async def test_arguments_that_do_not_fit_raise_before_anything_is_sent(
         assert run.text == "1 mistake"
         assert "TOOL_CALL_START" not in run.types
         assert world.effects == []
+
+
+@pytest.mark.parametrize("number", [2**64, -(2**63) - 1, 10**30])
+async def test_an_integer_that_a_reviewer_would_see_rounded_is_no_argument(
+    kind: str, tmp_path: Path, number: int
+) -> None:
+    """J3: what is shown is what runs. JSON keeps 64 bits; beyond, it fails and names what to do."""
+
+    def declare(world: World, app: Sayso) -> Any:
+        @app.tool(approval=approval.always)
+        async def transfer(wei: int, notes: list[str]) -> str:
+            world.effect((wei, notes))
+            return str(wei)
+
+        @app.tool()
+        async def balance() -> int:
+            world.effect("looked")
+            return number
+
+        return SimpleNamespace(transfer=transfer, balance=balance)
+
+    async def agent(turn: Turn, world: World) -> Any:
+        told = await turn.call(world.tools.balance)
+        with pytest.raises(NotRecordable, match="declare it as str"):
+            await turn.call(world.tools.transfer, wei=number, notes=[])
+        most = 2**64 - 1 if number > 0 else -(2**63)
+        done = await turn.call(world.tools.transfer, wei=most, notes=[str(number), "1\\" * 20])
+        return [told.status, told.reason, done.args["wei"], done.value == str(most)]
+
+    async with World.of(kind, tmp_path, agent, declare) as world:
+        talk = Conversation(world)
+        (question,) = (await talk.say()).interrupts
+        most = 2**64 - 1 if number > 0 else -(2**63)
+        assert question["metadata"]["sayso"]["arguments"]["wei"] == most
+        assert f"wei={most}" in question["message"]
+        run = await talk.answer_all(lambda _: {"approved": True})
+        status, reason, wei, same = run.last["result"]
+        assert (status, wei, same) == ("failed", most, True)
+        assert "return it as text" in reason
+        assert world.effects == ["looked", (most, [str(number), "1\\" * 20])]

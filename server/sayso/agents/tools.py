@@ -19,7 +19,7 @@ from sayso.agents.asking import Remember
 from sayso.agents.codec import Codec, annotated, return_codec, stable
 from sayso.agents.parameters import parameters_of
 from sayso.agents.policy import Effect, Policy, Proposed
-from sayso.errors import DeclarationError
+from sayso.errors import DeclarationError, NotRecordable
 from sayso.options import DEFAULT, Default, GivenAnswer, OnExpire, check_lifetime
 from sayso.records import Principal
 from sayso.schemas.forms import approval_schema
@@ -184,10 +184,16 @@ class Tool:
     def arguments(self, given: dict[str, Any]) -> bytes:
         """The effective arguments as JSON: validated, coerced, defaults filled in.
 
-        Raises pydantic's `ValidationError` for arguments that do not fit.
+        Raises pydantic's `ValidationError` for arguments that do not fit, `NotRecordable` for an
+        integer of which a person would be shown a rounded one.
         """
         model = self.model.model_validate(given)
         written = model.model_dump_json(by_alias=True).encode()
+        if jsonvalue.rounds(written):
+            raise NotRecordable(
+                f"an argument of tool {self.name!r} is an integer beyond 64 bits, which readers of "
+                "JSON round: declare it as str, or as Decimal"
+            )
         return stable(model, written)
 
     def values(self, arguments: bytes) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from sayso import jsonvalue
 from sayso.agents.outcomes import Call
 from sayso.agents.parts import are_parts
 from sayso.agents.tools import Tool
-from sayso.errors import ToolFailed
+from sayso.errors import NotRecordable, ToolFailed
 from sayso.records import Entry, EntryStatus
 from sayso.turns.breakpoints import Named
 from sayso.turns.execution import Execution, Place
@@ -84,8 +84,14 @@ class CallRecord:
         return self.tool.result.decode(encoded, f"the result of tool {self.tool.name!r}")
 
     def encoded(self, value: Any) -> bytes:
-        """The result as JSON; `NotRecordable` if it has none."""
-        return self.tool.result.encode(value, f"the result of tool {self.tool.name!r}")
+        """The result as JSON; `NotRecordable` if it has none, or none that readers would keep."""
+        found = self.tool.result.encode(value, f"the result of tool {self.tool.name!r}")
+        if jsonvalue.rounds(found):
+            raise NotRecordable(
+                f"the result of tool {self.tool.name!r} holds an integer beyond 64 bits, which "
+                "readers of JSON round: return it as text"
+            )
+        return found
 
     def effective(self) -> dict[str, Any]:
         """The arguments that run, or would: the reviewer's, else the proposed ones. To be read."""

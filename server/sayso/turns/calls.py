@@ -28,8 +28,8 @@ async def call_all(execution: Execution, wanted: Sequence[ToolCall], turn: Any) 
     """Make tool calls side by side: free ones run now, gated ones ask together.
 
     `turn` is what tools get that take one. Raises pydantic's `ValidationError` for arguments that
-    do not fit, LookupError for a name that no tool has, TypeError for what is neither, before
-    anything is sent.
+    do not fit, `NotRecordable` for integers beyond 64 bits among them, LookupError for a name that
+    no tool has, TypeError for what is neither, before anything is sent.
     """
     if not wanted:
         return []
