@@ -11,7 +11,8 @@ import pytest
 from sayso import DidNotHappen, Happened, Principal, Sayso, Turn, approval, current_call
 from sayso.turns import unsure
 from tests.contract.requirements import requirement
-from tests.contract.wire import PATIENCE, Run
+from tests.contract.wire import Run
+from tests.patience import PATIENCE
 from tests.turns.driver import LEASE, Conversation, World, ticks, until
 
 
