@@ -8,6 +8,7 @@ import { pathToFileURL } from "node:url";
 
 import { at } from "../../scripts/checkout.mjs";
 import { bundleCore } from "./bundle.mjs";
+import { PATIENCE_MS } from "./demo.mjs";
 import { CLIENTS } from "./thread.mjs";
 
 let server, url, core;
@@ -34,7 +35,7 @@ after(async () => {
 function host(module, name, ...guard) {
   const args = [at("tests", "clients", "host.mjs"), module, name, url, ...guard];
   return new Promise((resolve) => {
-    execFile(process.execPath, args, { timeout: 120_000 }, (error, stdout, stderr) => {
+    execFile(process.execPath, args, { timeout: PATIENCE_MS }, (error, stdout, stderr) => {
       resolve({ code: error?.code ?? 0, said: stdout.trim().split("\n"), stderr });
     });
   });

@@ -2,6 +2,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
+import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -9,7 +10,8 @@ import { clearTimeout, setTimeout } from "node:timers";
 
 import { venvBin } from "../../scripts/checkout.mjs";
 
-const PATIENCE_MS = 120_000;
+// Milliseconds after which something hangs, on however slow and busy a machine.
+export const PATIENCE_MS = 120_000;
 
 // Starts a server on a free port and resolves once it answers: `url`, `effects(threadId)`, `kill()`,
 // `restart()` on the same port and data, and `stop()`.
@@ -17,7 +19,8 @@ export async function startDemo(options = {}) {
   const folder = await mkdtemp(join(tmpdir(), "sayso-clients-"));
   const args = ["demo", "--no-open", "--data", folder, "--store", `sqlite:///${folder}/sayso.db`];
   for (const [name, value] of Object.entries(options)) args.push(`--${name}`, String(value));
-  const { url, ...first } = await serve("sayso", [...args, "--port", "0"]);
+  args.push("--port", String(await freePort()));
+  const { url, ...first } = await serve("sayso", args);
   let { child } = first;
 
   const end = async (signal) => {
@@ -36,13 +39,29 @@ export async function startDemo(options = {}) {
     },
     kill: () => end("SIGKILL"),
     async restart() {
-      ({ child } = await serve("sayso", [...args, "--port", new URL(url).port]));
+      ({ child } = await serve("sayso", args));
     },
     async stop() {
       await end("SIGTERM");
       await rm(folder, { recursive: true, force: true });
     },
   };
+}
+
+// A port below those that systems give out by themselves: it is nobody else's while a server that
+// was killed is started again.
+async function freePort() {
+  for (;;) {
+    const port = 20_000 + Math.floor(Math.random() * 10_000);
+    const server = createServer();
+    try {
+      await once(server.listen(port, "127.0.0.1"), "listening");
+    } catch {
+      continue;
+    }
+    await new Promise((closed) => server.close(closed));
+    return port;
+  }
 }
 
 // Starts a program that prints `Sayso http://…` once it serves there.

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { setTimeout as passed } from "node:timers/promises";
 import { after, before, test } from "node:test";
 
-import { startDemo } from "./demo.mjs";
+import { PATIENCE_MS, startDemo } from "./demo.mjs";
 import { approve, cancel, CLIENTS, Thread } from "./thread.mjs";
 
 let server;
@@ -22,7 +22,7 @@ for (const client of CLIENTS) {
     const late = await thread.reloaded().run({ resume: [{ interruptId: id, ...approve() }] });
     assert.equal(late.error.code, "interrupt_expired");
     let shown = await thread.stored();
-    for (const end = Date.now() + 10_000; shown.pending.length > 0 && Date.now() < end;) {
+    for (const end = Date.now() + PATIENCE_MS; shown.pending.length > 0 && Date.now() < end;) {
       await passed(50);
       shown = await thread.stored();
     }

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { setTimeout as passed } from "node:timers/promises";
 
-import { startDemo } from "./demo.mjs";
+import { PATIENCE_MS, startDemo } from "./demo.mjs";
 import { approve, cancel, CLIENTS, deny, Thread } from "./thread.mjs";
 
 let server;
@@ -26,11 +26,19 @@ const answer = ({ id }, given) => post(`/interrupts/${id}/answer`, given);
 
 // What the thread shows once nobody runs it any more.
 async function atRest(thread) {
-  for (const end = Date.now() + 15_000; Date.now() < end; await passed(50)) {
+  for (const end = Date.now() + PATIENCE_MS; Date.now() < end; await passed(50)) {
     const response = await fetch(`${server.url}/threads/${thread.threadId}`);
     if (!(await response.json()).running) break;
   }
   return thread.stored();
+}
+
+// Resolves once the thread has done something.
+async function begun(thread) {
+  for (const end = Date.now() + PATIENCE_MS; Date.now() < end; await passed(20)) {
+    if ((await thread.effects()).length > 0) return;
+  }
+  throw new Error("nothing has begun");
 }
 
 for (const client of CLIENTS) {
@@ -62,7 +70,7 @@ for (const client of CLIENTS) {
       const thread = begin();
       let stopping;
       const run = await thread.say("slow", {}, ({ type }) => {
-        if (type === "TEXT_MESSAGE_END") stopping ??= passed(300).then(() => stop(thread));
+        if (type === "TEXT_MESSAGE_END") stopping ??= begun(thread).then(() => stop(thread));
       });
       assert.deepEqual((await stopping).body, { stopped: true });
       if (client.version === "1.0.0") {

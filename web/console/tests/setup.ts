@@ -3,7 +3,7 @@ import { cleanup, configure } from "@testing-library/react";
 import { afterEach, beforeEach, vi } from "vitest";
 
 // A busy machine takes its time over what is loaded when it is needed.
-configure({ asyncUtilTimeout: 15_000 });
+configure({ asyncUtilTimeout: 120_000 });
 
 beforeEach(() => {
   Element.prototype.scrollIntoView = vi.fn();
