@@ -375,7 +375,7 @@ async def test_a_thread_past_its_time_is_unsure_at_once(kind: str, tmp_path: Pat
     def declare(world: World, app: Sayso) -> Any:
         @app.tool(timeout=0.01)
         def pay(amount: int) -> str:
-            go_on.wait(10)
+            go_on.wait(PATIENCE)
             world.effect("charged")
             return f"paid {amount}"
 

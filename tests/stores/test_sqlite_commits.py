@@ -50,7 +50,7 @@ class Blocked:
 
     async def __aenter__(self) -> None:
         self._task = asyncio.create_task(inside(self._store, self._wait))
-        await asyncio.to_thread(self._reached.wait, 10)
+        await asyncio.to_thread(self._reached.wait, PATIENCE)
 
     async def __aexit__(self, *_: object) -> None:
         self._go_on.set()
@@ -58,7 +58,7 @@ class Blocked:
 
     def _wait(self, db: sqlite3.Connection) -> None:
         self._reached.set()
-        assert self._go_on.wait(10)
+        assert self._go_on.wait(PATIENCE)
 
 
 async def begun(store: SqliteStore, n: int) -> list[Lease]:
@@ -93,14 +93,14 @@ async def test_no_answer_leaves_before_the_commit(store: SqliteStore) -> None:
 
     def wait(db: sqlite3.Connection) -> None:
         reached.set()
-        assert go_on.wait(10)
+        assert go_on.wait(PATIENCE)
 
     async with Blocked(store):
         first = asyncio.create_task(store.commit(lease, a_step(1)))
         read = asyncio.create_task(store.load(SCOPE, "t-0"))
         last = asyncio.create_task(inside(store, wait))
         await asyncio.sleep(0)
-    await asyncio.to_thread(reached.wait, 10)
+    await asyncio.to_thread(reached.wait, PATIENCE)
     assert not first.done()
     assert not read.done()
     go_on.set()

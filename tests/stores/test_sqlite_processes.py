@@ -10,6 +10,7 @@ from pathlib import Path
 
 from sayso.records import Commit, Renewed
 from sayso.stores.sqlite.store import SqliteStore
+from tests.patience import PATIENCE
 from tests.stores import processes
 from tests.stores.backends import opened
 from tests.stores.processes import SCOPE, WRITERS, a_claim
@@ -32,7 +33,7 @@ async def test_of_two_processes_that_claim_at_once_one_wins(tmp_path: Path) -> N
     for racer in racers:
         racer.start()
     for racer in racers:
-        racer.join(120)
+        racer.join(2 * PATIENCE)
     assert [racer.exitcode for racer in racers] == [0, 0]
     fences = zip(*((tmp_path / me).read_text().split("\n") for me in names), strict=True)
     winners = [sorted(pair) for pair in fences]
@@ -84,7 +85,7 @@ async def test_a_kill_inside_a_transaction_leaves_none_of_it(tmp_path: Path) -> 
     path = tmp_path / "sayso.db"
     doomed = SPAWN.Process(target=processes.die_at_a_commit, args=(str(path), 3))
     doomed.start()
-    doomed.join(60)
+    doomed.join(PATIENCE)
     assert doomed.exitcode == -signal.SIGKILL
     async with opened(SqliteStore(path)) as store:
         view = await store.load(SCOPE, "t")
