@@ -5,13 +5,16 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 from playwright.sync_api import expect
 
 from e2e.shop import WAIT, WAYS, Opens
+from e2e.vite import developed
 from tests.contract.requirements import requirement
+from tests.patience import PATIENCE
 from tests.process.dialects import ALL
-from tests.server import DemoServer
+from tests.server import DemoServer, run_input
 
 ELSEWHERE = {
     "rest": ("terminal", "session"),
@@ -83,6 +86,20 @@ def apart(does: Callable[[DemoServer, str], Any], server: DemoServer, thread: st
     """Done in a thread without a loop: Playwright has its own in this one."""
     with ThreadPoolExecutor(1) as pool:
         return pool.submit(does, server, thread).result()
+
+
+def test_the_page_in_development_is_no_stranger(shop_server: DemoServer) -> None:
+    """Design 7: Vite's proxy hands its Host on, so the origin of its pages is the server's own."""
+    with developed(shop_server) as origin:
+        for path in ("/copilotkit/agent/ops/connect", "/agents/ops/connect"):
+            answer = httpx.post(
+                origin + path,
+                json=run_input("developed"),
+                headers={"origin": origin},
+                timeout=PATIENCE,
+            )
+            assert answer.status_code == 200, answer.text
+            assert '"RUN_FINISHED"' in answer.text
 
 
 def test_a_killed_server_forgets_no_card(shop: Opens, tmp_path: Path, origin: str) -> None:

@@ -15,10 +15,11 @@ export default defineConfig({
     modulePreload: { polyfill: false },
   },
   server: {
+    // The server holds a page's origin against the Host that it sees, which Vite would change.
     proxy: Object.fromEntries(
-      ["/agents", "/demo", "/interrupts", "/threads"].map((path) => [
+      ["/agents", "/audit", "/demo", "/interrupts", "/threads"].map((path) => [
         path,
-        "http://127.0.0.1:8000",
+        { target: "http://127.0.0.1:8000", changeOrigin: false },
       ]),
     ),
   },

@@ -4,7 +4,7 @@ import {
   useFrontendTool,
   useThreads,
 } from "@copilotkit/react-core/v2";
-import { useSyncExternalStore } from "react";
+import { useMemo, useSyncExternalStore } from "react";
 
 import { Approvals } from "./Approvals";
 import { Meeting } from "./Meeting";
@@ -16,14 +16,19 @@ export function App() {
   const threadId = useSyncExternalStore(onThread, () => threadOf(location));
   const { generation, trouble, dismiss, onError } = useRecovery();
   const { runtimeUrl, useSingleEndpoint, agentUrl, wildcard } = settings;
-  const reach = agentUrl
-    ? { selfManagedAgents: { [AGENT]: new SaysoAgent({ url: agentUrl }) } }
-    : { runtimeUrl, ...(useSingleEndpoint === undefined ? {} : { useSingleEndpoint }) };
-  // The key makes fresh agents for each thread, and after a run that failed: an agent that waits for
-  // an answer refuses to load anything, and only a new one gets out of that.
+  // Fresh agents for each thread, and after a run that failed: an agent that waits for an answer
+  // refuses to load anything, and only a new one gets out of that.
+  const key = `${threadId} ${generation}`;
+  const reach = useMemo(
+    () =>
+      agentUrl
+        ? { selfManagedAgents: { [AGENT]: new SaysoAgent({ url: agentUrl }) } }
+        : { runtimeUrl, ...(useSingleEndpoint === undefined ? {} : { useSingleEndpoint }) },
+    [key, runtimeUrl, useSingleEndpoint, agentUrl],
+  );
   return (
     <CopilotKitProvider
-      key={`${threadId} ${generation}`}
+      key={key}
       enableInspector={false}
       onError={onError}
       {...reach}
