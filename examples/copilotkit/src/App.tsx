@@ -27,12 +27,7 @@ export function App() {
     [key, runtimeUrl, useSingleEndpoint, agentUrl],
   );
   return (
-    <CopilotKitProvider
-      key={key}
-      enableInspector={false}
-      onError={onError}
-      {...reach}
-    >
+    <CopilotKitProvider key={key} enableInspector={false} onError={onError} {...reach}>
       <main>
         {agentUrl ? null : <Threads current={threadId} />}
         <section aria-label="Conversation">
