@@ -5,6 +5,7 @@
                                           # {jwt: {jwks: …, issuer: …, audience: …}}
     hosts: [sayso.example.org]
     origins: [https://app.example.org]
+    copilotkit: true                      # at /copilotkit; or another path
     agents:
       - name: support                     # POST /agents/support
         import: shop.agents:support       # an async function of one argument, its Turn
@@ -36,6 +37,7 @@ from sayso.agents.tools import Tool
 from sayso.app import Sayso
 from sayso.errors import DeclarationError
 from sayso.importing import ImportPathError, imported, module_of
+from sayso.options import OptionValues
 from sayso.stores import open_store
 from sayso.yamlfile import Value, read_file
 
@@ -62,26 +64,15 @@ _SCHEMES: Final = {
 }
 """Backends whose URLs begin with another word."""
 
-_FILE: Final = ("store", "authenticate", "hosts", "origins", "agents")
+_FILE: Final = ("store", "authenticate", "hosts", "origins", "copilotkit", "agents")
 _JWT: Final = ("jwks", "issuer", "audience", "tenant", "roles")
 _AGENT: Final = ("name", "import", "version", "description", "tools", "spec", "options")
 _SPEC: Final = ("type", "interrupt")
 _INTERRUPT: Final = ("enabled", "checkpoint")
 _CHECKPOINT: Final = ("backend", "ttl_seconds")
-_OPTIONS: Final = (
-    "refusals",
-    "interrupts",
-    "legacy_value",
-    "legacy_answers",
-    "unknown_entries",
-    "partial",
-    "on_message",
-    "on_disconnect",
-    "on_expire",
-    "remind_at",
-    "detached_for",
-    "expiries_in_a_row",
-)
+_ELSEWHERE: Final = ("expires_in", "may_ask", "on_reminder", "breakpoints", "detached_at_once")
+"""Options that a file says in another place, or that need Python."""
+_OPTIONS: Final = tuple(name for name in OptionValues.__annotations__ if name not in _ELSEWHERE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,9 +102,12 @@ def app_of(path: Path, *, store: str | None = None, **settings: Any) -> Sayso:
             settings[name] = (*own, *settings.get(name, ()))
     if "authenticate" in members:
         settings["authenticate"] = _hook(members["authenticate"])
+    copilotkit = _mount(members["copilotkit"]) if "copilotkit" in members else None
     root.findings.tell()
     try:
         app = Sayso(store=url, **settings)
+        if copilotkit is not None:
+            app.copilotkit(copilotkit)
     except DeclarationError as error:
         root.wrong(str(error))
         root.findings.tell()
@@ -122,6 +116,15 @@ def app_of(path: Path, *, store: str | None = None, **settings: Any) -> Sayso:
         _declare(app, one)
     root.findings.tell()
     return app
+
+
+def _mount(where: Value) -> str | None:
+    """Where CopilotKit is served, if at all."""
+    said = where.checked(
+        lambda value: isinstance(value, bool) or (isinstance(value, str) and value[:1] == "/"),
+        "true, false, or a path that begins with '/'",
+    )
+    return "/copilotkit" if said is True else said or None
 
 
 def _hook(where: Value) -> Any:

@@ -1,5 +1,6 @@
 """Agents declared in a file: what is wrong is said with its line and key, and nothing is served."""
 
+import json
 from pathlib import Path
 from textwrap import dedent
 from typing import Any
@@ -8,10 +9,12 @@ import pytest
 
 from sayso import Sayso
 from sayso.agentfile import BACKENDS, app_of
+from sayso.options import Options
 from sayso.stores.memory.store import MemoryStore
 from sayso.stores.redis.store import RedisStore
 from sayso.stores.sqlite.store import SqliteStore
 from sayso.yamlfile import YamlFileError
+from tests.contract.rest import call
 
 AGENTS = '''
 from sayso import Sayso, Tool, Turn, approval
@@ -90,6 +93,46 @@ def test_agents_are_served_as_the_file_says(folder: Path) -> None:
     assert isinstance(made.engine.store, MemoryStore)
 
 
+def test_a_file_takes_every_option_of_an_agent_that_needs_no_python(folder: Path) -> None:
+    """Those of the documented table; what is said elsewhere in it, or is code, is no key there."""
+    chosen = {
+        "refusals": "recover",
+        "interrupts": "both",
+        "legacy_value": "message",
+        "legacy_answers": False,
+        "unknown_entries": "ignore",
+        "partial": "accumulate",
+        "on_message": "answer",
+        "on_disconnect": "cancel",
+        "subagents": True,
+        "on_expire": "hold",
+        "remind_at": 0.5,
+        "tool_errors": "fail",
+        "detached_for": None,
+        "expiries_in_a_row": None,
+        "run_breakpoints": "allow",
+    }
+    elsewhere = {"expires_in", "may_ask", "on_reminder", "breakpoints", "detached_at_once"}
+    assert {*chosen, *elsewhere} == {*Options.__dataclass_fields__}
+    text = f"agents: [{{name: a, import: 'desk_agents:sales', options: {json.dumps(chosen)}}}]"
+    made = app(folder, text)._agents.newest("a")
+    assert made is not None
+    assert {name: getattr(made.options, name) for name in chosen} == chosen
+
+
+@pytest.mark.parametrize(
+    ("said", "path", "status"),
+    [("true", "/copilotkit", 200), ("/ck", "/ck", 200), ("false", "/copilotkit", 404)],
+)
+async def test_a_file_may_serve_its_agents_to_copilotkit(
+    folder: Path, said: str, path: str, status: int
+) -> None:
+    """Design 5: as `app.copilotkit()` does."""
+    one = "store: 'memory:'\nagents: [{name: a, import: 'desk_agents:sales'}]"
+    made = app(folder, f"copilotkit: {said}\n{one}")
+    assert (await call(made, "GET", f"{path}/info")).status == status
+
+
 def test_a_file_says_where_threads_are_kept(folder: Path) -> None:
     """The command's store goes before the file's, the file's before the backend's own."""
     one = "agents: [{name: a, import: 'desk_agents:sales'}]"
@@ -144,7 +187,7 @@ def test_every_problem_names_its_line_and_key(folder: Path) -> None:
     )
     assert found == [
         "agents.yaml line 1, column 1: unknown key 'stores'; there are store, authenticate, "
-        "hosts, origins, agents",
+        "hosts, origins, copilotkit, agents",
         "agents.yaml line 4, column 13, agents[0].import: there is no 'nobody' in 'desk_agents'",
         "agents.yaml line 6, column 7, agents[0].spec: unknown key 'interupt'; there are type, "
         "interrupt",
@@ -155,7 +198,8 @@ def test_every_problem_names_its_line_and_key(folder: Path) -> None:
         "agents.yaml line 12, column 5, agents[1]: 'name' is missing",
         "agents.yaml line 13, column 32, agents[1].options: unknown key 'colour'; there are "
         "refusals, interrupts, legacy_value, legacy_answers, unknown_entries, partial, on_message, "
-        "on_disconnect, on_expire, remind_at, detached_for, expiries_in_a_row",
+        "on_disconnect, subagents, on_expire, remind_at, tool_errors, detached_for, "
+        "expiries_in_a_row, run_breakpoints",
     ]
 
 
@@ -195,6 +239,8 @@ def test_every_problem_names_its_line_and_key(folder: Path) -> None:
             "store: redis://x/main\nagents: [{name: a, import: 'desk_agents:sales'}]",
             "databases of Redis have numbers",
         ),
+        ("copilotkit: ck\nagents: [{name: a, import: 'desk_agents:sales'}]", "begins with '/'"),
+        ("copilotkit: /agents\nagents: [{name: a, import: 'desk_agents:sales'}]", "/agents"),
         ("hosts: ['a/b']\nagents: [{name: a, import: 'desk_agents:sales'}]", "no host name"),
         (
             "authenticate: {jwt: {jwks: 'http://x.example/k', issuer: i, audience: a}}\n"
