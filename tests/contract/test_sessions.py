@@ -115,6 +115,33 @@ async def test_an_answer_that_does_not_fit_leaves_the_question_open(
     assert (await session.answer("yes"))[-1]["type"] == "done"
 
 
+async def test_who_sends_what_does_not_fit_is_told_what_would(server: Server, tools: Kit) -> None:
+    """Design 5: in the words of this dialect, where an answer is one string."""
+    number = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
+    for asks, answer, words in (
+        (tools.refunding, "maybe", 'takes `yes` or `no`, or JSON such as {"approved": true}.'),
+        (asking(None, "confirmation"), "maybe", "takes `yes` or `no`, or JSON such as"),
+        (asking({"type": "boolean"}), "maybe", "takes `yes` or `no`."),
+        (asking(number), "x", "takes the value of `n`, or JSON with `n`."),
+        (tools.filing, "Q1", "takes JSON with `quarter`, `year`."),
+        (asking({"type": "integer"}), "x", "takes JSON that fits its `schema`."),
+    ):
+        session = session_of(server, asks)
+        await session.say()
+        run = await session.send(answer)
+        assert words in run.json["detail"]
+        assert run.json["message"] == run.json["detail"]
+
+
+def asking(schema: Any, reason: str = "shop:any") -> Any:
+    """An agent with one question."""
+
+    async def agent(turn: Turn) -> None:
+        await turn.interrupt(reason, "Well?", response=schema)
+
+    return agent
+
+
 async def test_text_is_text_and_null_is_an_answer(server: Server) -> None:
     """G1, G3: a question that takes strings gets them as they are, `yes` included."""
     for schema, answer, got in (

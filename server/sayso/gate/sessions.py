@@ -21,7 +21,7 @@ from sayso.protocol.runinput import ResumeEntry
 from sayso.records import Interrupt, ThreadView
 from sayso.schemas.schema import Schema, compile_bytes
 
-__all__ = ["Waiting", "find", "given", "payload_of", "seen", "was_seen"]
+__all__ = ["Waiting", "find", "given", "payload_of", "seen", "taken_as", "was_seen"]
 
 _SEEN: Final = "seenOnSession"
 """The member of a question's policy that names the session; a fork's is another one."""
@@ -131,6 +131,20 @@ def payload_of(answer: Any, item: Interrupt) -> Any:
         if schema is None or schema.fits(payload):
             return payload
     return meant(answer, takes_text=False)
+
+
+def taken_as(item: Interrupt) -> str:
+    """What a question takes for an answer, in words for somebody whose answer did not fit."""
+    schema = _schema(item)
+    if schema is None or any(schema.fits(yes) for yes in (True, {"approved": True})):
+        whole = (
+            "" if schema is None or schema.fits(True) else ', or JSON such as {"approved": true}'
+        )
+        return f"`yes` or `no`{whole}"
+    required = schema.source.get("required", ())
+    names = [f"`{name}`" for name in schema.source.get("properties", ())]
+    whole = f"JSON with {', '.join(names)}" if names else "JSON that fits its `schema`"
+    return f"the value of `{required[0]}`, or {whole}" if len(required) == 1 else whole
 
 
 def _readings(answer: Any, schema: Schema | None) -> Iterator[Any]:

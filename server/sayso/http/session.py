@@ -20,7 +20,7 @@ from uuid import uuid4
 
 from sayso.engine.sessions import Asked, Sessions
 from sayso.errors import Code, Problem, StoreError
-from sayso.gate.sessions import payload_of
+from sayso.gate.sessions import payload_of, taken_as
 from sayso.http.agents import AgentRecord
 from sayso.http.asgi import PRINCIPAL, Receive, Scope, Send, path_of
 from sayso.http.body import read_json_body
@@ -35,6 +35,7 @@ from sayso.http.session_words import (
     id_in,
     is_session,
     member_in,
+    misfit,
     read_chat,
     read_resume,
     say,
@@ -202,7 +203,12 @@ class SessionMount:
             if members["status"] == "resolved":
                 entry["payload"] = payload_of(members["answer"], asked.item)
             request = self._request(session, resume=[entry])
-            reader = await self._engine.run(asked.agent, request, call.principal, self._manner)
+            try:
+                reader = await self._engine.run(asked.agent, request, call.principal, self._manner)
+            except Problem as problem:
+                if problem.code is not Code.INVALID_PAYLOAD:
+                    raise
+                raise misfit(problem, taken_as(asked.item)) from None
         await self._send(call, SessionSource(reader, translator))
 
     async def _asked(self, call: _Call, session: str, interrupt_id: str | None) -> Asked:

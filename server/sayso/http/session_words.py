@@ -18,6 +18,7 @@ __all__ = [
     "id_in",
     "is_session",
     "member_in",
+    "misfit",
     "read_chat",
     "read_resume",
     "say",
@@ -120,6 +121,14 @@ def told_of(problem: Problem, *, resumes: bool) -> tuple[str, Problem]:
     if problem.code is Code.UNKNOWN_THREAD:
         return "session not found", problem
     return problem.detail, problem
+
+
+def misfit(problem: Problem, takes: str) -> Problem:
+    """An answer that does not fit, told to somebody who sent one string, not all answers."""
+    detail = (
+        f"This answer does not fit: the question takes {takes}. Nothing was taken; send another."
+    )
+    return Problem(problem.code, detail, errors=problem.errors, more=problem.more)
 
 
 def _as(problem: Problem, code: Code) -> Problem:
