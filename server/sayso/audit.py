@@ -16,7 +16,7 @@ from sayso.making import quick
 from sayso.records import ChangeKind, Entry, Interrupt
 from sayso.votes import votes
 
-__all__ = ["FIRST", "AuditRow", "Event", "broken", "of_entries", "of_interrupt", "sealed"]
+__all__ = ["FIRST", "AuditRow", "Event", "broken", "of_entries", "of_interrupt", "sealed", "stored"]
 
 Event = tuple[str, bytes]
 """A kind of row and its content, a JSON object."""
@@ -56,6 +56,29 @@ class AuditRow:
     content: bytes | None
     content_digest: str
     digest: str
+
+
+def stored(
+    number: int,
+    thread_id: str,
+    owner: str,
+    at: int,
+    kind: str,
+    content: bytes | None,
+    content_digest: str,
+    digest: str,
+) -> AuditRow:
+    """A row from what a store keeps of it, in the order in which all of them do."""
+    return AuditRow(
+        thread_id=thread_id,
+        owner=owner,
+        number=number,
+        at=at,
+        kind=kind,
+        content=content,
+        content_digest=content_digest,
+        digest=digest,
+    )
 
 
 def of_interrupt(change: ChangeKind, interrupt: Interrupt, by: str | None = None) -> Event:

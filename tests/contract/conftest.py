@@ -1,4 +1,7 @@
-"""The server of the contract tests: on the embedded stores, or on the `KINDS` of a module."""
+"""The server of the contract tests: on the embedded stores, or on the `KINDS` of a module.
+
+What is marked `every_store` is tried on all: what may be lost, doubled or late depends on them.
+"""
 
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -7,13 +10,15 @@ import pytest
 
 from tests.contract.server import Server, served
 from tests.contract.tools import Kit, kit
-from tests.stores.backends import EMBEDDED
+from tests.stores.backends import BACKENDS, EMBEDDED
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """What several processes do to one store is tried on all that there are."""
     if "server" in metafunc.fixturenames:
         kinds = getattr(metafunc.module, "KINDS", EMBEDDED)
+        if metafunc.definition.get_closest_marker("every_store") is not None:
+            kinds = tuple(BACKENDS)
         metafunc.parametrize("server", kinds, indirect=True)
 
 

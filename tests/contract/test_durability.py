@@ -77,6 +77,7 @@ async def test_a_reader_who_comes_early_is_not_shown_what_is_not_stored(
     assert list(run.results.values()) == ["Refunded 240.00."]
 
 
+@pytest.mark.every_store
 @pytest.mark.parametrize("kind", ["sqlite"])
 async def test_a_restart_forgets_nothing(tmp_path: Path, kind: str) -> None:
     """A4, A7, L1, L2: same ids, same bindings, the same answer is taken once, ever."""

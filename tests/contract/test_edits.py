@@ -99,6 +99,7 @@ async def test_without_an_edit_the_client_s_state_counts(server: Server) -> None
     assert run.last["result"] == [1, 8]
 
 
+@pytest.mark.every_store
 async def test_writes_beside_a_waiting_turn_do_not_break_its_resume(server: Server) -> None:
     """L3: before it, and at the same moment by another process; the store takes no stale write."""
     client = server.client(planning)

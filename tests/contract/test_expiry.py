@@ -66,6 +66,7 @@ async def test_a_moment_before_its_deadline_an_answer_is_taken(server: Server) -
     assert run.text == "resolved False by local"
 
 
+@pytest.mark.every_store
 @requirement("EX-06", "OC-05", "EX-05")
 async def test_past_its_deadline_the_turn_goes_on_without_a_client(server: Server) -> None:
     """EX-06 as design 10 has it, D5, D7, R3: expired, by nobody; plain input is taken again."""
@@ -82,6 +83,7 @@ async def test_past_its_deadline_the_turn_goes_on_without_a_client(server: Serve
     assert (await client.say("again")).outcome == "interrupt"
 
 
+@pytest.mark.every_store
 @requirement("EX-06", "TB-09", "TC-16")
 async def test_a_gated_call_that_expired_has_a_result_that_says_so(
     server: Server, tools: Kit
@@ -132,6 +134,7 @@ async def test_an_expired_one_among_others_waits_for_them(server: Server) -> Non
     assert server.effects == [("expired", None), ("resolved", "local")]
 
 
+@pytest.mark.every_store
 @requirement("EX-08")
 async def test_nothing_expires_unless_it_was_asked_to(server: Server, tools: Kit) -> None:
     """EX-08, R2: no deadline is announced; answerable after a year."""
@@ -144,6 +147,7 @@ async def test_nothing_expires_unless_it_was_asked_to(server: Server, tools: Kit
     assert (await client.resume(approve())).outcome == "success"
 
 
+@pytest.mark.every_store
 @requirement("EX-08")
 @pytest.mark.parametrize("kind", ["memory", "sqlite"])
 async def test_a_default_lifetime_holds_for_every_question(tmp_path: Any, kind: str) -> None:
@@ -169,6 +173,7 @@ async def test_what_was_settled_before_its_deadline_is_left_alone(server: Server
     assert (await client.run(resume=[entry])).text == ""
 
 
+@pytest.mark.every_store
 @requirement("EX-04")
 async def test_expiry_outlives_a_restart(server: Server, tools: Kit) -> None:
     """L2, L4: another app on the store refuses the late answer and settles only what is due."""

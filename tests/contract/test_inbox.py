@@ -111,6 +111,7 @@ async def test_an_unknown_interrupt_is_404(server: Server, method: str, action: 
     assert (run.status, run.problem["code"]) == (404, "unknown_interrupt")
 
 
+@pytest.mark.every_store
 async def test_an_extension_moves_the_end(server: Server) -> None:
     """R1: by seconds from its present end, or to a time; then it expires there and no earlier."""
     client = server.client(asking)

@@ -107,6 +107,7 @@ async def test_an_expiry_an_extension_a_stop_and_a_deletion_are_told(server: Ser
         assert "interrupt" not in last[2]
 
 
+@pytest.mark.every_store
 async def test_changes_of_another_process_are_seen(server: Server, tools: Kit) -> None:
     """Design 6: with a poll behind; answered there, the card here vanishes (Q4)."""
     client = server.client(tools.refunding)

@@ -204,6 +204,7 @@ async def test_a_clients_call_without_a_result_is_in_the_outcome(server: Server)
     assert (await client.run()).text == "2"
 
 
+@pytest.mark.every_store
 async def test_the_thread_id_of_the_client_is_the_only_key(server: Server) -> None:
     """D3: an agent may speak of another conversation, on every way that it has to do so."""
 

@@ -26,6 +26,7 @@ def paying(server: Server, **declared: Any) -> Any:
     return agent
 
 
+@pytest.mark.every_store
 @requirement("EX-06", "OC-05")
 @pytest.mark.parametrize(
     ("rule", "status", "row", "words"),
@@ -168,6 +169,7 @@ async def test_a_tool_or_a_question_may_live_for_ever_under_a_default(server: Se
         assert (await client.resume(answer({"approved": True}))).outcome == "success"
 
 
+@pytest.mark.every_store
 @requirement("EX-05", "EX-06")
 async def test_a_late_refusal_is_recorded_as_one(server: Server) -> None:
     """D6: both are kept, the expiry and who refused after it; it changes nothing else."""

@@ -87,6 +87,7 @@ async def test_a_message_with_too_few_answers_is_not_kept(waiting: Waiting) -> N
     )
 
 
+@pytest.mark.every_store
 @requirement("CR-2", "TR-01", "CR-1")
 @pytest.mark.parametrize("covered", [False, True])
 async def test_an_id_that_was_never_issued_is_refused(waiting: Waiting, covered: bool) -> None:
@@ -114,6 +115,7 @@ async def test_another_threads_interrupt_is_an_unknown_one(
     assert named == invented.last["message"].replace("int_" + "0" * 32, "")
 
 
+@pytest.mark.every_store
 async def test_the_call_s_id_is_not_the_interrupt_s(waiting: Waiting) -> None:
     """D4: an interrupt and its call are two things with two ids."""
     calls = [i["toolCallId"] for i in waiting.client.model.pending]
@@ -123,6 +125,7 @@ async def test_the_call_s_id_is_not_the_interrupt_s(waiting: Waiting) -> None:
     )
 
 
+@pytest.mark.every_store
 @requirement("RE-08")
 async def test_two_different_answers_for_one_are_refused(waiting: Waiting) -> None:
     """D8, RE-08: approve and deny in one array decide nothing."""
@@ -237,6 +240,7 @@ async def test_answers_for_nothing_are_refused_unless_a_message_comes_along(
     assert (started.outcome, started.text) == ("success", "Hello, ben.")
 
 
+@pytest.mark.every_store
 async def test_answers_on_a_thread_that_does_not_exist_start_nothing(
     server: Server, tools: Kit
 ) -> None:

@@ -3,6 +3,8 @@
 import asyncio
 from typing import Any
 
+import pytest
+
 from sayso import Question, Reminder, Turn
 from tests.contract.optional import client_of, interrupt_of, past
 from tests.contract.server import Server, answer, eventually
@@ -36,6 +38,7 @@ async def swept(server: Server, seconds: float) -> None:
             await asyncio.sleep(0.001)
 
 
+@pytest.mark.every_store
 async def test_a_hook_is_told_once_at_eighty_percent_of_the_lifetime(server: Server) -> None:
     """R1: with what is needed to find the question and the person."""
     bell = Bell()
@@ -57,6 +60,7 @@ async def test_a_hook_is_told_once_at_eighty_percent_of_the_lifetime(server: Ser
     assert (await client.resume(answer({"approved": True}))).text == "resolved"
 
 
+@pytest.mark.every_store
 async def test_of_several_processes_one_reminds(server: Server) -> None:
     """R1: also after a restart; the store says who is first."""
     bell = Bell()

@@ -78,6 +78,7 @@ async def test_a_mismatch_is_repaired_by_a_stop(server: Server) -> None:
         assert (await there.say("again")).interrupts[0]["message"] == "Really go on?"
 
 
+@pytest.mark.every_store
 @pytest.mark.parametrize("way", ["stop", "restart"])
 async def test_a_turn_whose_journal_is_gone_runs_nothing_again(tmp_path: Path, way: str) -> None:
     """L6: said in so many words, the question stays, and a person decides what becomes of it."""

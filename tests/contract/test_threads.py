@@ -186,6 +186,7 @@ async def test_a_long_history_comes_in_pages(server: Server, tools: Kit) -> None
     assert run.problem["code"] == "invalid_input"
 
 
+@pytest.mark.every_store
 async def test_a_deleted_thread_is_gone_with_its_questions(server: Server, tools: Kit) -> None:
     """L6: nothing lists it, nobody can answer it, and its id begins anew."""
     client = server.client(tools.refunding)

@@ -1,5 +1,8 @@
 """PostgreSQL that is not there, says no, or goes away at the worst moment (design 6)."""
 
+import asyncio
+import re
+import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -9,9 +12,11 @@ import pytest
 
 from sayso.errors import StoreUnavailable
 from sayso.records import Commit
+from sayso.stores.postgres import server
 from sayso.stores.postgres.store import PostgresStore
 from sayso.stores.sql.ops import commit
 from sayso.stores.sql.session import Session
+from tests.patience import PATIENCE
 from tests.stores.backends import opened
 from tests.stores.processes import SCOPE, a_claim, a_step
 from tests.stores.proxy import Proxy, proxied
@@ -101,6 +106,33 @@ async def test_a_server_that_is_away_is_told_and_found_again(proxy: Proxy) -> No
         proxy.refuse(False)
         await store.commit(lease, a_step(1))
         assert store.renew([lease], 1_000).lost == ()
+
+
+async def test_a_process_that_is_stopped_within_a_transaction_does_not_keep_its_thread(
+    url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Half a lease later the thread can be had; when it wakes, its step begins anew, or is lost."""
+    assert int(re.findall(r"idle_in_transaction_session_timeout=(\d+)s", server._SETTINGS)[0]) <= 5
+    quick = re.sub(r"(idle_in_transaction\w+)=5s", r"\1=200ms", server._SETTINGS)
+    stopped, awake = threading.Event(), threading.Event()
+    async with opened(PostgresStore(url)) as other:
+        lease = await other.claim(a_claim("t", "me"))
+        monkeypatch.setattr(server, "_SETTINGS", quick)
+        async with opened(PostgresStore(url)) as store:
+            assert isinstance(store, PostgresStore)
+
+            def work(session: Session) -> bool:
+                session.one("find_thread", (SCOPE, "t"))
+                stopped.set()
+                awake.wait(PATIENCE)
+                return commit(session, lease, a_step(2))
+
+            step = asyncio.ensure_future(store._opened().run(work, writes=True))
+            await asyncio.to_thread(stopped.wait, PATIENCE)
+            assert await other.commit(lease, a_step(1)) is False
+            awake.set()
+            assert await step is False
+            assert len(await store.journal(SCOPE, "turn_t_0")) == 2
 
 
 async def test_what_is_wrong_with_a_url_is_told_when_it_is_opened(url: str) -> None:

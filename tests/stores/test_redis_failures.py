@@ -11,11 +11,12 @@ import pytest
 import redis
 
 from sayso.errors import Conflict, StoreUnavailable
-from sayso.records import Commit
+from sayso.records import Commit, Entry
 from sayso.stores.base import Store
 from sayso.stores.redis.keys import LAYOUT, ScopeKeys
 from sayso.stores.redis.store import RedisStore
 from tests.ports import free_port
+from tests.server import until
 from tests.stores.backends import opened
 from tests.stores.processes import SCOPE, a_claim, a_step
 from tests.stores.proxy import Proxy, proxied
@@ -71,6 +72,31 @@ async def test_a_step_whose_answer_was_lost_is_done_once(proxy: Proxy) -> None:
             assert await store.commit(lease, a_step(n)) is False
             assert await revision(store) == n + 1
         assert len(await store.journal(SCOPE, "turn_t_0")) == 3
+
+
+async def test_a_step_that_is_sent_again_after_very_long_is_done_once(
+    url: str, proxy: Proxy
+) -> None:
+    """As by a process that was stopped until its outcome is forgotten: one audit row, not two."""
+    call = Entry(place="p", kind="call", name="n", fingerprint="f", status="done", data=b"{}")
+    async with opened(relaxed(proxy.url, connections=1)) as store:
+        lease = await store.claim(a_claim("t", "me"))
+        await told(store)
+        proxy.lose_the_answer()
+        proxy.refuse()
+        step = asyncio.ensure_future(store.commit(lease, Commit(now=2, entries=(call,))))
+        thread = ScopeKeys(SCOPE).thread("t").of("thread")
+        with redis.Redis.from_url(url) as client:
+
+            def written() -> bool:
+                return bool(client.hget(thread, "revision") == b"2")
+
+            await asyncio.to_thread(until, "the step is done", written)
+            client.delete(*client.scan_iter("sayso:*:step:*"))
+        proxy.refuse(False)
+        assert await step is False
+        (row,) = (await store.audit(SCOPE, thread_id="t")).items
+        assert row.kind == "done"
 
 
 async def told(store: Store) -> None:

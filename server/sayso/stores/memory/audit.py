@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Sequence
 
-from sayso.audit import FIRST, AuditRow, Event, sealed
+from sayso.audit import FIRST, AuditRow, Event, sealed, stored
 from sayso.records import Page
 from sayso.stores.pages import limited, of_thread, picked, place, walk
 
@@ -46,7 +46,7 @@ class Trail:
         _, begin = place("ledger", after) or (0, 0)
         if thread_id is not None:
             mine = self._threads.get((scope, thread_id), [])[begin : begin + limited(limit) + 1]
-            rows = [_read(thread_id, number, row) for number, row in enumerate(mine, begin + 1)]
+            rows = [stored(number, thread_id, *row) for number, row in enumerate(mine, begin + 1)]
             return of_thread(rows, owner, limit)
         most = walk(limit)
         found = [self._row(scope, *at) for at in self._rows.get(scope, [])[begin : begin + most]]
@@ -58,18 +58,4 @@ class Trail:
         return Page(items=tuple(found[at - begin - 1] for at in positions), next=following)
 
     def _row(self, scope: str, thread_id: str, number: int) -> AuditRow:
-        return _read(thread_id, number, self._threads[scope, thread_id][number - 1])
-
-
-def _read(thread_id: str, number: int, row: _Row) -> AuditRow:
-    owner, at, kind, content, inner, digest = row
-    return AuditRow(
-        thread_id=thread_id,
-        owner=owner,
-        number=number,
-        at=at,
-        kind=kind,
-        content=content,
-        content_digest=inner,
-        digest=digest,
-    )
+        return stored(number, thread_id, *self._threads[scope, thread_id][number - 1])

@@ -20,9 +20,11 @@ _PATIENCE = 5
 """Seconds to wait for a connection: half a lease."""
 _SETTINGS = (
     f"-c search_path={SCHEMA}"
-    " -c lock_timeout=5s -c statement_timeout=10s -c idle_in_transaction_session_timeout=30s"
+    " -c lock_timeout=5s -c statement_timeout=10s -c idle_in_transaction_session_timeout=5s"
     " -c timezone=UTC"
 )
+"""A process that is stopped within a transaction keeps its thread locked: for half a lease at most,
+so that by the end of the lease another can take the thread over."""
 _MIGRATING = 0x5A7_50
 """The advisory lock of whoever migrates."""
 

@@ -91,7 +91,9 @@ class Wire:
     def rows(self, sent: Sent) -> list[tuple[Any, ...]]:
         """The rows of a statement, once they are here."""
         if sent.result is None:
-            self._pg.send_flush_request()
+            # A mere request to answer would leave the server within a message, where it does not
+            # mind for how long a transaction is idle.
+            self._end()
             self._exchange(sent)
         result = sent.result
         if result is None or result.status != pq.ExecStatus.TUPLES_OK:

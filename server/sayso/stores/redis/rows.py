@@ -11,7 +11,7 @@ from typing import Any, Generic, TypeVar
 import orjson
 
 from sayso.approvals import Approval
-from sayso.audit import AuditRow
+from sayso.audit import AuditRow, stored
 from sayso.records import Change, Entry, Interrupt, Message, Principal, Run, Turn
 
 __all__ = [
@@ -152,13 +152,4 @@ def change(mark: int, packed: bytes) -> Change:
 def audit_row(thread_id: str, number: int, packed: bytes, content: bytes | None) -> AuditRow:
     """An audit row from what was kept of it, and its content unless that is gone."""
     owner, at, kind, inner, digest = orjson.loads(packed)
-    return AuditRow(
-        thread_id=thread_id,
-        owner=owner,
-        number=number,
-        at=at,
-        kind=kind,
-        content=content,
-        content_digest=inner,
-        digest=digest,
-    )
+    return stored(number, thread_id, owner, at, kind, content, inner, digest)

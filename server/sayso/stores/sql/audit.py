@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 
-from sayso.audit import FIRST, AuditRow, Event, sealed
+from sayso.audit import FIRST, AuditRow, Event, sealed, stored
 from sayso.records import Page
 from sayso.stores.pages import limited, of_thread, picked, place, walk
 from sayso.stores.sql.changes import Whose
-from sayso.stores.sql.session import Answer, Row, Session
+from sayso.stores.sql.session import Answer, Session
 
 __all__ = ["append", "forget", "page"]
 
@@ -42,25 +42,13 @@ def page(
     _, begin = place("ledger", after) or (0, 0)
     if thread_id is not None:
         values = (scope, thread_id, begin, limited(limit) + 1)
-        return of_thread([*map(_read, db.all("walk_audit_of_thread", values))], owner, limit)
+        return of_thread(
+            [stored(*row) for row in db.all("walk_audit_of_thread", values)], owner, limit
+        )
     most = walk(limit)
     wanted = {"scope": scope, "moment": 0, "position": begin, "walk": most}
     with db.walk("walk_audit", wanted) as found:
         fitting = ((0, position, owner in (None, whose)) for _, position, whose in found)
         positions, following = picked("ledger", fitting, limit, most)
     read = db.many("read_audit", [(position,) for position in positions])
-    return Page(items=tuple(_read(row) for row in read), next=following)
-
-
-def _read(row: Row) -> AuditRow:
-    number, thread_id, owner, at, kind, content, inner, digest = row
-    return AuditRow(
-        thread_id=thread_id,
-        owner=owner,
-        number=number,
-        at=at,
-        kind=kind,
-        content=content,
-        content_digest=inner,
-        digest=digest,
-    )
+    return Page(items=tuple(stored(*row) for row in read), next=following)

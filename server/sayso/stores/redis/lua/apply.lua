@@ -18,6 +18,11 @@ local known = redis.call("GET", KEYS[1])
 if known then
     return known
 end
+-- Whoever was stopped for longer than that is kept sends again what may be the newest step still.
+local newest = redis.call("HGET", KEYS[2], "step")
+if newest and newest:sub(1, #KEYS[1] + 1) == KEYS[1] .. " " then
+    return newest:sub(#KEYS[1] + 2)
+end
 
 local thread, counters, floor = KEYS[2], KEYS[3], KEYS[4]
 local arms = { abandoned = KEYS[5], waking = KEYS[6], ready = KEYS[7] }
@@ -299,4 +304,7 @@ end
 local told = string.format("done %.0f %.0f %.0f %d %s", revision, fence, base,
     found[5] and 1 or 0, lasts)
 redis.call("SET", KEYS[1], told, "PX", 30000)
+if mode ~= "gone" then
+    redis.call("HSET", thread, "step", KEYS[1] .. " " .. told)
+end
 return told
