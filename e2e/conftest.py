@@ -97,6 +97,16 @@ def shop_server(tmp_path_factory: pytest.TempPathFactory, origin: str) -> Iterat
         yield running
 
 
+@pytest.fixture
+def held_shop(tmp_path: Path, origin: str) -> Iterator[Replica]:
+    """A demo for the example whose slow work goes on until it is released."""
+    store = f"sqlite:///{tmp_path / 'demo.db'}"
+    held = Replica(tmp_path, store=store, data=tmp_path / "data", lease=10.0)
+    held.command += ["--cors", origin]
+    with held:
+        yield held
+
+
 @pytest.fixture(scope="module")
 def tabs(browser: Browser) -> Iterator[BrowserContext]:
     """One browser that keeps the page's scripts; all that it knows of threads is the server's."""

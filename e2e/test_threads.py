@@ -72,7 +72,7 @@ def test_work_in_progress_is_stopped_in_the_playground(busy: Playground, held: R
     """A running turn ends at its next record, and what was not begun is not done."""
     busy.say("slow")
     busy.page.get_by_role("button", name="Stop").click()
-    with busy.page.expect_request("**/stop"):
+    with busy.page.expect_response("**/stop"):
         busy.page.get_by_role("button", name="Stop now").click()
     held.release()
     expect(busy.page.get_by_role("button", name="Stop", exact=True)).to_have_count(
