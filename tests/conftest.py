@@ -1,10 +1,10 @@
 """What holds for every test."""
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
-# How long an example takes says nothing on a machine that others use too.
-settings.register_profile("tests", deadline=None)
+# How long an example takes, or to make one, says nothing on a machine that others use too.
+settings.register_profile("tests", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("tests")
 
 LONGEST = ("process/test_schedules.py", "process/test_inbox_survives.py", "crash/test_schedules")

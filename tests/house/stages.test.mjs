@@ -15,11 +15,11 @@ test("nothing asked for is everything, in order", () => {
 
 test("a group stands for its stages, and the order is the table's", () => {
   assert.deepEqual(names("wheel", "web:types", "python"), [
+    "python:types",
     "python:format",
     "python:lint",
-    "python:types",
-    "python:tests",
     "web:types",
+    "python:tests",
     "wheel",
   ]);
 });

@@ -21,6 +21,7 @@ from sayso.streams.stream import Reader
 from tests.asgi import JSON, call, run_body
 from tests.bodies import attached, soon, stream_of, types, until
 from tests.http.stub import StubEngine, edge
+from tests.patience import PATIENCE
 from tests.stream_checker import check, events_of
 
 
@@ -231,7 +232,7 @@ async def test_a_client_of_the_library_reads_it_whole() -> None:
         return reader
 
     engine = StubEngine(answer)
-    async with serving(edge(engine)) as (host, port), httpx.AsyncClient() as client:
+    async with serving(edge(engine)) as (host, port), httpx.AsyncClient(timeout=PATIENCE) as client:
         response = await client.post(
             f"http://{host}:{port}/agents/support", content=run_body(), headers=JSON
         )

@@ -26,8 +26,12 @@ from tests.stores.proxy import Proxy
 
 __all__ = ["LEASE", "Disaster", "Replica", "Replicas", "Serving"]
 
-LEASE = 2.0
-"""Seconds after which a `Replica` that says nothing has lost its threads."""
+LEASE = 5.0
+"""Seconds after which a `Replica` that says nothing has lost its threads.
+
+A process that a busy machine holds up for longer than that in the middle of an effect is as one
+that was stopped there, and the effect happens twice. Nothing but a long lease prevents that.
+"""
 
 Disaster = Literal["kill", "kill command", "sleep", "cut", "cut store", "restart"]
 """Kill -9 of what serves, or of the command above it; SIGSTOP past the lease; all connections of

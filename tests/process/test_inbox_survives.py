@@ -67,7 +67,7 @@ def test_an_inbox_is_cleared_while_processes_are_killed(kind: str, tmp_path: Pat
             body = run_input(thread, text=said)
             httpx.post(f"{replicas.proxy.url}agents/ops", json=body, timeout=PATIENCE)
         reviewer = Reviewer(replicas.proxy.url)
-        assert len(reviewer.look()) == 10
+        until("ten questions are listed", lambda: len(reviewer.look()) == 10)
         assert replicas.ledger.effects() == {}
 
         def kill() -> None:

@@ -17,7 +17,7 @@ class Proxy:
         self._servers = [(one.hostname, one.port) for one in map(urlsplit, (url, *others))]
         self._listener = socket.create_server(("127.0.0.1", 0))
         self._pairs: list[tuple[socket.socket, socket.socket]] = []
-        self._deaf = self._mute = self._refusing = False
+        self._deaf = self._mute = self._refusing = self._over = False
         self._passed = 0
         self._passing = threading.Condition()
         port = self._listener.getsockname()[1]
@@ -53,6 +53,7 @@ class Proxy:
 
     def close(self) -> None:
         """End everything."""
+        self._over = True
         with contextlib.suppress(OSError):
             self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
@@ -72,6 +73,9 @@ class Proxy:
                 client.close()
                 continue
             self._pairs.append((client, server))
+            if self._over:  # and nobody else will end what has come just now
+                self.cut()
+                return
             threading.Thread(target=self._up, args=(client, server), daemon=True).start()
             threading.Thread(target=self._down, args=(client, server), daemon=True).start()
 
