@@ -105,7 +105,7 @@ class Execution:
         self.permits = Permits()
         self.effects = effects
         effects.landed = self.bell.ring
-        self.timeline = Timeline(turn.key, journal.ends())
+        self.timeline = Timeline(turn.key, journal.ends(), again=bool(journal.entries()))
         self.timeline.skip(journal.ends_behind())
         self.asked: dict[str, Interrupt] = {}
         self.bodies: dict[str, bytes] = {}

@@ -45,9 +45,13 @@ class _Settling:
 
 
 class Timeline:
-    """What has ended in a turn, by number; `turn` names it in the log."""
+    """What has ended in a turn, by number; `turn` names it in the log.
 
-    def __init__(self, turn: str, ends: Iterable[int]) -> None:
+    `again`: its code is entered again. What comes out first then comes out after its turns of the
+    loop as well: tasks that were made before it had begun by then, live.
+    """
+
+    def __init__(self, turn: str, ends: Iterable[int], *, again: bool = False) -> None:
         self._turn = turn
         self._past = sorted(ends)
         self._next = 0
@@ -57,7 +61,7 @@ class Timeline:
         self._waiting: list[tuple[int, int, asyncio.Future[None]]] = []
         self._order = itertools.count()
         self._progress = 0
-        self._acted_on = 0
+        self._acted_on = -1 if again else 0
         self._last: asyncio.Task[Any] | None = None
         """Who got what came out last."""
         self._settling: list[_Settling] = []
