@@ -33,7 +33,7 @@ class Session:
             raise Problem(
                 Code.UNKNOWN_THREAD,
                 f"there is no thread {thread_id!r} in scope {self.scope!r}: `sayso threads` lists "
-                "them",
+                "them, and --scope names that of another tenant",
             )
         return view
 

@@ -90,7 +90,7 @@ def threads(
         print_json({"items": items} | ({"nextCursor": following} if following else {}))
         return
     if not found:
-        typer.echo("No threads.")
+        typer.echo(f"No threads in scope {scope!r}; --scope names that of another tenant.")
         return
     rows = [
         (
