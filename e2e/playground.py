@@ -108,4 +108,4 @@ class Playground:
               .map((one) => `${one.id}: ${one.nodes.map((node) => node.target).join(", ")}`)""",
             RULES,
         )
-        assert found == []
+        assert found == [], found

@@ -52,13 +52,15 @@ def try_again(playground: Playground) -> None:
         ("network", "could not be reached"),
         ("html", "not with an event stream"),
         ("502", "HTTP 502"),
+        ("403", "HTTP 403"),
+        ("429", "One at a time, please."),
         ("cut", "ended before the run did"),
     ],
 )
 def test_an_answer_that_met_trouble_is_kept_and_sent_again(
     waiting: Playground, kind: str, words: str
 ) -> None:
-    """No network, a page of HTML, a gateway's error, a cut stream (CL-14, CL-15)."""
+    """No network, a page of HTML, an error of a gateway or of ours, a cut stream (CL-14, CL-15)."""
 
     def answer(route: Route) -> None:
         sent = json.loads(route.request.post_data or "{}")
@@ -68,8 +70,10 @@ def test_an_answer_that_met_trouble_is_kept_and_sent_again(
             route.abort("connectionfailed")
         elif kind == "html":
             route.fulfill(status=200, content_type="text/html", body="<html>Sign in</html>")
-        elif kind == "502":
-            route.fulfill(status=502, content_type="text/html", body="<html>Bad gateway</html>")
+        elif kind == "429":
+            route.fulfill(status=429, json={"code": "busy", "detail": words})
+        elif kind.isdigit():
+            route.fulfill(status=int(kind), content_type="text/html", body="<html>No</html>")
         else:
             route.fulfill(status=200, content_type="text/event-stream", body=cut)
 

@@ -62,7 +62,7 @@ const Row = memo(function Row(props: RowProps) {
   const tool = callAbout(interrupt, [])?.name;
   const label = labelOf(interrupt);
   return (
-    <li className="row" data-current={current}>
+    <li className="inbox-row" data-current={current}>
       <label className="row-box">
         <span className="sayso-sr">
           Select {label} {tool ?? interrupt.message ?? interrupt.id}

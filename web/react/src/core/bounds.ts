@@ -86,6 +86,7 @@ class Look {
     this.#subschemas += 1;
     if (this.#subschemas > MOST_SUBSCHEMAS) return "describes too much at once";
     if (place.depth > DEEPEST) return "is nested too deeply";
+    if (!hasTypes(schema.type)) return "has a type that does not exist";
     if (Array.isArray(schema.enum) && schema.enum.length > MOST_VALUES) return TOO_MANY;
     if (typeof schema.pattern === "string") this.#patterns.add(schema.pattern);
     const named = asRecord(schema.patternProperties);
@@ -139,6 +140,16 @@ class Look {
     }
     return null;
   }
+}
+
+const TYPES = ["array", "boolean", "integer", "null", "number", "object", "string"];
+
+/** Whether values can be of this: no value is of a type that JSON Schema does not know. */
+function hasTypes(type: unknown): boolean {
+  if (type === undefined) return true;
+  return (Array.isArray(type) ? (type as unknown[]) : [type]).every((one) =>
+    TYPES.includes(one as string),
+  );
 }
 
 const TOO_MANY = "lists too many values to choose from";

@@ -148,6 +148,7 @@ describe("a schema form", () => {
     [{ enum: Array.from({ length: 5_000 }, String) }, "lists too many values to choose from"],
     [{ properties: { a: { $ref: "https://example.com/a.json" } } }, "refers to another document"],
     [{ allOf: [{ $ref: "#" }] }, "refers to itself without an end"],
+    [{ properties: { a: { type: "date" } } }, "has a type that does not exist"],
   ])("[SE-06] is not made of a schema that would keep the page busy", async (schema, why) => {
     const { onSubmit, send } = await form(schema);
     expect(screen.getByText(new RegExp(why))).toBeVisible();

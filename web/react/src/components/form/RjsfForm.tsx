@@ -1,10 +1,12 @@
 // Not from the index: that one also loads the library's tests, with a validator that compiles code.
 import Form from "@rjsf/core/lib/components/Form.js";
-import type { RJSFSchema } from "@rjsf/utils";
+import { englishStringTranslator, TranslatableString, type RJSFSchema } from "@rjsf/utils";
 import { useMemo, type ReactNode } from "react";
 import type { JsonSchema, Problem } from "../../core/index.js";
+import { AnyField } from "./AnyField.js";
 import { forForm } from "./formSchema.js";
 import { templates, widgets } from "./theme.js";
+import { withoutUntouched } from "./untouched.js";
 import { toErrorSchema, validatorFor } from "./validator.js";
 
 export interface RjsfFormProps {
@@ -18,17 +20,35 @@ export interface RjsfFormProps {
   readonly children: ReactNode;
 }
 
-/** An untouched field is its default or absent; a yes or no that nobody gave is not a no (S2). */
+/**
+ * An untouched field is its default or absent; a yes or no that nobody gave is not a no (S2), and of
+ * several options none is taken that nobody chose.
+ */
 const DEFAULTS = {
+  constAsDefaults: "skipOneOf",
   emptyObjectFields: "skipEmptyDefaults",
   requiredBooleanDefault: "skip",
 } as const;
+
+/** What has no type that the library could draw is written as JSON in its own field. */
+const FIELDS = { FallbackField: AnyField };
+
+/** The library's words, but for what it calls members that a person names. */
+function words(text: TranslatableString, parameters?: string[]): string {
+  if (text === TranslatableString.KeyLabel) return "Name";
+  if (text === TranslatableString.NewStringDefault) return "";
+  return englishStringTranslator(text, parameters);
+}
 
 /** A form for any JSON Schema. This module is the large one: import it only when it is needed. */
 export default function RjsfForm(props: RjsfFormProps) {
   const { schema, value, problems, idPrefix, onChange, onSubmit, children } = props;
   const drawn = useMemo(() => forForm(schema) as RJSFSchema, [schema]);
-  const validator = useMemo(() => validatorFor(schema), [schema]);
+  const [validator, sent] = useMemo(() => {
+    const given = (formData: unknown): unknown => withoutUntouched(made, drawn, DEFAULTS, formData);
+    const made = validatorFor(schema, given);
+    return [made, given] as const;
+  }, [schema, drawn]);
   const extraErrors = useMemo(() => toErrorSchema(problems), [problems]);
   return (
     <Form
@@ -38,6 +58,8 @@ export default function RjsfForm(props: RjsfFormProps) {
       validator={validator}
       templates={templates}
       widgets={widgets}
+      fields={FIELDS}
+      translateString={words}
       idPrefix={idPrefix}
       extraErrors={extraErrors}
       showErrorList={false}
@@ -50,7 +72,7 @@ export default function RjsfForm(props: RjsfFormProps) {
       // Without a listener the library writes to the console; the fields say it already.
       onError={() => undefined}
       onSubmit={({ formData }) => {
-        onSubmit(formData);
+        onSubmit(sent(formData));
       }}
     >
       {children}

@@ -8,6 +8,7 @@ import {
   type IconButtonProps,
   type RegistryWidgetsType,
   type TemplatesType,
+  type TitleFieldProps,
   type WidgetProps,
 } from "@rjsf/utils";
 import CheckboxesWidget from "@rjsf/core/lib/components/widgets/CheckboxesWidget.js";
@@ -117,12 +118,26 @@ function textButton(text: string, name: string) {
   };
 }
 
+/** The name of a group of fields; one that may be left out as a whole says so. */
+function Title({ id, title, required = false, registry }: TitleFieldProps) {
+  const { idPrefix } = registry.globalFormOptions;
+  const whole = id === `${idPrefix}__title`;
+  return (
+    <legend id={id}>
+      {title}
+      {required && <span className="required">*</span>}
+      {!required && !whole && <span className="sayso-optional"> (optional)</span>}
+    </legend>
+  );
+}
+
 /** How the form library draws what is not worth its default. */
 export const templates: Partial<Omit<TemplatesType, "ButtonTemplates">> & {
   ButtonTemplates: Partial<TemplatesType["ButtonTemplates"]>;
 } = {
   BaseInputTemplate: BaseInput,
   FieldErrorTemplate: FieldErrors,
+  TitleFieldTemplate: Title,
   ArrayFieldItemTemplate: ArrayItem,
   ButtonTemplates: {
     AddButton: textButton("Add", "Add an entry"),

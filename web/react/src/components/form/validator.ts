@@ -12,11 +12,14 @@ import { check } from "../../validate/index.js";
 
 /**
  * Our interpreting validator behind the form library's interface. What is filled in is checked
- * against `original`, not against the schema that was made for drawing.
+ * against `original`, not against the schema that was made for drawing, and as `sent` makes it.
  */
-export const validatorFor = (original: JsonSchema): ValidatorType => ({
+export const validatorFor = (
+  original: JsonSchema,
+  sent: (formData: unknown) => unknown,
+): ValidatorType => ({
   validateFormData(formData, _drawn, customValidate, transformErrors, uiSchema) {
-    const { problems } = check(original, formData);
+    const { problems } = check(original, sent(formData));
     const found = problems.map(toError);
     const errors = transformErrors?.(found, uiSchema) ?? found;
     const data = { errors, errorSchema: toErrorSchema(problems) };
