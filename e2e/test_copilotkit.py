@@ -1,14 +1,14 @@
 """The real CopilotKit client over a Python server: every kind of question, and what goes wrong."""
 
 import re
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import BrowserContext, TimeoutError, expect
+from playwright.sync_api import BrowserContext, Response, expect
 
-from e2e.shop import RUNTIME, WAIT, WAYS, Opens, Shop
+from e2e.shop import RUNTIME, WAIT, WAYS, Opens
 from tests.contract.requirements import requirement
+from tests.process.replicas import Replica
 from tests.server import DemoServer
 
 every = pytest.mark.parametrize("way", WAYS)
@@ -172,9 +172,11 @@ def test_a_reload_in_the_middle_follows_the_run(shop: Opens, way: str) -> None:
 
 
 @runtime
-def test_the_stop_button_stops_also_after_a_reload(shop: Opens, way: str) -> None:
+def test_the_stop_button_stops_also_after_a_reload(
+    shop: Opens, held_shop: Replica, way: str
+) -> None:
     """With the run's id, and without one; the page is free afterwards (I6)."""
-    tab = shop(way)
+    tab = shop(way, server=held_shop)
 
     def answered() -> None:
         tab.say("slow refund")
@@ -187,25 +189,20 @@ def test_the_stop_button_stops_also_after_a_reload(shop: Opens, way: str) -> Non
         tab.reload()
 
     for begin in (answered, reloaded):
-        stopped_in_time(tab, begin)
+        held_shop.hold()
+        begin()
+        with tab.page.expect_response(is_stop):
+            tab.stop.click()
+        held_shop.release()
+        tab.is_idle()
+        assert tab.status() == "cancelled"
         tab.goes_on()
 
 
-def stopped_in_time(tab: Shop, begin: Callable[[], None]) -> None:
-    """Press stop before the work that was begun is over; begin again when it came too late.
-
-    The work takes three seconds, and the machine may be busy.
-    """
-    for _ in range(5):
-        begin()
-        try:
-            tab.stop.click(timeout=2_000)
-        except TimeoutError:
-            continue
-        tab.is_idle()
-        if tab.status() == "cancelled":
-            return
-    raise AssertionError("never pressed in time")
+def is_stop(answered: Response) -> bool:
+    """Whether a run was told to stop, in either transport."""
+    asked = answered.request
+    return asked.method == "POST" and "/stop" in asked.url + (asked.post_data or "")
 
 
 @runtime
