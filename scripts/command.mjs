@@ -13,13 +13,17 @@ const SIGNALS = process.stdin.isTTY ? ["SIGTERM", "SIGHUP"] : ["SIGTERM", "SIGHU
 
 // Runs to the end with the terminal shared and resolves to the exit code. What tells us to end tells
 // the command as Ctrl-C would, upon which test suites put away what they have started; then rejects.
-export function run(command, args, { env = {}, cwd = root } = {}) {
+// What it says is shown at once, or goes to the list `said`.
+export function run(command, args, { env = {}, cwd = root, said } = {}) {
+  const output = said ? "pipe" : "inherit";
   return new Promise((resolve, reject) => {
     const child = spawn(command, args, {
       cwd,
       env: { ...process.env, ...env },
-      stdio: ["ignore", "inherit", "inherit"],
+      stdio: ["ignore", output, output],
     });
+    for (const stream of [child.stdout, child.stderr])
+      stream?.on("data", (data) => said.push(data));
     let interrupted = false;
     const interrupt = (signal) => {
       if (SIGNALS.includes(signal) && !interrupted) child.kill("SIGINT");
@@ -34,7 +38,7 @@ export function run(command, args, { env = {}, cwd = root } = {}) {
     child.once("error", (error) =>
       settle(() => reject(new Failure(`cannot run ${command}: ${error.message}`))),
     );
-    child.once("exit", (code, signal) =>
+    child.once("close", (code, signal) =>
       settle(() => (interrupted ? reject(new Interrupted()) : resolve(exitCodeOf(code, signal)))),
     );
   });

@@ -11,9 +11,14 @@ import { buildWeb } from "./web.mjs";
 // `needs` is a set of "python" (the runtime), "tests" (and the test tools), "node", "web", "example".
 export function setUp(needs) {
   return alone(join(cache, "setup.lock"), async () => {
-    if (needs.has("tests")) await setUpPython({ tests: true });
-    else if (needs.has("python")) await setUpPython();
-    if (needs.has("node") || needs.has("web")) await setUpNode();
+    // Side by side: each waits for its registry most of the time. None is left behind by a failure.
+    const python = needs.has("tests") || needs.has("python");
+    const settled = await Promise.allSettled([
+      python && setUpPython({ tests: needs.has("tests") }),
+      (needs.has("node") || needs.has("web")) && setUpNode(),
+    ]);
+    const failed = settled.find(({ status }) => status === "rejected");
+    if (failed) throw failed.reason;
     if (needs.has("web")) await buildWeb();
     if (needs.has("example")) await buildExample();
   });

@@ -57,21 +57,32 @@ const COPILOTKIT = ["e2e/test_copilotkit.py", "e2e/test_copilotkit_elsewhere.py"
 
 // name: what a developer selects, whole or by what stands before the colon.
 // needs: what setup brings up for it. A command with a report must execute at least one test.
+// check: only looks at files; says little, so that several can look at a time.
 export const stages = () => [
-  { name: "house:format", needs: ["node"], commands: [tool("prettier", PRETTIER)] },
+  { name: "python:types", check: true, needs: ["tests"], commands: [python("mypy", [])] },
+  {
+    name: "python:format",
+    check: true,
+    needs: ["tests"],
+    commands: [python("ruff", ["format", "--check", "."])],
+  },
+  {
+    name: "python:lint",
+    check: true,
+    needs: ["tests"],
+    commands: [python("ruff", ["check", "."])],
+  },
+  { name: "web:lint", check: true, needs: ["node"], commands: inEachWorkspace("lint") },
+  { name: "web:types", check: true, needs: ["node"], commands: inEachWorkspace("types") },
+  { name: "web:format", check: true, needs: ["node"], commands: inEachWorkspace("format") },
+  { name: "house:format", check: true, needs: ["node"], commands: [tool("prettier", PRETTIER)] },
   {
     name: "house:lint",
+    check: true,
     needs: ["node"],
     commands: [tool("eslint", ["--max-warnings=0", ...HOUSE])],
   },
   { name: "house:tests", needs: [], commands: [nodeTests("tests/house")] },
-  {
-    name: "python:format",
-    needs: ["tests"],
-    commands: [python("ruff", ["format", "--check", "."])],
-  },
-  { name: "python:lint", needs: ["tests"], commands: [python("ruff", ["check", "."])] },
-  { name: "python:types", needs: ["tests"], commands: [python("mypy", [])] },
   { name: "python:tests", needs: ["tests", "node"], commands: pytest(SIDE_BY_SIDE) },
   {
     name: "clients",
@@ -79,9 +90,6 @@ export const stages = () => [
     suite: true,
     commands: [nodeTests("tests/clients", WAITING)],
   },
-  { name: "web:format", needs: ["node"], commands: inEachWorkspace("format") },
-  { name: "web:lint", needs: ["node"], commands: inEachWorkspace("lint") },
-  { name: "web:types", needs: ["node"], commands: inEachWorkspace("types") },
   {
     name: "web:tests",
     needs: ["node"],

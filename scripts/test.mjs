@@ -1,6 +1,7 @@
 // npm test: sets up what the suites need and runs them, stage by stage.
+import { Buffer } from "node:buffer";
 import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 
 import { run } from "./command.mjs";
@@ -39,8 +40,9 @@ function choose(wanted) {
 }
 
 // Runs one command of a stage; resolves to null when it is fine, else to what is wrong with it.
-async function execute({ command, args, report }, path, { passedOn, env, totals }) {
-  const exitCode = await run(command, [...args, ...passedOn, ...(report?.(path) ?? [])], { env });
+async function execute({ command, args, report }, path, { passedOn, env, totals, said }) {
+  const all = [...args, ...passedOn, ...(report?.(path) ?? [])];
+  const exitCode = await run(command, all, { env, said });
   const counts = report ? readReport(path) : null;
   totals.passed += counts?.passed ?? 0;
   totals.failed += counts?.failed ?? 0;
@@ -72,6 +74,31 @@ async function attempt(stage, circumstances) {
   }
 }
 
+// Plays a stage and says what came of it; what a check has said is shown when it is over.
+async function play(stage, circumstances, results) {
+  const said = stage.check ? [] : undefined;
+  if (!said) console.log(`\n=== ${stage.name}`);
+  const since = performance.now();
+  const wrong = await attempt(stage, { ...circumstances, said });
+  results.set(stage.name, { wrong, took: seconds(since) });
+  if (said) process.stdout.write(`\n=== ${stage.name}\n${Buffer.concat(said)}`);
+  console.log(`=== ${stage.name}: ${wrong ?? "passed"} in ${seconds(since)}`);
+}
+
+// Plays checks that follow each other on all cores, and all other stages one by one.
+async function playAll(chosen, circumstances, results) {
+  const left = [...chosen];
+  while (left.length > 0) {
+    const suite = left.findIndex(({ check }) => !check);
+    const next = left.splice(0, suite < 0 ? left.length : Math.max(suite, 1));
+    const lane = async () => {
+      while (next.length > 0) await play(next.shift(), circumstances, results);
+    };
+    await Promise.all(Array.from({ length: availableParallelism() }, lane));
+    if (!circumstances.keepGoing && [...results.values()].some(({ wrong }) => wrong)) return;
+  }
+}
+
 const seconds = (since) => `${((performance.now() - since) / 1000).toFixed(1)} s`;
 
 function summarize(chosen, results) {
@@ -99,14 +126,7 @@ async function main() {
   const totals = { passed: 0, failed: 0 };
   const results = new Map();
   try {
-    for (const stage of chosen) {
-      console.log(`\n=== ${stage.name}`);
-      const since = performance.now();
-      const wrong = await attempt(stage, { reports, passedOn, env, totals, keepGoing });
-      results.set(stage.name, { wrong, took: seconds(since) });
-      console.log(`=== ${stage.name}: ${wrong ?? "passed"} in ${seconds(since)}`);
-      if (wrong && !keepGoing) break;
-    }
+    await playAll(chosen, { reports, passedOn, env, totals, keepGoing }, results);
   } finally {
     rmSync(reports, { recursive: true, force: true });
   }
