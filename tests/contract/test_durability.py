@@ -172,3 +172,24 @@ async def test_a_retry_after_a_shutdown_is_shown_what_another_server_made_of_it(
         assert run.snapshot[-1]["content"] == "done"
         wakes.set()
     assert server.effects == ["work", "work"]
+
+
+async def test_an_app_that_is_started_again_runs_what_it_takes(tmp_path: Path) -> None:
+    """Design 6: its lifespan may come twice in one process; tools in threads have theirs again."""
+    server = Server("sqlite", tmp_path)
+
+    @server.app.tool()
+    def look() -> str:
+        return "seen"
+
+    async def agent(turn: Turn) -> str:
+        return str((await turn.call(look)).value)
+
+    client = server.client(agent)
+    try:
+        for _ in range(2):
+            async with server.app.lifespan():
+                async with asyncio.timeout(PATIENCE):
+                    assert (await client.say()).last["result"] == "seen"
+    finally:
+        await server.store.inner.close()

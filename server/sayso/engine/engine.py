@@ -145,8 +145,8 @@ class Engine:
         if not self._open:
             await self.store.open()
             self._keeper.start(self._live.told_to_stop)
+            self._live.start(follow=sweep)
             if sweep:
-                self._live.follow()
                 self._sweeper.start()
             self._open = True
 

@@ -80,7 +80,8 @@ class LiveRuns:
         self._agents, self._tools = agents, tools
         self._stop_paused = stop_paused
         self._changed = changed
-        self._pool = ThreadPoolExecutor(tool_threads, thread_name_prefix="sayso-tool")
+        self._tool_threads = tool_threads
+        self._pool = self._new_pool()
         self._over: Ending | None = None
         """How streams end from now on: nothing runs here any more."""
         self._live: dict[Key, _Live] = {}
@@ -195,9 +196,15 @@ class LiveRuns:
         """Whether this process runs the thread."""
         return (scope, thread_id) in self._live
 
-    def follow(self) -> None:
-        """From now on hear of what other processes do; see `Store.follow`."""
-        self._store.follow(self._heard)
+    def start(self, *, follow: bool) -> None:
+        """Run what is claimed, also after a `close`; `follow`: hear of what other processes do."""
+        if self._over is not None:
+            self._over, self._pool = None, self._new_pool()
+        if follow:
+            self._store.follow(self._heard)
+
+    def _new_pool(self) -> ThreadPoolExecutor:
+        return ThreadPoolExecutor(self._tool_threads, thread_name_prefix="sayso-tool")
 
     def _heard(self, scope: str | None, thread_id: str | None) -> None:
         """A thread (None: any) may have changed elsewhere, or be asked to stop here: look."""
