@@ -188,6 +188,7 @@ async def test_the_snapshot_holds_every_message_that_was_sent(server: Server, to
     client.model.messages = messages
     run = await client.run()
     assert run.snapshot == [m for m in messages if m["role"] != "activity"]
+    assert (await client.again().connect()).snapshot == run.snapshot
 
 
 @requirement("RS-04")
