@@ -31,6 +31,17 @@ const DECLARED = {
   custom: { "acme:thing": 1 },
 };
 let declaration: unknown = DECLARED;
+const APPROVAL = {
+  id: "app_1",
+  tool: "list_files",
+  matches: "same",
+  arguments: { path: "<b>docs</b>" },
+  givenBy: "ada",
+  givenAt: "2026-01-01T00:00:00Z",
+  uses: 3,
+  lastUsedAt: "2026-01-02T00:00:00Z",
+};
+let remembered: unknown[] = [];
 
 /** A server that knows nobody without the right token. */
 function guard(url: string, init?: RequestInit): Promise<Response> {
@@ -39,6 +50,13 @@ function guard(url: string, init?: RequestInit): Promise<Response> {
   asked.push({ path: pathname, authorization });
   if (authorization !== "Bearer open sesame") {
     return Promise.resolve(Response.json({ code: "unauthenticated" }, { status: 401 }));
+  }
+  if (pathname.startsWith("/approvals/") && init?.method === "DELETE") {
+    const taken = { revokedAt: "2026-01-03T00:00:00Z", revokedBy: "eve" };
+    return Promise.resolve(Response.json({ ...APPROVAL, ...taken }));
+  }
+  if (pathname === "/approvals") {
+    return Promise.resolve(Response.json({ items: remembered }));
   }
   const body =
     pathname === "/agents"
@@ -59,6 +77,7 @@ function open(path: string): void {
 beforeEach(() => {
   asked.length = 0;
   declaration = DECLARED;
+  remembered = [];
   vi.stubGlobal("fetch", guard);
   vi.spyOn(console, "error").mockImplementation(() => undefined);
 });
@@ -111,6 +130,26 @@ describe("the settings", () => {
     open("/settings");
     expect(await screen.findByText(/no valid declaration/)).toBeVisible();
     expect(screen.queryByLabelText("Capabilities of ops")).toBeNull();
+  });
+
+  it("list what need not be asked again, and have it asked again", async () => {
+    remembered = [APPROVAL];
+    setToken("open sesame");
+    open("/settings");
+    const list = await screen.findByRole("list", { name: "Remembered approvals" });
+    expect(list).toHaveTextContent(/with exactly these arguments, in all conversations/);
+    expect(within(list).getByText("<b>docs</b>")).toBeVisible();
+    expect(list).toHaveTextContent(/Given by ada.*used 3 times/);
+    await userEvent.click(within(list).getByRole("button", { name: "Ask again for list_files" }));
+    const said = await within(list).findByText(/Taken back by eve.*such calls ask again/);
+    expect(said).toHaveFocus();
+    expect(within(list).queryByRole("button")).toBeNull();
+  });
+
+  it("say that nothing is remembered, and how that would come", async () => {
+    setToken("open sesame");
+    open("/settings");
+    expect(await screen.findByText(/None\. Where a card offers/)).toBeVisible();
   });
 
   it("choose the theme", async () => {

@@ -7,6 +7,7 @@ import { useTheme, type Theme } from "../theme.js";
 import { useTitle } from "../title.js";
 import { useAgents } from "../useAgents.js";
 import { Capabilities } from "./Capabilities.js";
+import { RememberedSection } from "./RememberedSection.js";
 
 const THEMES: readonly (readonly [theme: Theme, label: string])[] = [
   ["system", "As the system has it"],
@@ -55,6 +56,7 @@ export function SettingsPage() {
           </label>
           <Notifications />
         </section>
+        <RememberedSection />
         <section aria-labelledby="agents-title">
           <h2 id="agents-title">What the server can do</h2>
           {list.status === "loading" && <p className="sayso-quiet">Asking the server…</p>}
