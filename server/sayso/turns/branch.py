@@ -123,7 +123,9 @@ class Branches:
 
     def here(self, fingerprint: str) -> Branch:
         """The branch of the running task; a new one on the first call that a task makes."""
-        known = self._known()
+        known = _here.get()
+        if known is None or known.root is not self.root:
+            known = self.root
         task = asyncio.current_task()
         if known.task is task:
             return known

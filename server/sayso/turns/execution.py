@@ -137,7 +137,7 @@ class Execution:
             await Forsaken()
         self.calls += 1
         wanted = fingerprint(kind, name, arguments)
-        if self.inside_effect():
+        if current_effect() is not None and self.inside_effect():
             raise NestedCall(
                 f"{wanted!r} inside a recorded step or tool: ask, call and record from the agent "
                 "function itself, and keep steps free of them"

@@ -77,7 +77,11 @@ class Journal:
         self._riding: dict[str, Entry] = {}
         self._seen: set[str] = set()
         self._new: set[str] = set()
-        self._over = {e.fingerprint for e in self._entries.values() if e.status == "done"}
+        read = self._entries.values()
+        self._over = {entry.fingerprint for entry in read if entry.status == "done"}
+        self._kinds = {entry.kind for entry in read}
+        self._ends = {e.place: end for e in read if (end := ended(e)) is not None}
+        """Under which numbers effects had ended when the journal was read, as far as they stand."""
 
     def find(self, place: str, wanted: str) -> Entry | None:
         """The entry at a place, or None where the turn is live.
@@ -109,6 +113,8 @@ class Journal:
         """Take an entry for the next commit; it is found again from now on."""
         self._entries[entry.place] = entry
         self._riding[entry.place] = entry
+        self._kinds.add(entry.kind)
+        self._ends.pop(entry.place, None)
         self._new.add(entry.place)
         self._seen.add(entry.place)
         if entry.status == "done":
@@ -137,7 +143,7 @@ class Journal:
 
     def holds(self, kind: str) -> bool:
         """Whether anything of that kind is recorded."""
-        return any(entry.kind == kind for entry in self._entries.values())
+        return kind in self._kinds
 
     def lacks(self, place: str) -> bool:
         """Whether nothing is recorded at a place."""
@@ -148,21 +154,22 @@ class Journal:
         return place in self._new
 
     def ends(self) -> list[int]:
-        """The numbers of all effects that have ended, in no order."""
-        return [end for entry in self._entries.values() if (end := ended(entry)) is not None]
+        """The numbers of all effects that had ended when it was read and stand, in no order."""
+        return list(self._ends.values())
 
     def ends_behind(self) -> list[int]:
         """The numbers of those among them that nobody comes for again."""
-        return [
-            end
-            for place, entry in self._entries.items()
-            if self.is_behind(place) and (end := ended(entry)) is not None
-        ]
+        return [end for place, end in self._ends.items() if self.is_behind(place)]
+
+    def ended(self, entry: Entry) -> int | None:
+        """The number under which an effect of the journal has ended, as `ended` reads it."""
+        end = self._ends.get(entry.place)
+        return ended(entry) if end is None else end
 
     def is_behind(self, place: str) -> bool:
         """Whether a place is inside a call that has its result: that is not entered again."""
         at = place.find(_INSIDE)
-        while at >= 0:
+        while at >= 0:  # for hardly any place
             outer = self._entries.get(place[:at])
             if outer is not None and outer.kind == "call" and outer.status == "done":
                 return True

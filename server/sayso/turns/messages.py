@@ -16,7 +16,7 @@ from sayso.turns.branch import Branch
 from sayso.turns.breakpoints import Named
 from sayso.turns.effects import CallInfo, EffectScope, current_effect, cut, inside
 from sayso.turns.execution import Execution, Place
-from sayso.turns.journal import ended, numbered
+from sayso.turns.journal import numbered
 from sayso.turns.protection import in_order, protect
 
 __all__ = ["Phase", "TextMessage", "spoken", "stream_text"]
@@ -150,8 +150,8 @@ async def stream_text(execution: Execution, chunks: AsyncIterable[str]) -> str:
     if entry is None:
         execution.live(place.branch)
         (entry,) = await protect(execution, "turn.stream", _stream(execution, place, chunks))
-    if (end := ended(entry)) is not None:
-        await in_order(execution, (end,))
+    if (end := execution.journal.ended(entry)) is not None:
+        await in_order(execution, (end,), place.branch.task)
     data = jsonvalue.decode(entry.data)
     if "error" in data:
         raise StepFailed("turn.stream", data["error"]["type"], data["error"]["message"])

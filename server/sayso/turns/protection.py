@@ -51,17 +51,20 @@ def _landed(tasks: Sequence[asyncio.Task[Any]]) -> asyncio.Future[None]:
     return landed
 
 
-async def in_order(execution: Execution, ends: Sequence[int]) -> None:
+async def in_order(
+    execution: Execution, ends: Sequence[int], task: asyncio.Task[Any] | None = None
+) -> None:
     """Wait until recorded ends may come out: the last of them, with which a batch returns.
 
-    What has ended has ended in time: a cancellation that strikes now, while things are put in
-    order, is held back until the call has returned.
+    `task` is the running one, where it is known. What has ended has ended in time: a cancellation
+    that strikes now, while things are put in order, is held back until the call has returned.
     """
-    *early, last = sorted(ends)
-    if early:
+    last = ends[0]
+    if len(ends) > 1:
+        *early, last = sorted(ends)
         execution.timeline.skip(early)
     try:
-        await execution.timeline.reach(last)
+        await execution.timeline.reach(last, task)
     except asyncio.CancelledError:
         task = asyncio.current_task()
         if task is None or execution.asked or _over(execution):

@@ -15,7 +15,7 @@ from sayso.turns.branch import Branch
 from sayso.turns.breakpoints import Named
 from sayso.turns.effects import CallInfo, EffectScope, OverTime, Unheld, cut
 from sayso.turns.execution import Execution, Place
-from sayso.turns.journal import ended, numbered
+from sayso.turns.journal import numbered
 from sayso.turns.protection import in_order, protect
 from sayso.turns.turnstate import Written
 from sayso.turns.unsure import ask_unsure, verdict, verified
@@ -91,8 +91,8 @@ async def run_step(
     if entry is None or entry.status != "done":
         step = _Step(execution, place, fn, args, kwargs, label, codec, seconds, idempotent)
         entry = await step.recorded(entry, verify)
-    if (end := ended(entry)) is not None:
-        await in_order(execution, (end,))
+    if (end := execution.journal.ended(entry)) is not None:
+        await in_order(execution, (end,), place.branch.task)
     if execution.breaks:
         await breakpoints.after(execution, [(place, _named(label))])
     return result(label, entry.data, codec)

@@ -26,6 +26,8 @@ SETTLING = 10
 """Turns of the event loop that author code gets to act on a result before the next comes out."""
 ALONE = 4
 """The same where the code that got the result is the code that asks for the next: it has acted."""
+_FURTHER, _FURTHER_ALONE = SETTLING - 2, ALONE - 2
+"""Turns besides the last of them, and that in which who waited goes on."""
 PATIENCE = 0.2
 """Seconds without any progress after which what is waited for comes out all the same."""
 LAST_CALL = 50
@@ -38,10 +40,8 @@ STALLS = 5
 class _Settling:
     """Turns of the loop that go by after something came out, and who waits for their end."""
 
-    loop: asyncio.AbstractEventLoop
     progress: int
     waiters: list["asyncio.Future[None]"]
-    left: int
 
 
 class Timeline:
@@ -65,6 +65,7 @@ class Timeline:
         self._last: asyncio.Task[Any] | None = None
         """Who got what came out last."""
         self._settling: list[_Settling] = []
+        self._loop: asyncio.AbstractEventLoop | None = None
         self._stalls = 0
 
     @property
@@ -79,15 +80,17 @@ class Timeline:
         self._past.append(number)
         return number
 
-    async def reach(self, end: int) -> None:
-        """Wait until a recorded end may come out, and let it.
+    async def reach(self, end: int, task: asyncio.Task[Any] | None = None) -> None:
+        """Wait until a recorded end may come out, and let it; `task` is the running one, if known.
 
         Cancelled, it counts as come out: nobody must wait for it.
         """
         # A journal is gone through by this: what need not wait is not called.
-        task = asyncio.current_task()
+        if task is None:
+            task = asyncio.current_task()
+        past = self._past
         try:
-            if not self._passed(end):
+            if self._next < len(past) and past[self._next] < end and self._stalls < STALLS:
                 await self._all_below(end)
             if self._acted_on != self._progress:
                 await self._acting(task)
@@ -110,24 +113,25 @@ class Timeline:
         Once for all who wait, and by callbacks and not by sleeping: a turn of the loop must not
         cost a walk down to whoever waits at the end of the call chain.
         """
-        loop = asyncio.get_running_loop()
+        loop = self._loop
+        if loop is None:
+            loop = self._loop = asyncio.get_running_loop()
         waiter: asyncio.Future[None] = loop.create_future()
         if self._settling and self._settling[-1].progress == self._progress:
             self._settling[-1].waiters.append(waiter)
         else:
-            left = ALONE if self._last is task else SETTLING
-            settling = _Settling(loop, self._progress, [waiter], left)
+            settling = _Settling(self._progress, [waiter])
             self._settling.append(settling)
-            self._turn_of_loop(settling)
+            # Turn by turn the loop calls itself, and a line of Python only at the end.
+            further = _FURTHER_ALONE if self._last is task else _FURTHER
+            soon: Any = loop.call_soon
+            soon(*itertools.repeat(soon, further), self._settled, settling)
         return waiter
 
-    def _turn_of_loop(self, settling: "_Settling") -> None:
-        settling.left -= 1
-        if settling.left > 0:
-            settling.loop.call_soon(self._turn_of_loop, settling)
-            return
+    def _settled(self, settling: _Settling) -> None:
         self._settling.remove(settling)
-        self._acted_on = max(self._acted_on, settling.progress)
+        if settling.progress > self._acted_on:
+            self._acted_on = settling.progress
         for waiter in settling.waiters:
             if not waiter.done():
                 waiter.set_result(None)
