@@ -6,7 +6,7 @@ them, the order of keys does not matter (ID-05).
 
 import hashlib
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import chain
 from typing import Any
 
@@ -29,6 +29,8 @@ __all__ = [
 
 _SORTED = orjson.OPT_SORT_KEYS
 _CONTAINERS = (dict, list)
+_OBJECTS = {dict}
+_members: Callable[[Any], Iterable[Any]] = dict.values
 _LINE = orjson.Fragment(b"\n")
 _LEAVES = frozenset((str, int, float, bool, type(None)))
 _TEXT = re.compile(rb'"(?:[^"\\]|\\.)*"')
@@ -59,7 +61,13 @@ def encode_each(values: Sequence[Any]) -> list[bytes]:
         return []
     lined: list[Any] = [_LINE] * (2 * len(values) - 1)
     lined[::2] = values
-    return encode(lined)[1:-1].split(b",\n,")
+    try:
+        bodies = orjson.dumps(lined, option=orjson.OPT_PASSTHROUGH_DATACLASS).split(b",\n,")
+    except orjson.JSONEncodeError as error:
+        raise TypeError(str(error)) from None
+    bodies[0] = bodies[0][1:]
+    bodies[-1] = bodies[-1][:-1]
+    return bodies
 
 
 def decode(data: bytes) -> Any:
@@ -111,14 +119,21 @@ def deeper_than(value: Any, limit: int) -> bool:
     """Whether arrays and objects are nested in more than `limit` levels; never recurses."""
     level = [value] if isinstance(value, _CONTAINERS) else []
     for _ in range(limit):
-        inside = list(
-            chain.from_iterable(item.values() if isinstance(item, dict) else item for item in level)
-        )
-        # Most of what is deep inside is text, and whole levels of it are passed in one look.
-        if _LEAVES.issuperset(map(type, inside)):
+        # Histories are long levels of objects alone, which are passed without a line of Python.
+        insides: Iterable[Iterable[Any]]
+        insides = map(_members, level) if set(map(type, level)) == _OBJECTS else map(_in, level)
+        inside = list(chain.from_iterable(insides))
+        kinds = set(map(type, inside))
+        if _LEAVES.issuperset(kinds):
             return False
-        level = [child for child in inside if isinstance(child, _CONTAINERS)]
+        level = inside
+        if kinds != _OBJECTS:
+            level = [child for child in inside if isinstance(child, _CONTAINERS)]
     return bool(level)
+
+
+def _in(container: Any) -> Iterable[Any]:
+    return _members(container) if isinstance(container, dict) else container
 
 
 def pointer(path: Iterable[str | int]) -> str:

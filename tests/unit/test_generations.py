@@ -4,7 +4,7 @@ import pytest
 
 from sayso import jsonvalue
 from sayso.protocol.ending import Ending
-from sayso.protocol.generations import flat, older_event, shown_to
+from sayso.protocol.generations import flat, is_new, shown_to
 from tests.bodies import NEW, OLD, attached, events, stream_of
 from tests.contract.requirements import requirement
 
@@ -79,4 +79,4 @@ def test_what_older_clients_can_read_goes_out_as_it_is() -> None:
         {"type": "TOOL_CALL_RESULT", "messageId": "m", "toolCallId": "c", "content": "x"},
         {"type": "CUSTOM", "name": "a:b", "value": [1]},
     ):
-        assert older_event(event) is None
+        assert not is_new(event)

@@ -121,7 +121,7 @@ def merge(request: Sequence[Message], stored: tuple[Message, ...]) -> Merge:
     without its call (H2), and no client answers a call that the server keeps. Clients never send
     activity messages back (MS-07): a stored one shares the fate of the message before it.
     """
-    named = {message.id for message in request}
+    named = set(request.ids) if isinstance(request, Messages) else {m.id for m in request}
     shown = _shown(stored, named)
     back = [
         changed(message, visibility="visible")
@@ -166,7 +166,8 @@ def _additions(
         if message.role == "assistant":
             if message.id.startswith(PROBLEM):
                 continue
-            open_calls.update(call_ids(message))
+            if _CALLS in message.body:
+                open_calls.update(call_ids(message))
         elif message.role == "tool":
             call = _answered_call(message)
             if call not in open_calls:

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from sayso import jsonvalue
 
-__all__ = ["flat", "older_event", "shown_to"]
+__all__ = ["flat", "is_new", "older_event", "shown_to"]
 
 _log = logging.getLogger("sayso.protocol")
 _PARTS: Final = b'"content":['
@@ -22,10 +22,13 @@ def flat(content: Any) -> str:
     return "\n".join(part["text"] for part in content if part["type"] == "text")
 
 
-def older_event(event: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The event for older clients, None if they can read it as it is (TC-07)."""
-    if event["type"] != "TOOL_CALL_RESULT" or isinstance(event["content"], str):
-        return None
+def is_new(event: Mapping[str, Any]) -> bool:
+    """Whether older clients cannot read the event as it is (TC-07)."""
+    return event["type"] == "TOOL_CALL_RESULT" and not isinstance(event["content"], str)
+
+
+def older_event(event: Mapping[str, Any]) -> dict[str, Any]:
+    """An event that `is_new` for older clients."""
     _warn(event["messageId"])
     return {**event, "content": flat(event["content"])}
 

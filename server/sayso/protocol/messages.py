@@ -219,6 +219,7 @@ class Messages(Sequence[Message]):
         """`found` are the messages by id, plain ones as they were read."""
         self._found = found
         self._order = list(found)
+        self._made: list[Message] | None = None
 
     def __len__(self) -> int:
         """How many there are."""
@@ -226,7 +227,9 @@ class Messages(Sequence[Message]):
 
     def __iter__(self) -> Iterator[Message]:
         """All of them."""
-        return iter(self._all(self._order))
+        if self._made is None:
+            self._made = self._all(self._order)
+        return iter(self._made)
 
     @overload
     def __getitem__(self, at: int) -> Message: ...

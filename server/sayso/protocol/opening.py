@@ -6,7 +6,6 @@ from typing import Any
 from sayso import jsonvalue
 from sayso.protocol import frames
 from sayso.protocol.ending import STOPPED, Ending
-from sayso.protocol.generations import shown_to
 from sayso.protocol.peers import Peer
 
 __all__ = ["is_lifecycle", "left_open", "opening"]
@@ -20,10 +19,13 @@ def opening(
     state: bytes | None,
     restated: Iterable[Mapping[str, Any]],
 ) -> bytes:
-    """The frames of a reader who comes: its run, the snapshots given, then what is open."""
+    """The frames of a reader who comes: its run, the snapshots given, then what is open.
+
+    `messages` are as that reader takes them (`generations.shown_to`).
+    """
     shown = [frames.run_started(thread_id, run_id, peer.warnings)]
     if messages is not None:
-        shown.append(frames.messages_snapshot(shown_to(peer.versioned, messages)))
+        shown.append(frames.messages_snapshot(messages))
     if state is not None:
         shown.append(frames.state_snapshot(state))
     shown += [frames.frame(e) for e in restated if peer.subagents or not is_lifecycle(e)]

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import fields
 from operator import attrgetter
-from typing import Any
+from typing import Any, Literal, get_origin
 
 from sayso.approvals import Approval, ApprovalUse
 from sayso.records import Claim, Commit, Entry, Interrupt, Message, Principal, Run, Turn
@@ -17,28 +17,45 @@ def _may_hold_text(record: type) -> Callable[[Any], tuple[Any, ...]]:
     return attrgetter(*(f.name for f in fields(record) if f.type not in _NO_TEXT))
 
 
+_RECORDS: tuple[type, ...] = (
+    Approval,
+    ApprovalUse,
+    Claim,
+    Commit,
+    Entry,
+    Interrupt,
+    Message,
+    Principal,
+    Run,
+    Turn,
+)
 _MEMBERS: dict[type, Callable[[Any], tuple[Any, ...]]] = {
-    record: _may_hold_text(record)
-    for record in (
-        Approval,
-        ApprovalUse,
-        Claim,
-        Commit,
-        Entry,
-        Interrupt,
-        Message,
-        Principal,
-        Run,
-        Turn,
-    )
+    record: _may_hold_text(record) for record in _RECORDS
 }
+_COLUMNS: dict[type, list[Callable[[Any], str]]] = {
+    record: [attrgetter(f.name) for f in fields(record) if f.type not in _NO_TEXT]
+    for record in _RECORDS
+    if all(f.type in {*_NO_TEXT, str} or get_origin(f.type) is Literal for f in fields(record))
+}
+"""Of records whose members are text or none: what reads each of those that are."""
 
 
 def check_text(value: object) -> None:
     """Raise ValueError if a record, or what is in it, has text without a UTF-8 form."""
-    for member in value if isinstance(value, tuple) else _MEMBERS[type(value)](value):
+    if not isinstance(value, tuple):
+        value = _MEMBERS[type(value)](value)
+    elif len(kinds := set(map(type, value))) == 1 and (columns := _COLUMNS.get(kinds.pop())):
+        # Histories and journals come by the thousand: a member of all of them in one look.
+        for column in columns:
+            _check("".join(map(column, value)))
+        return
+    for member in value:
         if isinstance(member, str):
-            if not member.isascii():
-                member.encode()  # UnicodeEncodeError is a ValueError that shows the place
+            _check(member)
         elif member:  # neither None nor an empty tuple
             check_text(member)
+
+
+def _check(text: str) -> None:
+    if not text.isascii():
+        text.encode()  # UnicodeEncodeError is a ValueError that shows the place

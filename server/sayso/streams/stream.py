@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from sayso.protocol import frames
 from sayso.protocol.ending import Ending
-from sayso.protocol.generations import older_event
+from sayso.protocol.generations import is_new, older_event
 from sayso.protocol.guard import StreamGuard, StreamOrderError
 from sayso.protocol.opening import is_lifecycle, left_open, opening
 from sayso.protocol.peers import Peer
@@ -129,10 +129,10 @@ class RunStream:
         if is_lifecycle(event):
             self._tell(lambda reader: data if reader.peer.subagents else b"")
             return
-        if (older := older_event(event) if self._older() else None) is None:
+        if not is_new(event) or not self._older():
             self._append(data)
             return
-        flat = frames.frame(older)
+        flat = frames.frame(older_event(event))
         self._tell(lambda reader: data if reader.peer.versioned else flat)
 
     def text(self, message_id: str, role: str = "assistant", **members: Any) -> TextStream:

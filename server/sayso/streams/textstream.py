@@ -110,6 +110,7 @@ class TextStream:
         do.
         """
         run, draft, around = self._run, self._run.draft, self.around
+        add = draft.pieces.append
         async for delta in deltas:
             if (
                 draft.of is self
@@ -118,7 +119,7 @@ class TextStream:
                 and (room := draft.room - len(delta)) > 0
                 and delta
             ):
-                draft.pieces.append(delta)
+                add(delta)
                 draft.room = room - around
             else:
                 self.write(delta)
