@@ -53,7 +53,7 @@ async def test_a_piece_that_is_too_long_for_one_frame_is_sent_as_several() -> No
 
 
 async def test_what_one_reader_said_stays_with_it_until_the_thread_has_it() -> None:
-    """Behind the thread's messages, once; what does not fit any more is left out."""
+    """Behind the thread's messages, once; what does not fit whole is there, cut (EN-09)."""
     stream = stream_of(unread=50 * MIB)
     long = b'{"id":"l","role":"user","content":"%b"}' % (b"x" * 6 * MIB)
     given: dict[str, Any] = {"messages": [], "state": None}
@@ -73,7 +73,7 @@ async def test_what_one_reader_said_stays_with_it_until_the_thread_has_it() -> N
     ]
     assert shown == [
         [["u"], ["u"], ["m", "u"], ["m", "u"]],
-        [["l"], ["l"], ["m"], ["m", "u"]],
+        [["l"], ["l"], ["m", "l"], ["m", "u", "l"]],
         [[], [], ["m"], ["m", "u"]],
     ]
 
