@@ -3,18 +3,22 @@
 import asyncio
 import logging
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import redis
+from redis.asyncio import ConnectionPool
 
 from sayso.errors import Conflict, StoreUnavailable
 from sayso.records import Commit, Entry
 from sayso.stores.base import Store
 from sayso.stores.redis.keys import LAYOUT, ScopeKeys
 from sayso.stores.redis.store import RedisStore
+from sayso.stores.redis.way import Way
+from tests.patience import PATIENCE
 from tests.ports import free_port
 from tests.server import until
 from tests.stores.backends import opened
@@ -60,6 +64,28 @@ async def revision(store: RedisStore) -> int:
     view = await store.load(SCOPE, "t")
     assert view is not None
     return view.thread.revision
+
+
+async def test_a_connection_that_is_lost_as_it_is_taken_holds_nobody_up(url: str) -> None:
+    """Closed behind the client's greeting, before its first use: nobody else tells of it."""
+    pool: Any = ConnectionPool.from_url(url)
+    made = pool.make_connection()
+    await made.connect()
+    transport = made._writer.transport
+    transport.abort()
+    await until_lost(made)
+    way = Way(made)
+    assert way.lost
+    with pytest.raises(redis.ConnectionError):
+        await way.send(b"", 1)
+    async with asyncio.timeout(PATIENCE):
+        await way.end()
+
+
+async def until_lost(made: Any) -> None:
+    """Until the loop has told who had the connection that it is gone."""
+    with suppress(OSError):
+        await made._writer.wait_closed()
 
 
 async def test_a_step_whose_answer_was_lost_is_done_once(proxy: Proxy) -> None:

@@ -46,6 +46,8 @@ class Way(asyncio.Protocol):
         self._watch: asyncio.TimerHandle | None = None
         self._gone = self._loop.create_future()
         self._transport.set_protocol(self)
+        if self._transport.is_closing():  # lost between: nobody else will be told
+            self._gone.set_result(None)
 
     @property
     def lost(self) -> bool:
@@ -88,9 +90,8 @@ class Way(asyncio.Protocol):
                 asked = self._asked[0]
                 while len(asked.answers) < asked.count:
                     answer = reader.gets()
-                    if (
-                        answer is False
-                    ):  # not here yet: of this version of the protocol it is no value
+                    # Not here yet: this version of the protocol has no such value.
+                    if answer is False:
                         return
                     asked.answers.append(answer)
                 self._asked.popleft()
