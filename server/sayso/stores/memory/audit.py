@@ -9,25 +9,17 @@ from sayso.stores.pages import limited, of_thread, picked, place, walk
 
 __all__ = ["Trail"]
 
-_Row = tuple[str, int, str, bytes | None]
-"""Owner, time, kind and content; plain, as there are many of them."""
-_Seal = tuple[str, str]
-"""The digests of a row's content and of the row."""
+_Row = tuple[str, int, str, bytes | None, str, str]
+"""Owner, time, kind, content, its digest and the row's own; plain, as there are many of them."""
 
 
 class Trail:
-    """Rows of all scopes, in the order of writing, and those of each thread.
-
-    Rows are sealed when somebody reads them, or right before their contents go: nobody else gets
-    hold of what is in here, so that says no less than a seal from the beginning.
-    """
+    """Rows of all scopes, in the order of writing, and those of each thread."""
 
     def __init__(self) -> None:
         self._rows: defaultdict[str, list[tuple[str, int]]] = defaultdict(list)
         """By scope, where each row is: its thread and its number."""
         self._threads: defaultdict[tuple[str, str], list[_Row]] = defaultdict(list)
-        self._seals: defaultdict[tuple[str, str], list[_Seal]] = defaultdict(list)
-        """Of the first rows of each thread."""
 
     def append(
         self, scope: str, thread_id: str, owner: str, at: int, events: Sequence[Event]
@@ -36,17 +28,16 @@ class Trail:
         if not events:
             return
         mine, rows = self._threads[scope, thread_id], self._rows[scope]
-        for number, (kind, content) in enumerate(events, len(mine) + 1):
-            mine.append((owner, at, kind, content))
+        digest = mine[-1][-1] if mine else FIRST
+        for number, event in enumerate(events, len(mine) + 1):
+            inner, digest = sealed(digest, number, at, event)
+            mine.append((owner, at, *event, inner, digest))
             rows.append((thread_id, number))
 
     def forget(self, scope: str, thread_id: str) -> None:
         """Take the contents of a thread's rows; what seals them stays."""
-        mine = self._threads.get((scope, thread_id))
-        if mine is None:
-            return
-        self._sealed(scope, thread_id, len(mine))
-        mine[:] = [(*row[:3], None) for row in mine]
+        mine = self._threads.get((scope, thread_id), [])
+        mine[:] = [(*row[:3], None, *row[4:]) for row in mine]
 
     def page(
         self, scope: str, thread_id: str | None, owner: str | None, after: str | None, limit: int
@@ -54,9 +45,8 @@ class Trail:
         """See `Store.audit`."""
         _, begin = place("ledger", after) or (0, 0)
         if thread_id is not None:
-            known = len(self._threads.get((scope, thread_id), ()))
-            last = min(known, begin + limited(limit) + 1)
-            rows = [self._row(scope, thread_id, number) for number in range(begin + 1, last + 1)]
+            mine = self._threads.get((scope, thread_id), [])[begin : begin + limited(limit) + 1]
+            rows = [stored(number, thread_id, *row) for number, row in enumerate(mine, begin + 1)]
             return of_thread(rows, owner, limit)
         most = walk(limit)
         found = [self._row(scope, *at) for at in self._rows.get(scope, [])[begin : begin + most]]
@@ -68,19 +58,4 @@ class Trail:
         return Page(items=tuple(found[at - begin - 1] for at in positions), next=following)
 
     def _row(self, scope: str, thread_id: str, number: int) -> AuditRow:
-        row = self._threads[scope, thread_id][number - 1]
-        return stored(number, thread_id, *row, *self._sealed(scope, thread_id, number))
-
-    def _sealed(self, scope: str, thread_id: str, number: int) -> _Seal:
-        """The seal of a thread's row of that number."""
-        seals = self._seals[scope, thread_id]
-        rows = self._threads[scope, thread_id]
-        digest = seals[-1][1] if seals else FIRST
-        for one in range(len(seals) + 1, number + 1):
-            _, at, kind, content = rows[one - 1]
-            if content is None:
-                raise AssertionError(f"row {one} of thread {thread_id!r} went without its seal")
-            seal = sealed(digest, one, at, (kind, content))
-            seals.append(seal)
-            digest = seal[1]
-        return seals[number - 1]
+        return stored(number, thread_id, *self._threads[scope, thread_id][number - 1])
