@@ -29,7 +29,7 @@ def run(sayso: Sayso, folder: Path, *options: str) -> Told:
 def test_what_is_new_is_sealed_and_stands(sayso: Sayso, folder: Path) -> None:
     """A seal for what came since the one before, none for nothing."""
     began(folder, "a", "b")
-    assert "Seal 1 holds what is new in 2 threads" in run(sayso, folder).out
+    assert "Seal 1 holds what is new. Threads: 2." in run(sayso, folder).out
     assert "Nothing is new" in run(sayso, folder).out
     began(folder, "c")
     assert json.loads(run(sayso, folder, "--json").out) == {"seals": 2, "threads": 1}
@@ -37,7 +37,7 @@ def test_what_is_new_is_sealed_and_stands(sayso: Sayso, folder: Path) -> None:
     heads = [[head["threadId"] for head in json.loads(line)["heads"]] for line in lines]
     assert (sorted(heads[0]), heads[1]) == (["a", "b"], ["c"])
     checked = run(sayso, folder, "--check")
-    assert (checked.code, "2 seals of 3 threads" in checked.out) == (0, True)
+    assert (checked.code, "Seals: 2, threads: 3" in checked.out) == (0, True)
 
 
 def test_what_goes_on_in_a_thread_is_sealed_again(sayso: Sayso, folder: Path) -> None:
@@ -45,7 +45,7 @@ def test_what_goes_on_in_a_thread_is_sealed_again(sayso: Sayso, folder: Path) ->
     began(folder, "a")
     run(sayso, folder)
     assert sayso("stop", "a").code == 0
-    assert "Seal 2 holds what is new in 1 threads" in run(sayso, folder).out
+    assert "Seal 2 holds what is new. Threads: 1." in run(sayso, folder).out
     assert run(sayso, folder, "--check").code == 0
 
 
@@ -131,7 +131,7 @@ def test_a_seal_that_was_cut_off_is_made_again(sayso: Sayso, folder: Path) -> No
     run(sayso, folder)
     file.write_text(file.read_text()[:-20])
     assert run(sayso, folder, "--check").code == 0
-    assert "Seal 2 holds what is new in 1 threads" in run(sayso, folder).out
+    assert "Seal 2 holds what is new. Threads: 1." in run(sayso, folder).out
     assert file.read_text().startswith(whole)
     assert run(sayso, folder, "--check").code == 0
 

@@ -105,7 +105,7 @@ def _add(
     if json:
         print_json({"seals": len(seals), "threads": len(new)})
     elif new:
-        typer.echo(f"Seal {len(seals)} holds what is new in {len(new)} threads.")
+        typer.echo(f"Seal {len(seals)} holds what is new. Threads: {len(new)}.")
     else:
         typer.echo("Nothing is new.")
 
@@ -124,7 +124,7 @@ def _check(
         print_json({"seals": len(seals), "threads": count, "intact": not lost, "broken": broken})
     elif not lost:
         until = f", the last of {iso(seals[-1].at)}" if seals else ""
-        typer.echo(f"{len(seals)} seals of {count} threads{until}: the trail is what was sealed.")
+        typer.echo(f"The trail is what was sealed. Seals: {len(seals)}, threads: {count}{until}.")
     else:
         for head in lost[:_MOST_NAMED]:
             typer.echo(f"BROKEN: thread {plain(head.thread_id)} at row {head.number}")
