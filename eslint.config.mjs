@@ -11,7 +11,7 @@ export default [
     rules: {
       complexity: ["error", 12],
       eqeqeq: "error",
-      "max-lines": ["error", 400],
+      "max-lines": ["error", 700],
       "no-var": "error",
       "prefer-const": "error",
     },

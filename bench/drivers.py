@@ -26,7 +26,7 @@ from typing import Any
 import psycopg
 import uvloop
 
-from sayso.stores.postgres.wire import Wire
+from sayso.stores.postgres.pipeline import Pipeline
 
 CONNECTIONS = 4
 TABLES = """
@@ -113,12 +113,12 @@ def by_psycopg(db: psycopg.Connection[Any], writer: int, n: int) -> None:
         db.execute("COMMIT", prepare=True)
 
 
-WIRES: dict[int, Wire] = {}
+WIRES: dict[int, Pipeline] = {}
 
 
 def by_libpq(db: psycopg.Connection[Any], writer: int, n: int) -> None:
     """A step with psycopg's binding of the C library."""
-    wire = WIRES.get(id(db)) or WIRES.setdefault(id(db), Wire(db))
+    wire = WIRES.get(id(db)) or WIRES.setdefault(id(db), Pipeline(db))
     wire.send("BEGIN", ())
     (key, _), *_ = wire.rows(wire.send(dollar(FIND), (f"t{writer}",)))
     wire.send(dollar(PUT), entry(key, n))

@@ -24,11 +24,13 @@ import psycopg
 import redis
 import uvloop
 
+from sayso.base.records import InterruptFilter
+
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from sayso import Sayso, Turn
+from sayso import Sayso, ServerOptions, Turn
 from sayso.stores import open_store
-from sayso.stores.base import Hear, Store
+from sayso.stores.base import ChangeListener, Store
 from sayso.stores.redis.store import RedisStore
 from tests.contract.wire import Exchange
 from tests.stores.redis_servers import redis_database
@@ -40,8 +42,8 @@ QUIET = 10.0
 """Seconds for which nothing happens."""
 
 
-def deaf(hear: Hear) -> None:
-    """Instead of `Store.follow`: hints go nowhere."""
+def deaf(hear: ChangeListener) -> None:
+    """Instead of `Store.subscribe`: hints go nowhere."""
 
 
 async def ask(turn: Turn) -> None:
@@ -60,8 +62,8 @@ async def replica(url: str, *, hints: bool) -> AsyncIterator[tuple[Sayso, Store]
     """An app with a store of its own, running."""
     store = RedisStore(url, relaxed=True) if url.startswith("redis") else open_store(url)
     if not hints:
-        store.follow = deaf  # type: ignore[method-assign]
-    app = Sayso(store=store, console=False, keep_alive=None)
+        store.subscribe = deaf  # type: ignore[method-assign]
+    app = Sayso(store=store, server=ServerOptions(console=False, keep_alive=None))
     app.agent("ask")(ask)
     app.agent("stay")(stay)
     async with app.lifespan():
@@ -106,7 +108,7 @@ async def measure(url: str, times: int, *, hints: bool) -> str:
         for n in range(times):
             thread = f"{'h' if hints else 'p'}-{n}"
             await run(two, "ask", thread).end()
-            page = await store.interrupts("default", thread_id=thread)
+            page = await store.interrupts("default", InterruptFilter(thread_id=thread))
             (one_asked,) = (item.interrupt.id for item in page.items)
             path = f"/interrupts/{one_asked}/answer"
             answered = await Exchange(two, "POST", path, RESOLVED, JSON).end()

@@ -22,12 +22,14 @@ from pathlib import Path
 import httpx
 import uvloop
 
+from sayso.base.records import PageRequest
+
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from store_commit import claim
 
-from sayso import Sayso
-from sayso.records import Commit, Interrupt
+from sayso import Sayso, ServerOptions
+from sayso.base.records import Commit, Interrupt
 from sayso.stores import open_store
 from sayso.stores.base import Store
 from tests.stores.redis_servers import RedisServer
@@ -112,7 +114,7 @@ async def measure(store: Store, client: httpx.AsyncClient, there: int) -> dict[s
         await store.commit(lease, Commit(now=2, turn=done, run=over, release=True))
 
     async def sweep(_: int) -> None:
-        found = await store.due(1_800_000_000_000, 100)
+        found = await store.due(1_800_000_000_000, PageRequest(limit=100))
         if found.items:
             raise RuntimeError("something is due that should not be")
 
@@ -130,7 +132,7 @@ async def measure(store: Store, client: httpx.AsyncClient, there: int) -> dict[s
 
 async def run(url: str, counts: list[int]) -> None:
     """Fill and measure, count by count."""
-    app = Sayso(store=url, console=False)
+    app = Sayso(store=url, server=ServerOptions(console=False))
     store = open_store(url)
     await store.open()
     there = 0

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable
 
 from sayso import Principal, Tool, approval
-from sayso.agents.remembering import fits
+from sayso.agents.remembered import covers_call
 
 TARGET = 20.0
 """Microseconds."""
@@ -31,8 +31,8 @@ def policies() -> dict[str, approval.Policy]:
         "never": approval.never,
         "always": approval.always,
         "when(amount > 100)": approval.when(lambda amount: amount > 100),
-        "guidelines()": approval.guidelines(),
-        "strictest of five rules": approval.strictest(*(_over(100 * n) for n in range(1, 6))),
+        "by_effect()": approval.by_effect(),
+        "strictest of five rules": approval.all_of(*(_over(100 * n) for n in range(1, 6))),
         "lists of 600 patterns": approval.Policy(
             deny=lists, ask=[*lists, approval.calls("p*", lambda amount: amount > 100)], allow=["*"]
         ),
@@ -71,7 +71,7 @@ def main() -> int:
         arguments = tool.arguments({"amount": 240.0})
         call = tool.proposed(arguments, Principal(), "thread")
 
-        def decided(tool: Tool = tool, call: approval.Proposed = call) -> object:
+        def decided(tool: Tool = tool, call: approval.ProposedCall = call) -> object:
             return tool.approval.decide(call)
 
         def whole(tool: Tool = tool, arguments: bytes = arguments) -> object:
@@ -82,7 +82,7 @@ def main() -> int:
         say(f"{name:<28} {alone:>9.2f} {all_of_it:>15.2f}")
     pattern = {"kind": "like", "arguments": {"to": "a*n", "amount": 240.0}}
     given = {"amount": 240.0, "to": "ann", "note": None}
-    like = microseconds(lambda: fits(pattern, given), calls)
+    like = microseconds(lambda: covers_call(pattern, given), calls)
     say(f"{'a remembered pattern':<28} {like:>9.2f}")
     worst = max(worst, like)
     say(f"worst: {worst:.2f} µs, target: under {TARGET:g} µs")

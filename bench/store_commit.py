@@ -21,11 +21,11 @@ from pathlib import Path
 
 import uvloop
 
-from sayso.clock import SystemClock
-from sayso.records import Claim, Commit, Entry, Interrupt, Lease, Principal, Run, Turn
+from sayso.base.clock import SystemClock
+from sayso.base.records import Claim, Commit, Entry, Interrupt, Lease, Principal, Run, TurnRecord
 from sayso.stores.sql import ops
-from sayso.stores.sqlite.file import connect
-from sayso.stores.sqlite.session import SQL, SqliteSession
+from sayso.stores.sqlite.database import connect
+from sayso.stores.sqlite.session import SQL, SqliteTransaction
 from sayso.stores.sqlite.store import SqliteStore
 
 SCOPE = "bench"
@@ -60,7 +60,7 @@ def claim(n: int) -> Claim:
         holder="bench",
         lease_ms=3_600_000,
         now=1,
-        turn=Turn(
+        turn=TurnRecord(
             key=f"turn_{n}",
             agent="support",
             version="1",
@@ -109,9 +109,9 @@ async def store_run(path: Path, writers: int, seconds: float) -> Measured:
         return n
 
     # Batch sizes first, on their own: looking at every statement costs CPU.
-    await thread.run(lambda db: db.set_trace_callback(count), writes=False)
+    await thread.run(lambda session: session.db.set_trace_callback(count), writes=False)
     traced = await _together(write, leases, seconds / 4)
-    await thread.run(lambda db: db.set_trace_callback(None), writes=False)
+    await thread.run(lambda session: session.db.set_trace_callback(None), writes=False)
     batch = max(1.0, traced / max(1, transactions))
     cpu, wall = time.process_time(), time.perf_counter()
     commits = await _together(write, leases, seconds)
@@ -132,7 +132,7 @@ async def _together(
 def floor_run(path: Path, writers: int, commits: int, batch: int) -> Measured:
     """The same statements for as many commits in transactions of that size."""
     db = connect(path)
-    session = SqliteSession(db, SystemClock())
+    session = SqliteTransaction(db, SystemClock())
     db.execute("BEGIN IMMEDIATE")
     for n in range(writers):
         ops.claim(session, claim(n))
@@ -207,7 +207,7 @@ async def _ask_and_answer(store: SqliteStore, n: int, number: int, questions: in
     await store.commit(lease, Commit(now=3, turn=finished, run=done, release=True))
 
 
-def _run(turn: Turn, name: str) -> Run:
+def _run(turn: TurnRecord, name: str) -> Run:
     return Run(key=f"run_{turn.key}_{name}", run_id=name, turn_key=turn.key, started_at=1)
 
 

@@ -18,26 +18,30 @@ import subprocess
 import sys
 import time
 from collections.abc import AsyncIterator, Iterator
+from typing import Any, cast
 
 import orjson
 import uvicorn
 from starlette.requests import Request
 from starlette.responses import StreamingResponse
 
-from sayso.http.agents import AgentRecord
-from sayso.http.app import Edge, Options
+from sayso.agents.registry import Agent, Agents
+from sayso.base.metrics import Metrics
+from sayso.base.records import Principal
+from sayso.engine.dialect import Dialect
+from sayso.engine.engine import Engine
+from sayso.http.app import Edge
 from sayso.http.asgi import Receive, Scope, Send
-from sayso.metrics import Metrics
+from sayso.http.options import ServerOptions
 from sayso.protocol import frames
-from sayso.protocol.ending import Ending
-from sayso.protocol.peers import Manner, Peer
+from sayso.protocol.client_profile import ClientProfile
 from sayso.protocol.runinput import RunInput
-from sayso.records import Principal
-from sayso.streams.stream import Reader, RunStream
+from sayso.streams.ending import Ending
+from sayso.streams.reader import Reader
+from sayso.streams.stream import RunStream
 
 WORDS = "the quick brown fox jumps over a lazy dog while seven wizards vex "
 MARK = b'"TEXT_MESSAGE_CONTENT"'
-AGENTS = {"bench": AgentRecord(name="bench")}
 TARGETS = {"W1": 0.25, "W1p": 1.3}
 
 
@@ -66,6 +70,7 @@ class Product:
     def __init__(self, count: int, *, paced: bool) -> None:
         self._deltas = deltas(count)
         self._paced = paced
+        self.health = Health()
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def start(self) -> None:
@@ -78,17 +83,17 @@ class Product:
         """Nothing to note."""
 
     async def connect(
-        self, agent: str, request: RunInput, principal: Principal, manner: Manner | None = None
+        self, agent: str, request: RunInput, principal: Principal, dialect: Dialect | None = None
     ) -> Reader:
         """Not measured."""
         raise NotImplementedError
 
     async def run(
-        self, agent: str, request: RunInput, principal: Principal, manner: Manner | None = None
+        self, agent: str, request: RunInput, principal: Principal, dialect: Dialect | None = None
     ) -> Reader:
         """Start a run that writes all deltas."""
         stream = RunStream(request.thread_id, "run_1", unread=1024 * 1024)
-        reader = stream.attach(request.run_id, Peer(), messages=None, state=None)
+        reader = stream.attach(request.run_id, ClientProfile(), messages=None, state=None)
         task = asyncio.create_task(self._write(stream))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -137,12 +142,25 @@ class Floor:
         yield frames.run_finished(thread_id, run_id, b'{"type":"success"}', None)
 
 
+async def _unused(_: Any) -> None:
+    """The agent's function: `Product` answers instead."""
+
+
 def serve(which: str, port: int, count: int) -> None:
     """Serve one contender; `GET /cpu` tells the seconds of CPU that it has used."""
     name, _, load = which.partition(":")
     paced = load == "W1p"
     floor = Floor(count, paced=paced)
-    product = Edge(Product(count, paced=paced), Options(), agents=AGENTS, health=Health())
+    agents = Agents()
+    agents.add(Agent(name="bench", version="1", function=_unused))
+    product = Edge(
+        cast(Engine, Product(count, paced=paced)),
+        ServerOptions(),
+        authenticate=None,
+        console=None,
+        agents=agents,
+        tools={},
+    )
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http" and scope["path"] == "/cpu":

@@ -1,21 +1,33 @@
 """A real server and a real browser, new for every test."""
 
+import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+from playwright.sync_api import (
+    Browser,
+    BrowserContext,
+    Page,
+    Playwright,
+    expect,
+    sync_playwright,
+)
 
 from e2e.playground import MILLISECONDS, Playground
-from e2e.shop import Opens, Shop, site
+from e2e.shop import Opens, Shop
+from e2e.site import site
 from tests.patience import PATIENCE
-from tests.process.replicas import Replica
+from tests.process.replicas import Replica, Serving
 from tests.server import DemoServer
+from tests.sources import ROOT
 
 expect.set_options(timeout=PATIENCE * 1000)
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+FONTS = Path("/usr/share/fonts/truetype")
 FLAGS = (
     "--no-sandbox",
     "--headless",
@@ -28,15 +40,48 @@ FLAGS = (
 )
 
 
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Browser]:
+def chromium() -> str:
     """The machine's own Chromium."""
     found = next((path for name in BROWSERS if (path := shutil.which(name))), None)
     assert found, "no Chromium here: install Debian's package `chromium`"
-    with sync_playwright() as playwright:
-        launched = playwright.chromium.launch(executable_path=found, args=list(FLAGS))
-        yield launched
-        launched.close()
+    return found
+
+
+@pytest.fixture(scope="session")
+def playwright() -> Iterator[Playwright]:
+    """What starts browsers."""
+    with sync_playwright() as started:
+        yield started
+
+
+@pytest.fixture(scope="session")
+def browser(playwright: Playwright) -> Iterator[Browser]:
+    """The machine's own Chromium."""
+    launched = playwright.chromium.launch(executable_path=chromium(), args=list(FLAGS))
+    yield launched
+    launched.close()
+
+
+@pytest.fixture(scope="module", params=["dejavu", "liberation"])
+def poor(
+    request: pytest.FixtureRequest, playwright: Playwright, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Browser]:
+    """The same browser on a machine that has one family of fonts."""
+    fonts = FONTS / request.param
+    if not fonts.is_dir():
+        pytest.fail(f"there is no {fonts}: apt-get install fonts-dejavu-core fonts-liberation")
+    folder: Path = tmp_path_factory.mktemp("fonts")
+    config = folder / "fonts.conf"
+    config.write_text(
+        f"<fontconfig><dir>{fonts}</dir><cachedir>{folder}</cachedir></fontconfig>", "utf-8"
+    )
+    launched = playwright.chromium.launch(
+        executable_path=chromium(),
+        args=list(FLAGS),
+        env={**os.environ, "FONTCONFIG_FILE": str(config)},
+    )
+    yield launched
+    launched.close()
 
 
 @pytest.fixture
@@ -85,7 +130,7 @@ def busy(held: Replica, page: Page) -> Iterator[Playground]:
 @pytest.fixture(scope="module")
 def origin() -> Iterator[str]:
     """The example, built and served: another origin than the server's."""
-    with site() as address:
+    with site("copilotkit") as address:
         yield address
 
 
@@ -108,6 +153,18 @@ def held_shop(tmp_path: Path, origin: str) -> Iterator[Replica]:
 
 
 @pytest.fixture(scope="module")
+def accounts(tmp_path_factory: pytest.TempPathFactory, origin: str) -> Iterator[Serving]:
+    """The app of `e2e/accounts.py`, for pages of an example."""
+    folder: Path = tmp_path_factory.mktemp("accounts")
+    path = os.pathsep.join([str(ROOT / "server"), str(ROOT)])
+    store = f"sqlite:///{folder / 'accounts.db'}"
+    serving = Serving(folder, "e2e.accounts:app", store=store, PYTHONPATH=path)
+    serving.command += ["--cors", origin]
+    with serving:
+        yield serving
+
+
+@pytest.fixture(scope="module")
 def tabs(browser: Browser) -> Iterator[BrowserContext]:
     """One browser that keeps the page's scripts; all that it knows of threads is the server's."""
     context = browser.new_context(viewport={"width": 1280, "height": 860})
@@ -121,11 +178,9 @@ def shop(shop_server: DemoServer, tabs: BrowserContext, origin: str) -> Iterator
     """Opens the example on a new thread; a script error fails the test that caused it."""
     opened: list[Shop] = []
 
-    def opens(
-        way: str, *, server: DemoServer | None = None, extra: str = "", legacy: bool = False
-    ) -> Shop:
+    def opens(way: str, *, server: DemoServer | None = None, extra: str = "", **more: Any) -> Shop:
         page = tabs.new_page()
-        tab = Shop(server or shop_server, page, origin, way, extra=extra, legacy=legacy)
+        tab = Shop(server or shop_server, page, origin, way, extra=extra, **more)
         opened.append(tab)
         tab.open()
         return tab

@@ -15,8 +15,13 @@ RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"
 STOPS = 40
 """How often Tab is pressed at most to come somewhere."""
 
-UNREACHABLE = ("Failed to load resource", "Agent execution failed: TypeError", "network error")
-"""What a browser and the protocol's client log or throw when a server dies (ER-12, OB-04)."""
+UNREACHABLE = (
+    "Failed to load resource",
+    "Agent execution failed: TypeError",
+    "Agent execution failed: SilentBody",
+    "network error",
+)
+"""What browser and protocol client log or throw when a server or connection dies (ER-12, OB-04)."""
 
 
 class Playground:

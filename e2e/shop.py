@@ -6,52 +6,32 @@ or one that is sent to the runtime's path (`direct`).
 """
 
 import json
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
+from collections.abc import Callable
+from typing import Literal
 from urllib.parse import quote
 from uuid import uuid4
 
 import httpx
-from playwright.sync_api import Locator, Page, Request, expect
+from playwright.sync_api import Locator, Page, Request, Response, expect
 
 from e2e.playground import MILLISECONDS
 from tests.patience import PATIENCE
 from tests.server import DemoServer, Event, until
-from tests.sources import ROOT
 
-__all__ = ["RUNTIME", "WAIT", "WAYS", "Opens", "Shop", "site"]
+__all__ = ["RUNTIME", "WAIT", "WAYS", "Opens", "Shop", "is_stop"]
 
-BUILT = ROOT / "examples" / "copilotkit" / "dist"
 RUNTIME = ("rest", "single")
 WAYS = (*RUNTIME, "agent")
 _OWN = {"agent": "/agents/ops", "direct": "/copilotkit/agent/ops/run"}
 WAIT = MILLISECONDS
 
 
-class _Quiet(SimpleHTTPRequestHandler):
-    def log_message(self, *_: Any) -> None:
-        """Say nothing."""
-
-
-@contextmanager
-def site() -> Iterator[str]:
-    """The built page on a port of its own; gives its origin."""
-    assert (BUILT / "index.html").exists(), "build it: npm test -- copilotkit"
-    handler = partial(_Quiet, directory=str(BUILT))
-    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        serving = threading.Thread(target=server.serve_forever, daemon=True)
-        serving.start()
-        yield f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
-        serving.join()
-
-
 class Shop:
-    """One tab with the example, on a thread; `legacy`: it is asked by the older event alone."""
+    """One tab with the example, on a thread; `legacy`: it is asked by the older event alone.
+
+    `url` is where it finds the server, if something stands in between. `built`: another page than
+    the first, `next/` with the core of the next release, `v1.html` with the hooks of version 1.
+    """
 
     def __init__(
         self,
@@ -62,21 +42,25 @@ class Shop:
         thread: str = "",
         extra: str = "",
         legacy: bool = False,
+        url: str = "",
+        built: Literal["", "next/", "v1.html"] = "",
     ) -> None:
         self.server = server
+        self.url = url or server.url
         self.page = page
         self.origin = origin
         self.way = way
         self.thread = thread or f"shop-{uuid4().hex[:8]}"
         self.extra = extra
         self.legacy = legacy
+        self.built = built
         self.faults: list[str] = []
         self.sent: list[Request] = []
         page.on("pageerror", lambda error: self.faults.append(str(error)))
         page.on("request", self._asked)
 
     def _asked(self, request: Request) -> None:
-        if request.url.startswith(self.server.url) and request.method == "POST":
+        if request.url.startswith(self.url) and request.method == "POST":
             self.sent.append(request)
 
     @property
@@ -84,12 +68,12 @@ class Shop:
         """Where this tab is."""
         if self.way in _OWN:
             path = _OWN[self.way] + ("?interrupts=legacy" if self.legacy else "")
-            query = f"agent={quote(self.server.url + path)}"
+            query = f"agent={quote(self.url + path)}"
         else:
             path = "/copilotkit-legacy" if self.legacy else "/copilotkit"
-            query = f"runtime={self.server.url}{path}"
+            query = f"runtime={self.url}{path}"
             query += "" if self.way == "auto" else f"&transport={self.way}"
-        return f"{self.origin}/?{query}{self.extra}#{self.thread}"
+        return f"{self.origin}/{self.built}?{query}{self.extra}#{self.thread}"
 
     def open(self) -> None:
         """Go to the page; returns when the thread has been loaded."""
@@ -107,22 +91,24 @@ class Shop:
 
     def other_tab(self, page: Page) -> "Shop":
         """The same thread in another tab."""
-        tab = Shop(self.server, page, self.origin, self.way, self.thread)
+        tab = Shop(self.server, page, self.origin, self.way, self.thread, built=self.built)
         tab.open()
         return tab
 
     @property
     def send(self) -> Locator:
         """The button of the composer while nothing runs."""
-        return self._button("lucide-arrow-up")
+        return self._button("lucide-arrow-up", "Send")
 
     @property
     def stop(self) -> Locator:
         """The same button while something runs."""
-        return self._button("lucide-square")
+        return self._button("lucide-square", "Stop")
 
-    def _button(self, icon: str) -> Locator:
+    def _button(self, icon: str, label: str) -> Locator:
         button = self.page.get_by_test_id("copilot-send-button")
+        if self.built == "v1.html":
+            return button.and_(self.page.get_by_label(label, exact=True))
         return button.filter(has=self.page.locator(f"svg.{icon}"))
 
     def write(self, text: str) -> None:
@@ -162,8 +148,8 @@ class Shop:
 
     def shows(self, text: str) -> None:
         """Wait until the conversation says this."""
-        talk = self.page.get_by_test_id("copilot-chat")
-        expect(talk.get_by_text(text).last).to_be_visible(timeout=WAIT)
+        talk = ".copilotKitChat" if self.built == "v1.html" else "[data-testid=copilot-chat]"
+        expect(self.page.locator(talk).get_by_text(text).last).to_be_visible(timeout=WAIT)
 
     def goes_on(self) -> None:
         """The page is not wedged: it takes a message and shows the answer."""
@@ -202,6 +188,12 @@ class Shop:
         sent: list[Event] = [json.loads(r.post_data) for r in self.sent if r.post_data]
         inner = [body.get("body", body) for body in sent]
         return [body for body in inner if "threadId" in body]
+
+
+def is_stop(answered: Response) -> bool:
+    """Whether a run was told to stop, in either transport."""
+    asked = answered.request
+    return asked.method == "POST" and "/stop" in asked.url + (asked.post_data or "")
 
 
 Opens = Callable[..., Shop]

@@ -85,7 +85,7 @@ def test_right_to_left_words_stand_in_their_own_direction(
     playground.say(words)
     said = playground.page.get_by_text(words, exact=True)
     expect(said).to_be_visible()
-    assert said.evaluate("(node) => getComputedStyle(node).direction") == "rtl"
+    expect(said).to_have_css("direction", "rtl")
     playground.page.close()
 
 

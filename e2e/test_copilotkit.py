@@ -3,13 +3,15 @@
 import re
 from pathlib import Path
 
+import httpx
 import pytest
-from playwright.sync_api import BrowserContext, Response, expect
+from playwright.sync_api import BrowserContext, expect
 
-from e2e.shop import RUNTIME, WAIT, WAYS, Opens
+from e2e.shop import RUNTIME, WAIT, WAYS, Opens, Shop, is_stop
 from tests.contract.requirements import requirement
+from tests.patience import PATIENCE
 from tests.process.replicas import Replica
-from tests.server import DemoServer
+from tests.server import DemoServer, until
 
 every = pytest.mark.parametrize("way", WAYS)
 runtime = pytest.mark.parametrize("way", RUNTIME)
@@ -67,6 +69,49 @@ def test_a_refused_answer_leaves_a_live_card_that_says_why(shop: Opens, way: str
     tab.goes_on()
 
 
+@pytest.mark.parametrize("extra", ["", "&plain"])
+@pytest.mark.parametrize("way", [*RUNTIME, "direct"])
+@requirement("CL-08")
+def test_the_same_refusal_three_times_leaves_three_live_forms(
+    shop: Opens, way: str, extra: str
+) -> None:
+    """With cards keyed by what was refused, and without any key, as first pages are."""
+    tab = shop(way, extra=extra)
+    refused_three_times(tab)
+
+
+@runtime
+@requirement("CL-08")
+def test_a_keyed_card_begins_anew_though_the_stream_comes_in_one_piece(
+    shop: Opens, way: str
+) -> None:
+    """Where something holds the stream back, the page draws both at once: the key tells."""
+    tab = shop(way)
+    tab.page.route(
+        lambda url: url.startswith(tab.server.url),
+        lambda route: route.fulfill(response=route.fetch()),
+    )
+    refused_three_times(tab)
+
+
+def refused_three_times(tab: Shop) -> None:
+    """The same wrong answer to a form, three times; then a right one."""
+    tab.say("quarterly")
+    for _ in range(3):
+        form = tab.card("figures")
+        form.get_by_label("Year").fill("1999")
+        form.get_by_role("button", name="Send").click()
+        expect(form.get_by_label("Year")).to_have_value("", timeout=WAIT)
+        expect(form.get_by_role("alert")).to_be_visible(timeout=WAIT)
+    form.get_by_label("Quarter").select_option("Q3")
+    form.get_by_label("Year").fill("2026")
+    form.get_by_label("Revenue").fill("1200.5")
+    form.get_by_role("button", name="Send").click()
+    tab.effects_are("filing")
+    tab.has_no_card()
+    tab.goes_on()
+
+
 @every
 def test_two_questions_come_one_after_the_other(shop: Opens, way: str) -> None:
     """Both under one run id, which is no key (CK-04, TR-07)."""
@@ -98,6 +143,23 @@ def test_an_expired_card_can_still_be_pressed_and_says_what_became_of_it(
             tab.has_no_card()
             tab.effects_are()
             tab.goes_on()
+
+
+@runtime
+@requirement("CL-08")
+def test_cards_without_a_key_are_live_one_after_the_other(shop: Opens, way: str) -> None:
+    """Also those of the older event, which come one by one."""
+    tab = shop(way, extra="&plain")
+    tab.say("deploy")
+    tab.press("Approve", "Deploy it to production?")
+    tab.press("Approve", "Really deploy it?")
+    tab.effects_are("deploy")
+    tab = shop(way, extra="&plain", legacy=True)
+    tab.say("email")
+    for words in ("everyone@", "sam@", "ada@"):
+        tab.press("Approve", words)
+    tab.effects_are("email", "email", "email")
+    tab.has_no_card()
 
 
 @every
@@ -199,12 +261,6 @@ def test_the_stop_button_stops_also_after_a_reload(
         tab.goes_on()
 
 
-def is_stop(answered: Response) -> bool:
-    """Whether a run was told to stop, in either transport."""
-    asked = answered.request
-    return asked.method == "POST" and "/stop" in asked.url + (asked.post_data or "")
-
-
 @runtime
 def test_two_tabs_agree_on_the_first_answer(shop: Opens, tabs: BrowserContext, way: str) -> None:
     """The late one is shown what was decided, without an error (Q1, Q4)."""
@@ -292,3 +348,40 @@ def test_a_refused_answer_to_the_older_event_leaves_a_live_card(shop: Opens, way
     form.get_by_role("button", name="Send").click()
     tab.effects_are("filing")
     tab.has_no_card()
+
+
+@pytest.mark.parametrize("way", [*WAYS, "auto"])
+def test_suggestions_run_nothing(shop: Opens, tmp_path: Path, origin: str, way: str) -> None:
+    """A page asks at every load and after every message: no effect, card or thread comes of it."""
+    with DemoServer(tmp_path, options=("--cors", origin)) as server:
+        tab = shop(way, server=server, extra="&suggestions")
+
+        def asked() -> int:
+            return sum("copilotkitSuggest" in (request.post_data or "") for request in tab.sent)
+
+        until("suggestions were asked for", lambda: asked() > 0)
+        tab.say("refund")
+        tab.press("Approve")
+        tab.shows("Refunded 240.00 for order A-17.")
+        tab.goes_on()
+        until("suggestions were asked for again", lambda: asked() > 1)
+        assert [effect["kind"] for effect in server.effects()] == ["refund"]
+        threads = httpx.get(f"{server.url}/threads", timeout=PATIENCE).json()["items"]
+        assert [one["threadId"] for one in threads] == [tab.thread]
+        assert httpx.get(f"{server.url}/interrupts?status=open").json()["items"] == []
+        tab.has_no_card()
+
+
+@runtime
+def test_a_card_of_a_deleted_thread_begins_nothing(shop: Opens, way: str) -> None:
+    """D2: another tab deleted it. The page is told so, is free, and its next message is a turn."""
+    tab = shop(way)
+    tab.say("refund")
+    tab.card("A-17")
+    httpx.delete(f"{tab.server.url}/threads/{tab.thread}", timeout=PATIENCE).raise_for_status()
+    tab.press("Approve")
+    tab.has_no_card()
+    tab.shows("This conversation is no longer here. Nothing was done.")
+    assert tab.server.kinds(tab.thread) == []
+    tab.goes_on()
+    assert tab.server.kinds(tab.thread) == []

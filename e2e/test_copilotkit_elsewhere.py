@@ -9,12 +9,14 @@ import httpx
 import pytest
 from playwright.sync_api import expect
 
-from e2e.shop import WAIT, WAYS, Opens
+from e2e.shop import RUNTIME, WAIT, WAYS, Opens
 from e2e.vite import developed
 from tests.contract.requirements import requirement
 from tests.patience import PATIENCE
 from tests.process.dialects import ALL
+from tests.process.replicas import Replica
 from tests.server import DemoServer, run_input
+from tests.stores.proxy import Proxy
 
 ELSEWHERE = {
     "rest": ("terminal", "session"),
@@ -115,3 +117,33 @@ def test_a_killed_server_forgets_no_card(shop: Opens, tmp_path: Path, origin: st
             tab.effects_are("refund")
             tab.has_no_card()
             tab.goes_on()
+
+
+@pytest.mark.parametrize("way", RUNTIME)
+@pytest.mark.parametrize("kills", [False, True], ids=["cut", "killed"])
+@requirement("CK-07", "LC-04")
+def test_a_connection_lost_under_the_work_leaves_the_page_free(
+    shop: Opens, held_shop: Replica, way: str, *, kills: bool
+) -> None:
+    """L1: without any care of the page's own it takes a message, and follows what goes on."""
+    proxy = Proxy(f"{held_shop.url}/")
+    tab = shop(way, server=held_shop, extra="&plain", url=proxy.url.rstrip("/"))
+    held_shop.hold()
+    tab.say("slow refund")
+    tab.press("Approve")
+    tab.shows("Now I rebuild the balance sheet.")
+    if kills:
+        held_shop.kill()
+        held_shop.start()
+    else:
+        proxy.cut()
+    tab.say("hello")
+    tab.shows("Something is still going on here.")
+    held_shop.release()
+    tab.is_idle()
+    tab.has_no_card()
+    tab.goes_on()
+    tab.effects_are("refund", "slow")
+    assert set(tab.faults) == {"network error"}  # the client's own, for the connection that it lost
+    tab.faults.clear()
+    proxy.close()

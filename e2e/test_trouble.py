@@ -1,17 +1,25 @@
 """What goes wrong on the way: a clear state each, nothing lost, nothing sent twice."""
 
 import json
+import re
 from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, Route, expect
+from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
 from e2e.playground import MILLISECONDS, Playground
 from e2e.reviewer import Reviewer
 from tests.contract.requirements import requirement
+from tests.process.replicas import Replica
 from tests.server import DemoServer, interrupts, until
+from tests.stores.proxy import proxied
 
 RUNS = "**/agents/ops"
+CONNECTIONS = 6
+"""How many a browser has to one server at most."""
 
 
 @pytest.fixture
@@ -52,7 +60,6 @@ def try_again(playground: Playground) -> None:
         ("network", "could not be reached"),
         ("html", "not with an event stream"),
         ("502", "HTTP 502"),
-        ("403", "HTTP 403"),
         ("429", "One at a time, please."),
         ("cut", "ended before the run did"),
     ],
@@ -84,6 +91,22 @@ def test_an_answer_that_met_trouble_is_kept_and_sent_again(
     try_again(waiting)
 
 
+def test_an_answer_that_a_gateway_forbids_offers_no_vain_retry_and_is_kept(
+    waiting: Playground,
+) -> None:
+    """A 403 stays one however often it is sent; on the page opened again the answer waits."""
+    waiting.page.route(RUNS, lambda route: route.fulfill(status=403, body="<html>No</html>"))
+    approve(waiting)
+    says_not_sent(waiting, "HTTP 403")
+    expect(waiting.page.get_by_role("button", name="Try again")).to_have_count(0)
+    assert waiting.server.kinds(waiting.thread_id) == []
+    waiting.page.unroute(RUNS)
+    waiting.reload()
+    waiting.page.get_by_role("button", name="Send this answer").click()
+    waiting.effects_are("refund")
+    waiting.can_write()
+
+
 def test_a_request_that_hangs_is_given_up_in_time(waiting: Playground) -> None:
     """Nothing comes back: after half a minute the page says so, and a retry sends again (T3)."""
     asked: list[Route] = []
@@ -100,18 +123,53 @@ def test_a_request_that_hangs_is_given_up_in_time(waiting: Playground) -> None:
     try_again(waiting)
 
 
+@requirement("LC-16")
+@pytest.mark.parametrize("returns", [False, True], ids=["waits", "comes back"])
+def test_a_stream_that_dies_without_a_word_is_looked_behind(
+    held: Replica, page: Page, *, returns: bool
+) -> None:
+    """A NAT forgot, a phone slept: no end and no error, only silence; nobody has to reload."""
+    with proxied(f"{held.url}/") as proxy:
+        page.clock.install()
+        playground = Playground(held, page)
+        page.goto(proxy.url)
+        playground.say("slow")
+        playground.shows("I rebuild the search index.")
+        proxy.fall_silent()
+        held.release()
+        page.clock.fast_forward(21_000 if returns else 46_000)
+        if returns:
+            page.evaluate("() => window.dispatchEvent(new Event('online'))")
+        done = page.get_by_text("The search index is rebuilt.").last
+        for _ in range(CONNECTIONS):  # an idle one that the browser takes is silent as well
+            with suppress(PlaywrightTimeout):
+                done.wait_for(timeout=3000)
+                break
+            page.clock.fast_forward(31_000)
+        expect(done).to_be_visible()
+        playground.can_write()
+        assert playground.faults == []
+
+
 @pytest.mark.parametrize("hours", [-1, 1])
 def test_a_clock_that_is_wrong_by_an_hour_keeps_nobody_from_deciding(
-    server: DemoServer, page: Page, hours: int
+    tmp_path: Path, page: Page, hours: int
 ) -> None:
-    """The server judges what is in time; a fast clock may show it as over, and leads on (EX-02)."""
-    (asked,) = interrupts(server.run("money", text="refund"))
+    """The server judges what is in time, and says what time it is there (EX-07)."""
+    with DemoServer(tmp_path, options=("--expires-in", "300")) as server:
+        decides_in_time(server, page, hours)
+
+
+def decides_in_time(server: DemoServer, page: Page, hours: int) -> None:
+    """Approve a question that lives for five minutes, by a clock that is wrong by so many hours."""
+    (asked,) = interrupts(server.run("money", text="deploy"))
     page.clock.install(time=server_time(page, server) + hours * 3600)
     person = Reviewer(server, page)
-    person.open(f"inbox/{asked['id']}")
+    for path in ("play/ops/money", f"inbox/{asked['id']}"):
+        person.open(path)
+        expect(page.locator(".sayso-countdown").first).to_contain_text(re.compile("^[45] min"))
     person.question.get_by_role("button", name="Approve").click()
     person.sees("Approved")
-    until("one refund", lambda: server.kinds("money") == ["refund"])
     assert person.faults == []
 
 

@@ -49,7 +49,7 @@ async def cleaner(turn: Turn) -> None:
         impact={"files": count, "reversible": False},
         options=[
             Option("Delete all", "all", f"All {count} files are gone for good."),
-            Option("Delete the older ones", "older", "The others stay as they are.", params=Older),
+            Option("Delete the older ones", "older", "The others stay as they are.", schema=Older),
             Option("Move them to the trash", "trash", "They can come back for 30 days."),
             Option("Leave them", "leave", "Nothing changes, and the disk stays full."),
         ],

@@ -38,7 +38,7 @@ async def sales(turn: Turn) -> None:
     order = turn.input.text
     price = await turn.step(stock, order)
     discount = await turn.interrupt(
-        "input_required", f"{order}: which discount, in percent?", response=Literal[0, 10, 25]
+        "input_required", f"{order}: which discount, in percent?", schema=Literal[0, 10, 25]
     )
     if discount.value is None:  # cancelled, or expired: nobody decided
         await turn.say("No offer without a decision on the discount.")

@@ -45,13 +45,15 @@ async def find_slot(turn: Turn) -> Slot | None:
     """Lets the user choose; None, and a word about it, if that did not happen."""
     if "pick_slot" in [tool["name"] for tool in turn.input.tools]:
         # `returns` is checked: a result that is no Slot counts as a failed call.
-        picked = await turn.frontend("pick_slot", {"minutes": 30}, returns=Slot, expires_in=86_400)
+        picked = await turn.client_tool(
+            "pick_slot", {"minutes": 30}, schema=Slot, expires_in=86_400
+        )
         if not picked.executed:
             # failed: the page said so. cancelled: the user wrote something else instead.
             # expired: a day went by, and the turn went on without anybody.
             await turn.say(f"I sent no invitation. {picked}")
         return picked.value
-    answer = await turn.interrupt("input_required", "When shall we meet?", response=Slot)
+    answer = await turn.interrupt("input_required", "When shall we meet?", schema=Slot)
     if not answer.resolved:
         await turn.say("I sent no invitation: the question was withdrawn.")
     return answer.value

@@ -12,7 +12,7 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from sayso import Sayso, ToolCall, Turn, approval, schema_without
+from sayso import Sayso, ToolCall, Turn, approval, strip_keywords
 
 app = Sayso(store="sqlite:///model_loop.db")
 
@@ -69,19 +69,20 @@ async def clerk(turn: Turn) -> None:
         {
             "name": tool.name,
             "description": tool.description,
-            "parameters": schema_without(tool.parameters, "additionalProperties"),
+            "parameters": strip_keywords(tool.parameters, "additionalProperties"),
         }
         for tool in (list_invoices, void_invoice)
     ]
     heard = [turn.input.text]  # earlier turns are in turn.input.messages
     for _ in range(ROUNDS):
-        # A step: on a resume the recorded answer comes back, and the model is not paid twice.
-        reply: Reply = await turn.step(think, heard, tools)
+        # A step: on a resume the recorded answer comes back, and the model is not paid twice. It
+        # changes nothing outside, so it may run again after a crash, and a stop cuts it off.
+        reply: Reply = await turn.step.options(idempotent=True)(think, heard, tools)
         if not reply.wishes:
             await turn.say(reply.text)
             return
         try:  # one batch: free calls run, gated ones ask together
-            calls = [ToolCall(tool=wish.name, args=wish.args) for wish in reply.wishes]
+            calls = [ToolCall(wish.name, wish.args) for wish in reply.wishes]
             heard.append(" ".join(str(call) for call in await turn.call_all(calls)))
         except (LookupError, ValidationError) as error:
             heard.append(f"(Not called: {error}.)")

@@ -50,9 +50,7 @@ async def migrate(build: str) -> str:
 
 async def agreed(turn: Turn, question: str) -> bool:
     """Asks, and says why it stops here if it does."""
-    answer: Answer[Go] = await turn.interrupt(
-        "confirmation", question, response=Go, expires_in=3600
-    )
+    answer: Answer[Go] = await turn.interrupt("confirmation", question, schema=Go, expires_in=3600)
     if answer.value is not None and answer.value.approved:
         return True
     note = answer.value.note if answer.value else None
@@ -69,12 +67,14 @@ async def deployer(turn: Turn) -> None:
             turn, f"{change.lines} lines have changed. Put {change.build} on staging?"
         ):
             return
-        await turn.say(await turn.step(roll_out, change.build, "staging", name="roll out"))
+        await turn.say(await turn.step.options(name="roll out")(roll_out, change.build, "staging"))
     async with turn.phase("production"):
         if not await agreed(turn, f"Put {change.build} on production?"):
             return
         if change.touches_database:
             if not await agreed(turn, "It changes the database, for good. Really?"):
                 return
-            await turn.say(await turn.step(migrate, change.build, name="migrate"))
-        await turn.say(await turn.step(roll_out, change.build, "production", name="roll out"))
+            await turn.say(await turn.step.options(name="migrate")(migrate, change.build))
+        await turn.say(
+            await turn.step.options(name="roll out")(roll_out, change.build, "production")
+        )

@@ -30,7 +30,7 @@ async def leave(turn: Turn) -> None:
     # Stands for a model that fills in what it knows, and leaves out what it would have to invent.
     said = re.findall(r"\d{4}-\d{2}-\d{2}", turn.input.text)
     known = dict(zip(("first", "last"), said, strict=False))
-    booked = await turn.call(book_leave, **known)
+    booked = await turn.call(book_leave, known)
     if booked.executed:
         await turn.say(f"Booked: {booked.value}.")
     else:  # denied; or nobody gave what was missing, and nothing was proposed at all

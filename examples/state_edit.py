@@ -41,7 +41,7 @@ async def book(trip: Trip) -> str:
     return f"{trip.city}, {trip.nights} nights{with_extras}: {trip.nights * trip.price:.2f}"
 
 
-@app.agent("travel", state=Trip)
+@app.agent("travel", state_schema=Trip)
 async def travel(turn: Turn) -> None:
     """Plans a trip, waits for a yes, and books what the plan says by then."""
     price = await turn.step(find_room, turn.input.text)

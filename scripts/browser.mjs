@@ -1,5 +1,5 @@
 // The browser for the end-to-end suite: found, or installed where that needs no one's leave.
-import { must } from "./command.mjs";
+import { runOrFail } from "./command.mjs";
 import { findProgram, isDebian, isExecutable, isRoot } from "./debian.mjs";
 import { Failure } from "./failure.mjs";
 
@@ -20,21 +20,22 @@ export async function setUpBrowser() {
     if (isExecutable(named)) return named;
     throw new Failure(`SAYSO_BROWSER names ${named}, which is not a program.`);
   }
-  const found = find();
-  if (found) return found;
+  const executable = find();
+  if (executable) return executable;
   if (mayInstall()) {
     console.log("Installing Chromium for the browser tests …");
     const env = { DEBIAN_FRONTEND: "noninteractive" };
-    await must("apt-get", ["update", "-qq"], { env });
+    await runOrFail("apt-get", ["update", "-qq"], { env });
     const install = [
       "install",
       "-y",
       "-qq",
       "--no-install-recommends",
       "chromium",
+      "fonts-dejavu-core",
       "fonts-liberation",
     ];
-    await must("apt-get", install, { env });
+    await runOrFail("apt-get", install, { env });
     const installed = find();
     if (installed) return installed;
   }

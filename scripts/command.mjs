@@ -45,7 +45,7 @@ export function run(command, args, { env = {}, cwd = root, said } = {}) {
 }
 
 // As `run`, for steps that nothing can follow when they fail. `advice` says what to do then.
-export async function must(command, args, { advice, ...options } = {}) {
+export async function runOrFail(command, args, { advice, ...options } = {}) {
   const exitCode = await run(command, args, options);
   if (exitCode === 0) return;
   const shown = [command, ...args].join(" ");

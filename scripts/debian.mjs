@@ -18,6 +18,8 @@ export function isExecutable(path) {
 // The first of these names that is a program on the path, or in one of these folders besides.
 export function findProgram(names, besides = []) {
   const folders = (process.env.PATH ?? "").split(delimiter).filter(Boolean);
-  const every = names.flatMap((name) => [...folders, ...besides].map((at) => join(at, name)));
+  const every = names.flatMap((name) =>
+    [...folders, ...besides].map((folder) => join(folder, name)),
+  );
   return every.find(isExecutable) ?? null;
 }

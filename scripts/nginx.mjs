@@ -4,7 +4,7 @@ import { mkdirSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 
 import { cache } from "./checkout.mjs";
-import { must, run } from "./command.mjs";
+import { runOrFail, run } from "./command.mjs";
 import { findProgram, isDebian, isExecutable, isRoot } from "./debian.mjs";
 import { Failure } from "./failure.mjs";
 
@@ -18,12 +18,12 @@ const find = () =>
 async function unpack() {
   rmSync(CACHE, { recursive: true, force: true });
   mkdirSync(CACHE, { recursive: true });
-  if (isRoot()) await must("apt-get", ["update", "-qq"]);
+  if (isRoot()) await runOrFail("apt-get", ["update", "-qq"]);
   // As the one who asks, since the folder may be closed to apt's own user.
   const download = ["-qq", "-o", "APT::Sandbox::User=root", "download", "nginx"];
-  await must("apt-get", download, { cwd: CACHE });
+  await runOrFail("apt-get", download, { cwd: CACHE });
   const [archive] = readdirSync(CACHE).filter((name) => name.endsWith(".deb"));
-  await must("dpkg", ["-x", join(CACHE, archive), CACHE]);
+  await runOrFail("dpkg", ["-x", join(CACHE, archive), CACHE]);
 }
 
 // The path of an nginx: `SAYSO_NGINX` when set, else the first one found.
@@ -33,8 +33,8 @@ export async function setUpNginx() {
     if (isExecutable(named)) return named;
     throw new Failure(`SAYSO_NGINX names ${named}, which is not a program.`);
   }
-  const found = find();
-  if (found) return found;
+  const executable = find();
+  if (executable) return executable;
   if (isDebian()) {
     console.log("Unpacking nginx for the proxy tests …");
     await unpack();

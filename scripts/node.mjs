@@ -2,16 +2,16 @@
 import { join } from "node:path";
 
 import { at, nodeModules, workspaces } from "./checkout.mjs";
-import { must } from "./command.mjs";
+import { runOrFail } from "./command.mjs";
 import { Failure } from "./failure.mjs";
 import { digest, unlessStamped } from "./stamp.mjs";
 
-const OLDEST = 20;
+const MIN_NODE_MAJOR = 20;
 
 export function checkNode(version = process.versions.node) {
-  if (Number(version.split(".")[0]) >= OLDEST) return;
+  if (Number(version.split(".")[0]) >= MIN_NODE_MAJOR) return;
   throw new Failure(
-    `Node ${OLDEST} or newer is needed; this is Node ${version} (${process.execPath}). ` +
+    `Node ${MIN_NODE_MAJOR} or newer is needed; this is Node ${version} (${process.execPath}). ` +
       "Install a newer one and put it first on the path.",
   );
 }
@@ -29,7 +29,7 @@ export async function setUpNode() {
   );
   await unlessStamped(stampInNodeModules("packages"), value, async () => {
     console.log("Setting up node_modules …");
-    await must("npm", ["ci", "--include=dev", "--no-audit", "--no-fund", "--loglevel=error"], {
+    await runOrFail("npm", ["ci", "--include=dev", "--no-audit", "--no-fund", "--loglevel=error"], {
       advice: "Is a package registry in reach? The lines above say what npm missed.",
     });
   });

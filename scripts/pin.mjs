@@ -2,7 +2,7 @@
 import { join } from "node:path";
 
 import { at, cache, root } from "./checkout.mjs";
-import { must } from "./command.mjs";
+import { runOrFail } from "./command.mjs";
 import { exitWith } from "./failure.mjs";
 import { findPython } from "./python.mjs";
 
@@ -24,10 +24,10 @@ const OPTIONS = [
 
 await exitWith(async () => {
   const tools = join(cache, "pin");
-  await must(findPython().executable, ["-m", "venv", "--clear", tools]);
-  await must(join(tools, "bin", "pip"), ["install", "--quiet", RESOLVER]);
+  await runOrFail(findPython().executable, ["-m", "venv", "--clear", tools]);
+  await runOrFail(join(tools, "bin", "pip"), ["install", "--quiet", RESOLVER]);
   const compile = (lock, ...args) =>
-    must(join(tools, "bin", "uv"), [...OPTIONS, `--output-file=${at(lock)}`, ...args], {
+    runOrFail(join(tools, "bin", "uv"), [...OPTIONS, `--output-file=${at(lock)}`, ...args], {
       cwd: root,
     });
 
@@ -42,5 +42,6 @@ await exitWith(async () => {
   );
   await compile("requirements.lock", "pyproject.toml", "--all-extras", ...all);
   await compile("requirements-build.lock", "--group=build", ...all);
+  await compile("requirements-agent-framework.lock", "--group=agent-framework");
   return 0;
 });

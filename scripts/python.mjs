@@ -2,7 +2,7 @@
 import { existsSync, rmSync } from "node:fs";
 
 import { at, root, venv, venvBin } from "./checkout.mjs";
-import { must, read } from "./command.mjs";
+import { runOrFail, read } from "./command.mjs";
 import { Failure } from "./failure.mjs";
 import { digest, unlessStamped } from "./stamp.mjs";
 
@@ -38,10 +38,10 @@ export function findPython() {
     examined.push(candidate);
   }
   const seen = examined.filter(({ reason }) => named || reason !== "not found");
-  const found =
+  const versions =
     seen.map(({ name, reason }) => `${name} ${reason}`).join("; ") || "no Python at all";
   throw new Failure(
-    `Python ${OLDEST.join(".")} or newer with the venv module is needed; found: ${found}.\n` +
+    `Python ${OLDEST.join(".")} or newer with the venv module is needed; found: ${versions}.\n` +
       "Install it (on Debian or Ubuntu: apt-get install python3 python3-venv), or name one: PYTHON=/path/to/python3.",
   );
 }
@@ -49,7 +49,7 @@ export function findPython() {
 const PIP = ["-m", "pip", "--disable-pip-version-check", "--no-input", "--quiet"];
 const ADVICE = "Is a package index in reach? The lines above say what pip missed.";
 
-const pip = (...args) => must(venvBin("python"), [...PIP, ...args], { advice: ADVICE });
+const pip = (...args) => runOrFail(venvBin("python"), [...PIP, ...args], { advice: ADVICE });
 
 // Brings .venv to what the locks say: the runtime alone, or with everything that tests need.
 export async function setUpPython({ tests = false } = {}) {
@@ -62,7 +62,7 @@ export async function setUpPython({ tests = false } = {}) {
   await unlessStamped(stamp("runtime"), digest(runtime, facts), async () => {
     console.log(`Setting up .venv with Python ${python.version} …`);
     rmSync(venv, { recursive: true, force: true });
-    await must(python.executable, ["-m", "venv", venv]);
+    await runOrFail(python.executable, ["-m", "venv", venv]);
     await pip("install", "--require-hashes", ...runtime.flatMap((lock) => ["-r", lock]));
   });
   if (tests) {

@@ -20,7 +20,7 @@ export const readReport = (path) =>
   existsSync(path) ? countTests(readFileSync(path, "utf8")) : null;
 
 // Why a suite that exited with 0 has failed all the same, or null.
-export function objection(counts) {
+export function problemWith(counts) {
   if (counts === null) return "the suite left no report";
   if (counts.skipped > 0) return `${counts.skipped} tests were skipped; every test must run`;
   if (counts.passed + counts.failed === 0) return "the suite ran no test";

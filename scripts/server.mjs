@@ -6,7 +6,7 @@ import { exitCodeOf } from "./command.mjs";
 import { Failure } from "./failure.mjs";
 
 // A terminal's Ctrl-C reaches npm and this process alike, and npm passes its own on as well. A
-// server takes a second one as "now", so it stands apart and hears each press once. Its warden sees
+// server takes a second one as "now", so it stands apart and hears each press once. Its watchdog sees
 // to it that it ends with this process, also when that is killed.
 const ONE_PRESS_MS = 500;
 const PASSED_ON = { SIGINT: "SIGINT", SIGTERM: "SIGTERM", SIGHUP: "SIGTERM" };
@@ -14,7 +14,7 @@ const PASSED_ON = { SIGINT: "SIGINT", SIGTERM: "SIGTERM", SIGHUP: "SIGTERM" };
 // Serves until the command ends and resolves to its exit code.
 export function serve(command, args) {
   return new Promise((resolve, reject) => {
-    const server = spawn(process.execPath, [at("scripts", "warden.mjs"), command, ...args], {
+    const server = spawn(process.execPath, [at("scripts", "watchdog.mjs"), command, ...args], {
       cwd: root,
       detached: true,
       stdio: ["pipe", "inherit", "inherit"],

@@ -2,15 +2,16 @@
 import { join } from "node:path";
 
 import { cache } from "./checkout.mjs";
-import { buildExample } from "./example.mjs";
+import { buildExample, EXAMPLES } from "./example.mjs";
 import { setUpNode } from "./node.mjs";
 import { setUpPython } from "./python.mjs";
-import { alone } from "./turnstile.mjs";
+import { withLock } from "./setup-lock.mjs";
 import { buildWeb } from "./web.mjs";
 
-// `needs` is a set of "python" (the runtime), "tests" (and the test tools), "node", "web", "example".
+// `needs` is a set of "python" (the runtime), "tests" (and the test tools), "node", "web",
+// and the names of examples.
 export function setUp(needs) {
-  return alone(join(cache, "setup.lock"), async () => {
+  return withLock(join(cache, "setup.lock"), async () => {
     // Side by side: each waits for its registry most of the time. None is left behind by a failure.
     const python = needs.has("tests") || needs.has("python");
     const settled = await Promise.allSettled([
@@ -20,6 +21,8 @@ export function setUp(needs) {
     const failed = settled.find(({ status }) => status === "rejected");
     if (failed) throw failed.reason;
     if (needs.has("web")) await buildWeb();
-    if (needs.has("example")) await buildExample();
+    for (const example of EXAMPLES) {
+      if (needs.has(example)) await buildExample(example);
+    }
   });
 }

@@ -1,5 +1,6 @@
 // The stages of npm test, in order. A stage is a list of commands; those of a suite leave a report.
 import { availableParallelism } from "node:os";
+import { delimiter, dirname } from "node:path";
 
 import { at, venvBin, workspaces } from "./checkout.mjs";
 import { filesBelow } from "./stamp.mjs";
@@ -51,15 +52,40 @@ const isTest = (path) => path.endsWith(".test.mjs");
 const [major, minor] = process.versions.node.split(".").map(Number);
 const WAITING = major > 20 || minor >= 10 ? ["--test-concurrency=4"] : [];
 
+// Fails below 100 %: an author's type checker knows the type of everything that is public. It looks
+// for the package where the first Python of the path has its own.
+const typesAreWhole = () => ({
+  ...tool("pyright", ["--verifytypes", "sayso", "--ignoreexternal"]),
+  env: { PATH: [dirname(venvBin("python")), process.env.PATH].join(delimiter) },
+});
+
 const WHEEL = "e2e/test_wheel.py";
 const PROXY = "e2e/test_proxy.py";
-const COPILOTKIT = ["e2e/test_copilotkit.py", "e2e/test_copilotkit_elsewhere.py"];
+const AGENT_FRAMEWORK = "e2e/test_agent_framework.py";
+const COPILOTKIT = ["", "_elsewhere", "_node", "_v1"].map(
+  (name) => `e2e/test_copilotkit${name}.py`,
+);
+const ASSISTANT_UI = ["e2e/test_assistant_ui.py"];
+
+const ofExample = (name, tests) => ({
+  name,
+  needs: ["tests", name, "browser"],
+  commands: [
+    { command: "npm", args: ["run", "types", "--prefix", `examples/${name}`] },
+    ...pytest([...SIDE_BY_SIDE, ...tests]),
+  ],
+});
 
 // name: what a developer selects, whole or by what stands before the colon.
 // needs: what setup brings up for it. A command with a report must execute at least one test.
 // check: only looks at files; says little, so that several can look at a time.
 export const stages = () => [
-  { name: "python:types", check: true, needs: ["tests"], commands: [python("mypy", [])] },
+  {
+    name: "python:types",
+    check: true,
+    needs: ["tests", "node"],
+    commands: [python("mypy", []), tool("pyright", []), typesAreWhole()],
+  },
   {
     name: "python:format",
     check: true,
@@ -103,26 +129,27 @@ export const stages = () => [
     commands: pytest([
       "e2e",
       ...SIDE_BY_SIDE,
-      ...[WHEEL, ...COPILOTKIT, PROXY].map((path) => `--ignore=${path}`),
+      ...[WHEEL, ...COPILOTKIT, ...ASSISTANT_UI, PROXY, AGENT_FRAMEWORK].map(
+        (path) => `--ignore=${path}`,
+      ),
     ]),
   },
-  { name: "proxy", needs: ["tests", "nginx"], commands: pytest([PROXY]) },
   {
-    name: "copilotkit",
-    needs: ["tests", "example", "browser"],
-    commands: [
-      { command: "npm", args: ["run", "types", "--prefix", "examples/copilotkit"] },
-      ...pytest([...SIDE_BY_SIDE, ...COPILOTKIT]),
-    ],
+    name: "agent-framework",
+    needs: ["tests", "agent-framework"],
+    commands: pytest([AGENT_FRAMEWORK]),
   },
+  { name: "proxy", needs: ["tests", "nginx"], commands: pytest([PROXY]) },
+  ofExample("copilotkit", COPILOTKIT),
+  ofExample("assistant-ui", ASSISTANT_UI),
 ];
 
 // The stages whose name, or group before the colon, was asked for; all of them when none was.
-export function select(all, wanted) {
-  const unknown = wanted.filter((word) => !all.some((stage) => answersTo(stage, word)));
+export function select(all, requested) {
+  const unknown = requested.filter((word) => !all.some((stage) => answersTo(stage, word)));
   if (unknown.length > 0) return { unknown, chosen: [] };
   const chosen = all.filter(
-    (stage) => wanted.length === 0 || wanted.some((word) => answersTo(stage, word)),
+    (stage) => requested.length === 0 || requested.some((word) => answersTo(stage, word)),
   );
   return { unknown, chosen };
 }

@@ -5,10 +5,12 @@ import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 
 import { run } from "./command.mjs";
+import { EXAMPLES } from "./example.mjs";
 import { Failure, Interrupted, exitWith } from "./failure.mjs";
-import { objection, readReport } from "./report.mjs";
+import { problemWith, readReport } from "./report.mjs";
 import { setUp } from "./setup.mjs";
 import { setUpBrowser } from "./browser.mjs";
+import { setUpAgentFramework } from "./agentFramework.mjs";
 import { setUpNginx } from "./nginx.mjs";
 import { select, stages } from "./stages.mjs";
 
@@ -17,7 +19,7 @@ const USAGE =
 
 // Pages are built by the first stage that needs them: what stands before can fail without. Named
 // here is what their building needs of the setup before.
-const LATE = { web: "node", example: null };
+const LATE = { web: "node", ...Object.fromEntries(EXAMPLES.map((name) => [name, null])) };
 
 function parse(argv) {
   const split = argv.indexOf("--");
@@ -31,23 +33,23 @@ function parse(argv) {
   };
 }
 
-function choose(wanted) {
+function choose(requested) {
   const all = stages();
-  const { unknown, chosen } = select(all, wanted);
+  const { unknown, chosen } = select(all, requested);
   if (unknown.length === 0) return chosen;
   const names = all.map(({ name }) => name).join(", ");
   throw new Failure(`no stage or group is called ${unknown.join(", ")}. The stages: ${names}.`, 2);
 }
 
 // Runs one command of a stage; resolves to null when it is fine, else to what is wrong with it.
-async function execute({ command, args, report }, path, { passedOn, env, totals, said }) {
+async function execute({ command, args, report, env: own }, path, { passedOn, env, totals, said }) {
   const all = [...args, ...passedOn, ...(report?.(path) ?? [])];
-  const exitCode = await run(command, all, { env, said });
+  const exitCode = await run(command, all, { env: { ...env, ...own }, said });
   const counts = report ? readReport(path) : null;
   totals.passed += counts?.passed ?? 0;
   totals.failed += counts?.failed ?? 0;
   if (exitCode !== 0) return `exit code ${exitCode}`;
-  return report ? objection(counts) : null;
+  return report ? problemWith(counts) : null;
 }
 
 // Runs one stage up to the first thing that is wrong with it, or, keeping going, to its end.
@@ -117,8 +119,14 @@ async function main() {
   const started = performance.now();
   await setUp(new Set([...needs].map((need) => (need in LATE ? LATE[need] : need))));
   const env = {
+    // Hundreds of processes import the package and the tests: what one of them has compiled is there
+    // for all others, also where Python is told to write nothing.
+    PYTHONDONTWRITEBYTECODE: "",
     ...(needs.has("browser") && { SAYSO_BROWSER: await setUpBrowser() }),
     ...(needs.has("nginx") && { SAYSO_NGINX: await setUpNginx() }),
+    ...(needs.has("agent-framework") && {
+      SAYSO_AGENT_FRAMEWORK: await setUpAgentFramework(),
+    }),
   };
   console.log(`Set up in ${seconds(started)}.`);
 

@@ -2,7 +2,7 @@
 import { existsSync, rmSync } from "node:fs";
 
 import { at } from "./checkout.mjs";
-import { must } from "./command.mjs";
+import { runOrFail } from "./command.mjs";
 import { Failure } from "./failure.mjs";
 import { stampInNodeModules } from "./node.mjs";
 import { digest, filesBelow, unlessStamped } from "./stamp.mjs";
@@ -19,7 +19,9 @@ export async function buildWeb() {
   if (missing()) rmSync(stamp, { force: true });
   await unlessStamped(stamp, value, async () => {
     console.log("Building the web …");
-    await must("npm", ["run", "build", "--workspaces"], { advice: "The lines above say why." });
+    await runOrFail("npm", ["run", "build", "--workspaces"], {
+      advice: "The lines above say why.",
+    });
     if (missing()) throw new Failure(`the web build left no ${missing()}.`);
   });
 }

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Iterable, MutableMapping
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import unquote
 
 import orjson
 
@@ -42,7 +43,7 @@ def scope_of(
         "http_version": "1.1",
         "method": method,
         "scheme": "http",
-        "path": root_path + path,
+        "path": root_path + unquote(path),
         "raw_path": (root_path + path).encode(),
         "query_string": query.encode(),
         "root_path": root_path,

@@ -4,8 +4,9 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
-from sayso.protocol.peers import Peer
-from sayso.streams.stream import Reader, RunStream
+from sayso.protocol.client_profile import ClientProfile
+from sayso.streams.reader import Reader
+from sayso.streams.stream import RunStream
 from tests.patience import PATIENCE
 from tests.stream_checker import events_of
 
@@ -24,7 +25,7 @@ __all__ = [
 
 T = TypeVar("T")
 
-OLD, NEW = Peer(versioned=False), Peer(versioned=True)
+OLD, NEW = ClientProfile(speaks_v1=False), ClientProfile(speaks_v1=True)
 MIB = 1024 * 1024
 
 
@@ -33,7 +34,7 @@ def stream_of(unread: int = MIB, patience: float = 5.0) -> RunStream:
     return RunStream("t", "run_1", unread=unread, patience=patience)
 
 
-def attached(stream: RunStream, run_id: str = "r", peer: Peer = NEW) -> Reader:
+def attached(stream: RunStream, run_id: str = "r", peer: ClientProfile = NEW) -> Reader:
     """A new reader without snapshots."""
     return stream.attach(run_id, peer, messages=None, state=None)
 
@@ -47,7 +48,7 @@ async def soon(work: Awaitable[T]) -> T:
 async def body_of(reader: Reader) -> bytes:
     """Everything that is left for a reader, to the end."""
     chunks = []
-    while (chunk := await soon(reader.take())) is not None:
+    while (chunk := await soon(reader.next_chunk())) is not None:
         chunks.append(chunk)
     return b"".join(chunks)
 

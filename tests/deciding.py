@@ -2,11 +2,18 @@
 
 from typing import Any
 
-from sayso.gate.ladder import Decision, Judge, Refuse, Resume, check
-from sayso.limits import Limits
-from sayso.options import Options
-from sayso.protocol.runinput import RunInput
-from sayso.records import Principal, ThreadView
+from sayso.base import jsonvalue
+from sayso.base.limits import Limits
+from sayso.base.options import AgentOptions
+from sayso.base.records import AnswerRecord, Interrupt, Principal, ThreadView
+from sayso.gate.answers import PayloadCheck
+from sayso.gate.case import GateDecision, Resume, case_of_request
+from sayso.gate.interrupts import given as as_given
+from sayso.gate.interrupts import hold
+from sayso.gate.ladder import RUN
+from sayso.gate.ladder import decide as climb
+from sayso.gate.refusals import Refuse
+from sayso.protocol.runinput import ResumeEntry, RunInput
 from tests.threads import NOW
 
 BOB = Principal(subject="bob")
@@ -26,10 +33,10 @@ def decide(
     agent: str = "a",
     now: int = NOW,
     limits: Limits | None = None,
-    judge: Judge | None = None,
-    options: Options | None = None,
-) -> Decision:
-    return check(
+    judge: PayloadCheck | None = None,
+    options: AgentOptions | None = None,
+) -> GateDecision:
+    case = case_of_request(
         given,
         view,
         agent=agent,
@@ -37,9 +44,25 @@ def decide(
         channel="run",
         now=now,
         limits=limits or Limits(),
-        judge=judge,
-        options=options or Options(),
+        check=judge,
+        options=options or AgentOptions(),
     )
+    return climb(case, RUN)
+
+
+def held(
+    item: Interrupt, entry: ResumeEntry, who: Principal = BOB, channel: str = "inbox", at: int = 0
+) -> Interrupt:
+    """The open interrupt with this answer held on it."""
+    return hold(item, as_given(entry, who, channel, at or NOW - 300))
+
+
+def entry_of(answer: AnswerRecord | None) -> ResumeEntry | None:
+    """An answer as an entry that would give it, if there is one."""
+    if answer is None:
+        return None
+    payload = None if answer.payload is None else jsonvalue.decode(answer.payload)
+    return ResumeEntry(interrupt_id="", status=answer.status, payload=payload)
 
 
 def refusal(given: RunInput, view: ThreadView | None, **rest: Any) -> Refuse:

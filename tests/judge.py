@@ -20,7 +20,7 @@ AGAINST_THE_SPEC = {
     "AGUI001": "a stream may open with RUN_ERROR",
     "AGUI005": "RUN_ERROR may follow RUN_FINISHED",
 }
-"""Rules of the validator that are stricter than the protocol (rules.md 28).
+"""Rules of the validator that are stricter than the protocol.
 
 So is AGUI504, where it speaks of content parts; to whom those may go is checked elsewhere (TC-07).
 """

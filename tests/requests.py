@@ -5,9 +5,10 @@ from typing import Any
 import orjson
 import pytest
 
-from sayso import jsonvalue
-from sayso.errors import Code, Problem
-from sayso.limits import Limits
+from sayso.base import jsonvalue
+from sayso.base.codes import Code
+from sayso.base.errors import Problem
+from sayso.base.limits import Limits
 from sayso.protocol.runinput import RunInput, decode_run_input
 
 LIMITS = Limits()

@@ -3,6 +3,7 @@
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -40,14 +41,15 @@ class Module:
     name: str
     """Its name below `sayso.`: `stores.base`; a package's own is `stores`; the top's `__init__`."""
     imports: frozenset[str]
-    """Absolute dotted names as written: `sayso.records`, `time`."""
+    """Absolute dotted names as written: `sayso.base.records`, `time`."""
     uses: frozenset[str]
     """The modules of this package among them, by their name below `sayso.`."""
     tree: ast.Module
 
 
+@cache
 def package_modules(package: Path = PACKAGE) -> dict[str, Module]:
-    """Every module of the package, by name."""
+    """Every module of the package, by name; read once."""
     paths = {_name(path, package): path for path in sorted(package.rglob("*.py"))}
     return {name: _read(name, path, frozenset(paths)) for name, path in paths.items()}
 

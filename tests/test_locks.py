@@ -11,6 +11,8 @@ import pytest
 ROOT = Path(__file__).parents[1]
 EVERYTHING = "requirements-dev.lock"
 LOCKS = (EVERYTHING, "requirements.lock", "requirements-build.lock")
+APART = "requirements-agent-framework.lock"
+"""Of an environment of its own, whose versions need not go together with the others."""
 ENTRY = re.compile(r"^(?P<name>[a-z0-9][a-z0-9.-]*)==(?P<version>[^ ;]+)(?: ; .+?)?$")
 NAME = re.compile(r"^[A-Za-z0-9._-]+")
 
@@ -61,6 +63,7 @@ def test_the_locks_hold_what_pyproject_asks_for() -> None:
         ("requirements.lock", asked["project"]["dependencies"]),
         ("requirements-build.lock", groups["build"]),
         (EVERYTHING, groups["dev"]),
+        (APART, groups["agent-framework"]),
     ):
         missing = {name_of(requirement) for requirement in requirements} - set(entries(lock))
         assert not missing, f"{lock} lacks {missing}: npm run pin"

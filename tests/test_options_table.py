@@ -1,49 +1,59 @@
-"""The one table of options: in its page and in the docstring, and true."""
+"""The tables of options: in their page and in the docstrings, and true."""
 
 import re
-from dataclasses import fields
+from dataclasses import MISSING, Field, fields
 from inspect import Parameter, signature
 from typing import Any
 
 import pytest
 
-from sayso import Sayso
-from sayso.options import Options
+from sayso import AgentOptions, Legacy, Sayso, ServerOptions
 from tests.sources import ROOT
 
 ROW = re.compile(r"^ *\| `(\w+)` \| (.*) \| (.*) \|$", re.MULTILINE)
+GROUPS: tuple[type[Any], ...] = (ServerOptions, AgentOptions, Legacy)
 
 
-def documented() -> list[tuple[str, str, str]]:
-    return ROW.findall(Sayso.__doc__ or "")
+def documented(group: type[Any]) -> list[tuple[str, str, str]]:
+    return ROW.findall(group.__doc__ or "")
 
 
-def test_the_page_and_the_docstring_hold_the_same_table() -> None:
-    """Design 3: one documented table of names, values and defaults."""
+def test_the_page_and_the_docstrings_hold_the_same_tables() -> None:
+    """Design 3: documented tables of names, values and defaults."""
     page = (ROOT / "docs/options.md").read_text("utf-8")
-    assert ROW.findall(page) == documented()
+    groups: list[type[Any]] = [Sayso, *GROUPS]
+    assert ROW.findall(page) == [row for group in groups for row in documented(group)]
 
 
-def test_the_table_names_every_option_and_no_other() -> None:
-    """What `Sayso` takes, then what agents may override."""
+def test_the_first_table_names_every_argument_and_no_other() -> None:
+    """What `Sayso` takes."""
     taken = [
         parameter.name
         for parameter in signature(Sayso).parameters.values()
         if parameter.kind is Parameter.KEYWORD_ONLY
     ]
-    names = [name for name, _, _ in documented()]
-    own = names[: names.index("refusals")]
-    assert sorted(own) == sorted(taken)
-    assert names[len(own) :] == [field.name for field in fields(Options)]
+    assert [name for name, _, _ in documented(Sayso)] == taken
 
 
-@pytest.mark.parametrize("field", fields(Options), ids=lambda field: str(field.name))
-def test_the_table_tells_the_default(field: Any) -> None:
+@pytest.mark.parametrize("group", GROUPS, ids=lambda group: str(group.__name__))
+def test_a_table_names_every_option_of_its_group_and_no_other(group: type[Any]) -> None:
+    """In the order in which they are declared."""
+    assert [name for name, _, _ in documented(group)] == [field.name for field in fields(group)]
+
+
+@pytest.mark.parametrize(
+    ("group", "field"),
+    [(group, field) for group in GROUPS for field in fields(group)],
+    ids=lambda value: str(getattr(value, "name", getattr(value, "__name__", value))),
+)
+def test_the_table_tells_the_default(group: type[Any], field: Field[Any]) -> None:
     """A default that changes in one place only would be a lie in the other."""
-    name, default = field.name, getattr(Options(), field.name)
-    told = {one: text for one, _, text in documented()}[name].strip("`")
-    if name == "on_reminder":
-        assert (default, told) == (None, "none")
+    told = {name: text for name, _, text in documented(group)}[field.name].strip("`")
+    default = field.default
+    if default is MISSING:
+        assert told == f"{type(getattr(group(), field.name)).__name__}()"
+    elif default in (None, ()):
+        assert told in ("None", "none", "the system's")
     elif isinstance(default, float):
         assert float(told) == default
     else:

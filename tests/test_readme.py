@@ -6,28 +6,72 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import httpx
 import pytest
 
 from sayso import approval
+from sayso.client import InvalidPayload
 from tests.contract.server import Client, answer, approve, deny
 from tests.contract.wire import Exchange
 from tests.sources import ROOT, files_below
 
-PAGES = ("README.md", "docs/agents.md", "docs/policies.md", "docs/serving.md")
-"""Those whose Python runs, in this order."""
+PAGES = (
+    "README.md",
+    "docs/agents.md",
+    "docs/policies.md",
+    "docs/serving.md",
+    "docs/python-client.md",
+    "docs/copilotkit.md",
+    "examples/copilotkit/README.md",
+)
+"""Those whose Python runs, each block by itself; `docs/testing.md` is one module."""
 PROSE = sorted(path.relative_to(ROOT) for path in files_below(".") if path.suffix == ".md")
 
 
 def readme() -> dict[str, Any]:
-    """The names that the pages' Python defines, all blocks as one module."""
+    """The names that the pages' Python defines; apps by their agents, the first one as `app`.
+
+    Each block is run as it stands, with nothing but the file that the README says to save.
+    """
     text = "".join((ROOT / page).read_text("utf-8") for page in PAGES)
     blocks = re.findall(r"```python\n(.*?)```", text, re.S)
-    assert len(blocks) == 7
-    module = ModuleType("agents")
+    assert len(blocks) >= 10
+    agents = ModuleType("agents")
+    found: dict[str, Any] = {"apps": {}}
     with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(sys.modules, "agents", module)  # what a test of it imports
-        exec("\n".join(blocks), module.__dict__)  # noqa: S102 - our own page
-    return module.__dict__
+        patch.setitem(sys.modules, "agents", agents)
+        for block in blocks:
+            names: dict[str, Any] = agents.__dict__ if block is blocks[0] else {"__name__": "page"}
+            exec(block, names)  # noqa: S102 - our own page
+            if "app" in names:
+                found["apps"] = {agent.name: names["app"] for agent in names["app"].agents} | found[
+                    "apps"
+                ]
+            found = {**names, **found}
+    return found
+
+
+def test_every_block_of_a_page_is_run_by_a_test() -> None:
+    """A page with Python that no test runs would say what it likes."""
+    tested = {*PAGES, "docs/testing.md", "docs/design.md"}  # of the design, a sketch
+    with_python = {str(path) for path in PROSE if "```py" in (ROOT / path).read_text("utf-8")}
+    assert with_python <= tested
+    assert all("```py\n" not in (ROOT / path).read_text("utf-8") for path in with_python)
+
+
+async def test_the_example_of_the_python_client_answers_what_is_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Against the README's own agent."""
+    monkeypatch.chdir(tmp_path)
+    names = readme()
+    app = names["apps"]["support"]
+    transport = httpx.ASGITransport(app=app)
+    async with app.lifespan(), httpx.AsyncClient(transport=transport) as http:
+        # It says yes to all; what else is asked is refused before it is sent.
+        with pytest.raises(InvalidPayload, match="close"):
+            await names["refund"]("http://127.0.0.1:8000/agents/support", http=http)
+    assert "TOOL_CALL_RESULT" in capsys.readouterr().out
 
 
 async def test_the_example_asks_runs_and_closes(
@@ -59,14 +103,27 @@ async def test_the_example_tells_a_denial(tmp_path: Path, monkeypatch: pytest.Mo
         assert "too late" in told
 
 
+async def test_the_example_of_a_step_speaks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A model call that streams: its text is in the history once."""
+    monkeypatch.chdir(tmp_path)
+    names = readme()
+    async with names["apps"]["writer"].lifespan():
+        client = Client(names["apps"]["writer"], "writer")
+        await client.say("why")
+        said = [m["content"] for m in client.model.messages if m["role"] == "assistant"]
+        assert said == ["You asked: why"]
+
+
 async def test_the_example_of_a_decision_tells_what_was_chosen(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Design 3: the option with its consequence, in a sentence for a model."""
     monkeypatch.chdir(tmp_path)
     names = readme()
-    async with names["app"].lifespan():
-        client = Client(names["app"], "cleaner")
+    async with names["apps"]["cleaner"].lifespan():
+        client = Client(names["apps"]["cleaner"], "cleaner")
         await client.say("clean up")
         await client.resume(answer({"action": "proceed_scoped"}))
         told = client.model.messages[-1]["content"]
@@ -80,8 +137,8 @@ async def test_the_example_of_breakpoints_waits_where_it_says(
     """Design 3: after the step and the phase, before and after the deployment."""
     monkeypatch.chdir(tmp_path)
     names = readme()
-    async with names["app"].lifespan():
-        client = Client(names["app"], "release")
+    async with names["apps"]["release"].lifespan():
+        client = Client(names["apps"]["release"], "release")
         await client.say("go")
         seen = []
         while client.model.pending:
@@ -113,8 +170,8 @@ def test_the_example_of_a_policy_decides_as_its_lists_say(
     monkeypatch.chdir(tmp_path)
     policy = readme()["policy"]
     verdicts = [
-        policy.concerning(tool, frozenset(arguments))
-        .decide(approval.Proposed(tool=tool, arguments=arguments))
+        policy.for_tool(tool, frozenset(arguments))
+        .decide(approval.ProposedCall(tool=tool, arguments=arguments))
         .verdict
         for tool, arguments in (
             ("drop_table", {}),

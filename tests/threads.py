@@ -5,8 +5,8 @@ from typing import Any, Literal
 
 import orjson
 
+from sayso.base.records import Interrupt, Message, Principal, Run, Thread, ThreadView, TurnRecord
 from sayso.protocol.runinput import ResumeEntry, RunInput
-from sayso.records import Interrupt, Message, Principal, Run, Thread, ThreadView, Turn
 
 NOW = 1_800_000_000_000
 ALICE = Principal(subject="alice")
@@ -114,7 +114,7 @@ def thread(
             holder="h" if held else None,
             lease_until=NOW + 9_000 if held else None,
         ),
-        turn=Turn(
+        turn=TurnRecord(
             key="turn_1",
             agent=agent,
             version="1",

@@ -7,10 +7,23 @@ import { defineConfig, loadEnv } from "vite";
 export default defineConfig(({ mode }) => {
   const target = loadEnv(mode, ".", "SAYSO_")["SAYSO_URL"] ?? "http://127.0.0.1:8000";
   const sayso = { target, changeOrigin: false };
+  // The same page over the core of the next release, whose hooks are not out yet: dist/next.
+  const next = {
+    "@copilotkit/core": "copilotkit-core-next",
+    "@copilotkit/shared": "copilotkit-shared-next",
+  };
+  const isNext = mode === "next";
   return {
     base: "./",
     plugins: [react()],
-    build: { target: "es2022", minify: false, reportCompressedSize: false },
+    resolve: { alias: isNext ? next : {} },
+    build: {
+      rolldownOptions: { input: isNext ? "index.html" : ["index.html", "v1.html"] },
+      outDir: isNext ? "dist/next" : "dist",
+      target: "es2022",
+      minify: false,
+      reportCompressedSize: false,
+    },
     server: { proxy: { "/copilotkit": sayso, "/agents": sayso } },
   };
 });

@@ -6,40 +6,53 @@ from sayso import auth
 from sayso.agents import approval, parts
 from sayso.agents.decisions import Decision, Option, describe
 from sayso.agents.outcomes import Answer, Call, Question, ToolCall
+from sayso.agents.suggestions import Suggestion, SuggestionRequest
 from sayso.agents.tools import DidNotHappen, Happened, Tool
-from sayso.agents.turninput import TurnInput
 from sayso.app import Sayso
-from sayso.breakpoints import Breakpoints
-from sayso.clock import Clock
-from sayso.errors import (
+from sayso.base.breakpoints import Breakpoints
+from sayso.base.clock import Clock
+from sayso.base.codes import Code
+from sayso.base.errors import (
     CancelledCall,
-    Code,
+    Conflict,
     DeclarationError,
     InterruptsDisabled,
-    InvalidAnswer,
+    JournalMissing,
+    LeaseLost,
     NestedCall,
     NotRecordable,
     OpenMessage,
+    Problem,
     ReplayMismatch,
     SaysoError,
     StepFailed,
+    StoreError,
+    StoreUnavailable,
+    ThreadTooLarge,
+    ToolFailed,
+    ToolNotOffered,
+    TooManyInterrupts,
     TurnError,
 )
-from sayso.keepalive import KeepAlive
-from sayso.limits import Limits
-from sayso.options import GivenAnswer, Reminder
-from sayso.records import Principal
-from sayso.schemas.cleaning import schema_without
-from sayso.turns.activities import Activity
-from sayso.turns.effects import CallInfo, current_call
-from sayso.turns.messages import TextMessage
-from sayso.turns.reasoning import Reasoning
+from sayso.base.keepalive import KeepAlive
+from sayso.base.limits import Limits
+from sayso.base.options import DEFAULT, AgentOptions, FallbackAnswer, Legacy, Reminder
+from sayso.base.records import Principal
+from sayso.http.mounts import CopilotKit, Sessions
+from sayso.http.options import ServerOptions
+from sayso.schemas.cleaning import strip_keywords
+from sayso.turns.input import TurnInput
+from sayso.turns.output.activities import Activity
+from sayso.turns.output.messages import Reasoning, TextMessage
+from sayso.turns.replay.effects import CallInfo, current_call
 from sayso.turns.turn import Turn
 
 __version__ = _version("sayso")
 
 __all__ = [
+    "DEFAULT",
     "Activity",
+    "AgentOptions",
     "Answer",
     "Breakpoints",
     "Call",
@@ -47,30 +60,45 @@ __all__ = [
     "CancelledCall",
     "Clock",
     "Code",
+    "Conflict",
+    "CopilotKit",
     "Decision",
     "DeclarationError",
     "DidNotHappen",
-    "GivenAnswer",
+    "FallbackAnswer",
     "Happened",
     "InterruptsDisabled",
-    "InvalidAnswer",
+    "JournalMissing",
     "KeepAlive",
+    "LeaseLost",
+    "Legacy",
     "Limits",
     "NestedCall",
     "NotRecordable",
     "OpenMessage",
     "Option",
     "Principal",
+    "Problem",
     "Question",
     "Reasoning",
     "Reminder",
     "ReplayMismatch",
     "Sayso",
     "SaysoError",
+    "ServerOptions",
+    "Sessions",
     "StepFailed",
+    "StoreError",
+    "StoreUnavailable",
+    "Suggestion",
+    "SuggestionRequest",
     "TextMessage",
+    "ThreadTooLarge",
+    "TooManyInterrupts",
     "Tool",
     "ToolCall",
+    "ToolFailed",
+    "ToolNotOffered",
     "Turn",
     "TurnError",
     "TurnInput",
@@ -79,5 +107,5 @@ __all__ = [
     "current_call",
     "describe",
     "parts",
-    "schema_without",
+    "strip_keywords",
 ]

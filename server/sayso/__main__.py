@@ -1,6 +1,6 @@
 """`python -m sayso` is the command `sayso`."""
 
-from sayso.cli import main
+from sayso.cli.main import main
 
 if __name__ == "__main__":
     main()

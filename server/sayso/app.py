@@ -1,55 +1,51 @@
 """`Sayso`: agents, tools and options in one ASGI app."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from inspect import getdoc
-from typing import Any, Literal, Unpack
-
-from starlette.routing import BaseRoute
+from typing import Any, Concatenate, ParamSpec, TypedDict, TypeVar, Unpack, overload
 
 from sayso.agents.approval import never
-from sayso.agents.policy import Effect, Policy
+from sayso.agents.policy import Policy
 from sayso.agents.registry import Agent, Agents, check_agent
-from sayso.agents.tools import OnError, Scale, Tool, Verify
-from sayso.catalogue import Catalogue
-from sayso.clock import Clock, SystemClock
+from sayso.agents.suggestions import Suggest, check_suggest
+from sayso.agents.tools import Tool, ToolDecorator, ToolOptions
+from sayso.base.clock import SystemClock
+from sayso.base.errors import DeclarationError
+from sayso.base.options import AgentOptions, OptionValues, options_for_agent
+from sayso.engine.dialect import COPILOTKIT
 from sayso.engine.engine import Engine
-from sayso.errors import DeclarationError
 from sayso.http.app import Edge
-from sayso.http.app import Options as EdgeOptions
-from sayso.http.approvals import ApprovalPaths
-from sayso.http.audit import AuditPaths
 from sayso.http.console import built_console
-from sayso.http.copilotkit import MANNER, CopilotKitMount
-from sayso.http.interrupts import InterruptPaths
-from sayso.http.repairs import RepairPaths
+from sayso.http.dialects.copilotkit import CopilotKitMount
+from sayso.http.dialects.session import SessionMount
+from sayso.http.mounts import CopilotKit, Sessions
+from sayso.http.options import ServerOptions
+from sayso.http.rest.approvals import ApprovalRoutes
+from sayso.http.rest.audit import AuditRoutes
+from sayso.http.rest.interrupts import InterruptRoutes
+from sayso.http.rest.threads import ThreadRoutes
 from sayso.http.security import Authenticate
-from sayso.http.session import SessionMount
-from sayso.http.threads import ThreadPaths
-from sayso.keepalive import KeepAlive, keep_alive_of
-from sayso.limits import Limits
-from sayso.options import (
-    DEFAULT,
-    Default,
-    Emission,
-    OnExpire,
-    Options,
-    OptionValues,
-    check_lease,
-    check_lifetime,
-    check_threads,
-    declared,
-    overridden,
-)
 from sayso.schemas.states import state_type
 from sayso.stores import store_of
 from sayso.stores.base import Store
 from sayso.turns.turn import Turn
 
-__all__ = ["Sayso"]
+P = ParamSpec("P")
+R = TypeVar("R")
 
 AgentFunction = Callable[[Turn], Awaitable[Any]]
+
+
+class _Arguments(TypedDict, total=False):
+    """The arguments of a `Sayso`."""
+
+    store: str | Store
+    authenticate: Authenticate | None
+    default_approval: Policy
+    server: ServerOptions
+    agent_defaults: AgentOptions
 
 
 class Sayso:
@@ -59,138 +55,79 @@ class Sayso:
     |---|---|---|
     | `store` | a URL (see Stores), or a `Store` | `sqlite:///sayso.db` |
     | `authenticate` | async hook: ASGI scope to `Principal` or None | all are `local` |
-    | `hosts` | host names served beside loopback | none |
-    | `origins` | origins of other sites whose pages may call | none |
-    | `limits` | a `Limits` | `Limits()` |
-    | `keep_alive` | seconds of silence before a comment, None: never; a `KeepAlive` | 15 |
-    | `tool_threads` | threads for synchronous tools and steps | 16 |
-    | `lease` | seconds after which a server that died is replaced at its threads | 10 |
     | `default_approval` | the policy of tools that have none of their own | `approval.never` |
-    | `metrics` | its readers: `authenticated`, `anybody`, `nobody`, `role:…` | `authenticated` |
-    | `console` | whether the console is served at `/` | True |
-    | `sessions` | where the session dialect is served, None: nowhere | `/api/v1/chat` |
-    | `session_ttl` | seconds that its questions stay open, None: for ever | None |
-    | `routes` | further Starlette routes | none |
-    | `clock` | a `Clock` | the system's |
-    | `refusals` | `error`: RUN_ERROR; `recover`: the thread as it stands | `error` |
-    | `interrupts` | how clients are asked: `standard`, `legacy`, `both` | `standard` |
-    | `legacy_value` | what `on_interrupt` carries: `interrupt`, `message` | `interrupt` |
-    | `legacy_answers` | whether `forwardedProps.command` answers | True |
-    | `may_ask` | whether agents may ask a person at all | True |
-    | `unknown_entries` | ids never asked, beside others: `refuse`, `ignore` | `refuse` |
-    | `partial` | some of the answers: `refuse`; `accumulate`: keep them | `refuse` |
-    | `on_message` | text while something is open: `refuse`, `answer`, `cancel` | `refuse` |
-    | `on_disconnect` | when the last reader has gone: `finish`, `cancel` | `finish` |
-    | `subagents` | tell clients without a version of inner agents | False |
-    | `expires_in` | seconds that a question stays open, None: for ever | None |
-    | `on_expire` | its end then: `expire`, `hold`, `deny`, `cancel` | `expire` |
-    | `remind_at` | part of that time before a reminder, None: no reminder | 0.8 |
-    | `on_reminder` | async hook that takes a `Reminder` | none |
-    | `tool_errors` | a tool that raised: `text`: a result; `fail`: fails the turn | `text` |
-    | `detached_for` | seconds that a run goes on with no reader, None: any | 900 |
-    | `expiries_in_a_row` | expiries without a person that end a turn, None: any | 3 |
-    | `breakpoints` | `Breakpoints(before=…, after=…)`: where runs wait, None: nowhere | None |
-    | `run_breakpoints` | breakpoints that a request sets: `refuse`, `allow` | `refuse` |
-    | `detached_at_once` | turns that go on without a client, at one time | 8 |
+    | `server` | `ServerOptions(…)`: the server around the agents | `ServerOptions()` |
+    | `agent_defaults` | `AgentOptions(…)`: what agents do unless they say so | `AgentOptions()` |
 
-    From `refusals` to `run_breakpoints` they can be set per agent; `expires_in` and `on_expire`
-    per tool and question too. There `on_expire` may also be a `GivenAnswer`, and for a tool
-    `approve`. `answer` takes a text for the one question that waits for a string, `cancel` cancels
-    what is open and then takes it as usual. A run under `on_disconnect="cancel"` begins no effect
-    without a reader; a client that is back within 5 s finds it going on.
+    It starts at the first request, or with the server; an app that mounts this one uses
+    `lifespan=app.lifespan`.
 
-    Started at the first request, or with the server; an app that mounts this one uses
-    `lifespan=app.lifespan`. Raises `DeclarationError` for what is no option, or no value of it.
+    Raises:
+        DeclarationError: for an invalid value.
     """
 
     def __init__(
         self,
         *,
         store: str | Store = "sqlite:///sayso.db",
-        keep_alive: float | KeepAlive | None = 15.0,
         authenticate: Authenticate | None = None,
-        hosts: Sequence[str] = (),
-        origins: Sequence[str] = (),
-        limits: Limits | None = None,
-        tool_threads: int = 16,
-        lease: float = 10.0,
         default_approval: Policy = never,
-        metrics: str = "authenticated",
-        console: bool = True,
-        sessions: str | None = "/api/v1/chat",
-        session_ttl: float | None = None,
-        routes: Sequence[BaseRoute] = (),
-        clock: Clock | None = None,
-        **options: Unpack[OptionValues],
+        server: ServerOptions | None = None,
+        agent_defaults: AgentOptions | None = None,
     ) -> None:
-        given: dict[str, Any] = dict(locals())
-        del given["self"]
-        self._given = given | given.pop("options")
-        if not isinstance(default_approval, Policy):
-            raise DeclarationError(
-                f"default_approval is a policy, such as approval.always, not {default_approval!r}"
-            )
-        check_threads(tool_threads)
-        check_lease(lease)
-        self._default_approval = default_approval
-        self._mounted: list[dict[str, Any]] = []
-        ticking = clock or SystemClock()
-        bounds = self._limits = limits or Limits()
-        pulse = self._keep_alive = keep_alive_of(keep_alive)
-        self._options = declared(options)
+        _check_kind("default_approval", default_approval, Policy, "a policy: approval.always")
+        server = ServerOptions() if server is None else server
+        _check_kind("server", server, ServerOptions, "ServerOptions(…)")
+        agent_defaults = AgentOptions() if agent_defaults is None else agent_defaults
+        _check_kind("agent_defaults", agent_defaults, AgentOptions, "AgentOptions(…)")
+        self._arguments: _Arguments = {
+            "store": store,
+            "authenticate": authenticate,
+            "default_approval": default_approval,
+            "server": server,
+            "agent_defaults": agent_defaults,
+        }
+        self._mounted: list[Sessions | CopilotKit] = []
+        self._serves_sessions = False
         self._agents = Agents()
-        self._tools: dict[str, Tool] = {}
-        self._records = Catalogue(self._agents, self._tools)
-        self.engine = Engine(
+        self._tools: dict[str, Tool[..., Any]] = {}
+        clock = server.clock or SystemClock()
+        self._engine = Engine(
             agents=self._agents,
             tools=self._tools,
-            store=store_of(store, clock=ticking),
-            clock=ticking,
-            limits=bounds,
-            tool_threads=tool_threads,
-            lease=lease,
-            detached_at_once=self._options.detached_at_once,
+            store=store_of(store, clock=clock),
+            clock=clock,
+            limits=server.limits,
+            tool_threads=server.tool_threads,
+            shared=authenticate is not None,
+            lease=server.lease,
+            max_unattended=server.max_unattended,
         )
+        engine, limits = self._engine, server.limits
         self._edge = Edge(
-            self.engine,
-            EdgeOptions(
-                hosts=tuple(hosts),
-                origins=tuple(origins),
-                authenticate=authenticate,
-                keep_alive=pulse,
-                limits=bounds,
-                metrics=metrics,
-                console=built_console() if console else None,
-            ),
-            agents=self._records,
-            health=self.engine.health,
+            engine,
+            server,
+            authenticate=authenticate,
+            console=built_console() if server.console else None,
+            agents=self._agents,
+            tools=self._tools,
             routes=[
-                *ThreadPaths(self.engine.threads, self.engine.stop_thread, bounds).routes(),
-                *RepairPaths(self.engine.threads, self.engine.repairs, bounds).routes(),
-                *InterruptPaths(
-                    self.engine.inbox, self.engine.desk, bounds, keep_alive=pulse
+                *ThreadRoutes(engine, limits).routes(),
+                *InterruptRoutes(
+                    engine.inbox, engine.answers, engine.contexts, limits, keep_alive=server.pulse
                 ).routes(),
-                *ApprovalPaths(self.engine.approvals).routes(),
-                *AuditPaths(self.engine.audit).routes(),
-                *routes,
+                *ApprovalRoutes(engine.approvals).routes(),
+                *AuditRoutes(engine.audit).routes(),
+                *server.routes,
             ],
         )
 
-        check_lifetime(session_ttl, "session_ttl")
-        if sessions is not None:
-            self._edge.mount(
-                SessionMount(
-                    self.engine,
-                    self._records,
-                    path=sessions,
-                    expires_in=session_ttl,
-                    limits=bounds,
-                    keep_alive=pulse,
-                )
-            )
-
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Serve one ASGI scope."""
+        if not self._serves_sessions:
+            self._serves_sessions = True
+            with suppress(DeclarationError):  # something else is served there
+                self._mount_sessions(Sessions())
         await self._edge(scope, receive, send)
 
     @asynccontextmanager
@@ -200,49 +137,103 @@ class Sayso:
             yield
 
     def drain(self) -> None:
-        """Let `/readyz` say that this server goes, for who stops it; all else works as before."""
+        """Answer `/readyz` from now on that this server stops; all else works as before."""
         self._edge.drain()
 
     @property
-    def catalogue(self) -> Catalogue:
-        """The newest version of each agent, by name, as clients are shown it."""
-        return self._records
+    def agents(self) -> tuple[Agent, ...]:
+        """The agents that it serves, each in its newest version, in the order of declaration."""
+        return tuple(self._agents.each_newest())
+
+    @property
+    def tools(self) -> tuple[Tool[..., Any], ...]:
+        """The tools that it serves, in the order in which they were declared."""
+        return tuple(self._tools.values())
 
     @property
     def store(self) -> Store:
-        """Where its threads are kept."""
-        return self.engine.store
+        """The store of its threads."""
+        return self._engine.store
 
     @property
-    def limits(self) -> Limits:
-        """The sizes of what may come in."""
-        return self._limits
+    def server(self) -> ServerOptions:
+        """The options of the server, as they were given."""
+        return self._arguments["server"]
 
     @property
-    def authenticates(self) -> bool:
-        """Whether callers have to say who they are."""
-        return self._given["authenticate"] is not None
+    def agent_defaults(self) -> AgentOptions:
+        """The options of agents that do not say otherwise."""
+        return self._arguments["agent_defaults"]
 
-    def again(self, **changes: Any) -> "Sayso":
-        """A further app with the same agents, tools and options, but for `changes` of the latter.
+    @property
+    def _authenticates(self) -> bool:
+        """True if callers have to say who they are."""
+        return self._arguments["authenticate"] is not None
 
-        For tests and commands: over another store, or for other hosts. What is declared later on
-        one of the two is not on the other; options of agents stay as they were declared.
+    def replace(self, **changes: Unpack[_Arguments]) -> "Sayso":
+        """Make another app with the same agents, tools, mounts and arguments, but for `changes`.
+
+        For tests and commands: over another store, or with
+        `server=dataclasses.replace(app.server, hosts=[…])`. What is declared later on one of the
+        two is not on the other; agents keep the options that they were declared with.
         """
-        other = Sayso(**{**self._given, **changes})
-        other.include(*self._tools.values())
+        arguments: _Arguments = {**self._arguments, **changes}
+        other = Sayso(**arguments)
+        other.add_tools(*self._tools.values())
         for agent in self._agents.all():
             other._agents.add(agent)
         for mounted in self._mounted:
-            other.copilotkit(**mounted)
+            other.mount(mounted)
         return other
 
-    def also(self, *, hosts: Sequence[str] = (), origins: Sequence[str] = ()) -> "Sayso":
-        """The same app for further host names, and for pages of further origins."""
-        given = self._given
-        return self.again(hosts=(*given["hosts"], *hosts), origins=(*given["origins"], *origins))
+    def mount(self, protocol: Sessions | CopilotKit) -> None:
+        """Serve every agent in a further protocol: `app.mount(CopilotKit("/copilotkit"))`.
 
-    def include(self, *tools: Tool) -> None:
+        Raises:
+            DeclarationError: for a path that something else is served at.
+        """
+        if isinstance(protocol, Sessions):
+            self._mount_sessions(protocol)
+        elif isinstance(protocol, CopilotKit):
+            self._mount_copilotkit(protocol)
+        else:
+            raise DeclarationError(f"mount takes CopilotKit(…) or Sessions(…), not {protocol!r}")
+        self._mounted.append(protocol)
+
+    def _mount_sessions(self, sessions: Sessions) -> None:
+        if sessions.path is not None:
+            self._edge.mount(
+                SessionMount(
+                    self._engine,
+                    self._agents,
+                    path=sessions.path,
+                    expires_in=sessions.ttl,
+                    limits=self.server.limits,
+                    keep_alive=self.server.pulse,
+                )
+            )
+        self._serves_sessions = True
+
+    def _mount_copilotkit(self, mount: CopilotKit) -> None:
+        self._edge.mount(
+            CopilotKitMount(
+                self._engine,
+                self._agents,
+                self._tools,
+                path=mount.path,
+                default=mount.default,
+                dialect=replace(
+                    COPILOTKIT,
+                    refusals=mount.refusals,
+                    show_expiry=mount.show_expiry,
+                    interrupts=mount.emission,
+                ),
+                limits=self.server.limits,
+                keep_alive=self.server.pulse,
+            )
+        )
+
+    def add_tools(self, *tools: Tool[..., Any]) -> None:
         """Serve tools that were made by `Tool` itself, or by another app.
 
         Raises `DeclarationError` for a name that another tool has.
@@ -259,23 +250,27 @@ class Sayso:
         *,
         version: str = "1",
         description: str | None = None,
-        state: Any = None,
+        state_schema: Any = None,
         kind: str = "sayso",
+        suggest: Suggest | None = None,
         **options: Unpack[OptionValues],
     ) -> Callable[[AgentFunction], AgentFunction]:
         """Register an async function of one argument, its `Turn`, as `POST /agents/{name}`.
 
         Open turns keep the version that they began with; old versions may stay registered beside
-        the newest. `state` is the shape of its state (a pydantic model, a type, a JSON Schema
-        object): edits from outside have to leave one that fits. `kind` is what it is built with, as
-        its capabilities tell. `options` go before those of the app.
+        the newest. `state_schema` is the shape of its state (a pydantic model, a type, a JSON
+        Schema object), which edits and the states of requests have to fit; without it a state is an
+        object. `kind` is what it is built with, as its capabilities tell. `suggest` is an async
+        function from a `SuggestionRequest` to a list of `Suggestion`, for pages that ask what their
+        user could say next; without it they are told nothing. `options` go before those of the app.
 
         Raises `DeclarationError` for a name, function or option that cannot be served.
         """
         if not isinstance(name, str):  # used bare, it would register nothing and say nothing
             raise DeclarationError('an agent has a name in its path: write @app.agent("name")')
-        chosen = overridden(self._options, options, name)
-        shape = None if state is None else state_type(state)
+        chosen = options_for_agent(self.agent_defaults, options, name)
+        shape = None if state_schema is None else state_type(state_schema)
+        check_suggest(name, suggest)
 
         def register(function: AgentFunction) -> AgentFunction:
             check_agent(name, function)
@@ -288,78 +283,27 @@ class Sayso:
                     options=chosen,
                     state=shape,
                     kind=kind,
+                    suggest=suggest,
                 )
             )
             return function
 
         return register
 
-    def copilotkit(
-        self,
-        path: str = "/copilotkit",
-        *,
-        default: str | None = None,
-        refusals: Literal["error", "recover"] = "recover",
-        show_expiry: bool = False,
-        interrupts: Emission | None = None,
-    ) -> None:
-        """Serve every agent to CopilotKit: `runtimeUrl` is this server with `path`.
-
-        `default` is the agent that pages get when they name none, unless one is called so; None:
-        the only one there is. `refusals` goes before the agents' option: CopilotKit's hook can
-        not go on from an error. It cannot answer or cancel a card that is past its `expiresAt`
-        either, so questions are shown without one unless `show_expiry`; they expire all the same,
-        and an answer that comes too late is refused. `interrupts` goes before the agents' option
-        too, for pages of a CopilotKit that knows only the older event. Raises `DeclarationError`
-        for a path that something else is served at, or no value of an option.
-        """
-        manner = replace(MANNER, refusals=refusals, expiry=show_expiry, interrupts=interrupts)
-        try:
-            Options(refusals=refusals, interrupts=interrupts or "standard")
-        except DeclarationError as error:
-            raise DeclarationError(f"copilotkit: {error}") from None
-        self._mounted.append(
-            {
-                "path": path,
-                "default": default,
-                "refusals": refusals,
-                "show_expiry": show_expiry,
-                "interrupts": interrupts,
-            }
-        )
-        self._edge.mount(
-            CopilotKitMount(
-                self.engine,
-                self._records,
-                path=path,
-                default=default,
-                manner=manner,
-                limits=self._limits,
-                keep_alive=self._keep_alive,
-            )
-        )
-
+    @overload
+    def tool(self, fn: Callable[Concatenate[Turn, P], Awaitable[R]], /) -> Tool[P, R]: ...
+    @overload
+    def tool(self, fn: Callable[P, AsyncIterator[str]], /) -> Tool[P, str]: ...
+    @overload
+    def tool(self, fn: Callable[P, Awaitable[R]], /) -> Tool[P, R]: ...
+    @overload
+    def tool(self, fn: Callable[P, R], /) -> Tool[P, R]: ...
+    @overload
+    def tool(self, fn: None = None, /, **options: Unpack[ToolOptions]) -> ToolDecorator: ...
     def tool(
-        self,
-        bare: None = None,
-        /,
-        *,
-        name: str | None = None,
-        description: str | None = None,
-        approval: Policy | None = None,
-        editable: bool = False,
-        idempotent: bool = False,
-        timeout: float | None = None,
-        verify: Verify | None = None,
-        expires_in: float | Default | None = DEFAULT,
-        on_expire: OnExpire | Default = DEFAULT,
-        effect: Effect = "write",
-        scale: Scale | None = None,
-        permission: str | None = None,
-        complete: bool = False,
-        on_error: OnError | None = None,
-    ) -> Callable[[Callable[..., Any]], Tool]:
-        """Make a function a tool, to be called through `Turn.call`.
+        self, fn: Callable[..., Any] | None = None, /, **options: Unpack[ToolOptions]
+    ) -> Tool[..., Any] | ToolDecorator:
+        """Make a function a tool, to be called through `Turn.call`; `@app.tool` takes no options.
 
         `approval` says which calls a person decides first, the app's `default_approval` unless
         given; `editable` lets that person change the arguments; `idempotent` lets it run again
@@ -371,21 +315,29 @@ class Sayso:
         of arguments), and the `permission` that its caller needs.
 
         `complete` asks a person for required arguments that a call leaves out. `on_error="ask"`
-        asks what to do about an error: retry, skip, stop; otherwise it is as `tool_errors` of the
-        agent says. An `async def` with `yield` streams text: its chunks are shown as an activity,
-        its result is all of them. A tool with a parameter of type `Turn` is a part of the turn that
-        may ask and record. Raises `DeclarationError` for what cannot work.
-        """
-        if bare is not None:
-            raise DeclarationError("a tool is declared with brackets: write @app.tool()")
-        declared: dict[str, Any] = dict(locals())
-        del declared["self"], declared["bare"]
-        if approval is None:
-            declared["approval"] = self._default_approval
+        asks what to do about an error: retry, skip, stop; otherwise it is `type`, `text` or `fail`,
+        or as `tool_errors` of the agent says. An `async def` with `yield` streams text: its chunks
+        are shown as an activity, its result is all of them. A tool with a parameter of type `Turn`
+        is a part of the turn that may ask and record. `approvers` decide about a run that failed or
+        may have happened, if no rule asked about the call; who was asked does otherwise.
 
-        def register(fn: Callable[..., Any]) -> Tool:
+        `title`, `why` and `impact` are what a call says of itself to whoever decides about it:
+        texts that may name arguments in braces (`"Refund {amount} for order {order_id}"`), or
+        functions of some of the arguments; an impact may be figures by name as well. Raises
+        `DeclarationError` for what cannot work.
+        """
+        if fn is not None and not callable(fn):
+            raise DeclarationError('a tool is a function: write @app.tool(name="…") above one')
+        declared: ToolOptions = {"approval": self._arguments["default_approval"], **options}
+
+        def register(fn: Callable[..., Any]) -> Any:
             tool = Tool(fn, **declared)
-            self.include(tool)
+            self.add_tools(tool)
             return tool
 
-        return register
+        return register if fn is None else register(fn)
+
+
+def _check_kind(name: str, value: Any, kind: type, example: str) -> None:
+    if not isinstance(value, kind):
+        raise DeclarationError(f"{name} is {example}, not {value!r}")

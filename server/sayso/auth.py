@@ -16,16 +16,14 @@ import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
-from sayso.errors import DeclarationError
+from sayso.base.errors import DeclarationError
+from sayso.base.records import Principal
 from sayso.http.asgi import Scope, header
 from sayso.http.security import Authenticate
-from sayso.records import Principal
 
-__all__ = ["bearer", "jwt"]
-
-SHORTEST: Final = 16
+MIN_TOKEN_CHARS: Final = 16
 """Characters of a bearer token; what is shorter can be guessed."""
-LONGEST: Final = 16 * 1024
+MAX_TOKEN_CHARS: Final = 16 * 1024
 """Bytes of a token that is looked at."""
 _ASYMMETRIC: Final = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512")
 _CURVES: Final = ("ES256", "ES384", "ES512", "EdDSA")
@@ -36,7 +34,7 @@ def token_of(scope: Scope) -> str | None:
     """The token of `Authorization: Bearer …`, sent exactly once; None for anything else."""
     scheme, _, token = (header(scope, b"authorization") or "").partition(" ")
     token = token.strip()
-    return token if scheme.lower() == "bearer" and 0 < len(token) <= LONGEST else None
+    return token if scheme.lower() == "bearer" and 0 < len(token) <= MAX_TOKEN_CHARS else None
 
 
 def bearer(tokens: Mapping[str, Principal]) -> Authenticate:
@@ -54,16 +52,17 @@ def bearer(tokens: Mapping[str, Principal]) -> Authenticate:
             )
         if not token.isascii() or not token.isprintable():
             raise DeclarationError("a bearer token is printable ASCII, as a header can carry it")
-        if " " in token or len(token) < SHORTEST:
+        if " " in token or len(token) < MIN_TOKEN_CHARS:
             raise DeclarationError(
-                f"a bearer token has {SHORTEST} characters at least and no blanks; make one with "
+                f"a bearer token has {MIN_TOKEN_CHARS} characters at least and no blanks; make "
+                f"one with "
                 "`python -c 'import secrets; print(secrets.token_urlsafe(32))'`"
             )
-    known = {_digest(token): principal for token, principal in tokens.items()}
+    principals = {_digest(token): principal for token, principal in tokens.items()}
 
     async def authenticate(scope: Scope) -> Principal | None:
         token = token_of(scope)
-        return None if token is None else known.get(_digest(token))
+        return None if token is None else principals.get(_digest(token))
 
     return authenticate
 
@@ -91,13 +90,17 @@ def jwt(
     without signature, expiry (`exp`), subject (`sub`), or for somebody else. `leeway` is in seconds
     of clocks that disagree. `tenant` is the claim that names the scope, `roles` the one that lists
     roles, as a list or one text with blanks; `principal` makes one of all claims instead, or None.
+    Streams that follow threads or the inbox end with the token. Keys that were found count for
+    a day while the issuer cannot be reached; they are refreshed in the background.
 
-    Needs `pip install "sayso[jwt]"`. Raises `DeclarationError` for what cannot be checked.
+    Needs the extra `jwt`. Raises `DeclarationError` for what cannot be checked.
     """
     try:
-        from sayso.jsonwebtokens import Checker  # noqa: PLC0415 - only who uses it needs it
+        from sayso.http.jwt_verifier import JwtVerifier  # noqa: PLC0415 - only who uses it needs it
     except ImportError:
-        raise DeclarationError('auth.jwt needs another package: pip install "sayso[jwt]"') from None
+        raise DeclarationError(
+            "auth.jwt needs PyJWT: install sayso with the extra jwt, or pip install 'pyjwt[crypto]'"
+        ) from None
     if (jwks is None) == (key is None):
         raise DeclarationError("auth.jwt takes either jwks=, an address of keys, or key=")
     chosen = tuple(algorithms or (*_ASYMMETRIC, *_CURVES))
@@ -109,7 +112,7 @@ def jwt(
     if secret and (jwks is not None or len(secret) != len(chosen)):
         # A public key that is taken for a secret would let everybody sign.
         raise DeclarationError(f"{secret[0]} needs key=, a secret, and no other kind beside it")
-    checker = Checker(
+    checker = JwtVerifier(
         jwks=jwks,
         key=key,
         algorithms=chosen,
@@ -127,7 +130,10 @@ def jwt(
         if not isinstance(names, list | tuple):
             names = ()
         return Principal(
-            subject=claims["sub"], scope=scope, roles=tuple(r for r in names if isinstance(r, str))
+            subject=claims["sub"],
+            scope=scope,
+            roles=tuple(r for r in names if isinstance(r, str)),
+            expires_at=int((claims["exp"] + leeway) * 1000),
         )
 
     async def authenticate(scope: Scope) -> Principal | None:

@@ -6,19 +6,20 @@ from typing import Any
 import httpx
 import pytest
 
+from sayso.base.clock import format_time
 from sayso.client import (
     CANCEL,
     Busy,
     Client,
     Expired,
-    Misfit,
-    NotCovered,
+    InvalidPayload,
+    PartialAnswers,
     ProtocolViolation,
-    Refused,
+    RefusedByServer,
     Truncated,
     Unreachable,
 )
-from sayso.clock import iso
+from sayso.client.answers import entries
 from tests.client.agent import FINISHED, STARTED, TOKEN, Agent, Event, asking, run_of, sse
 from tests.contract.requirements import requirement
 
@@ -80,10 +81,10 @@ async def test_only_a_run_that_carries_an_answer_retires_what_was_asked() -> Non
 async def test_nothing_is_sent_that_does_not_cover_all() -> None:
     """CR-3, CL-11, RE-18: a missing answer, an unknown one, and a message past a question."""
     agent = await waiting(ONE, TWO)
-    with pytest.raises(NotCovered) as caught:
+    with pytest.raises(PartialAnswers) as caught:
         await resumed(agent.client, {"i-1": True, "i-9": True})
     assert (caught.value.missing, caught.value.unknown) == (("i-2",), ("i-9",))
-    with pytest.raises(NotCovered, match="i-1, i-2"):
+    with pytest.raises(PartialAnswers, match="i-1, i-2"):
         _ = [event async for event in agent.client.run("never mind")]
     assert len(agent.sent) == 1
     assert len(agent.client.pending) == 2
@@ -92,7 +93,7 @@ async def test_nothing_is_sent_that_does_not_cover_all() -> None:
 async def test_an_expired_interrupt_is_cancelled_and_never_answered() -> None:
     """EX-01, EX-02: over at the very moment; no time that can be read means never."""
     clock = Agent().clock
-    ends = {**ONE, "expiresAt": iso(clock.now() + 1000)}
+    ends = {**ONE, "expiresAt": format_time(clock.now() + 1000)}
     agent = await waiting(ends, {**TWO, "expiresAt": "soon"})
     await agent.clock.advance(1.0)
     with pytest.raises(Expired) as caught:
@@ -107,7 +108,7 @@ async def test_an_expired_interrupt_is_cancelled_and_never_answered() -> None:
 async def test_an_answer_is_held_against_its_schema() -> None:
     """CL-05: named by pointer and not sent; with a schema that is none, the server judges."""
     agent = await waiting({**ONE, "responseSchema": STRICT})
-    with pytest.raises(Misfit) as caught:
+    with pytest.raises(InvalidPayload) as caught:
         await resumed(agent.client, {"i-1": {"approved": "yes"}})
     assert [pointer for pointer, _ in caught.value.errors] == ["/approved"]
     assert len(agent.sent) == 1
@@ -126,7 +127,7 @@ async def test_a_resume_that_failed_is_sent_again_with_the_same_entries() -> Non
     agent.says({"type": "RUN_ERROR", "message": "no"})
     agent.says({"type": "CUSTOM", "name": "n", "value": 1})
     agent.says(*run_of())
-    failures: list[type[Exception] | None] = [Unreachable, Refused, Truncated, None]
+    failures: list[type[Exception] | None] = [Unreachable, RefusedByServer, Truncated, None]
     for failure in [*failures, ProtocolViolation]:
         if failure is None:
             await resumed(agent.client, {"i-1": True})
@@ -188,10 +189,10 @@ async def test_a_refusal_is_told_with_its_problem() -> None:
     problem = {"code": "invalid_input", "detail": "look at x", "errors": errors}
     agent.body(json.dumps(problem).encode(), "application/problem+json; charset=utf-8", 422)
     agent.body(b"<h1>", "text/html", 502)
-    with pytest.raises(Refused, match="422 invalid_input: look at x") as caught:
+    with pytest.raises(RefusedByServer, match="422 invalid_input: look at x") as caught:
         _ = [event async for event in agent.client.run("go")]
     assert (caught.value.code, caught.value.errors) == ("invalid_input", errors)
-    with pytest.raises(Refused, match="502: Bad Gateway"):
+    with pytest.raises(RefusedByServer, match="502: Bad Gateway"):
         _ = [event async for event in agent.client.run("go")]
 
 
@@ -249,3 +250,17 @@ async def test_one_run_at_a_time() -> None:
     await first.aclose()
     await agent.heard(*run_of())
     assert agent.client.outcome == "success"
+
+
+def test_large_integers_of_an_answer_are_spelt_out_beside_it() -> None:
+    """So that a server knows that they were not rounded on the way."""
+    payload = {"ids": [2**53 + 1, 2**53 - 1], "n": 2**53}
+    assert entries([{"id": "a"}], {"a": payload}, 0) == [
+        {
+            "interruptId": "a",
+            "status": "resolved",
+            "payload": payload,
+            "metadata": {"sayso": {"exact": {"/ids/0": str(2**53 + 1), "/n": str(2**53)}}},
+        }
+    ]
+    assert "metadata" not in entries([{"id": "a"}], {"a": {"n": 2**53 - 1}}, 0)[0]

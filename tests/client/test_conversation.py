@@ -9,7 +9,7 @@ from uuid import UUID
 import httpx
 import pytest
 
-from sayso.commands.conversation import Conversation
+from sayso.cli.chat.conversation import TerminalChat
 from tests.client.agent import FINISHED, STARTED, Agent, Event, asking, run_of
 
 ONE: Event = {"id": "i-1", "reason": "confirmation", "message": "Sure?"}
@@ -41,7 +41,7 @@ def talk(agent: Agent, monkeypatch: pytest.MonkeyPatch) -> Talk:
 
     def hold(*lines: str, reopen: bool = False) -> int:
         monkeypatch.setattr(sys, "stdin", io.StringIO("".join(f"{line}\n" for line in lines)))
-        found = Conversation(agent.client, again="sayso chat …", events=False, waits=(0, 0, 0))
+        found = TerminalChat(agent.client, again="sayso chat …", events=False, waits=(0, 0, 0))
         return found.hold(reopen=reopen)
 
     return hold
@@ -59,7 +59,7 @@ def test_a_run_that_breaks_off_is_followed_to_its_end(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """LC-16, CL-15: looked at again until the server is back; what came before is not repeated."""
-    monkeypatch.setattr("sayso.commands.conversation.uuid4", lambda: UUID(int=1))
+    monkeypatch.setattr("sayso.cli.chat.conversation.uuid4", lambda: UUID(int=1))
     asked = {"id": f"m-{UUID(int=1).hex}", "role": "user", "content": "go"}
     agent.says(STARTED, *said("a-0", "I begin."), said("a-1", "It")[0])
     agent.answers.append(httpx.ConnectError("refused"))
@@ -182,6 +182,32 @@ def test_a_thread_that_is_opened_shows_its_calls_and_results(
     assert capsys.readouterr().out.startswith("> go (image)\n- look {}\n  found\nIt is done.\n")
 
 
+@pytest.mark.parametrize(
+    ("result", "told"),
+    [("one two", "one two\nIt"), ("Error: broke", "one two\n  Error: broke\nIt")],
+)
+def test_what_a_tool_says_is_written_while_it_runs(
+    agent: Agent, talk: Talk, capsys: pytest.CaptureFixture[str], result: str, told: str
+) -> None:
+    """Once: a result that is the same text is not told again, any other one is."""
+    kind = {"messageId": "o", "activityType": "sayso:tool-output"}
+    content = {"toolCallId": "c", "tool": "tail", "chunks": ["one"]}
+    more = [{"op": "add", "path": "/chunks/-", "value": " two"}]
+    agent.says(
+        *run_of(
+            {"type": "TOOL_CALL_START", "toolCallId": "c", "toolCallName": "tail"},
+            {"type": "TOOL_CALL_ARGS", "toolCallId": "c", "delta": "{}"},
+            {"type": "TOOL_CALL_END", "toolCallId": "c"},
+            {"type": "ACTIVITY_SNAPSHOT", **kind, "content": content},
+            {"type": "ACTIVITY_DELTA", **kind, "patch": more},
+            {"type": "TOOL_CALL_RESULT", "messageId": "t", "toolCallId": "c", "content": result},
+            *said("a", "It is done."),
+        )
+    )
+    talk("go")
+    assert f"- tail {{}}\n{told} is done.\n" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize("status", [401, 403, 404, 422])
 def test_a_refusal_is_told_and_is_no_reason_to_look(
     agent: Agent, talk: Talk, capsys: pytest.CaptureFixture[str], status: int
@@ -202,16 +228,11 @@ def test_the_time_of_a_question_may_run_out_while_it_is_answered(
     monkeypatch.setattr(sys, "stdin", io.StringIO("go\ny\nn\n"))
     agent.says(*asking({**ONE, "expiresAt": "2026-01-01T00:00:10Z"}))
     agent.says(STARTED, shows(DONE), FINISHED)
-    found: Any = Conversation(agent.client, again="", events=False, waits=(0,))
+    found: Any = TerminalChat(agent.client, again="", events=False, waits=(0,))
     times = iter([0, 0, 10_000])
     start = 1_767_225_600_000
 
-    class Clock:
-        @staticmethod
-        def now() -> int:
-            return start + next(times, 10_000)
-
-    found._clock = Clock
+    monkeypatch.setattr(agent.client, "now", lambda: start + next(times, 10_000))
     assert found.hold(reopen=False) == 0
     told = capsys.readouterr().out
     assert "10 seconds left" in told

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
+from sayso.base.clock import format_time
+from sayso.cli.chat.questions import LookAgain, ask_person
+from sayso.cli.chat.terminal import Terminal
 from sayso.client import CANCEL
-from sayso.clock import iso
-from sayso.commands.questions import LookAgain, put
-from sayso.commands.terminal import Terminal
 
 NOW = 1_800_000_000_000
 
@@ -23,7 +23,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> Any:
         interrupt = {"id": "i", "reason": reason, **more}
         if schema is not None:
             interrupt["responseSchema"] = schema
-        return put(interrupt, None, Terminal(), lambda: NOW)
+        return ask_person(interrupt, None, Terminal(), lambda: NOW)
 
     return ask
 
@@ -149,9 +149,9 @@ def test_an_answer_that_does_not_fit_as_a_whole_is_asked_again(
 
 def test_an_expired_question_is_only_cancelled(asked: Any) -> None:
     """EX-02: at the very moment; who does not cancel it may look what became of it."""
-    assert asked(None, "y", reason="confirmation", expiresAt=iso(NOW)) is CANCEL
+    assert asked(None, "y", reason="confirmation", expiresAt=format_time(NOW)) is CANCEL
     with pytest.raises(LookAgain):
-        asked(None, "x", "n", reason="confirmation", expiresAt=iso(NOW))
+        asked(None, "x", "n", reason="confirmation", expiresAt=format_time(NOW))
 
 
 def test_an_empty_line_is_null_where_null_is_an_answer(asked: Any) -> None:
@@ -173,7 +173,7 @@ def test_long_arguments_have_a_line_each(
     for columns, told in ((80, 'Arguments: {"to":"ada","body":"Dear Ada"}'), (30, "    to: ")):
         monkeypatch.setenv("COLUMNS", str(columns))
         monkeypatch.setattr(sys, "stdin", io.StringIO("n\n"))
-        put({"id": "i", "reason": "tool_call"}, call, Terminal(), lambda: NOW)
+        ask_person({"id": "i", "reason": "tool_call"}, call, Terminal(), lambda: NOW)
         assert told in capsys.readouterr().out
 
 
@@ -185,8 +185,21 @@ def test_the_time_that_is_left_is_told(
     asked: Any, capsys: pytest.CaptureFixture[str], seconds: int, told: str
 ) -> None:
     """EX-01: in words that a person reads at a glance."""
-    asked(None, "n", reason="confirmation", expiresAt=iso(NOW + seconds * 1000))
+    asked(None, "n", reason="confirmation", expiresAt=format_time(NOW + seconds * 1000))
     assert f"({told} left)" in capsys.readouterr().out
+
+
+def test_the_rule_that_asks_is_named_if_its_author_named_it(
+    asked: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for rule in ("large-refunds", "always", "always#2", "when:<lambda>", "pay"):
+        told = {"sayso": {"rule": rule, "tool": "pay"}}
+        asked({"type": "boolean"}, "y", reason="tool_call", metadata=told)
+        named = "Asked by the rule large-refunds" in capsys.readouterr().out
+        assert named == (rule == "large-refunds")
+    told = {"sayso": {"rule": "when:large", "because": "Rule 'large' asks about this call."}}
+    asked({"type": "boolean"}, "y", reason="tool_call", metadata=told)
+    assert "Asked by" not in capsys.readouterr().out
 
 
 def test_words_of_a_stranger_move_no_cursor(asked: Any, capsys: pytest.CaptureFixture[str]) -> None:

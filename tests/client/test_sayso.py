@@ -7,11 +7,12 @@ from typing import Any
 import httpx
 import pytest
 
-from sayso.client import CANCEL, Client, Expired, NotCovered, Refused
+from sayso.client import CANCEL, Client, Expired, PartialAnswers, RefusedByServer
 from sayso.demo.app import demo_app
 from sayso.demo.settings import Settings
-from sayso.demo.tools import Pace
+from sayso.demo.tools import Delay
 from sayso.testing import FakeClock
+from tests.contract.requirements import requirement
 from tests.server import DemoServer, Event
 
 LIFE = 60.0
@@ -50,7 +51,7 @@ async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
         expires_in=LIFE,
         keep_alive=15.0,
     )
-    app = demo_app(settings, clock=clock, pace=Pace(piece=0, work=0))
+    app = demo_app(settings, clock=clock, pace=Delay(piece=0, work=0))
     async with app.lifespan(), httpx.AsyncClient(transport=httpx.ASGITransport(app=app)) as http:
         desk = Desk(http, clock)
         yield desk
@@ -107,7 +108,7 @@ async def test_a_refused_answer_leaves_the_question_and_a_right_one_goes_through
     """CL-07, CL-11: no message past a question, no answer without its form's figures."""
     client = desk.client()
     await run(client, "quarterly")
-    with pytest.raises(NotCovered):
+    with pytest.raises(PartialAnswers):
         await run(client, "hello?")
     filing = {"quarter": "Q3", "year": 2026, "revenue": 1.5}
     await resume(client, every(client, filing))
@@ -126,10 +127,21 @@ async def test_an_expired_question_can_only_be_given_up(desk: Desk) -> None:
     assert await desk.done() == []
 
 
+@requirement("EX-07")
+async def test_a_client_whose_clock_is_wrong_withholds_no_answer(desk: Desk) -> None:
+    """This machine's clock is far from the server's, where the question is as good as new."""
+    client = Client("http://localhost/agents/ops", http=desk.http, warn=desk.warnings.append)
+    await run(client, "deploy")
+    assert abs(client.now() - desk.clock.now()) < 60_000
+    asked = ids(client)
+    await resume(client, every(client, {"approved": True}))
+    assert not set(asked) & set(ids(client))
+
+
 async def test_who_is_unknown_is_told_so(desk: Desk) -> None:
     """ER-01: the problem's code."""
     client = Client("http://localhost/agents/nobody", http=desk.http)
-    with pytest.raises(Refused) as caught:
+    with pytest.raises(RefusedByServer) as caught:
         await run(client, "go")
     assert (caught.value.status, caught.value.code) == (404, "unknown_agent")
 

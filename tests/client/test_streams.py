@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from sayso.client import ProtocolViolation
+from sayso.client.frames import Frames
 from tests.client.agent import FINISHED, STARTED, Agent, Event, run_of
 from tests.client.events import (
     ARGS,
@@ -37,6 +38,10 @@ FATAL: dict[str, tuple[list[Event], str]] = {
     "LC-06 open message": (run_of(START, MORE), "still open"),
     "LC-06 open subagent": (run_of(HELPER), "still open"),
     "LC-06 open call": (run_of(CALL), "still open"),
+    "LC-08 another thread": (
+        [*run_of(), {**STARTED, "threadId": "other"}, {**FINISHED, "threadId": "other"}],
+        "another thread",
+    ),
     "LC-08 another run": ([STARTED, {**FINISHED, "runId": "other"}], "another run"),
     "TX-01 opened twice": (run_of(START, START), "opened before"),
     "TX-02 content alone": (run_of(MORE), "no text message"),
@@ -165,6 +170,7 @@ TAKEN: dict[str, tuple[list[Event], list[Event]]] = {
                 "subtype": "message",
                 "entityId": "z",
                 "encryptedValue": "e",
+                "encryptedValueType": "maker.kind",
             },
             {
                 "type": "REASONING_ENCRYPTED_VALUE",
@@ -173,7 +179,31 @@ TAKEN: dict[str, tuple[list[Event], list[Event]]] = {
                 "encryptedValue": "e",
             },
         ],
-        [{"role": "reasoning", "content": "hm", "encryptedValue": "e"}],
+        [
+            {
+                "role": "reasoning",
+                "content": "hm",
+                "encryptedValue": "e",
+                "encryptedValueType": "maker.kind",
+            }
+        ],
+    ),
+    "a seal without a type in place of one that had it": (
+        [
+            {"type": "REASONING_MESSAGE_START", "messageId": "z", "role": "reasoning"},
+            {"type": "REASONING_MESSAGE_END", "messageId": "z"},
+            *(
+                {
+                    "type": "REASONING_ENCRYPTED_VALUE",
+                    "subtype": "message",
+                    "entityId": "z",
+                    "encryptedValue": value,
+                    **more,
+                }
+                for value, more in (("e", {"encryptedValueType": "maker.kind"}), ("f", {}))
+            ),
+        ],
+        [{"role": "reasoning", "content": "", "encryptedValue": "f"}],
     ),
     "activity": (
         [
@@ -354,6 +384,18 @@ async def test_a_frame_that_is_no_event_is_rejected(data: bytes) -> None:
     agent.body(b"data: " + data + b"\n\n")
     with pytest.raises(ProtocolViolation):
         _ = [event async for event in agent.client.run()]
+
+
+@requirement("EN-09")
+@pytest.mark.parametrize("line", [b"data:\n", b"x"])
+def test_a_frame_without_an_end_takes_little_memory(line: bytes) -> None:
+    """However its lines are cut: each takes memory of its own, also an empty one."""
+    frames, taken = Frames(), 0
+    with pytest.raises(ProtocolViolation, match="a frame has more than"):
+        while taken < 64_000_000:
+            frames.take(line * (65_536 // len(line)))
+            taken += 65_536
+    assert len(frames._data) < 1_000_000
 
 
 @requirement("LC-18", "LC-27")

@@ -87,8 +87,8 @@ for (const client of CLIENTS) {
       const thread = begin();
       const run = await thread.say("nested");
       assert.equal(run.error, undefined);
-      const told = run.types.filter((type) => type.startsWith("SUBAGENT"));
-      assert.equal(told.length, current ? 4 : 0);
+      const subagentEvents = run.types.filter((type) => type.startsWith("SUBAGENT"));
+      assert.equal(subagentEvents.length, current ? 4 : 0);
       assert.equal(thread.pending.length, 2);
       for (const { subagentRunId, metadata } of thread.pending) {
         assert.equal(typeof subagentRunId, "string");

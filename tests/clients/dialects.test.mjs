@@ -61,8 +61,8 @@ const session = {
     return JSON.parse(frames.at(-1).replace(/^data: /, ""));
   },
   async open(threadId) {
-    const asked = await this.post("", { message: "refund please", session_id: threadId });
-    assert.equal(asked.type, "interrupt");
+    const response = await this.post("", { message: "refund please", session_id: threadId });
+    assert.equal(response.type, "interrupt");
   },
   async answer(threadId) {
     const shown = await fetch(`${server.url}/api/v1/chat?session_id=${threadId}`);

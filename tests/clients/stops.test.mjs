@@ -22,7 +22,7 @@ async function post(path, body = {}) {
 }
 
 const stop = (thread) => post(`/threads/${encodeURIComponent(thread.threadId)}/stop`);
-const answer = ({ id }, given) => post(`/interrupts/${id}/answer`, given);
+const answer = ({ id }, body) => post(`/interrupts/${id}/answer`, body);
 
 // What the thread shows once nobody runs it any more.
 async function atRest(thread) {
@@ -48,16 +48,16 @@ for (const client of CLIENTS) {
     test("a stop while questions wait leaves none [OU-07, TC-16]", async () => {
       const thread = begin();
       await thread.say("send the email");
-      const asked = thread.pending;
+      const questions = thread.pending;
       assert.deepEqual(await stop(thread), { status: 200, body: { stopped: true } });
       assert.deepEqual((await stop(thread)).body, { stopped: false });
       const shown = await thread.stored();
       assert.deepEqual(shown.pending, []);
       const results = shown.messages.filter(({ role }) => role === "tool");
-      assert.equal(results.length, asked.length);
+      assert.equal(results.length, questions.length);
       for (const { content } of results)
         assert.match(content, /^Not executed: the turn was stopped/);
-      const late = await thread.resume(...asked.map(() => approve()));
+      const late = await thread.resume(...questions.map(() => approve()));
       assert.equal(late.error.code, "already_resolved");
       shown.agent.url = server.agentUrl;
       const next = await shown.say("hello");

@@ -1,14 +1,14 @@
-"""An agent that sends everything an author can, for the official clients to read."""
+"""An agent that sends everything an author can, and one that asks about digits no double holds."""
 
 import asyncio
 import socket
 
 import uvicorn
 
-from sayso import Sayso, Turn, parts
+from sayso import CopilotKit, Sayso, ServerOptions, Turn, approval, parts
 from sayso.agents.parts import Part
 
-app = Sayso(store="memory:", console=False)
+app = Sayso(store="memory:", server=ServerOptions(console=False))
 
 
 @app.tool()
@@ -31,6 +31,19 @@ async def surface(turn: Turn) -> None:
     await plan.set({"done": True})
     await turn.usage("acme", "large", input_tokens=1)
     await turn.say(f"sealed: {sealed}", metadata={"badge": {"n": None}})
+
+
+@app.tool(approval=approval.always, editable=True)
+async def transfer(account: int, amount: float) -> str:
+    return f"moved {amount} to {account}"
+
+
+@app.agent("accounts")
+async def accounts(turn: Turn) -> None:
+    await turn.say(str(await turn.call(transfer, account=2**53 + 1, amount=10.5)))
+
+
+app.mount(CopilotKit())
 
 
 async def main() -> None:

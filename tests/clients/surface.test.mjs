@@ -55,11 +55,11 @@ for (const client of CLIENTS) {
       await thread.resume(approve());
       assert.deepEqual(of(thread, "activity")[0].content, { done: true });
       await thread.say("again");
-      const told = of(thread, "activity");
-      const settled = told.find(({ activityType }) => activityType === "sayso:settled");
+      const activities = of(thread, "activity");
+      const settled = activities.find(({ activityType }) => activityType === "sayso:settled");
       assert.equal(settled.content.sentence, 'Asked "Go on?", local answered: yes.');
       assert.deepEqual(
-        told.filter((message) => message !== settled).map(({ content }) => content),
+        activities.filter((message) => message !== settled).map(({ content }) => content),
         [{ done: true }, { steps: ["look", "ask"] }],
       );
       await thread.assertInStep();

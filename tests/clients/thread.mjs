@@ -55,7 +55,7 @@ export class Thread {
 
   // One answer for each pending interrupt, in their order.
   resume(...answers) {
-    const byId = Object.fromEntries(this.pending.map(({ id }, at) => [id, answers[at]]));
+    const byId = Object.fromEntries(this.pending.map(({ id }, index) => [id, answers[index]]));
     return this.run({ resume: this.client.buildResumeArray(this.pending, byId) });
   }
 

@@ -3,7 +3,6 @@
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
-from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +11,9 @@ import redis
 from psycopg import sql
 
 from sayso.stores.base import Store
-from sayso.stores.memory.store import MemoryStore
 from sayso.stores.postgres.store import PostgresStore
 from sayso.stores.redis.store import RedisStore
+from sayso.stores.sqlite.memory import MemoryStore
 from sayso.stores.sqlite.store import SqliteStore
 from tests.stores.redis_servers import redis_database
 from tests.stores.servers import database
@@ -25,7 +24,7 @@ __all__ = ["dump"]
 def dump(store: Store, folder: Path) -> str:
     """The contents of a store of the backends table, whose files are in `folder`."""
     if isinstance(store, MemoryStore):
-        return _told(vars(store), set())
+        return "\n".join(store._runner._db.iterdump())
     if isinstance(store, SqliteStore):
         with closing(sqlite3.connect(folder / "sayso.db")) as file:
             return "\n".join(file.iterdump())
@@ -59,25 +58,3 @@ def _keys(url: str) -> str:
         # Outcomes of steps are forgotten by themselves.
         names = sorted(key for key in client.scan_iter() if b":step:" not in key)
         return "\n".join(f"{name!r}: {reads[client.type(name)](name)}" for name in names)
-
-
-def _told(value: Any, above: set[int]) -> str:
-    """A value with everything below it; what is not the store's own (a lock, a clock) by type."""
-    if value is None or isinstance(value, str | bytes | int | float):
-        return repr(value)
-    if id(value) in above:
-        return "…"
-    within = above | {id(value)}
-    if isinstance(value, dict):
-        parts = [f"{_told(k, within)}: {_told(v, within)}" for k, v in value.items()]
-    elif isinstance(value, list | tuple):
-        parts = [_told(item, within) for item in value]
-    elif isinstance(value, set | frozenset):
-        parts = sorted(_told(item, within) for item in value)
-    elif is_dataclass(value):
-        parts = [f"{f.name}={_told(getattr(value, f.name), within)}" for f in fields(value)]
-    elif type(value).__module__.startswith("sayso.stores."):
-        parts = [_told(vars(value), within)]
-    else:
-        return type(value).__name__
-    return f"{type(value).__name__}({', '.join(parts)})"

@@ -41,7 +41,7 @@ def picking(server: Server) -> Any:
     async def agent(turn: Turn) -> None:
         server.effects.append(turn.input.text)
         await turn.say("Pick one.")
-        picked = await turn.frontend("pick", {"from": [1, 2]})
+        picked = await turn.client_tool("pick", {"from": [1, 2]})
         await turn.step(server.effects.append, (picked.status, picked.value))
         await turn.say(f"{picked.status}: {picked}")
 
@@ -50,7 +50,7 @@ def picking(server: Server) -> Any:
 
 def both(server: Server) -> Any:
     async def agent(turn: Turn) -> str:
-        calls = await turn.gather(turn.frontend("pick"), turn.frontend("draw"))
+        calls = await turn.gather(turn.client_tool("pick"), turn.client_tool("draw"))
         await turn.step(server.effects.append, "went on")
         return " ".join(map(str, calls))
 
@@ -60,7 +60,7 @@ def both(server: Server) -> Any:
 def mixed(tools: Kit) -> Any:
     async def agent(turn: Turn) -> str:
         refund, picked = await turn.gather(
-            turn.call(tools.refund, order_id="A-17", amount=240.0), turn.frontend("pick")
+            turn.call(tools.refund, order_id="A-17", amount=240.0), turn.client_tool("pick")
         )
         return f"{refund.status} {picked.status} {picked.value}"
 

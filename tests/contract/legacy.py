@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from sayso.records import Interrupt
+from sayso.base.records import Interrupt
 from tests.contract.optional import thread_of
 from tests.contract.server import Client, Server
 from tests.contract.wire import Run

@@ -5,8 +5,7 @@ from itertools import count
 from typing import Any
 
 from sayso import Turn
-from sayso.gate.expiry import late_refusals
-from sayso.records import Interrupt, ThreadView
+from sayso.base.records import Interrupt, ListedInterrupt, ThreadView
 from tests.contract.server import Client, Server, eventually
 
 __all__ = ["client_of", "interrupt_of", "late", "past", "thread_of", "told"]
@@ -25,22 +24,22 @@ def client_of(
 
 async def thread_of(server: Server, client: Client) -> ThreadView:
     """The thread as it is stored."""
-    view = await server.store.load("default", client.thread)
+    view: ThreadView | None = await server.store.load("default", client.thread)
     assert view is not None
     return view
 
 
 async def interrupt_of(server: Server, interrupt_id: str) -> Interrupt:
     """One interrupt as it is stored."""
-    found = await server.store.interrupt("default", interrupt_id)
-    assert found is not None
-    return found.interrupt
+    listed: ListedInterrupt | None = await server.store.interrupt("default", interrupt_id)
+    assert listed is not None
+    return listed.interrupt
 
 
 async def late(server: Server, interrupt_id: str) -> list[tuple[str, str]]:
     """Who refused it after it had expired, and how."""
     item = await interrupt_of(server, interrupt_id)
-    return [(one["by"], one["said"]) for one in late_refusals(item)]
+    return [(one.by, one.said) for one in item.progress.late]
 
 
 async def past(server: Server, client: Client, seconds: float) -> Client:

@@ -6,6 +6,7 @@ from typing import Any
 
 from sayso import Sayso, Turn
 from sayso.testing import FaultyStore
+from tests.apps import app_with
 from tests.contract.server import Server
 from tests.stores.backends import BACKENDS
 
@@ -23,7 +24,7 @@ async def replica(
     store = server.store
     if server.kind != "memory":
         store = FaultyStore(BACKENDS[server.kind](server.folder, server.clock))
-    app = Sayso(store=store, clock=server.clock, **server.options)
+    app = app_with(store=store, clock=server.clock, **server.options)
     app._tools.update(server.app._tools)
     for name, function in agents:
         app.agent(name)(function)
@@ -31,5 +32,5 @@ async def replica(
         yield app
         if server.kind == "memory":
             # The end of an app closes its store, and this one is not its own.
-            await app.engine.stop(0)
+            await app._engine.stop(0)
             await store.open()

@@ -10,14 +10,17 @@ from typing import Any
 from urllib.parse import quote
 from uuid import uuid4
 
+from sayso import CopilotKit
 from tests.contract.rest import call
 from tests.contract.server import Client, Json, Server
 from tests.contract.wire import Exchange, Run
 from tests.spec.judge import schema_faults
 
-__all__ = ["TRANSPORTS", "Page", "page"]
+__all__ = ["RELEASED", "TRANSPORTS", "Page", "page", "without_release"]
 
 TRANSPORTS = ("rest", "single")
+RELEASED = ["RUN_STARTED", "RUN_FINISHED", "RUN_STARTED"]
+"""How the stream of an answer begins that was taken."""
 
 
 class Page(Client):
@@ -50,8 +53,9 @@ class Page(Client):
         run = await self.open(sent, action=action).end()
         if run.is_stream:
             assert schema_faults(run.events) == []
-            _with_one_ending(run).judged(sent["threadId"], sent["runId"])
             self.model.take(run.events)
+            run = without_release(run)
+            _with_one_ending(run).judged(sent["threadId"], sent["runId"])
         return run
 
     async def resume(self, *entries: Json, **members: Any) -> Run:
@@ -94,8 +98,8 @@ class Page(Client):
 def _with_one_ending(run: Run) -> Run:
     """The run as it would be told to other clients, which the strict judges know.
 
-    A page that has answered gets a RUN_FINISHED without an outcome, and a RUN_ERROR after it if
-    the run has failed.
+    A page whose answer began nothing that it could follow gets a RUN_FINISHED without an outcome
+    before a RUN_ERROR.
     """
     events = run.events
     if run.types[-2:] == ["RUN_FINISHED", "RUN_ERROR"]:
@@ -103,6 +107,21 @@ def _with_one_ending(run: Run) -> Run:
         del events[-2]
     elif run.types[-1] == "RUN_FINISHED" and "outcome" not in events[-1]:
         events[-1]["outcome"] = {"type": "cancelled"}
+    return _with(run, events)
+
+
+def without_release(run: Run) -> Run:
+    """What follows the run of its own by which a page lets go of what it has answered (CK-07)."""
+    if run.types[:3] != RELEASED:
+        return run
+    begun, over, begins = run.events[:3]
+    assert over["outcome"] == {"type": "success"}
+    assert begun["runId"] == over["runId"] != begins["runId"]
+    assert {begun["threadId"], over["threadId"]} == {begins["threadId"]}
+    return _with(run, run.events[2:])
+
+
+def _with(run: Run, events: list[Json]) -> Run:
     body = b"".join(b"data: " + json.dumps(event).encode() + b"\n\n" for event in events)
     return Run(run.status, run.headers, body)
 
@@ -110,5 +129,5 @@ def _with_one_ending(run: Run) -> Run:
 def page(server: Server, agent: Any, transport: str, **options: Any) -> Page:
     """A page on a new thread of an agent, which is registered as `desk` first."""
     server.app.agent("desk", **options)(agent)
-    server.app.copilotkit()
+    server.app.mount(CopilotKit())
     return Page(server.app, "desk", transport=transport)

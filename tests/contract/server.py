@@ -11,6 +11,7 @@ from uuid import uuid4
 
 from sayso import Sayso, Turn
 from sayso.testing import FakeClock, FaultyStore
+from tests.apps import app_with
 from tests.contract.client_model import ClientModel
 from tests.contract.dump import dump
 from tests.contract.wire import Exchange, Run
@@ -52,7 +53,7 @@ class Server:
 
     def another(self, **options: Any) -> Sayso:
         """A further app on the same store: another replica, or this one after a restart."""
-        return Sayso(store=self.store, clock=self.clock, **{**self.options, **options})
+        return app_with(store=self.store, clock=self.clock, **{**self.options, **options})
 
     def client(self, agent: Callable[[Turn], Awaitable[Any]] | str, **options: Any) -> "Client":
         """A client on a new thread of an agent: a name, or a function that gets one."""
@@ -148,7 +149,7 @@ class Client:
         sent = self.body(**members) if body is None else body
         run = await self.open(sent, action=action).end()
         if run.is_stream:
-            run.judged(sent["threadId"], sent["runId"])
+            run.judged(sent["threadId"], sent["runId"], newer=self.version == "1.1")
             assert self.version is not None or not run.lists, "TC-07: parts for an older client"
             self.model.take(run.events)
         return run

@@ -9,7 +9,7 @@ import pytest
 from sayso import Principal, Turn, approval, current_call
 from tests.contract.requirements import requirement
 from tests.contract.rest import at_rest, call
-from tests.contract.server import Client, Server, approve, cancel, deny, served
+from tests.contract.server import Client, Server, answer, approve, cancel, deny, served
 from tests.contract.test_inbox_stream import listening, told
 from tests.contract.wire import Run
 from tests.stores.backends import EMBEDDED
@@ -76,7 +76,7 @@ async def open_for(server: Server, who: str) -> list[str]:
 @requirement("OC-20", "SE-02")
 async def test_only_those_with_the_role_may_approve(company: Server) -> None:
     """Not the owner, whichever way it comes; whoever has the role sees it and decides."""
-    client = paying(company, approval.ask(by="lead"))
+    client = paying(company, approval.always(by="lead"))
     (interrupt,) = (await client.say()).interrupts
     assert interrupt["metadata"]["sayso"]["approvers"] == {"by": ["lead"], "of": 1}
     stored = company.dump()
@@ -98,7 +98,7 @@ async def test_only_those_with_the_role_may_approve(company: Server) -> None:
 
 async def test_the_owner_may_withdraw_what_it_may_not_approve(company: Server) -> None:
     """There is always a way out of a question (D7)."""
-    client = paying(company, approval.ask(by="lead"))
+    client = paying(company, approval.always(by="lead"))
     await client.say()
     assert (await client.resume(deny())).outcome == "not_an_approver"
     run = await client.resume(cancel())
@@ -108,7 +108,7 @@ async def test_the_owner_may_withdraw_what_it_may_not_approve(company: Server) -
 
 async def test_an_approver_does_not_get_the_thread(company: Server) -> None:
     """Design 7: a foreign thread is unknown, the run path included."""
-    client = paying(company, approval.ask(by="lead"))
+    client = paying(company, approval.always(by="lead"))
     await client.say()
     lea = client.again(headers={"authorization": "Bearer lea"})
     run = await lea.run(resume=client.entries(approve()))
@@ -119,12 +119,14 @@ async def test_an_approver_does_not_get_the_thread(company: Server) -> None:
 @requirement("OC-20")
 async def test_several_people_have_to_agree(company: Server) -> None:
     """Two different ones: the first yes is counted and the question stays open."""
-    client = paying(company, approval.ask(by="lead", of=2))
+    client = paying(company, approval.always(by="lead", approvals=2))
     (interrupt,) = (await client.say()).interrupts
     first = await says(company, "lea", interrupt, approve())
-    assert (first.status, first.json) == (202, {"remaining": 1})
+    assert (first.status, first.json["remaining"]) == (202, 1)
+    waits = first.json["waitsFor"]
+    assert (waits["need"], waits["missing"], waits["you"]) == (2, 1, "agreed")
     again = await says(company, "lea", interrupt, approve(reason="really"))
-    assert (again.status, again.json) == (202, {"remaining": 1})
+    assert (again.status, again.json["remaining"]) == (202, 1)
     shown = await rest(company, "ann", "GET", f"/interrupts/{interrupt['id']}")
     assert [one["by"] for one in shown.json["agreed"]] == ["lea"]
     assert shown.json["status"] == "open"
@@ -136,7 +138,7 @@ async def test_several_people_have_to_agree(company: Server) -> None:
 
 async def test_others_hear_of_each_who_has_agreed(company: Server) -> None:
     """Q4, U1: at once, with how many there are by now; and the trail says who, and when."""
-    client = paying(company, approval.ask(by="lead", of=2), editable=True)
+    client = paying(company, approval.always(by="lead", approvals=2), editable=True)
     (interrupt,) = (await client.say()).interrupts
     async with listening(company.app, authorization="Bearer leo") as exchange:
         await says(company, "lea", interrupt, approve())
@@ -166,7 +168,7 @@ async def test_others_hear_of_each_who_has_agreed(company: Server) -> None:
 
 async def test_one_no_is_enough(company: Server) -> None:
     """A denial waits for nobody."""
-    client = paying(company, approval.ask(by="lead", of=2))
+    client = paying(company, approval.always(by="lead", approvals=2))
     (interrupt,) = (await client.say()).interrupts
     await says(company, "lea", interrupt, approve())
     assert (await says(company, "leo", interrupt, deny("no"))).status == 200
@@ -176,7 +178,7 @@ async def test_one_no_is_enough(company: Server) -> None:
 
 async def test_people_agree_on_the_same_answer(company: Server) -> None:
     """Who edits begins a new count: nobody has approved what the other has not seen."""
-    client = paying(company, approval.ask(by="lead", of=2), editable=True)
+    client = paying(company, approval.always(by="lead", approvals=2), editable=True)
     (interrupt,) = (await client.say()).interrupts
     await says(company, "lea", interrupt, approve())
     less = approve(editedArgs={"amount": 5})
@@ -188,7 +190,7 @@ async def test_people_agree_on_the_same_answer(company: Server) -> None:
 
 async def test_roles_may_be_counted_each(company: Server) -> None:
     """One lead and one of finance, and nobody sits on two chairs."""
-    client = paying(company, approval.ask(of={"lead": 1, "finance": 1}))
+    client = paying(company, approval.always(approvals={"lead": 1, "finance": 1}))
     (interrupt,) = (await client.say()).interrupts
     assert interrupt["metadata"]["sayso"]["approvers"]["of"] == {"lead": 1, "finance": 1}
     assert (await says(company, "leo", interrupt, approve())).status == 202
@@ -199,7 +201,7 @@ async def test_roles_may_be_counted_each(company: Server) -> None:
 
 async def test_a_yes_can_be_taken_back_until_there_are_enough(company: Server) -> None:
     """By the one who gave it."""
-    client = paying(company, approval.ask(by="lead", of=2))
+    client = paying(company, approval.always(by="lead", approvals=2))
     (interrupt,) = (await client.say()).interrupts
     await says(company, "lea", interrupt, approve())
     path = f"/interrupts/{interrupt['id']}/answer"
@@ -210,7 +212,7 @@ async def test_a_yes_can_be_taken_back_until_there_are_enough(company: Server) -
 
 async def test_an_owner_with_the_role_counts_as_one(company: Server) -> None:
     """On the run path the run ends in the same question, which has been agreed to once."""
-    client = paying(company, approval.ask(by="lead", of=2), owner="lea")
+    client = paying(company, approval.always(by="lead", approvals=2), owner="lea")
     (interrupt,) = (await client.say()).interrupts
     run = await client.resume(approve())
     assert [one["id"] for one in run.interrupts] == [interrupt["id"]]
@@ -224,7 +226,7 @@ async def test_an_owner_with_the_role_counts_as_one(company: Server) -> None:
 
 async def test_another_rule_may_need_other_people(company: Server) -> None:
     """Two rules ask: what one's people have agreed to is still the other's to decide."""
-    policy = approval.strictest(
+    policy = approval.all_of(
         approval.when(lambda amount: amount > 100, name="large", by="lead"),
         approval.when(lambda amount: amount > 400, name="huge", by="finance"),
     )
@@ -243,7 +245,7 @@ async def test_another_rule_may_need_other_people(company: Server) -> None:
 
 async def test_a_copy_of_the_thread_counts_nobody_s_agreement(company: Server) -> None:
     """Design 3: what is asked anew is agreed to anew, by each of them."""
-    client = paying(company, approval.ask(by="lead", of=2))
+    client = paying(company, approval.always(by="lead", approvals=2))
     (interrupt,) = (await client.say()).interrupts
     assert (await says(company, "lea", interrupt, approve())).status == 202
     made = await rest(
@@ -264,3 +266,60 @@ async def test_roles_that_nothing_waits_for_cost_no_look_at_others(company: Serv
     assert await open_for(company, "leo") == []
     assert await open_for(company, "ann") == [interrupt["id"]]
     assert [one.point for one in company.store.calls].count("interrupts") == 2
+
+
+def mixed(server: Server) -> Client:
+    """Ann's client of an agent that asks her and a lead in one turn."""
+
+    @server.app.tool(approval=approval.always(by="lead"))
+    async def pay(amount: float) -> str:
+        server.effects.append(amount)
+        return "Paid."
+
+    async def agent(turn: Turn) -> None:
+        told, done = await turn.gather(
+            turn.interrupt("confirmation", "By post?"), turn.call(pay, amount=500.0)
+        )
+        await turn.say(f"{told} {done.status} by {done.by}")
+
+    client = server.client(agent)
+    client.headers["authorization"] = "Bearer ann"
+    return client
+
+
+async def test_an_owners_own_answer_beside_others_questions_is_told_as_held(
+    company: Server,
+) -> None:
+    """After a reload, too: it waits for the lead alone, and is taken back or sent on."""
+    client = mixed(company)
+    own, others = (await client.say()).interrupts
+    assert (await says(company, "ann", own, answer({"approved": True}))).status == 202
+    run = await client.connect()
+    (waits,) = run.interrupts
+    (kept,) = run.last["metadata"]["sayso"]["held"]
+    assert (waits["id"], kept["id"]) == (others["id"], own["id"])
+    assert kept["metadata"]["sayso"]["held"]["by"] == "ann"
+    assert "takeBack" in kept["metadata"]["sayso"]["may"]
+    assert "waitsFor" not in kept["metadata"]["sayso"]
+    path = f"/interrupts/{own['id']}/answer"
+    assert (await rest(company, "ann", "DELETE", path)).status == 200
+    run = await client.connect()
+    assert len(run.interrupts) == 2
+    assert "held" not in run.last.get("metadata", {}).get("sayso", {})
+    assert (await says(company, "ann", own, answer({"approved": True}))).status == 202
+    assert (await says(company, "lea", others, approve())).status == 200
+    await at_rest(company, client)
+    assert company.effects == [500.0]
+
+
+async def test_a_resume_leaves_out_what_others_have_answered_before(company: Server) -> None:
+    """A held answer is complete by the rest alone."""
+    client = mixed(company)
+    own, others = (await client.say()).interrupts
+    assert (await says(company, "lea", others, approve())).status == 202
+    looked = await client.connect()
+    (kept,) = looked.last["metadata"]["sayso"]["held"]
+    assert kept["metadata"]["sayso"]["waitsFor"]["held"]["by"] == "lea"
+    assert [one["id"] for one in looked.interrupts] == [own["id"]]
+    run = await client.run(resume=[{"interruptId": own["id"], **answer({"approved": True})}])
+    assert run.text.endswith("executed by lea")

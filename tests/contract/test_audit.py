@@ -5,7 +5,7 @@ import sqlite3
 from pathlib import Path
 from typing import Any
 
-from sayso import Turn, approval
+from sayso import Principal, Turn, approval, auth
 from tests.contract.requirements import requirement
 from tests.contract.rest import at_rest, call, get, post
 from tests.contract.server import Client, Server, approve, deny, served
@@ -106,7 +106,7 @@ async def test_a_thread_under_the_id_of_a_deleted_one_has_an_intact_chain(tmp_pa
             await own.resume(deny("no"))
             found = await call(server.app, "GET", f"/audit/{own.thread}", headers=headers)
             assert found.json["intact"] is True
-            assert found.json["rows"] == (3 if who == "ann" else 6)
+            assert found.json["rows"] == (3 if who == "ann" else 7)
             shown: list[int] = []
             cursor = ""
             while True:
@@ -116,11 +116,49 @@ async def test_a_thread_under_the_id_of_a_deleted_one_has_an_intact_chain(tmp_pa
                 if page.get("nextCursor") is None:
                     break
                 cursor = f"&cursor={page['nextCursor']}"
-            assert shown == ([1, 2, 3] if who == "ann" else [4, 5, 6])
+            assert shown == ([1, 2, 3] if who == "ann" else [5, 6, 7])
             await call(server.app, "DELETE", f"/threads/{own.thread}", headers=headers)
         path = f"/audit/{client.thread}"
         other = await call(server.app, "GET", path, headers={"authorization": "Bearer eve"})
         assert other.status == 404
+
+
+async def test_who_deletes_a_thread_leaves_what_was_decided_in_it(tmp_path: Path) -> None:
+    """U1: the requester cannot erase the evidence; the trail says that and by whom it was tried."""
+    roles = {"ann": (), "lea": ("lead",), "aud": ("auditor",)}
+    people = {
+        f"token-of-{who}-0123": Principal(subject=who, roles=has) for who, has in roles.items()
+    }
+    tokens = {who: {"authorization": f"Bearer token-of-{who}-0123"} for who in roles}
+    async with served("memory", tmp_path, authenticate=auth.bearer(people)) as server:
+
+        @server.app.tool(approval=approval.always(by="lead"))
+        async def pay(amount: float) -> str:
+            return f"Paid {amount:.2f}."
+
+        async def agent(turn: Turn) -> None:
+            await turn.call(pay, amount=1.0)
+
+        client = server.client(agent, headers=tokens["ann"])
+        await client.say()
+        (asked,) = [one["id"] for one in client.model.pending]
+        yes = {"status": "resolved", "payload": {"approved": True}}
+        path = f"/interrupts/{asked}/answer"
+        said = await call(server.app, "POST", path, yes, headers=tokens["lea"])
+        assert said.status == 200
+        await at_rest(server, client)
+        where = f"/audit?thread={client.thread}"
+        before = (await call(server.app, "GET", where, headers=tokens["aud"])).json["items"]
+        path = f"/threads/{client.thread}"
+        assert (await call(server.app, "DELETE", path, headers=tokens["ann"])).status == 204
+        after = (await call(server.app, "GET", where, headers=tokens["aud"])).json["items"]
+        assert after[:-1] == before
+        assert (after[-1]["kind"], after[-1]["content"]) == ("deleted", {"by": "ann"})
+        kept = {row["kind"]: row["content"] for row in after}
+        assert kept["resolved"]["by"] == "lea"
+        path = f"/audit/{client.thread}"
+        chain = (await call(server.app, "GET", path, headers=tokens["aud"])).json
+        assert (chain["intact"], chain["rows"]) == (True, len(after))
 
 
 async def test_extending_and_assigning_say_who_did_it(server: Server) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from sayso import Breakpoints, DeclarationError, Turn
-from sayso.breakpoints import asked_for
+from sayso.base.breakpoints import from_request
 from tests.contract.frontend import OFFERED, left, put
 from tests.contract.optional import client_of, past
 from tests.contract.requirements import requirement
@@ -22,7 +22,7 @@ def stepping(server: Server) -> Any:
     """An agent of one named step."""
 
     async def agent(turn: Turn) -> None:
-        await turn.step(server.effects.append, "done", name="work")
+        await turn.step.options(name="work")(server.effects.append, "done")
 
     return agent
 
@@ -41,6 +41,22 @@ async def test_a_breakpoint_is_an_interrupt_like_any_other(
     assert server.effects == []
     assert (await client.resume(answer({"action": "continue"}))).outcome == "success"
     assert server.effects == ["done"]
+
+
+async def test_a_breakpoint_that_was_never_met_is_told(
+    server: Server, caplog: pytest.LogCaptureFixture
+) -> None:
+    """On the stream and in the log, with the names that there were; not while the turn waits."""
+    misspelt = Breakpoints(before=["wrok", "work"])
+    client = client_of(server, stepping(server), breakpoints=misspelt)
+    waiting = await client.say()
+    assert waiting.of("CUSTOM") == []
+    run = await client.resume(answer({"action": "continue"}))
+    (told,) = run.of("CUSTOM")
+    assert told["name"] == "sayso:breakpoints"
+    assert told["value"]["unmet"] == ["wrok"]
+    assert "work" in told["value"]["met"]
+    assert "never came to its breakpoints at 'wrok'; there were" in caplog.text
 
 
 async def test_an_agent_that_allows_none_refuses_a_run_that_would_not_stop(
@@ -124,7 +140,7 @@ async def test_a_breakpoint_stands_in_the_history_and_no_model_hears_of_it(
     """Design 3: it is between a person and the code."""
 
     async def agent(turn: Turn) -> Any:
-        await turn.step(server.effects.append, 1, name="work")
+        await turn.step.options(name="work")(server.effects.append, 1)
         return [message["content"] for message in turn.input.messages]
 
     client = client_of(server, agent, breakpoints=Breakpoints(before="*"))
@@ -148,7 +164,7 @@ def test_breakpoints_are_declared_by_name(wrong: Any) -> None:
 )
 def test_a_request_that_says_nothing_sets_none(quiet: Any) -> None:
     """Design 4: unknown members never invalidate a request."""
-    assert asked_for(quiet) is None
+    assert from_request(quiet) is None
 
 
 async def test_a_run_waits_around_inner_agents_and_tools_of_the_client(server: Server) -> None:
@@ -160,7 +176,7 @@ async def test_a_run_waits_around_inner_agents_and_tools_of_the_client(server: S
 
     async def agent(turn: Turn) -> str:
         said = await turn.delegate(clerk)
-        picked = [await turn.frontend("pick", {"n": 1}) for _ in range(2)]
+        picked = [await turn.client_tool("pick", {"n": 1}) for _ in range(2)]
         server.effects.append("entered")
         return f"{said}, {picked[0]}, {picked[1]}"
 
@@ -196,7 +212,7 @@ async def test_a_breakpoint_after_a_clients_tool_holds_from_where_the_turn_stand
     """Design 3, rule 9: one that a later request sets does not stop at what is long over."""
 
     async def agent(turn: Turn) -> str:
-        picked = await turn.frontend("pick")
+        picked = await turn.client_tool("pick")
         await turn.interrupt("confirmation", "Sure?")
         return str(picked)
 

@@ -116,19 +116,16 @@ class Desk:
         elif text.startswith("Pay"):
             bills = {"A-17": 120, "B-23": 4800, "C-42": 77}
             await turn.call_all(
-                [
-                    ToolCall(tool=self.pay, args={"invoice": i, "amount": a})
-                    for i, a in bills.items()
-                ]
+                [ToolCall(self.pay, {"invoice": i, "amount": a}) for i, a in bills.items()]
             )
         elif text.startswith("Open"):
             await turn.say("I need some details for the ticket. ")
-            form = await turn.interrupt("input_required", "Details?", response=FORM)
+            form = await turn.interrupt("input_required", "Details?", schema=FORM)
             self.effects.append(("ticket", form.value))
         elif text.startswith("Deploy"):
             await turn.call(self.announce, channel="#releases")
         elif text.startswith(("quirk: custom", "Delete")):
-            asked = await turn.interrupt("desk:ask", "Really?", response=YES_OR_NO)
+            asked = await turn.interrupt("desk:ask", "Really?", schema=YES_OR_NO)
             self.effects.append(("custom", asked.value))
         await turn.say(f"Done: {text}")
 

@@ -9,19 +9,24 @@ from typing import Any
 
 import pytest
 
-from sayso import DeclarationError, Turn
+from sayso import CopilotKit, DeclarationError, Turn
+from sayso.engine.dialect import COPILOTKIT
 from tests.contract.optional import past
 from tests.contract.requirements import requirement
 from tests.contract.rest import at_rest, call, get, post
-from tests.contract.runtime import TRANSPORTS, Page, page
-from tests.contract.server import Client, Server, answer, approve, cancel, deny
+from tests.contract.runtime import RELEASED, TRANSPORTS, Page, page, without_release
+from tests.contract.server import Client, Json, Server, answer, approve, cancel, deny
 from tests.contract.tools import Kit
 from tests.contract.wire import Run
 from tests.patience import PATIENCE
+from tests.stream_checker import events_of
 
 both = pytest.mark.parametrize("transport", TRANSPORTS)
 
 SHOWN = ["RUN_STARTED", "MESSAGES_SNAPSHOT", "STATE_SNAPSHOT", "RUN_FINISHED"]
+TOLD = ["TEXT_MESSAGE_START", "TEXT_MESSAGE_CONTENT", "TEXT_MESSAGE_END"]
+REFUSED = ["RUN_STARTED", *TOLD, *SHOWN[1:]]
+"""A refusal: why, and the thread as it stands."""
 
 
 def codes(run: Run) -> list[str]:
@@ -47,7 +52,7 @@ async def test_info_lists_the_agents_and_one_that_goes_by_default(
         "realtimeMetadata": False,
     }
     # Each of these would make the page ask for what is not here.
-    assert not {"intelligence", "suggestions", "inspectorMetadata"} & set(info)
+    assert not {"intelligence", "inspectorMetadata"} & set(info)
 
 
 @pytest.mark.parametrize(("chosen", "listed"), [(None, {"a", "b"}), ("b", {"a", "b", "default"})])
@@ -57,7 +62,7 @@ async def test_with_several_agents_the_default_is_chosen(
     """Nobody guesses which of several a page means."""
     for name in ("a", "b"):
         server.app.agent(name)(tools.greeting)
-    server.app.copilotkit(default=chosen)
+    server.app.mount(CopilotKit(default=chosen))
     assert set((await get(server, "/copilotkit/info"))["agents"]) == listed
     run = await Page(server.app, "default", transport="rest").open().end()
     assert run.status == (200 if chosen else 404)
@@ -65,7 +70,7 @@ async def test_with_several_agents_the_default_is_chosen(
 
 async def test_a_default_that_nobody_registered_says_so_to_the_developer(server: Server) -> None:
     """`message` of an info error is what the browser's console shows."""
-    server.app.copilotkit(default="nobody")
+    server.app.mount(CopilotKit(default="nobody"))
     run = await call(server.app, "GET", "/copilotkit/info")
     assert run.status == 500
     assert "'nobody'" in run.json["message"]
@@ -123,7 +128,7 @@ async def test_a_refused_answer_leaves_live_cards(
         entries = ({"interruptId": "int_nobody", **approve()},)
     stored = server.dump()
     run = await tab.resume(*entries)
-    assert run.types == SHOWN
+    assert run.types == REFUSED
     assert [i["id"] for i in run.interrupts] == [i["id"] for i in asked]
     assert set(codes(run)) == {code}
     assert server.dump() == stored
@@ -143,7 +148,7 @@ async def test_two_tabs_agree_on_the_first_answer(
     assert [i["id"] for i in other.model.pending] == [i["id"] for i in tab.model.pending]
     await tab.resume(approve())
     late = await other.resume(deny())
-    assert (late.types, late.outcome) == (SHOWN, "success")
+    assert (late.types, late.outcome) == (REFUSED, "success")
     assert other.model.pending == []
     assert len(server.effects) == 1
     assert "already" in late.snapshot[-1]["content"]
@@ -186,7 +191,7 @@ async def test_cards_do_not_show_when_they_expire(
     assert "expiresAt" in (await plain.connect()).interrupts[0]
     await past(server, Client(server.app, "desk", thread=tab.thread), 61)
     late = await tab.resume(approve())
-    assert (late.types, late.outcome) == (SHOWN, "success")
+    assert (late.types, late.outcome) == (REFUSED, "success")
     assert (tab.model.pending, server.effects) == ([], [])
     assert "expired" in late.snapshot[-1]["content"]
 
@@ -194,7 +199,7 @@ async def test_cards_do_not_show_when_they_expire(
 async def test_whoever_wants_the_expiry_on_cards_says_so(server: Server, tools: Kit) -> None:
     """An option, for pages that show a countdown and live with that hook's rule."""
     server.app.agent("desk", expires_in=60)(tools.refunding)
-    server.app.copilotkit("/ck", show_expiry=True, refusals="error")
+    server.app.mount(CopilotKit("/ck", show_expiry=True, refusals="error"))
     tab = Page(server.app, "desk", transport="rest")
     body = {**tab.body(), "messages": [tab.user("refund")]}
     run = await call(server.app, "POST", "/ck/agent/desk/run", body)
@@ -211,7 +216,7 @@ async def test_a_mount_may_ask_by_the_older_event_whatever_the_agent_does(
 ) -> None:
     """For pages of an older CopilotKit; it is the same question, whoever asks it how."""
     tab = page(server, tools.refunding, "rest", expires_in=60)
-    server.app.copilotkit("/older", interrupts="legacy")
+    server.app.mount(CopilotKit("/older", emission="legacy"))
     first = await tab.say("refund")
     body = {**tab.body(), "messages": [], "threadId": tab.thread}
     run = await call(server.app, "POST", "/older/agent/desk/connect", body)
@@ -229,7 +234,7 @@ async def test_a_mount_may_ask_by_the_older_event_whatever_the_agent_does(
     assert (done.outcome, len(server.effects)) == ("success", 1)
     wrong: Any = "sometimes"
     with pytest.raises(DeclarationError):
-        server.app.copilotkit("/wrong", interrupts=wrong)
+        server.app.mount(CopilotKit("/wrong", emission=wrong))
 
 
 @pytest.mark.parametrize("mount", ["/copilotkit", "/older"])
@@ -237,9 +242,9 @@ async def test_a_mount_may_ask_by_the_older_event_whatever_the_agent_does(
 async def test_a_request_may_say_how_it_wants_to_be_asked(
     server: Server, tools: Kit, mount: str
 ) -> None:
-    """Design 5: emission per request, over the mount's own; the mount's manner stays."""
+    """Design 5: emission per request, over the mount's own; the rest of its dialect stays."""
     tab = page(server, tools.refunding, "rest", expires_in=60)
-    server.app.copilotkit("/older", interrupts="legacy")
+    server.app.mount(CopilotKit("/older", emission="legacy"))
     await tab.say("refund")
     body = tab.body(messages=[])
     for mode, outcome in (("standard", True), ("both", True), ("legacy", False)):
@@ -259,7 +264,7 @@ async def test_a_request_may_say_how_it_wants_to_be_asked(
 async def test_an_answer_whose_run_fails_lets_the_page_go_on(
     server: Server, transport: str
 ) -> None:
-    """CK-07: a RUN_ERROR alone would block every later message; RUN_FINISHED comes before it."""
+    """CK-07: it has let go of its question before the work began, so it can be told the error."""
 
     async def agent(turn: Turn) -> None:
         await turn.interrupt("confirmation", "Go?")
@@ -268,8 +273,7 @@ async def test_an_answer_whose_run_fails_lets_the_page_go_on(
     tab = page(server, agent, transport)
     await tab.say("go")
     run = await tab.resume(approve())
-    assert run.types[-2:] == ["RUN_FINISHED", "RUN_ERROR"]
-    assert "outcome" not in run.events[-2]
+    assert (run.types[-1], "RUN_FINISHED" in run.types) == ("RUN_ERROR", False)
     assert tab.model.pending == []
     other = tab.again()
     connected = await other.connect()
@@ -294,7 +298,7 @@ async def test_a_run_in_progress_is_followed_and_stopped_by_any_page(
 
     async def agent(turn: Turn) -> None:
         await turn.say("before")
-        await turn.step(wait, idempotent=True)
+        await turn.step.options(idempotent=True)(wait)
 
     tab = page(server, agent, transport)
     tab.user("go")
@@ -314,8 +318,8 @@ async def test_a_run_in_progress_is_followed_and_stopped_by_any_page(
 
 
 @both
-async def test_a_stopped_answer_ends_in_a_finished_run(server: Server, transport: str) -> None:
-    """CK-07: RUN_ERROR with code `abort` would block the page that has answered."""
+async def test_a_stopped_answer_ends_as_every_stopped_run(server: Server, transport: str) -> None:
+    """In `abort`, never in a success; the page that has answered has let go before (CK-07)."""
     going = asyncio.Event()
     never = asyncio.Event()
 
@@ -325,17 +329,100 @@ async def test_a_stopped_answer_ends_in_a_finished_run(server: Server, transport
 
     async def agent(turn: Turn) -> None:
         await turn.interrupt("confirmation", "Go?")
-        await turn.step(wait, idempotent=True)
+        await turn.step.options(idempotent=True)(wait)
 
     tab = page(server, agent, transport)
     await tab.say("go")
-    resumed = asyncio.create_task(tab.resume(approve()))
+    given = tab.body(resume=tab.entries(approve()), runId=tab.run_id)
+    resumed = asyncio.create_task(tab.run(given))
     await asyncio.wait_for(going.wait(), PATIENCE)
     assert (await tab.stop(tab.run_id)).json == {"stopped": True}
     run = await resumed
-    assert run.types[-1] == "RUN_FINISHED"
-    assert "outcome" not in run.last
+    assert (run.last["type"], run.last["code"]) == ("RUN_ERROR", "abort")
+    assert "RUN_FINISHED" not in run.types
     assert tab.model.pending == []
+    # Sent again, it is told the same of a run that is over.
+    replayed = await tab.open(given).end()
+    assert replayed.types[-2:] == ["RUN_FINISHED", "RUN_ERROR"]
+    assert replayed.last["code"] == "abort"
+    # A client of 1.0 is told it in its own words.
+    newer = tab.again(version="1.0")
+    told = await newer.open({**given, "protocolVersion": "1.0"}).end()
+    assert told.last["outcome"] == {"type": "cancelled"}
+
+
+@both
+@requirement("CK-07", "LC-04")
+async def test_a_page_lets_go_of_what_it_answered_before_the_work_begins(
+    server: Server, transport: str
+) -> None:
+    """L1: a connection lost under the work leaves the page free; a twin is told the same."""
+    going, go = asyncio.Event(), asyncio.Event()
+
+    async def work() -> None:
+        going.set()
+        await go.wait()
+
+    async def agent(turn: Turn) -> None:
+        await turn.interrupt("confirmation", "Go?")
+        await turn.step(work)
+        await turn.interrupt("confirmation", "Again?")
+
+    tab = page(server, agent, transport)
+    await tab.say("go")
+    asked = list(tab.model.pending)
+    answers = tab.body(resume=tab.entries(approve()), runId=tab.run_id)
+    running = tab.open(answers)
+    await asyncio.wait_for(going.wait(), PATIENCE)
+    twin = tab.open(answers)
+    for exchange in (running, twin):
+        begun = await exchange.until("MESSAGES_SNAPSHOT")
+        assert [event["type"] for event in begun[:3]] == RELEASED
+        assert begun[0]["runId"] != begun[2]["runId"] == tab.run_id
+    await running.disconnect()
+    tab.model.take(begun)
+    assert tab.model.pending == []
+    # What it says now waits for the work, which it is shown to its end.
+    tab.user("hello")
+    follows = tab.open(messages=tab.model.messages)
+    shown = await follows.until("MESSAGES_SNAPSHOT")
+    assert shown[0]["type"] == "RUN_STARTED" != shown[1]["type"]
+    go.set()
+    run = without_release(await twin.end())
+    assert run.interrupts[0]["id"] != asked[0]["id"]
+    await follows.end()
+
+
+@both
+@requirement("CL-08", "RE-12")
+async def test_what_asks_after_an_answer_leaves_a_moment_after_it(
+    server: Server, tools: Kit, transport: str
+) -> None:
+    """A page that draws both at once keeps the pressed card: so they come apart, and only they."""
+    tab = page(server, tools.mailing, transport)
+
+    async def apart(body: Json) -> bool:
+        exchange = tab.open(body)
+        await exchange.until("RUN_STARTED")
+        begun = asyncio.get_running_loop().time()
+        run = await exchange.end()
+        tab.model.take(run.events)
+        alone = run.last == events_of(exchange.sent[-1])[0]
+        return alone and asyncio.get_running_loop().time() - begun > COPILOTKIT.pause / 2
+
+    await tab.say("mail")
+    shown = tab.open(action="/connect", messages=[])
+    await shown.end()
+    assert len(shown.sent) == 1
+    problems = []
+    for _ in range(3):
+        wrong = tab.entries(answer({"approved": "yes"}), approve(), approve())
+        assert await apart(tab.body(resume=wrong))
+        problems.append(tab.model.pending[0]["metadata"]["sayso"]["problem"])
+    first = {**problems[0], "id": None}
+    assert all({**problem, "id": None} == first for problem in problems)
+    assert len({problem["id"] for problem in problems}) == 3
+    assert (await tab.resume(approve(), approve(), approve())).outcome == "success"
 
 
 @both

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from sayso import DeclarationError, Principal, Sayso
+from sayso import CopilotKit, DeclarationError, Principal, Sayso
 from tests.contract.requirements import requirement
 from tests.contract.rest import call, get
 from tests.contract.runtime import TRANSPORTS, Page, page
@@ -143,7 +143,7 @@ async def test_a_body_over_the_limit_is_refused_in_both_transports(
 ) -> None:
     """The envelope counts: it is what has to be held."""
     page(server, tools.greeting, "rest")
-    body = {**BODY, "state": {"x": "y" * 4_200_000}}
+    body = {**BODY, "state": {"x": "y" * 33_600_000}}
     told(await call(server.app, "POST", RUN, body), 413, "body_too_large")
     envelope = enveloped("agent/run", AT, body)
     told(await call(server.app, "POST", SINGLE, envelope), 413, "body_too_large")
@@ -174,14 +174,16 @@ async def test_strangers_threads_are_neither_shown_stopped_nor_run(
         return None if name is None else Principal(subject=name.decode())
 
     app = server.another(authenticate=whoever)
+    app.add_tools(tools.refund)
     app.agent("desk")(tools.refunding)
-    app.copilotkit()
+    app.mount(CopilotKit())
     async with app.lifespan():
         mine = Page(app, "desk", transport="rest", headers={"x-user": "ann"})
         await mine.say("refund")
         theirs = mine.again(headers={**mine.headers, "x-user": "eve"})
         stored = server.dump()
-        told(await theirs.connect(), 404, "unknown_thread")
+        shown = await theirs.connect()  # as a thread that nobody has
+        assert (shown.outcome, shown.of("MESSAGES_SNAPSHOT")) == ("success", [])
         told(await theirs.say("hello"), 404, "unknown_thread")
         stop = await call(
             app, "POST", f"/copilotkit/agent/desk/stop/{mine.thread}", headers={"x-user": "eve"}
@@ -246,7 +248,7 @@ async def test_pages_of_another_origin_may_call_when_they_are_named(
     """Errors carry CORS headers too, or the page would only see that it failed to fetch."""
     app = server.another(origins=["https://shop.example"])
     app.agent("desk")(tools.greeting)
-    app.copilotkit()
+    app.mount(CopilotKit())
     origin = {"origin": "https://shop.example"}
     async with app.lifespan():
         asked = {
@@ -268,19 +270,19 @@ async def test_pages_of_another_origin_may_call_when_they_are_named(
 def test_a_path_that_cannot_be_its_own_is_refused_at_once(path: str) -> None:
     """Declared wrongly, it would serve nothing, or shadow something."""
     with pytest.raises(DeclarationError):
-        Sayso(store="memory:").copilotkit(path)
+        Sayso(store="memory:").mount(CopilotKit(path))
 
 
 def test_two_mounts_have_two_paths() -> None:
     """And each its own options; nothing else than the documented values."""
     app = Sayso(store="memory:")
-    app.copilotkit()
+    app.mount(CopilotKit())
     with pytest.raises(DeclarationError):
-        app.copilotkit()
-    app.copilotkit("/strict", refusals="error")
+        app.mount(CopilotKit())
+    app.mount(CopilotKit("/strict", refusals="error"))
     wrong: Any = "maybe"
     with pytest.raises(DeclarationError):
-        app.copilotkit("/other", refusals=wrong)
+        app.mount(CopilotKit("/other", refusals=wrong))
 
 
 async def test_the_mount_works_below_a_prefix(server: Server, tools: Kit) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel, Field
 
-from sayso import GivenAnswer, Option, Turn, describe
+from sayso import FallbackAnswer, Option, Turn, describe
 from tests.contract.optional import past
 from tests.contract.requirements import requirement
 from tests.contract.server import Server, answer, cancel
@@ -155,12 +155,12 @@ async def test_a_decision_that_nobody_makes_in_time_is_none(server: Server) -> N
 
 async def test_a_choice_agreed_on_beforehand_counts_at_the_expiry(server: Server) -> None:
     """R4: `on_expire` takes an answer that the options allow, and no other."""
-    rule = GivenAnswer({"action": "none"})
+    rule = FallbackAnswer({"action": "none"})
     client = server.client(deciding(server, expires_in=5.0, on_expire=rule))
     await client.say()
     await past(server, client, 7)
     assert server.effects == [("resolved", "none", None, None, None)]
-    wrong = server.client(deciding(server, on_expire=GivenAnswer({"action": "else"})))
+    wrong = server.client(deciding(server, on_expire=FallbackAnswer({"action": "else"})))
     assert (await wrong.say()).outcome == "agent_error"
 
 
@@ -172,7 +172,7 @@ async def test_a_choice_agreed_on_beforehand_counts_at_the_expiry(server: Server
         [Option("A", " ")],
         [Option("A", "a"), Option("B", "a")],
         ["a"],
-        [Option("A", "a", params=Server)],
+        [Option("A", "a", schema=Server)],
     ],
 )
 async def test_options_that_cannot_be_offered_ask_nothing(
@@ -197,7 +197,7 @@ async def test_optional_params_may_be_left_out(server: Server) -> None:
     async def agent(turn: Turn) -> None:
         made = []
         for kind in (Easy, int | None, {"type": "object"}):
-            options = [Option("A", "a", params=kind)]
+            options = [Option("A", "a", schema=kind)]
             made.append((await turn.decide(why="w", planned_action="p", options=options)).params)
         server.effects += made
 
@@ -250,7 +250,7 @@ async def test_a_clarification_takes_options_or_a_type(server: Server) -> None:
     """Bad input: both at once say two different things."""
 
     async def agent(turn: Turn) -> None:
-        await turn.clarify("?", options=OPTIONS, response=int)  # type: ignore[call-overload]
+        await turn.clarify("?", options=OPTIONS, schema=int)  # type: ignore[call-overload]
 
     assert (await server.client(agent).say()).outcome == "agent_error"
 
@@ -263,9 +263,9 @@ async def test_any_answer_can_be_described(server: Server) -> None:
         password: str = Field(json_schema_extra={"writeOnly": True})
 
     async def agent(turn: Turn) -> list[str]:
-        login = await turn.interrupt("input_required", "Who are you?", response=Login)
+        login = await turn.interrupt("input_required", "Who are you?", schema=Login)
         sure = await turn.interrupt("confirmation", "Sure?")
-        nothing = await turn.interrupt("shop:any", "Nickname?", response=str | None)
+        nothing = await turn.interrupt("shop:any", "Nickname?", schema=str | None)
         return [describe(login), describe(sure), describe(nothing)]
 
     client = server.client(agent)
@@ -278,3 +278,42 @@ async def test_any_answer_can_be_described(server: Server) -> None:
         'Asked "Sure?", local answered: no.',
         'Asked "Nickname?", local answered: nothing.',
     ]
+
+
+async def test_what_is_planned_may_be_figures_and_an_option_keeps_the_author_s_data(
+    server: Server,
+) -> None:
+    """As `impact` takes them; the data comes back with what was chosen, and is shown to nobody."""
+
+    async def agent(turn: Turn) -> str:
+        made = await turn.decide(
+            planned_action={"action": "delete", "files": 2**53 + 1},
+            why="nobody has opened them",
+            options=[
+                Option("All", "all", data={"paths": ["/a", "/b"], "by": object}),
+                Option("Nothing", "none"),
+            ],
+        )
+        server.effects.append(made.option and made.option.data)
+        return describe(made)
+
+    client = server.client(agent)
+    (asked,) = (await client.say()).interrupts
+    assert asked["message"].split("\n")[0] == "action: delete; files: 9007199254740993"
+    told = asked["metadata"]["sayso"]
+    assert told["plannedAction"] == {"action": "delete", "files": 2**53 + 1}
+    assert told["exact"] == {"/metadata/sayso/plannedAction/files": "9007199254740993"}
+    assert "/a" not in str(asked)
+    run = await client.resume(answer({"action": "all"}))
+    assert server.effects == [{"paths": ["/a", "/b"], "by": object}]
+    assert run.last["result"].startswith('Asked "action: delete; files: 9007199254740993"')
+
+
+async def test_what_is_planned_is_a_text_or_figures(server: Server) -> None:
+    async def agent(turn: Turn) -> str:
+        wrong: Any = ["delete"]
+        with pytest.raises(TypeError, match="neither a text nor figures by name"):
+            await turn.decide(planned_action=wrong, why="so", options=[Option("Go", "go")])
+        return "nothing was asked"
+
+    assert (await server.client(agent).say()).last["result"] == "nothing was asked"

@@ -1,4 +1,4 @@
-"""Runs that nobody reads: `on_disconnect`, `detached_for`, and what they never do (N1 to N3)."""
+"""Runs that nobody reads: `on_disconnect`, `unattended_timeout`, what they never do (N1 to N3)."""
 
 import asyncio
 from typing import Any
@@ -210,7 +210,7 @@ async def test_a_detached_run_ends_after_its_time(server: Server) -> None:
         waiting.set()
         await asyncio.Event().wait()
 
-    client = client_of(server, agent, detached_for=6)
+    client = client_of(server, agent, unattended_timeout=6)
     client.user("go")
     exchange = client.open()
     await asyncio.wait_for(waiting.wait(), PATIENCE)
@@ -232,7 +232,7 @@ async def test_a_reader_stops_the_count_and_its_leaving_begins_it_anew(server: S
         waiting.set()
         await asyncio.Event().wait()
 
-    client = client_of(server, agent, detached_for=3)
+    client = client_of(server, agent, unattended_timeout=3)
     client.user("go")
     exchange = client.open()
     await asyncio.wait_for(waiting.wait(), PATIENCE)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from sayso import Turn
-from sayso.records import Commit
+from sayso.base.records import Commit
 from tests.contract.requirements import requirement
 from tests.contract.server import Server, answer, approve, served, taken_over
 from tests.contract.tools import Kit, kit
@@ -153,14 +153,14 @@ async def test_a_retry_after_a_shutdown_is_shown_what_another_server_made_of_it(
         return "done"
 
     async def agent(turn: Turn) -> None:
-        await turn.say(await turn.step(work, idempotent=True))
+        await turn.say(await turn.step.options(idempotent=True)(work))
 
     client = server.client(agent)
     client.user("go")
     exchange = client.open()
     async with asyncio.timeout(PATIENCE):
         await stuck.wait()
-    await server.app.engine.stop(grace=0.01)
+    await server.app._engine.stop(grace=0.01)
     assert (await exchange.end()).outcome == "shutting_down"
     other = server.another()
     other.agent(client.agent)(agent)

@@ -181,7 +181,7 @@ async def test_expiry_outlives_a_restart(server: Server, tools: Kit) -> None:
     await client.say()
     waiting = await patient.say()
     (entry,) = client.entries(answer({"approved": True}))
-    await server.app.engine.stop()
+    await server.app._engine.stop()
     await server.clock.advance(61)
     other = server.another()
     other.agent(client.agent)(asking)

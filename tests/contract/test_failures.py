@@ -1,6 +1,7 @@
 """Agents and stores that break: the stream ends in order and the thread can go on (section 14)."""
 
 import asyncio
+import re
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
@@ -82,10 +83,6 @@ async def _not_text(turn: Turn) -> None:
     await turn.say(5)  # type: ignore[arg-type]
 
 
-async def _surrogate(turn: Turn) -> None:
-    await turn.say("\ud800")
-
-
 async def _bad_state(turn: Turn) -> None:
     await turn.set("/a", object())
 
@@ -120,7 +117,6 @@ AGENTS: tuple[Callable[[Turn], Awaitable[Any]], ...] = (
     _group,
     _rubbish,
     _not_text,
-    _surrogate,
     _bad_state,
     _bad_pointer,
     _within,
@@ -128,7 +124,7 @@ AGENTS: tuple[Callable[[Turn], Awaitable[Any]], ...] = (
 )
 
 
-@requirement("LC-02", "ER-02", "ER-05", "ER-14", "ER-12", "EN-08", "ER-11")
+@requirement("LC-02", "ER-02", "ER-05", "ER-14", "ER-12", "ER-11")
 @pytest.mark.parametrize("agent", AGENTS, ids=lambda agent: agent.__name__)
 async def test_an_agent_that_breaks_ends_its_run_in_order(
     server: Server, agent: Callable[[Turn], Awaitable[Any]]
@@ -162,12 +158,14 @@ async def test_a_tool_that_fails_has_a_result_and_the_agent_goes_on(server: Serv
         return {"rows": [1]}
 
     async def agent(turn: Turn) -> None:
-        calls = [ToolCall(tool=tool, args={}) for tool in (broken, fine)]
+        calls = [ToolCall(tool, {}) for tool in (broken, fine)]
         await turn.say(", ".join(c.status for c in await turn.call_all(calls)))
 
     run = await server.client(agent).say()
     assert run.text == "failed, executed"
-    assert sorted(run.results.values()) == ["Failed: LookupError: no such order", '{"rows":[1]}']
+    failed, rows = sorted(run.results.values())
+    assert re.fullmatch(r"Failed: LookupError \(error e_\w{8}\)", failed)
+    assert rows == '{"rows":[1]}'
 
 
 @requirement("TC-16")
@@ -249,7 +247,7 @@ async def test_a_store_that_fails_at_any_commit_announces_nothing_it_has_not_kep
         client = server.client(tools.mailing)
         server.store.fail("commit", n=failing)
         run = await client.say()
-        server.store.mend()
+        server.store.restore()
         if run.outcome != "interrupt":
             assert run.outcome == "store_unavailable"
 

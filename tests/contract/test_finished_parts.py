@@ -37,10 +37,10 @@ def parted(server: Server, inner: str, breakpoints: Breakpoints | None) -> Clien
 
     @server.app.tool()
     async def inside(turn: Turn) -> str:
-        return str((await turn.interrupt("input_required", "Inside?", response=str)).value)
+        return str((await turn.interrupt("input_required", "Inside?", schema=str)).value)
 
     async def asks(turn: Turn, number: int) -> Any:
-        return (await turn.interrupt("input_required", f"Part {number}?", response=str)).value
+        return (await turn.interrupt("input_required", f"Part {number}?", schema=str)).value
 
     @server.app.tool()
     async def part(turn: Turn) -> str:
@@ -50,7 +50,7 @@ def parted(server: Server, inner: str, breakpoints: Breakpoints | None) -> Clien
             options = [Option("Yes", "proceed_all", "All."), Option("No", "cancel", "None.")]
             await turn.decide(planned_action="p", why="w", impact={}, options=options)
         elif inner == "clarify":
-            await turn.clarify("What?", scope="s", blast_radius="b", response=str)
+            await turn.clarify("What?", scope="s", blast_radius="b", schema=str)
         elif inner == "gated":
             await turn.call(pay, amount=7)
         elif inner == "nested":
@@ -119,10 +119,10 @@ async def test_a_crash_after_a_part_that_asked_is_gone_over(server: Server, inne
         "commit",
         when="after",
         match=lambda commit: any(e.name == "part" and e.status == "done" for e in commit.entries),
-        hook=server.store.cut,
+        hook=server.store.disconnect,
     )
     await client.resume(*map(to, asked))
-    server.store.mend()
+    server.store.restore()
     await taken_over(server, client)
     assert server.effects[-1:] == ["in part"]
     run = await client.connect()
@@ -251,10 +251,10 @@ async def test_a_part_is_not_held_up_by_what_ends_before_it_in_its_batch(
         said = await turn.step(late)
         if asking:
             await turn.interrupt("confirmation", "Go on?")
-        return str(said) + str(await turn.step(late, name="once more"))
+        return str(said) + str(await turn.step.options(name="once more")(late))
 
     async def agent(turn: Turn) -> list[str]:
-        calls = [ToolCall(tool=name, args={}) for name in ("part", first)]
+        calls = [ToolCall(name, {}) for name in ("part", first)]
         done = await turn.call_all(calls)
         await turn.interrupt("confirmation", "Later?")
         return list(map(str, done))

@@ -55,7 +55,7 @@ async def test_an_answer_can_be_taken_back_in_a_copy(server: Server) -> None:
     async def agent(turn: Turn) -> Any:
         await turn.step(server.effects.append, "before")
         await turn.set("/stage", 1)
-        first = await turn.interrupt("input_required", "Which?", response=str)
+        first = await turn.interrupt("input_required", "Which?", schema=str)
         await turn.say(f"Taking {first.value}.")
         await turn.set("/stage", 2)
         await turn.step(server.effects.append, f"took {first.value}")
@@ -82,7 +82,7 @@ async def test_what_was_settled_goes_by_the_ids_of_the_copy(server: Server) -> N
     """Design 3: the history of a copy names its own questions, also in a copy of the copy."""
 
     async def agent(turn: Turn) -> None:
-        await turn.interrupt("input_required", "Which?", response=str)
+        await turn.interrupt("input_required", "Which?", schema=str)
         await turn.interrupt("confirmation", "Sure?")
 
     client = server.client(agent)
@@ -297,9 +297,9 @@ async def test_the_other_answer_can_be_tried_once_the_turn_is_over(server: Serve
 
     async def agent(turn: Turn) -> Any:
         await turn.step(server.effects.append, "begun")
-        first = await turn.interrupt("input_required", "Where?", response=str)
+        first = await turn.interrupt("input_required", "Where?", schema=str)
         await turn.step(server.effects.append, f"booked {first.value}")
-        second = await turn.interrupt("input_required", "When?", response=str)
+        second = await turn.interrupt("input_required", "When?", schema=str)
         await turn.say(f"{first.value}, {second.value}")
         return [first.value, second.value]
 
@@ -366,7 +366,7 @@ async def test_a_call_that_waits_for_its_client_is_copied_too(server: Server) ->
 
     async def agent(turn: Turn) -> Any:
         await turn.gather(
-            turn.frontend("pick", {"day": "Mon"}), turn.interrupt("confirmation", "Sure?")
+            turn.client_tool("pick", {"day": "Mon"}), turn.interrupt("confirmation", "Sure?")
         )
 
     client = server.client(agent)
@@ -382,7 +382,7 @@ async def test_agents_inside_are_copied_with_what_they_wait_for(server: Server) 
     """K4: two of one name; each of the four questions gets its own answer, nothing is repeated."""
 
     async def booker(turn: Turn) -> Any:
-        await turn.step(server.effects.append, turn.input.text, name="look")
+        await turn.step.options(name="look")(server.effects.append, turn.input.text)
         answered = await turn.interrupt("confirmation", f"{turn.input.text}?")
         return [turn.input.text, answered.value]
 

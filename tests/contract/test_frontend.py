@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from sayso import Turn
-from sayso.errors import NotOffered
+from sayso.base.errors import ToolNotOffered
 from tests.contract.frontend import DRAW, OFFERED, left, picking, put
 from tests.contract.optional import client_of, past, thread_of
 from tests.contract.requirements import requirement
@@ -27,7 +27,7 @@ async def test_the_run_ends_with_the_call_left_and_goes_on_with_its_result(serve
     assert not second.of("TOOL_CALL_START", "TOOL_CALL_ARGS", "TOOL_CALL_RESULT")
     assert second.events[1]["type"] == "MESSAGES_SNAPSHOT"
     roles = [m["role"] for m in client.model.messages]
-    assert roles == ["user", "assistant", "assistant", "tool", "assistant"]
+    assert roles == ["user", "assistant", "tool", "assistant"]
     assert message in (await client.again().connect()).snapshot
     assert server.effects == ["go", "go", ("executed", "2")]
 
@@ -47,9 +47,9 @@ async def test_the_same_call_twice_in_a_turn_is_made_once(server: Server) -> Non
     """Design 3: an identical call gets the earlier answer, one by one or at the same time."""
 
     async def agent(turn: Turn) -> str:
-        first, beside = await turn.gather(turn.frontend("pick"), turn.frontend("pick"))
-        again = await turn.frontend("pick", {})
-        other = await turn.frontend("pick", {"from": 3})
+        first, beside = await turn.gather(turn.client_tool("pick"), turn.client_tool("pick"))
+        again = await turn.client_tool("pick", {})
+        other = await turn.client_tool("pick", {"from": 3})
         return " ".join(str(call) for call in (first, beside, again, other))
 
     client = server.client(agent)
@@ -71,7 +71,7 @@ async def test_a_message_instead_of_the_result_closes_the_call_for_the_model_alo
     async def agent(turn: Turn) -> None:
         seen.append(turn.input.messages)
         if turn.input.text == "go":
-            picked = await turn.frontend("pick")
+            picked = await turn.client_tool("pick")
             await turn.say(f"{picked.status}: {picked.reason}")
         else:
             await turn.say(f"You said {turn.input.text}.")
@@ -101,10 +101,10 @@ async def test_what_the_client_says_of_a_failure_and_of_types_is_taken_at_its_wo
 
     async def agent(turn: Turn) -> Any:
         calls = await turn.gather(
-            turn.frontend("pick", {"n": 1}, returns=int),
-            turn.frontend("pick", {"n": 2}, returns=int),
-            turn.frontend("pick", {"n": 3}),
-            turn.frontend("pick", {"n": 4}, returns=Any),
+            turn.client_tool("pick", {"n": 1}, schema=int),
+            turn.client_tool("pick", {"n": 2}, schema=int),
+            turn.client_tool("pick", {"n": 3}),
+            turn.client_tool("pick", {"n": 4}, schema=Any),
         )
         return [[call.status, call.value, call.args] for call in calls] + [str(calls[2])]
 
@@ -127,9 +127,9 @@ async def test_a_tool_that_was_not_offered_is_not_called(server: Server) -> None
     """CR-4 of the list: nothing is sent, and the author may do something else."""
 
     async def agent(turn: Turn) -> str:
-        with pytest.raises(NotOffered, match="offered: 'draw'"):
-            await turn.frontend("pick")
-        answer = await turn.interrupt("input_required", "Which?", response=str)
+        with pytest.raises(ToolNotOffered, match="offered: 'draw'"):
+            await turn.client_tool("pick")
+        answer = await turn.interrupt("input_required", "Which?", schema=str)
         return str(answer.value)
 
     client = server.client(agent)
@@ -144,7 +144,7 @@ async def test_a_call_that_nobody_answers_in_time_lets_the_turn_go_on(server: Se
     """Design 4, expiry: without a client; a result that comes too late changes nothing."""
 
     async def agent(turn: Turn) -> None:
-        picked = await turn.frontend("pick", expires_in=60)
+        picked = await turn.client_tool("pick", expires_in=60)
         await turn.say(f"{picked.status}: {picked}")
 
     client = server.client(agent)
@@ -168,7 +168,7 @@ async def test_a_result_after_its_time_is_refused_by_the_call_it_answers(server:
     """EX-04, before the sweeper has come by; with `hold` only a message lets the turn go on."""
 
     async def agent(turn: Turn) -> str:
-        return (await turn.frontend("pick", expires_in=60)).status
+        return (await turn.client_tool("pick", expires_in=60)).status
 
     client = client_of(server, agent, on_expire="hold")
     (call,) = left(await client.say(tools=OFFERED))

@@ -202,3 +202,52 @@ async def test_another_agent_is_told_whose_call_it_is(server: Server) -> None:
     await client.say("go", tools=OFFERED)
     other = server.client(picking(server), thread=client.thread)
     assert (await other.say("hello")).outcome == "wrong_agent"
+
+
+@requirement("TC-09")
+async def test_a_result_under_an_id_that_another_message_has_joins_the_history(
+    server: Server,
+) -> None:
+    """A client whose counter begins anew: no call stays without a result, and none gets two."""
+    client = server.client(both(server))
+    run = await client.say("go", tools=OFFERED)
+    used = client.model.messages[0]["id"]
+    pick, draw = left(run)
+    tab = client.again()
+    put(tab, pick, "1", id=used)
+    half = await tab.run(tools=OFFERED)
+    assert half.outcome == "partial_resume"
+    tab.model.messages = [m for m in tab.model.messages if m["role"] != "tool"]
+    body = {
+        "messages": [
+            {"id": used, "role": "tool", "toolCallId": pick, "content": "1"},
+            {"id": "t", "role": "tool", "toolCallId": draw, "content": "2"},
+        ]
+    }
+    run = await tab.run(tab.body(tools=OFFERED, **body))
+    assert run.last["result"] == "1 2"
+    assert server.effects == ["went on"]
+    shown = (await client.connect()).snapshot
+    told = [(m["toolCallId"], m["content"]) for m in shown if m["role"] == "tool"]
+    assert told == [(pick, "1"), (draw, "2")]
+    assert [m["content"] for m in shown if m["role"] == "user"] == ["go"]
+    assert len({m["id"] for m in shown}) == len(shown)
+    assert (await client.say("and then?", tools=OFFERED)).outcome == "success"
+    shown = (await client.connect()).snapshot
+    assert [m["content"] for m in shown if m["role"] == "tool"] == ["1", "2"]
+
+
+async def test_a_result_that_is_kept_is_kept_once_under_whatever_ids(server: Server) -> None:
+    """A client that mints ids sends it again with each request: nothing is written for that."""
+    client = client_of(server, both(server), partial="accumulate")
+    pick, draw = left(await client.say(tools=OFFERED))
+    tab = client.again()
+    await tab.connect()
+    for attempt in range(3):
+        stored = server.dump()
+        tab.model.messages = [m for m in tab.model.messages if m["role"] != "tool"]
+        put(tab, draw, "drawn", id=f"minted-{attempt}")
+        assert (await tab.run()).outcome == "success"
+        assert attempt == 0 or server.dump() == stored
+    put(tab, pick, "picked")
+    assert (await tab.run()).last["result"] == "picked drawn"

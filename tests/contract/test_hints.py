@@ -20,7 +20,7 @@ async def hearing(server: Server) -> None:
     """Wait until what others do is heard."""
 
     async def hears() -> bool:
-        return server.store.hears
+        return server.store.has_notifications
 
     await eventually(hears)
 

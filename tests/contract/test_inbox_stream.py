@@ -77,6 +77,20 @@ async def test_every_change_is_told_with_the_interrupt_as_it_stands(
         assert b"\r" not in b"".join(exchange.sent)
 
 
+async def test_no_text_ends_a_line_of_a_notice(server: Server) -> None:
+    """Also where lines are cut as `str.splitlines` does."""
+
+    async def agent(turn: Turn) -> None:
+        await turn.interrupt("shop:any", "a\u2028b\u0085data: x")
+
+    async with listening(server.app) as exchange:
+        await server.client(agent).say()
+        (opened,) = await told(exchange, "opened")
+        assert opened["interrupt"]["message"] == "a\u2028b\u0085data: x"
+        lines = b"".join(exchange.sent).decode().splitlines()
+        assert all(line == "" or line.startswith(("data: {", ":")) for line in lines)
+
+
 async def test_an_expiry_an_extension_a_stop_and_a_deletion_are_told(server: Server) -> None:
     """R1, R3: what no person did, and what ends a card for good."""
 
@@ -162,7 +176,7 @@ async def test_silence_is_filled_with_comments(tmp_path: Path) -> None:
 async def test_a_server_that_ends_says_so(server: Server) -> None:
     """Design 5: the body ends in order."""
     async with listening(server.app) as exchange:
-        await server.app.engine.stop()
+        await server.app._engine.stop()
         run = await exchange.end()
         assert [event["type"] for event in run.events] == ["connected", "closed"]
         assert run.last["code"] == "shutting_down"
@@ -173,10 +187,10 @@ async def test_who_leaves_costs_nothing_more(server: Server, tools: Kit) -> None
     async with listening(server.app), listening(server.app) as second:
         await server.client(tools.refunding).say()
         await second.until("opened")
-    assert server.app.engine.inbox._hubs == {}
+    assert server.app._engine.inbox._hubs == {}
 
     async def nothing_runs() -> bool:
-        return not server.app.engine.inbox._tasks
+        return not server.app._engine.inbox._tasks
 
     await eventually(nothing_runs)
 
@@ -185,7 +199,7 @@ async def test_who_misses_too_much_is_told_to_read_anew(
     server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Design 5: a listener that does not read keeps no memory growing."""
-    monkeypatch.setattr(module, "UNREAD", 3)
+    monkeypatch.setattr(module, "MAX_UNREAD", 3)
 
     async def agent(turn: Turn) -> None:
         await turn.interrupt_all(
@@ -194,7 +208,7 @@ async def test_who_misses_too_much_is_told_to_read_anew(
 
     async with listening(server.app) as exchange:
         client = server.client(agent)
-        listener = server.app.engine.inbox._hubs["default"].listeners[0]
+        listener = server.app._engine.inbox._hubs["default"].listeners[0]
         monkeypatch.setattr(listener, "_wake", lambda: None)
         await client.say()
 
@@ -211,7 +225,7 @@ async def test_who_misses_too_much_is_told_to_read_anew(
 async def test_changes_that_the_store_forgot_are_a_reload(server: Server, tools: Kit) -> None:
     """`Store.changes`: a gap means that lists must be read anew."""
     async with listening(server.app) as exchange:
-        hub = server.app.engine.inbox._hubs["default"]
+        hub = server.app._engine.inbox._hubs["default"]
         hub.mark += 1_000_000
         await server.client(tools.refunding).say()
         await exchange.until("reload")

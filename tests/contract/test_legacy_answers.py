@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from sayso import Question, Turn
+from sayso import Legacy, Question, Turn
 from tests.contract.legacy import ABSENT, LegacyClient, asked_of, command, ids, open_on
 from tests.contract.optional import client_of, interrupt_of
 from tests.contract.requirements import requirement
@@ -21,7 +21,7 @@ def asker(server: Server, schema: Any, **options: Any) -> LegacyClient:
     """A legacy client of an agent that asks one question and notes what it got."""
 
     async def agent(turn: Turn) -> None:
-        got = await turn.interrupt("input_required", "What?", response=schema)
+        got = await turn.interrupt("input_required", "What?", schema=schema)
         server.effects.append(got.value)
 
     return asked_of(client_of(server, agent, **options))
@@ -149,7 +149,7 @@ async def test_a_retry_while_the_run_goes_on_follows_it(server: Server) -> None:
     """ID-03: the second POST of one answer is attached to what the first began."""
 
     async def agent(turn: Turn) -> None:
-        await turn.interrupt("input_required", "What?", response={})
+        await turn.interrupt("input_required", "What?", schema={})
         await turn.say("going on")
         await server.clock.sleep(5)
         await turn.say("done")
@@ -295,10 +295,12 @@ async def test_two_alike_are_told_apart_by_id_alone(server: Server) -> None:
 
     async def agent(turn: Turn) -> None:
         await turn.interrupt_all(
-            [Question(reason="input_required", message="Which?", response={}) for _ in range(2)]
+            [Question(reason="input_required", message="Which?", schema={}) for _ in range(2)]
         )
 
-    client = asked_of(client_of(server, agent, interrupts="legacy", legacy_value="message"), None)
+    client = asked_of(
+        client_of(server, agent, legacy=Legacy(emission="legacy", value="message")), None
+    )
     run = await client.say()
     assert run.asked == ["Which?", "Which?"]
     refused = await client.reply("this")
@@ -350,9 +352,9 @@ async def test_switched_off_a_command_is_the_author_s(
 
     async def agent(turn: Turn) -> None:
         seen.append(turn.input.forwarded_props)
-        await turn.interrupt("input_required", "What?", response={})
+        await turn.interrupt("input_required", "What?", schema={})
 
-    client = asked_of(client_of(server, agent, legacy_answers=False))
+    client = asked_of(client_of(server, agent, legacy=Legacy(answers=False)))
     props = command("x")
     client.user("go")
     run = await client.run(forwardedProps=props)
@@ -361,7 +363,7 @@ async def test_switched_off_a_command_is_the_author_s(
     with caplog.at_level(logging.WARNING, "sayso"):
         again = await client.say("x", forwardedProps=command("x", client.event))
     assert ids(again.asked) == ids(run.asked)
-    assert "legacy_answers is off" in caplog.text
+    assert "Legacy(answers=False)" in caplog.text
     assert len(await open_on(server, client)) == 1
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from sayso import Turn
+from sayso import Legacy, Turn
 from tests.contract.legacy import asked_of, ids, open_on
 from tests.contract.optional import client_of
 from tests.contract.requirements import requirement
@@ -21,7 +21,7 @@ async def test_each_channel_asks_for_the_same_interrupts(
 ) -> None:
     """F3: one interrupt, whatever it goes out by; the event is JSON text, right before the end."""
     for mode in ("standard", "legacy", "both"):
-        options = {"interrupts": mode} if by == "agent" else {}
+        options = {"legacy": Legacy(emission=mode)} if by == "agent" else {}
         plain = client_of(server, tools.mailing, **options)
         plain.version = version
         client = asked_of(plain, mode if by == "request" else None)
@@ -45,7 +45,7 @@ async def test_nobody_is_asked_by_event_unasked(server: Server, tools: Kit) -> N
 
 async def test_a_request_goes_before_its_agent(server: Server, tools: Kit) -> None:
     """Design 5: emission is chosen per agent or per request."""
-    plain = client_of(server, tools.refunding, interrupts="legacy")
+    plain = client_of(server, tools.refunding, legacy=Legacy(emission="legacy"))
     run = await asked_of(plain, "standard").say()
     assert (run.outcome, run.asked) == ("interrupt", [])
     assert (await asked_of(plain, None).connect()).silent
@@ -93,7 +93,7 @@ async def test_readers_of_one_run_are_asked_in_their_own_ways(server: Server) ->
     async def agent(turn: Turn) -> None:
         await turn.say("One moment.")
         await gate.sleep(5)
-        await turn.interrupt("input_required", "Which town?", response=str)
+        await turn.interrupt("input_required", "Which town?", schema=str)
 
     first = server.client(agent)
     first.user("go")
@@ -127,10 +127,12 @@ async def test_the_event_can_carry_the_message_alone(server: Server) -> None:
     """LG-03: for clients that show the value as it is; what has an empty message stays JSON."""
 
     async def agent(turn: Turn) -> None:
-        await turn.interrupt("input_required", "Which town?", response=str)
-        await turn.interrupt("shop:pick", "", response=str)
+        await turn.interrupt("input_required", "Which town?", schema=str)
+        await turn.interrupt("shop:pick", "", schema=str)
 
-    client = asked_of(client_of(server, agent, interrupts="legacy", legacy_value="message"), None)
+    client = asked_of(
+        client_of(server, agent, legacy=Legacy(emission="legacy", value="message")), None
+    )
     assert (await client.say()).asked == ["Which town?"]
     second = await client.reply("Rome")
     assert json.loads(second.asked[0])["reason"] == "shop:pick"
@@ -183,9 +185,9 @@ async def test_a_refusal_of_a_wrong_answer_is_told_as_the_agent_has_it(
 
 async def test_what_an_agent_speaks_is_declared(server: Server, tools: Kit) -> None:
     """LG-13: `GET /agents/{a}` shows the choice; an answer by outcome works in any mode."""
-    client = client_of(server, tools.refunding, interrupts="both", legacy_answers=False)
+    client = client_of(server, tools.refunding, legacy=Legacy(emission="both", answers=False))
     shown: Any = (await server.request("GET", f"/agents/{client.agent}").end()).json["options"]
-    assert (shown["interrupts"], shown["legacyAnswers"]) == ("both", False)
+    assert shown["legacy"] == {"emission": "both", "value": "interrupt", "answers": False}
     await client.say()
     assert (await client.resume(approve())).outcome == "success"
 

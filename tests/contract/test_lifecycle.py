@@ -151,7 +151,7 @@ async def test_nulls_inside_data_are_kept_and_members_without_value_are_left_out
     async def agent(turn: Turn) -> None:
         await turn.set("/seen", None)
         schema = {"type": "object", "properties": {"a": {"default": None}}}
-        await turn.interrupt("shop:ask", "?", response=schema, metadata={"none": None})
+        await turn.interrupt("shop:ask", "?", schema=schema, metadata={"none": None})
 
     run = await server.client(agent).say()
     (interrupt,) = run.interrupts
@@ -174,11 +174,17 @@ async def test_a_run_that_needs_a_person_ends_instead_of_waiting(
     assert not any(client.thread in name for name in names)
 
 
-@requirement("LC-26")
-async def test_no_event_carries_a_broken_timestamp(server: Server, tools: Kit) -> None:
-    """LC-26: none is sent at all, so none can kill a run."""
-    run = await server.client(tools.refunding).say()
-    assert all("timestamp" not in event for event in run.events)
+@requirement("LC-26", "EX-07")
+async def test_a_run_begins_with_the_time_of_the_server(server: Server, tools: Kit) -> None:
+    """Whole milliseconds, for clients whose clock is wrong; no other event has a time."""
+    client = server.client(tools.refunding)
+    first = await client.say()
+    await server.clock.advance(5)
+    looked = await client.again().connect()
+    refused = await client.run(resume=[{"interruptId": "int_nobody", "status": "cancelled"}])
+    for run, since in ((first, 5000), (looked, 0), (refused, 0)):
+        times = [event.get("timestamp") for event in run.events]
+        assert times == [server.clock.now() - since, *[None] * (len(times) - 1)]
 
 
 @requirement("TX-01", "TX-02", "TX-03", "TX-04", "TR-36")

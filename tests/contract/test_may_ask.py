@@ -22,20 +22,20 @@ async def test_a_question_ends_the_turn_and_says_why(server: Server) -> None:
         await turn.step(server.effects.append, "went on")
         return "done"
 
-    server.app.agent("quiet", may_ask=False)(agent)
+    server.app.agent("quiet", interrupts_enabled=False)(agent)
     client = server.client("quiet")
     run = await client.say()
     assert run.outcome == "interrupts_disabled"
     assert "'quiet'" in run.last["message"]
     assert "Sure?" in run.last["message"]
-    assert "may_ask=False" in run.last["message"]
+    assert "interrupts_enabled=False" in run.last["message"]
     assert server.effects == ["InterruptsDisabled"]
     assert (await get(server, "/interrupts"))["items"] == []
 
 
 async def test_a_gated_call_gets_its_result_and_does_not_run(server: Server, tools: Kit) -> None:
     """TC-16: the call was proposed, so it is closed; free calls run as ever."""
-    server.app.agent("quiet", may_ask=False)(tools.mailing)
+    server.app.agent("quiet", interrupts_enabled=False)(tools.mailing)
     client = server.client("quiet")
     assert (await client.say()).outcome == "interrupts_disabled"
     await client.connect()
@@ -65,9 +65,9 @@ async def test_free_calls_run_beside_one_that_may_not_ask_and_a_part(
         await turn.call(gated)
 
     async def agent(turn: Turn) -> None:
-        await turn.call_all([ToolCall(tool=name, args={}) for name in names])
+        await turn.call_all([ToolCall(name, {}) for name in names])
 
-    server.app.agent("quiet", may_ask=False)(agent)
+    server.app.agent("quiet", interrupts_enabled=False)(agent)
     client = server.client("quiet")
     assert (await client.say()).outcome == "interrupts_disabled"
     assert server.effects == ["free"]
@@ -79,8 +79,8 @@ async def test_free_calls_run_beside_one_that_may_not_ask_and_a_part(
 
 async def test_capabilities_tell_that_it_does_not_ask(server: Server, tools: Kit) -> None:
     """CP-04: a declaration says only what holds."""
-    server.app.agent("quiet", may_ask=False, kind="langgraph")(tools.greeting)
+    server.app.agent("quiet", interrupts_enabled=False, kind="langgraph")(tools.greeting)
     told = await get(server, "/agents/quiet/capabilities")
     assert told["identity"]["type"] == "langgraph"
     assert set(told["humanInTheLoop"].values()) == {False}
-    assert (await get(server, "/agents/quiet"))["options"]["mayAsk"] is False
+    assert (await get(server, "/agents/quiet"))["options"]["interruptsEnabled"] is False

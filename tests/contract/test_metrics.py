@@ -47,4 +47,5 @@ async def test_replicas_tell_each_thing_once_and_all_what_is_open(
         assert here['sayso_run_seconds_count{outcome="interrupt"}'] == 1
         assert there[ended] == 1
         assert here['sayso_store_seconds_count{operation="commit"}'] >= 1
+        assert here['sayso_store_seconds_count{operation="load"}'] >= 1
         assert server.effects == [("refund", "A-17", 240.0)]

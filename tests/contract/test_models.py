@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel, ConfigDict
 
-from sayso import ToolCall, Turn, approval, schema_without
+from sayso import ToolCall, Turn, approval, strip_keywords
 from tests.contract.frontend import PICK, left, put
 from tests.contract.requirements import requirement
 from tests.contract.server import Server, approve, cancel, deny
@@ -87,7 +87,7 @@ async def test_histories_hold_for_providers_that_insist_on_pairs(
     run = await client.resume(approve(), ends(), approve())
     assert len(run.results) == 4  # the first free call had its result before
     run = await client.say("and then?")
-    assert (run.outcome, run.text) == ("success", "11 messages")
+    assert (run.outcome, run.text) == ("success", "9 messages")
 
 
 async def test_a_call_is_announced_once_whatever_ids_a_model_gives_its_pieces(
@@ -102,9 +102,9 @@ async def test_a_call_is_announced_once_whatever_ids_a_model_gives_its_pieces(
 
     async def agent(turn: Turn) -> None:
         calls = []
-        for piece in await turn.step(replies.__getitem__, turn.input.text, name="model"):
+        for piece in await turn.step.options(name="model")(replies.__getitem__, turn.input.text):
             try:
-                calls.append(ToolCall(tool=tools.email, args=json.loads(piece["args"])))
+                calls.append(ToolCall(tools.email, json.loads(piece["args"])))
             except ValueError:
                 continue  # not whole yet
         done = await turn.call_all(calls)
@@ -169,8 +169,8 @@ async def test_a_schema_cleaned_for_a_model_leaves_the_one_of_the_form_as_it_was
 
     async def agent(turn: Turn) -> None:
         schemas = (plan.parameters, turn.input.tools[0]["parameters"])
-        given.extend(schema_without(schema, "additionalProperties") for schema in schemas)
-        await turn.call(plan, stops=[{}])
+        given.extend(strip_keywords(schema, "additionalProperties") for schema in schemas)
+        await turn.call(plan, {"stops": [{}]})
 
     client = server.client(agent)
     run = await client.say(tools=[offered])
@@ -194,7 +194,7 @@ async def test_a_clients_call_without_a_result_is_in_the_outcome(server: Server)
     """V7 by TC-11: a standard client sees that it is left to it, and answers it by its id."""
 
     async def agent(turn: Turn) -> None:
-        await turn.say(str(await turn.frontend("pick", {"from": [1, 2]})))
+        await turn.say(str(await turn.client_tool("pick", {"from": [1, 2]})))
 
     client = server.client(agent)
     run = await client.say(tools=[PICK])

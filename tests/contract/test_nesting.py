@@ -4,7 +4,7 @@ import asyncio
 from typing import Any
 
 from sayso import Turn
-from sayso.errors import StepFailed
+from sayso.base.errors import StepFailed
 from tests.contract.optional import client_of
 from tests.contract.replicas import replica
 from tests.contract.requirements import requirement
@@ -107,7 +107,7 @@ async def test_an_inner_question_is_the_outer_runs_and_goes_on_in_place(
 
     async def clerk(turn: Turn) -> str:
         done = await turn.call(tools.refund, order_id="A", amount=240.0)
-        sure = await turn.interrupt("shop:file", "File it under A?", response=bool)
+        sure = await turn.interrupt("shop:file", "File it under A?", schema=bool)
         return f"{done.status}, filed: {sure.value}"
 
     async def desk(turn: Turn) -> Any:

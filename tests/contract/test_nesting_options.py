@@ -36,9 +36,9 @@ async def test_an_agent_that_may_not_ask_does_not_ask_through_another(server: Se
         await turn.delegate("asking")
 
     server.app.agent("asking")(inner)
-    run = await client_of(server, agent, may_ask=False).say()
+    run = await client_of(server, agent, interrupts_enabled=False).say()
     assert run.outcome == "interrupts_disabled"
-    server.app.agent("silent", may_ask=False)(inner)
+    server.app.agent("silent", interrupts_enabled=False)(inner)
 
     async def other(turn: Turn) -> None:
         await turn.delegate("silent")
@@ -50,7 +50,7 @@ async def test_a_call_of_the_pages_tool_may_come_from_inside(server: Server) -> 
     """The inner agent waits without a question of its own; its message says whose call it is."""
 
     async def inner(turn: Turn) -> str:
-        return str(await turn.frontend("pick"))
+        return str(await turn.client_tool("pick"))
 
     async def agent(turn: Turn) -> Any:
         return await turn.delegate(inner)

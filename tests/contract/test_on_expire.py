@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from sayso import DeclarationError, GivenAnswer, Question, Tool, Turn, approval
+from sayso import DeclarationError, FallbackAnswer, Question, Tool, Turn, approval
 from tests.contract.optional import client_of, interrupt_of, late, past, told
 from tests.contract.requirements import requirement
 from tests.contract.server import Server, answer, approve, cancel, deny
@@ -45,7 +45,7 @@ def paying(server: Server, **declared: Any) -> Any:
             ("expired", "withdrawn", "asked for again"),
         ),
         (
-            GivenAnswer({"approved": False, "reason": "closed"}),
+            FallbackAnswer({"approved": False, "reason": "closed"}),
             "denied, closed, by None",
             "resolved",
             ("counts as denied", "expired", "Reason: closed"),
@@ -97,7 +97,7 @@ async def test_a_held_call_stays_open_and_can_only_be_cancelled(server: Server) 
         ("expire", "expired", None),
         ("hold", None, None),
         ("cancel", "cancelled", None),
-        (GivenAnswer("Q1"), "resolved", "Q1"),
+        (FallbackAnswer("Q1"), "resolved", "Q1"),
     ],
 )
 async def test_a_question_ends_by_its_own_rule(
@@ -107,7 +107,7 @@ async def test_a_question_ends_by_its_own_rule(
 
     async def agent(turn: Turn) -> None:
         got = await turn.interrupt(
-            "input_required", "Which?", response=str, expires_in=60, on_expire=rule
+            "input_required", "Which?", schema=str, expires_in=60, on_expire=rule
         )
         server.effects.append((got.status, got.value, got.by, got.request))
 
@@ -132,7 +132,7 @@ async def test_deny_and_cancel_of_an_agent_hold_for_all_that_it_asks(
         got = await turn.interrupt_all(
             [
                 Question(reason="confirmation", message="Sure?"),
-                Question(reason="input_required", message="Which?", response=str),
+                Question(reason="input_required", message="Which?", schema=str),
             ]
         )
         asked.append([one.status for one in got])
@@ -212,10 +212,10 @@ async def test_a_refusal_before_the_sweep_is_noted_and_a_cancel_is_the_answer(
     ("declared", "said"),
     [
         ({"on_expire": "never"}, "'expire', 'hold', 'deny', 'cancel', 'approve'"),
-        ({"on_expire": GivenAnswer({"approved": True})}, "on_expire='approve'"),
-        ({"on_expire": GivenAnswer({"approved": "no"})}, "/approved"),
-        ({"on_expire": GivenAnswer({"reason": "x"})}, "approved"),
-        ({"on_expire": GivenAnswer(object())}, "JSON"),
+        ({"on_expire": FallbackAnswer({"approved": True})}, "on_expire='approve'"),
+        ({"on_expire": FallbackAnswer({"approved": "no"})}, "/approved"),
+        ({"on_expire": FallbackAnswer({"reason": "x"})}, "approved"),
+        ({"on_expire": FallbackAnswer(object())}, "JSON"),
         ({"expires_in": 0}, "above zero"),
         ({"expires_in": "1h"}, "above zero"),
     ],
@@ -237,8 +237,8 @@ def test_a_tool_refuses_a_rule_that_cannot_work(declared: Any, said: str) -> Non
     [
         ("deny", "are for tools"),
         ("approve", "are for tools"),
-        (GivenAnswer(5), "does not answer its question"),
-        (GivenAnswer({1, 2}), "GivenAnswer"),
+        (FallbackAnswer(5), "does not answer its question"),
+        (FallbackAnswer({1, 2}), "FallbackAnswer"),
     ],
 )
 async def test_a_question_refuses_a_rule_that_cannot_work(
@@ -248,7 +248,7 @@ async def test_a_question_refuses_a_rule_that_cannot_work(
 
     async def agent(turn: Turn) -> None:
         try:
-            await turn.interrupt("input_required", "Which?", response=str, on_expire=rule)
+            await turn.interrupt("input_required", "Which?", schema=str, on_expire=rule)
         except Exception as error:
             await turn.say(str(error))
 

@@ -19,7 +19,7 @@ def asking(server: Server) -> Any:
     async def agent(turn: Turn) -> None:
         server.effects.append(turn.input.text)
         await turn.say("Hi.")
-        town = await turn.interrupt("input_required", "Which town?", response=str)
+        town = await turn.interrupt("input_required", "Which town?", schema=str)
         await turn.say(f"{town.status}: {town.value}")
 
     return agent
@@ -65,7 +65,7 @@ async def test_the_same_text_sent_again_answers_once(server: Server) -> None:
 
     async def agent(turn: Turn) -> None:
         for number in (1, 2):
-            got = await turn.interrupt("input_required", f"{number}?", response=str)
+            got = await turn.interrupt("input_required", f"{number}?", schema=str)
             server.effects.append(got.value)
 
     client = client_of(server, agent, on_message="answer")
@@ -95,7 +95,7 @@ async def test_answer_says_what_is_wrong_with_a_text_that_does_not_fit(server: S
 
     async def agent(turn: Turn) -> None:
         schema = {"type": "string", "pattern": "^[A-Z]+$"}
-        got = await turn.interrupt("input_required", "Code?", response=schema)
+        got = await turn.interrupt("input_required", "Code?", schema=schema)
         await turn.say(str(got.value))
 
     client = client_of(server, agent, on_message="answer")

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from sayso import Question, Turn
+from sayso.base.records import Update
 from tests.contract.optional import client_of, interrupt_of, past
 from tests.contract.requirements import requirement
 from tests.contract.server import Server, answer, approve, cancel, deny, eventually, taken_over
@@ -120,7 +121,13 @@ async def test_a_turn_whose_answers_are_all_kept_goes_on_by_itself(
     last = next(i for i in view.interrupts if i.id == ids[2])
     changed = [type(last)(**{**{f: getattr(last, f) for f in last.__slots__}, "held": kept.held})]
     await server.store.settle(
-        "default", client.thread, view.thread.revision, changed, server.clock.now()
+        Update(
+            scope="default",
+            thread_id=client.thread,
+            revision=view.thread.revision,
+            now=server.clock.now(),
+            interrupts=tuple(changed),
+        )
     )
 
     async def ran() -> bool:

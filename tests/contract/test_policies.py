@@ -36,7 +36,7 @@ def paying(server: Server, tool: Any, *amounts: float) -> Client:
 
 async def test_a_call_that_a_rule_denies_has_a_result_that_says_so(server: Server) -> None:
     """Deny: no card, one result, and the author is told which rule spoke."""
-    policy = approval.strictest(
+    policy = approval.all_of(
         approval.deny(lambda amount: amount > 1000, name="limit"), approval.always
     )
     client = paying(server, payer(server, policy), 2000.0)
@@ -93,7 +93,7 @@ async def test_edits_are_held_against_the_rules_before_anything_is_committed(
     server: Server,
 ) -> None:
     """J2, TB-07: what a rule denies is refused at /editedArgs; the card stays, and nothing ran."""
-    policy = approval.strictest(
+    policy = approval.all_of(
         approval.deny(lambda amount: amount > 1000, name="limit"), approval.always
     )
     client = paying(server, payer(server, policy, editable=True), 500)
@@ -111,7 +111,7 @@ async def test_edits_are_held_against_the_rules_before_anything_is_committed(
 
 async def test_another_rule_asks_again_about_what_a_reviewer_wrote(server: Server) -> None:
     """Design 3: the rule that asked is satisfied; one that the edit wakes has its own question."""
-    policy = approval.strictest(
+    policy = approval.all_of(
         approval.when(lambda amount: amount > 100, name="large"),
         approval.when(lambda to: to != "ann", name="stranger"),
     )
@@ -207,7 +207,7 @@ async def test_another_call_is_no_repetition(server: Server, how: dict[str, Any]
 
     async def agent(turn: Turn) -> None:
         await turn.call(tool, amount=5)
-        await turn.call(tool, **how)
+        await turn.call(tool, how)
 
     client = server.client(agent)
     await client.say()
@@ -224,7 +224,7 @@ async def test_only_a_refusal_is_remembered_as_one(server: Server, entry: Any) -
 
 async def test_an_expiry_is_no_refusal(server: Server) -> None:
     """R3, R4: `on_expire="deny"` denies the call, but nobody has said no."""
-    tool = payer(server, approval.ask(expires_in=60), on_expire="deny")
+    tool = payer(server, approval.always(expires_in=60), on_expire="deny")
     client = paying(server, tool, 5, 5)
     (first,) = (await client.say()).interrupts
     fresh = await past(server, client, 60)

@@ -90,7 +90,7 @@ async def test_a_schema_means_what_it_says(
     """OC-19, S4: formats asserted, patterns in linear time, unknown keywords are annotations."""
 
     async def agent(turn: Turn) -> None:
-        got = await turn.interrupt("shop:any", "?", response=schema)
+        got = await turn.interrupt("shop:any", "?", schema=schema)
         server.effects.append(got.value)
 
     client = server.client(agent)

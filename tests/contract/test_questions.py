@@ -19,9 +19,9 @@ async def test_four_kinds_of_questions_stand_in_one_outcome(server: Server) -> N
     async def agent(turn: Turn) -> None:
         answers = await turn.interrupt_all(
             [
-                Question(reason="input_required", message="Which?", response=Filing),
+                Question(reason="input_required", message="Which?", schema=Filing),
                 Question(reason="confirmation", message="Sure?"),
-                Question(reason="shop:pick", message="Pick one.", response=int),
+                Question(reason="shop:pick", message="Pick one.", schema=int),
                 Question(reason="shop:note", message="<b>Note</b>", metadata={"level": 3}),
             ]
         )
@@ -82,7 +82,7 @@ async def test_null_and_absent_payloads_are_one(server: Server, entry: dict[str,
     """RE-05: both satisfy a schema that takes null, and repeat each other."""
 
     async def agent(turn: Turn) -> None:
-        got = await turn.interrupt("shop:nick", "Nickname?", response=str | None)
+        got = await turn.interrupt("shop:nick", "Nickname?", schema=str | None)
         server.effects.append((got.status, got.value))
 
     client = server.client(agent)
@@ -103,7 +103,7 @@ async def test_entry_metadata_reaches_the_author_and_is_no_part_of_the_answer(
 
     async def agent(turn: Turn) -> None:
         for _ in range(2):
-            got = await turn.interrupt("shop:any", "?", response=dict[str, int])
+            got = await turn.interrupt("shop:any", "?", schema=dict[str, int])
             server.effects.append((got.value, got.metadata))
 
     client = server.client(agent)
@@ -180,13 +180,13 @@ async def test_expiry_goes_out_in_utc_with_z(server: Server) -> None:
     ("members", "says"),
     [
         ({"reason": "core:secret"}, "reserved"),
-        ({"reason": "pick"}, "namespaced"),
+        ({"reason": ""}, "reason"),
         ({"reason": "tool_call"}, "turn.call"),
-        ({"reason": "input_required"}, "response="),
+        ({"reason": "input_required"}, "schema="),
         ({"reason": "confirmation", "expires_at": datetime(2030, 1, 1)}, "time zone"),  # noqa: DTZ001
         ({"reason": "confirmation", "expires_in": 0}, "above zero"),
-        ({"reason": "a:b", "response": {"$ref": "https://example.org/s"}}, "outside itself"),
-        ({"reason": "a:b", "response": {"type": "nothing"}}, "schema"),
+        ({"reason": "a:b", "schema": {"$ref": "https://example.org/s"}}, "outside itself"),
+        ({"reason": "a:b", "schema": {"type": "nothing"}}, "schema"),
     ],
 )
 async def test_a_question_that_cannot_work_fails_where_it_is_asked(

@@ -63,13 +63,13 @@ class Play:
         name = words[0]
         for number in range(words.count("round")):
             calls = [
-                ToolCall(tool=self.act, args={"name": f"{name}.{number}.{at}"})
+                ToolCall(self.act, {"name": f"{name}.{number}.{at}"})
                 for at in range(1 + number % 2)
             ]
             done = await turn.call_all(calls)
             await turn.set(f"/{name}", [call.status for call in done])
         if "ask" in words:
-            await turn.interrupt("input_required", "How many?", response=int)
+            await turn.interrupt("input_required", "How many?", schema=int)
         if "fail" in words:
             raise RuntimeError("as told")
         await turn.say(f"{name} done")

@@ -3,6 +3,8 @@
 import asyncio
 from typing import Any
 
+import pytest
+
 from sayso import OpenMessage, Turn
 from tests.contract.requirements import requirement
 from tests.contract.server import Server, approve
@@ -187,3 +189,63 @@ async def test_a_step_may_think(server: Server) -> None:
     run = await client.say()
     assert [m.get("encryptedValue") for m in run.snapshot if m["role"] == "reasoning"] == ["s"]
     assert of_reasoning((await client.resume(approve())).types) == []
+
+
+KIND = "maker.redacted"
+
+
+@pytest.mark.parametrize("version", ["1.1", "1.0", None])
+async def test_the_type_of_a_seal_goes_with_it_to_clients_that_know_it(
+    server: Server, version: str | None
+) -> None:
+    """1.1, Reasoning: beside the value everywhere, for peers that declare 1.1; kept for all."""
+    seen: list[Any] = []
+
+    async def agent(turn: Turn) -> None:
+        seen.extend(m for m in turn.input.messages if m["role"] == "reasoning")
+        async with turn.reasoning(encrypted="c2VhbGVk", encrypted_type=KIND) as thought:
+            await thought.write("Hm.")
+        async with turn.reasoning(encrypted_type=KIND) as unsealed:
+            await unsealed.write("So.")
+        await turn.interrupt("confirmation", "Go on?")
+
+    told = {"encryptedValueType": KIND} if version == "1.1" else {}
+    client = server.client(agent, version=version)
+    run = await client.say()
+    (sealed,) = run.of("REASONING_ENCRYPTED_VALUE")
+    assert {name: sealed[name] for name in sealed if name.startswith("encrypted")} == {
+        "encryptedValue": "c2VhbGVk",
+        **told,
+    }
+    for shown in (run.snapshot, (await client.again().connect()).snapshot):
+        first, second = (m for m in shown if m["role"] == "reasoning")
+        assert first.get("encryptedValueType") == told.get("encryptedValueType")
+        assert not {"encryptedValue", "encryptedValueType"} & set(second)
+    await client.resume(approve())
+    await client.say("again")  # a 1.0 client returns the value alone: what is stored stays
+    assert [m.get("encryptedValueType") for m in seen] == [KIND, None]
+
+
+async def test_a_client_brings_the_type_of_a_seal_and_gets_it_back(server: Server) -> None:
+    """Of a message and of a call; a type without its value is left out with a warning."""
+    seen: list[Any] = []
+
+    async def agent(turn: Turn) -> None:
+        seen.extend(turn.input.messages)
+
+    sealed = {"encryptedValue": "eA==", "encryptedValueType": KIND}
+    call = {"id": "c1", "type": "function", "function": {"name": "f", "arguments": "{}"}, **sealed}
+    brought: list[dict[str, Any]] = [
+        {"id": "r1", "role": "reasoning", "content": "Hm.", **sealed},
+        {"id": "r2", "role": "reasoning", "content": "So.", "encryptedValueType": KIND},
+        {"id": "a1", "role": "assistant", "toolCalls": [call]},
+        {"id": "t1", "role": "tool", "toolCallId": "c1", "content": "done", **sealed},
+        {"id": "u1", "role": "user", "content": "go"},
+    ]
+    client = server.client(agent, version="1.1")
+    run = await client.run(messages=brought)
+    left = {name: brought[1][name] for name in ("id", "role", "content")}
+    assert seen == [brought[0], left, *brought[2:]]
+    assert "/messages/1/encryptedValueType" in str(run.events[0]["metadata"])
+    shown = (await client.again().connect()).snapshot
+    assert shown == seen

@@ -14,6 +14,9 @@ from tests.contract.tools import Kit
 from tests.contract.wire import Run
 from tests.patience import PATIENCE
 
+SHOWN = ["MESSAGES_SNAPSHOT", "STATE_SNAPSHOT"]
+TOLD = ["TEXT_MESSAGE_START", "TEXT_MESSAGE_CONTENT", "TEXT_MESSAGE_END"]
+
 
 def problem(run: Run) -> list[Any]:
     """The problem of each interrupt, None where there is none."""
@@ -68,14 +71,17 @@ async def test_a_refusal_over_open_interrupts_asks_them_again(
     tab.model.messages = list(client.model.messages)
     tab.user("and?")
     run = await tab.run(resume=sent)
-    assert run.types == ["RUN_STARTED", "MESSAGES_SNAPSHOT", "STATE_SNAPSHOT", "RUN_FINISHED"]
+    assert run.types == ["RUN_STARTED", *TOLD, *SHOWN, "RUN_FINISHED"]
     assert without_problem(run) == without_problem(first)
     problems = problem(run)
     assert [at for at, one in enumerate(problems) if one] == list(concerned)
     assert {one["code"] for one in problems if one} == {code}
     message = said(run)
     assert message["role"] == "assistant"
-    assert message["metadata"] == {"sayso": {"type": "problem", "code": code}}
+    assert run.text == message["content"], "some clients show a card with what its run streams"
+    assert message["metadata"] == {"sayso": {"type": "problem", "code": code, "refused": True}}
+    told = run.last["metadata"]["sayso"]
+    assert (told["refused"], told["problem"]["code"]) == (True, code)
     assert message["content"].endswith(".")
     assert "int_" not in message["content"], "a person reads this, who knows no ids"
     if code == "invalid_payload":
@@ -183,7 +189,7 @@ async def test_what_was_typed_stays_to_the_end(server: Server, tools: Kit, asks:
         await turn.step(server.effects.append, "recorded")
         await go.wait()
         if asks:
-            await turn.interrupt("input_required", "How many?", response=int)
+            await turn.interrupt("input_required", "How many?", schema=int)
         await turn.say("after")
 
     client = client_of(server, agent, refusals="recover")
@@ -259,6 +265,7 @@ async def test_the_default_is_an_error_and_each_agent_has_its_own(
     run = await strict.resume(answer({"approved": 1}))
     assert (run.types, run.outcome) == (["RUN_STARTED", "RUN_ERROR"], "invalid_payload")
     app = server.another(refusals="recover")
+    app.add_tools(tools.refund)
     kind = client_of(server, tools.refunding, app=app)
     hard = client_of(server, tools.refunding, app=app, refusals="error")
     async with app.lifespan():

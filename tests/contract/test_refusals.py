@@ -25,7 +25,7 @@ class Waiting:
         run = await self.client.again().run(self.client.body(**members))
         assert run.types == ["RUN_STARTED", "RUN_ERROR"], run.types
         assert run.outcome == code
-        assert run.details["code"] == code
+        assert (run.details["code"], run.details["refused"]) == (code, True)
         assert run.last["message"]
         assert self.server.dump() == self.stored
         assert self.server.effects == self.effects

@@ -5,13 +5,13 @@ from typing import Any
 import pytest
 
 from sayso import Turn, approval
-from sayso.clock import LONGEST
+from sayso.base.clock import MAX_WAIT_S
 from tests.contract.rest import call, delete, get
 from tests.contract.server import Client, Server, approve, deny
 from tests.contract.test_forks import forked
 from tests.contract.test_owners import calling, guarded  # noqa: F401 - a fixture
 
-ALWAYS = approval.ask(remember=True)
+ALWAYS = approval.always(remember=True)
 
 
 def fetching(server: Server, policy: approval.Policy = ALWAYS, **options: Any) -> Client:
@@ -24,7 +24,7 @@ def fetching(server: Server, policy: approval.Policy = ALWAYS, **options: Any) -
 
     async def agent(turn: Turn) -> None:
         given = dict(zip(("method", "url"), turn.input.text.split(maxsplit=1), strict=False))
-        done = await turn.call(fetch, **given)
+        done = await turn.call(fetch, given)
         await turn.say(f"{done.status} by {done.by}, rule {done.rule}")
 
     return server.client(agent)
@@ -53,7 +53,7 @@ async def test_a_yes_may_be_remembered_for_the_same_arguments(server: Server) ->
     await client.resume(approve(remember=True))
     run = await client.again(thread="elsewhere").say("GET a")
     assert run.outcome == "success"
-    assert run.text == "executed by local, rule ask"
+    assert run.text == "executed by local, rule always"
     assert server.effects == [("GET", "a")] * 2
     assert await asked(client, "GET b")
 
@@ -111,7 +111,7 @@ async def test_a_pattern_allows_what_is_like_it_and_nothing_else(server: Server)
     assert await asked(client, "GET https://example.com/")
     (kept,) = await standing(server)
     assert (kept["tool"], kept["matches"], kept["arguments"]) == ("fetch", "like", pattern)
-    assert (kept["owner"], kept["givenBy"], kept["rules"]) == ("local", "local", ["ask"])
+    assert (kept["owner"], kept["givenBy"], kept["rules"]) == ("local", "local", ["always"])
     assert (kept["uses"], kept["others"]) == (1, {})
     app = server.another()
     assert (await call(app, "GET", f"/approvals/{kept['id']}")).json["uses"] == 1
@@ -210,11 +210,11 @@ async def test_nobody_remembers_for_longer_than_a_time_that_can_be_written(serve
     client = fetching(server)
     (interrupt,) = (await client.say("GET a")).interrupts
     offered = interrupt["responseSchema"]["properties"]["remember"]["anyOf"][1]["properties"]
-    assert offered["seconds"]["maximum"] == LONGEST
-    for absurd in (1e308, 1e17, 1e12, LONGEST + 1):
+    assert offered["seconds"]["maximum"] == MAX_WAIT_S
+    for absurd in (1e308, 1e17, 1e12, MAX_WAIT_S + 1):
         run = await client.resume(approve(remember={"seconds": absurd}))
         assert run.outcome == "invalid_payload"
-    await client.resume(approve(remember={"seconds": LONGEST}))
+    await client.resume(approve(remember={"seconds": MAX_WAIT_S}))
     (kept,) = await standing(server)
     assert kept["expiresAt"].startswith("2124-")
 
@@ -223,8 +223,8 @@ async def test_a_row_that_ends_beyond_all_years_is_listed(
     server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As one may be stored from before there was a bound; it can be seen and revoked."""
-    for module in ("agents.remembering", "schemas.forms"):
-        monkeypatch.setattr(f"sayso.{module}.LONGEST", 10**15)
+    for module in ("agents.remembered", "schemas.responses"):
+        monkeypatch.setattr(f"sayso.{module}.MAX_WAIT_S", 10**15)
     client = fetching(server)
     await client.say("GET a")
     await client.resume(approve(remember={"seconds": 1e14}))
@@ -274,7 +274,7 @@ async def test_what_was_not_offered_cannot_be_remembered(server: Server) -> None
 async def test_it_may_be_for_one_thread_and_for_a_time(server: Server) -> None:
     """Scope and expiry; the author's are the widest."""
     narrow = approval.Remember(arguments=("same",), scopes=("thread",), expires_in=60)
-    client = fetching(server, approval.ask(remember=narrow))
+    client = fetching(server, approval.always(remember=narrow))
     await client.say("GET a")
     run = await client.resume(approve(remember={"arguments": "any"}))
     assert run.outcome == "invalid_payload"
@@ -303,7 +303,7 @@ async def test_what_a_reviewer_wrote_is_what_is_remembered(server: Server) -> No
 
 async def test_a_rule_that_denies_is_not_overruled_by_what_is_remembered(server: Server) -> None:
     """V5: deny beats allow, also an allowance of a person."""
-    policy = approval.strictest(ALWAYS, approval.deny(lambda method: method == "POST"))
+    policy = approval.all_of(ALWAYS, approval.deny(lambda method: method == "POST"))
     client = fetching(server, policy)
     await client.say("GET a")
     await client.resume(approve(remember={"arguments": "any"}))
@@ -314,9 +314,9 @@ async def test_a_rule_that_denies_is_not_overruled_by_what_is_remembered(server:
 
 async def test_it_answers_the_rule_that_it_was_given_to(server: Server) -> None:
     """Another rule, that nobody was asked about, still asks."""
-    policy = approval.strictest(
+    policy = approval.all_of(
         approval.when(lambda url: url == "b", name="special"),
-        approval.ask(name="any", remember=True),
+        approval.always(name="any", remember=True),
     )
     client = fetching(server, policy)
     await client.say("GET a")

@@ -23,6 +23,9 @@ class Bell:
         if self.failing:
             raise RuntimeError(self.failing[0])
 
+    async def has_rung(self) -> bool:
+        return bool(self.told)
+
 
 async def asking(turn: Turn) -> None:
     got = await turn.interrupt("confirmation", "Deploy?", expires_in=100)
@@ -48,6 +51,7 @@ async def test_a_hook_is_told_once_at_eighty_percent_of_the_lifetime(server: Ser
     await swept(server, 78)
     assert bell.told == []
     await swept(server, 5)
+    await eventually(bell.has_rung)
     (reminder,) = bell.told
     assert (reminder.interrupt_id, reminder.thread_id) == (asked["id"], client.thread)
     assert (reminder.agent, reminder.owner, reminder.scope) == (client.agent, "local", "default")
@@ -71,6 +75,7 @@ async def test_of_several_processes_one_reminds(server: Server) -> None:
     await client.say()
     async with others[0].lifespan(), others[1].lifespan():
         await swept(server, 90)
+        await eventually(bell.has_rung)
     late = server.another()
     late.agent(client.agent, on_reminder=bell)(asking)
     async with late.lifespan():

@@ -32,7 +32,7 @@ async def test_answers_are_compared_as_json_values(server: Server) -> None:
     """ID-05: key order, spelling of numbers and entry metadata do not make another answer."""
 
     async def agent(turn: Turn) -> None:
-        got = await turn.interrupt("shop:any", "?", response={"type": "object"})
+        got = await turn.interrupt("shop:any", "?", schema={"type": "object"})
         server.effects.append(got.value)
 
     client = server.client(agent)

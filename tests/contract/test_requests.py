@@ -222,12 +222,12 @@ async def test_what_is_too_much_is_refused(tmp_path: Any, kind: str) -> None:
     async with served(kind, tmp_path, limits=limits) as server:
 
         async def agent(turn: Turn) -> None:
-            await turn.interrupt("shop:any", "?", response={"title": "Any"})
+            await turn.interrupt("shop:any", "?", schema={"title": "Any"})
 
         client = server.client(agent)
         first = await client.say()
         stored = server.dump()
-        texts = [{"id": str(n), "role": "user", "content": "x"} for n in range(4)]
+        texts = [{"id": f"new-{n}", "role": "user", "content": "x"} for n in range(4)]
         deep: Any = 0
         for _ in range(9):
             deep = [deep]

@@ -43,8 +43,11 @@ async def test_protobuf_is_not_offered(server: Server, tools: Kit) -> None:
 
 @requirement("EN-04", "EN-05", "EN-20", "TR-15", "EN-07")
 async def test_text_with_line_breaks_stays_in_one_line_of_one_frame(server: Server) -> None:
-    """EN-04, EN-05, EN-20: CR, LF, NUL and U+2028 are escapes or harmless bytes."""
-    text = "a\r\nb\rc\nd\0e\u2028f\u2029data: x\n\ndata: {}"
+    """EN-04, EN-05, EN-20: CR, LF, NUL, U+2028 and the like are escapes, wherever they stand.
+
+    Python's `str.splitlines`, and with it `httpx.Response.iter_lines`, ends lines at these too.
+    """
+    text = "a\r\nb\rc\nd\0e\u2028f\u2029g\u0085data: x\n\ndata: {}"
 
     async def agent(turn: Turn) -> None:
         await turn.say(text)
@@ -54,8 +57,8 @@ async def test_text_with_line_breaks_stays_in_one_line_of_one_frame(server: Serv
     run = await server.client(agent).say()
     assert run.text == text
     assert b"\r" not in run.body
-    for line in run.body.split(b"\n"):
-        assert line == b"" or line.startswith(b"data: {")
+    for line in run.body.decode().splitlines():
+        assert line == "" or line.startswith("data: {")
     assert run.interrupts[0]["message"] == text
     assert run.interrupts[0]["metadata"] == {text: text}
 
@@ -215,7 +218,7 @@ async def test_a_shutdown_ends_streams_in_order(server: Server) -> None:
     await exchange.until("TEXT_MESSAGE_END")
     run = await exchange.cancel()
     assert run.judged(client.thread, run.events[0]["runId"]).outcome == "shutting_down"
-    await server.app.engine.stop(grace=0.01)
+    await server.app._engine.stop(grace=0.01)
 
 
 @requirement("ER-12", "TR-17")
@@ -230,7 +233,7 @@ async def test_a_stopped_engine_ends_what_is_open(server: Server) -> None:
     client.user("go")
     exchange = client.open()
     await exchange.until("TEXT_MESSAGE_END")
-    await server.app.engine.stop(grace=0.01)
+    await server.app._engine.stop(grace=0.01)
     assert (await exchange.end()).outcome == "shutting_down"
 
 
@@ -244,20 +247,20 @@ async def test_error_codes_are_one_list(server: Server, tools: Kit) -> None:
 
 
 @requirement("EN-09", "MS-01")
-async def test_answers_for_which_a_frame_has_no_room_are_taken_and_shown_abridged(
+async def test_answers_for_which_a_frame_has_no_room_are_taken_and_shown_truncated(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """EN-09, L6: an open question can be answered whatever the thread holds; what is stored stays.
 
     The resumed run opens with all of it, and it was claimed by then: nothing may fail any more.
     """
-    monkeypatch.setattr(frames, "FRAME_LIMIT", 100_000)
+    monkeypatch.setattr(frames, "MAX_FRAME_BYTES", 100_000)
 
     async def agent(turn: Turn) -> str:
         await turn.say("x" * 50_000)
         answers = await turn.interrupt_all(
             [
-                Question(reason="input_required", message=f"Question {n}?", response=str)
+                Question(reason="input_required", message=f"Question {n}?", schema=str)
                 for n in range(4)
             ]
         )
@@ -272,7 +275,7 @@ async def test_answers_for_which_a_frame_has_no_room_are_taken_and_shown_abridge
         for shown in (first, (await client.again().connect()).snapshot):
             said, *settled = shown[1:]
             assert len(said["content"]) < 20_000
-            assert said["metadata"]["sayso"]["abridged"] is True
+            assert said["metadata"]["sayso"]["truncated"] is True
             assert [one["content"]["question"] for one in settled] == [
                 f"Question {n}?" for n in range(4)
             ]
@@ -289,7 +292,7 @@ async def test_a_turn_that_has_its_answers_goes_on_though_its_reader_cannot_be_s
     client = server.client(tools.filing)
     await client.say("go")
     with monkeypatch.context() as patch:
-        patch.setattr(frames, "FRAME_LIMIT", 100)
+        patch.setattr(frames, "MAX_FRAME_BYTES", 100)
         assert (await client.resume(answer({"quarter": "Q1", "year": 2026}))).status == 500
 
     async def done() -> bool:

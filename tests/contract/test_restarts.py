@@ -23,12 +23,12 @@ def old_and_new(server: Server) -> tuple[Any, Any]:
     """Two versions of one agent, of which the second does not find what the first recorded."""
 
     async def old(turn: Turn) -> str:
-        await turn.step(server.effects.append, "looked", name="look")
+        await turn.step.options(name="look")(server.effects.append, "looked")
         await turn.interrupt("confirmation", "Go on?")
         return "old"
 
     async def new(turn: Turn) -> str:
-        await turn.step(server.effects.append, "searched", name="search")
+        await turn.step.options(name="search")(server.effects.append, "searched")
         await turn.interrupt("confirmation", "Really go on?")
         return f"new: {turn.input.text}"
 

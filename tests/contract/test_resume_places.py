@@ -19,7 +19,7 @@ async def test_an_answer_is_not_new_input_whatever_history_comes_with_it(
     async def agent(turn: Turn) -> None:
         typed = [m for m in turn.input.messages if m.get("content") in ("one", "two")]
         asked.append((turn.input.text, len(typed)))
-        got = await turn.interrupt("input_required", "Which?", response=str)
+        got = await turn.interrupt("input_required", "Which?", schema=str)
         await turn.say(f"{turn.input.text}: {got.value}")
 
     client = server.client(agent)

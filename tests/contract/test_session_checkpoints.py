@@ -9,8 +9,8 @@ import orjson
 import pytest
 import redis
 
-from sayso import Principal, Sayso
-from sayso.agentfile import app_of
+from sayso import Principal, Sayso, ServerOptions
+from sayso.ops.agentfile import app_of
 from sayso.testing import FakeClock
 from tests.contract.sessions import Session
 from tests.stores.redis_servers import redis_database, redis_url
@@ -30,7 +30,7 @@ async def support(turn: Turn) -> None:
     await turn.say(f"Done: {paid}.")
 
 async def sales(turn: Turn) -> None:
-    got = await turn.interrupt("input_required", "How many?", response=int, expires_in=None)
+    got = await turn.interrupt("input_required", "How many?", schema=int, expires_in=None)
     await turn.say(f"{got.value} it is.")
 """
 FILE = """
@@ -53,13 +53,16 @@ def clock() -> FakeClock:
     return FakeClock()
 
 
-def served(tmp_path: Path, clock: FakeClock, *, backend: bool = True, **settings: Any) -> Sayso:
+def served(
+    tmp_path: Path, clock: FakeClock, *, backend: bool = True, authenticate: Any = None
+) -> Sayso:
     """The app of the file, or of one that names no backend and so shows nothing by itself."""
     (tmp_path / "paying_agents.py").write_text(AGENTS)
     path = tmp_path / "agents.yaml"
     text = dedent(FILE.format(url=redis_url(tmp_path)))
     path.write_text(text if backend else text.replace("backend: redis, ", ""))
-    return app_of(path, console=False, clock=clock, **settings)
+    server = ServerOptions(console=False, clock=clock)
+    return app_of(path).replace(server=server, authenticate=authenticate)
 
 
 @pytest.fixture
@@ -116,7 +119,7 @@ async def test_past_its_time_it_is_not_found(
         with caplog.at_level(logging.INFO, "sayso"):
             late = await session.send("yes", interrupt_id=asked["interrupt_id"])
         assert (late.status, late.json["detail"]) == (404, "checkpoint not found")
-        assert "checkpoint not found" in caplog.text
+        assert [one.message for one in caplog.records if "decisions" in one.name] == ["refused"]
         other = Session(app, session_id="s-3", agent="sales")
         await other.say("how many?")
         assert database.pttl("checkpoint:s-3") == -1

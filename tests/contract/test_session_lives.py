@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from sayso import Principal, Question, Turn, approval
+from sayso import Principal, Question, Sessions, Turn, approval
 from tests.contract.legacy import asked_of, ids
 from tests.contract.rest import inbox
 from tests.contract.server import Client, Server, answer, approve, eventually, served
@@ -44,11 +44,12 @@ async def test_a_checkpoint_has_its_time(tmp_path: Path) -> None:
     for kind in ("memory", "sqlite"):
         folder = tmp_path / kind
         folder.mkdir()
-        async with served(kind, folder, session_ttl=60) as server:
+        async with served(kind, folder) as server:
+            server.app.mount(Sessions(ttl=60))
             answers: list[str] = []
 
             async def agent(turn: Turn, answers: list[str] = answers) -> None:
-                got = await turn.interrupt("input_required", "What?", response=str)
+                got = await turn.interrupt("input_required", "What?", schema=str)
                 answers.append(got.status)
 
             session = session_of(server, agent)
@@ -77,11 +78,12 @@ async def test_past_its_time_a_checkpoint_is_not_another_that_was_answered(
     for kind in ("memory", "sqlite"):
         folder = tmp_path / kind
         folder.mkdir()
-        async with served(kind, folder, session_ttl=60) as server:
+        async with served(kind, folder) as server:
+            server.app.mount(Sessions(ttl=60))
             over: list[bool] = []
 
             async def agent(turn: Turn, over: list[bool] = over) -> None:
-                asked = [Question(reason="input_required", message=m, response=str) for m in "12"]
+                asked = [Question(reason="input_required", message=m, schema=str) for m in "12"]
                 if together:
                     await turn.interrupt_all(asked)
                 else:
@@ -208,9 +210,9 @@ async def test_a_question_that_was_not_shown_is_not_withdrawn(server: Server, to
 @pytest.mark.parametrize(
     ("policy", "owner", "taken"),
     [
-        (approval.ask(by="lead"), "ann", False),
-        (approval.ask(by="lead"), "lea", True),
-        (approval.ask(by="clerk", of=2), "ann", None),
+        (approval.always(by="lead"), "ann", False),
+        (approval.always(by="lead"), "lea", True),
+        (approval.always(by="clerk", approvals=2), "ann", None),
     ],
 )
 async def test_who_may_approve_is_asked_in_every_dialect(

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from sayso import DeclarationError
+from sayso import CopilotKit, DeclarationError, Sessions
 from tests.contract.server import Server
 from tests.contract.sessions import PATH, Session, frames_of, session_of, told
 from tests.contract.tools import Kit
@@ -125,17 +125,20 @@ async def test_the_session_is_named_in_errors_that_come_before_it_is_looked_at(
 
 
 async def test_the_dialect_can_be_elsewhere_or_nowhere(server: Server, tools: Kit) -> None:
-    """Option `sessions`; a path that is taken is refused where it is declared."""
+    """By `mount`; a path that is taken is refused where it is declared."""
     client = server.client(tools.greeting)
-    moved = server.another(sessions="/talk")
+    moved = server.another()
+    moved.mount(Sessions("/talk"))
     moved.agent(client.agent)(tools.greeting)
     run = await Session(moved).call("POST", "/talk", {"message": "Ann"})
     assert told(frames_of(run)) == ["Hello, Ann."]
-    nowhere = server.another(sessions=None)
-    assert (await Session(nowhere).call("POST", PATH, {"message": "x"})).status == 404
+    nowhere = server.another()
+    nowhere.mount(Sessions(None))
+    for app in (nowhere, moved):
+        assert (await Session(app).call("POST", PATH, {"message": "x"})).status == 404
     for taken in ("/threads", "/threads/x", "/agents", "/healthz", "talk", "/"):
         with pytest.raises(DeclarationError):
-            server.another(sessions=taken)
-    with pytest.raises(DeclarationError, match="session_ttl"):
-        server.another(session_ttl=0)
-    server.another().copilotkit(path="/api/copilotkit")
+            server.another().mount(Sessions(taken))
+    with pytest.raises(DeclarationError, match="ttl of Sessions"):
+        Sessions(ttl=0)
+    server.another().mount(CopilotKit(path="/api/copilotkit"))

@@ -1,11 +1,13 @@
 """The session dialect: an agent behind three plain requests (design 5)."""
 
 import asyncio
+from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
 
 from sayso import Turn
+from sayso.base.records import ThreadView
 from tests.contract.optional import interrupt_of
 from tests.contract.rest import at_rest, reached
 from tests.contract.server import Client, Server
@@ -44,6 +46,50 @@ async def test_a_turn_is_told_in_frames(server: Server, tools: Kit) -> None:
     assert done[0]["tool_call_id"] == call["tool_call_id"]
     assert done[-1] == {"type": "done", "session_id": session.id}
     assert server.effects == [("refund", "A-17", 240.0)]
+
+
+async def test_what_a_tool_says_is_told_to_who_asks_for_pieces(server: Server) -> None:
+    """While it runs; its result is all of it."""
+
+    @server.app.tool
+    async def tail() -> AsyncIterator[str]:
+        yield "one"
+        yield " two"
+
+    async def agent(turn: Turn) -> None:
+        await turn.call(tail)
+
+    session = session_of(server, agent)
+    pieces = await session.say("go", stream=True)
+    call, *said, result, _ = pieces
+    assert said == [
+        {
+            "type": "tool_output",
+            "tool_call_id": call["tool_call_id"],
+            "name": "tail",
+            "delta": delta,
+        }
+        for delta in ("one", " two")
+    ]
+    assert (result["type"], result["content"]) == ("tool_result", "one two")
+    whole = await Session(server.app, agent=session.agent).say("go")
+    assert [frame["type"] for frame in whole] == ["tool_call", "tool_result", "done"]
+
+
+async def test_no_text_ends_a_line_of_a_frame(server: Server) -> None:
+    """Also where lines are cut as `str.splitlines` does."""
+    text = "a\u2028b\u2029c\u0085data: x"
+
+    async def agent(turn: Turn) -> None:
+        await turn.say(text)
+        await turn.interrupt("shop:any", text)
+
+    session = session_of(server, agent)
+    body = {"message": "go", "agent": session.agent}
+    run = await session.call("POST", PATH, body)
+    assert all(line == "" or line.startswith("data: {") for line in run.body.decode().splitlines())
+    frames = frames_of(run)
+    assert (told(frames), frames[-1]["prompt"]) == ([text], text)
 
 
 async def test_a_session_is_a_thread(server: Server, tools: Kit) -> None:
@@ -92,7 +138,7 @@ async def test_where_a_yes_is_asked_a_word_will_do(
 
 
 async def asked_id(server: Server, session: Session) -> str:
-    view = await server.store.load("default", session.id or "")
+    view: ThreadView | None = await server.store.load("default", session.id or "")
     assert view is not None
     return view.interrupts[-1].id
 
@@ -137,7 +183,7 @@ def asking(schema: Any, reason: str = "shop:any") -> Any:
     """An agent with one question."""
 
     async def agent(turn: Turn) -> None:
-        await turn.interrupt(reason, "Well?", response=schema)
+        await turn.interrupt(reason, "Well?", schema=schema)
 
     return agent
 
@@ -160,7 +206,7 @@ async def test_text_is_text_and_null_is_an_answer(server: Server) -> None:
         values: list[Any] = []
 
         async def agent(turn: Turn, schema: Any = schema, values: list[Any] = values) -> None:
-            values.append((await turn.interrupt("input_required", "What?", response=schema)).value)
+            values.append((await turn.interrupt("input_required", "What?", schema=schema)).value)
 
         session = session_of(server, agent)
         await session.say()

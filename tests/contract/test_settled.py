@@ -31,7 +31,7 @@ async def asking(turn: Turn) -> Any:
     """Asks three times in three ways, and tells a later turn what its model would get."""
     if turn.input.text == "later":
         return [dict(message) for message in turn.input.messages]
-    await turn.interrupt("input_required", "Who?", response=Login)
+    await turn.interrupt("input_required", "Who?", schema=Login)
     await turn.interrupt("confirmation", "Sure?")
     await turn.decide(
         planned_action="Delete it",
@@ -166,7 +166,7 @@ async def test_an_answer_that_was_typed_stands_there_as_it_was_typed(server: Ser
     """E2: the user's own message is the answer, so nothing is added to it."""
 
     async def agent(turn: Turn) -> None:
-        await turn.interrupt("input_required", "Where?", response=str)
+        await turn.interrupt("input_required", "Where?", schema=str)
 
     client = client_of(server, agent, on_message="answer")
     await client.say("go")
@@ -183,7 +183,7 @@ async def test_a_very_long_answer_does_not_fill_the_history(server: Server) -> N
     """Limits: the beginning is there, and the whole of it with the interrupt."""
 
     async def agent(turn: Turn) -> int:
-        got = await turn.interrupt("input_required", "Story?", response=str)
+        got = await turn.interrupt("input_required", "Story?", schema=str)
         return len(got.value or "")
 
     client = server.client(agent)

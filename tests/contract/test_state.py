@@ -6,7 +6,7 @@ import pytest
 
 from sayso import Turn
 from tests.contract.requirements import requirement
-from tests.contract.server import Server, answer, approve, served
+from tests.contract.server import Client, Server, answer, approve, served
 from tests.contract.tools import Kit, kit
 
 
@@ -90,14 +90,15 @@ async def test_a_patch_that_does_not_apply_is_the_author_s_error(server: Server)
 
 
 @pytest.mark.parametrize("start", [0, "", [], None, 5, [1]])
-async def test_any_json_value_is_a_state(server: Server, start: Any) -> None:
+async def test_any_json_value_is_a_state_where_it_is_declared(server: Server, start: Any) -> None:
     """SS-01: falsy ones too; null is absent, hence the empty object."""
 
     async def agent(turn: Turn) -> None:
         server.effects.append(turn.state)
         await turn.interrupt("confirmation", "?")
 
-    client = server.client(agent)
+    server.app.agent("any", state_schema=Any)(agent)
+    client = Client(server.app, "any")
     run = await client.say(state=start)
     kept = {} if start is None else start
     assert run.of("STATE_SNAPSHOT")[-1]["snapshot"] == kept

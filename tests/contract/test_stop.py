@@ -6,8 +6,8 @@ from collections.abc import AsyncIterator
 import pytest
 
 from sayso import ToolCall, Turn
-from sayso.engine.stopping import Stopper
-from sayso.records import Commit
+from sayso.base.records import Commit
+from sayso.engine.stop import StopRequest
 from tests.contract.requirements import requirement
 from tests.contract.rest import at_rest, call, get, reached, stop
 from tests.contract.server import Client, Server, approve, cancel, eventually
@@ -220,7 +220,7 @@ async def test_an_idempotent_step_is_cancelled_at_once(server: Server) -> None:
                 server.effects.append("cut")
                 raise
 
-        await turn.step(work, idempotent=True)
+        await turn.step.options(idempotent=True)(work)
         server.effects.append("went on")
 
     client = server.client(agent)
@@ -265,6 +265,36 @@ async def test_another_effect_is_finished_and_recorded_and_nothing_follows(
     assert server.effects == [1]
 
 
+async def test_a_step_that_speaks_is_finished_and_recorded_like_any_other(server: Server) -> None:
+    """Design 3, rule 2: only what may run again is cut off, whatever it says meanwhile."""
+    wakes = asyncio.Event()
+
+    async def agent(turn: Turn) -> None:
+        async def charge() -> str:
+            async with turn.message() as message:
+                await message.write("Half")
+                await wakes.wait()
+                await message.write(" and half")
+            server.effects.append("charged")
+            return "charged"
+
+        await turn.step(charge)
+        await turn.step(server.effects.append, "went on")
+
+    client = server.client(agent)
+    client.user("go")
+    exchange = client.open(client.body(runId="r"))
+    await exchange.until("TEXT_MESSAGE_CONTENT")
+    assert await stop(server, client)
+    assert not exchange.ended
+    wakes.set()
+    assert (await exchange.end()).judged(client.thread, "r").outcome == "cancelled"
+    assert server.effects == ["charged"]
+    fresh = client.again()
+    await fresh.connect()
+    assert fresh.model.messages[-1]["content"] == "Half and half"
+
+
 @requirement("TC-16")
 async def test_an_idempotent_call_that_is_cut_off_has_a_result_that_says_so(
     server: Server,
@@ -284,7 +314,7 @@ async def test_an_idempotent_call_that_is_cut_off_has_a_result_that_says_so(
         return "charged"
 
     async def agent(turn: Turn) -> None:
-        await turn.call_all([ToolCall(tool=poll, args={}), ToolCall(tool=charge, args={})])
+        await turn.call_all([ToolCall(poll, {}), ToolCall(charge, {})])
 
     client = server.client(agent)
     client.user("go")
@@ -308,7 +338,7 @@ async def test_an_effect_that_has_not_begun_does_not_begin(server: Server) -> No
         return "charged"
 
     def stop_now() -> None:
-        server.app.engine._live.stop("default", client.thread, Stopper("local"))
+        server.app._engine._live.stop("default", client.thread, StopRequest("local"))
 
     async def agent(turn: Turn) -> None:
         asyncio.get_running_loop().call_soon(stop_now)
@@ -345,7 +375,7 @@ async def test_a_stop_that_meets_the_pause_leaves_nothing_waiting(
 
 async def eventually_stopping(server: Server, client: Client) -> None:
     """Wait until the stop has reached the run of this process."""
-    live = server.app.engine._live._live["default", client.thread]
+    live = server.app._engine._live._live["default", client.thread]
 
     async def told() -> bool:
         return live.runner._stopper is not None

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from sayso import Turn
-from sayso.records import Commit
+from sayso.base.records import Commit
 from tests.contract.replicas import replica
 from tests.contract.requirements import requirement
 from tests.contract.rest import at_rest, get, reached, stop
@@ -194,7 +194,7 @@ async def test_what_a_server_leaves_behind_is_taken_over_at_once(tmp_path: Path,
         exchange = client.open()
         await reached(stuck.begun)
         async with replica(server, (client.agent, stuck.agent)):
-            await server.app.engine.stop(grace=0.01)
+            await server.app._engine.stop(grace=0.01)
             assert (await exchange.end()).outcome == "shutting_down"
             await server.store.open()
             before = server.clock.now()

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from sayso import Turn
-from sayso.turns import effects
+from sayso.turns.replay import effects
 from tests.contract.rest import get, reached, stop
 from tests.contract.server import Server
 
@@ -45,7 +45,7 @@ async def test_an_effect_that_swallows_its_cancellation_does_not_hold_the_thread
         if form == "stream":
             await turn.stream(words())
         elif form == "step":
-            await turn.step(work, idempotent=True)
+            await turn.step.options(idempotent=True)(work)
         else:
             await turn.call(tool)
         server.effects.append("went on")

@@ -1,13 +1,14 @@
 """Threads over HTTP: listed, shown, inspected, remembered, deleted (design 3, 5; cases A, L)."""
 
 import asyncio
+import threading
 from typing import Any
 
 import pytest
 
-from sayso import Turn
+from sayso import Breakpoints, Question, Turn
 from tests.contract.requirements import requirement
-from tests.contract.rest import call, delete, get, inbox, reached, stop
+from tests.contract.rest import call, delete, get, inbox, post, reached, stop
 from tests.contract.server import Server, answer, approve, cancel, deny
 from tests.contract.tools import Kit
 
@@ -81,6 +82,7 @@ async def test_one_thread_shows_what_it_waits_for(server: Server, tools: Kit) ->
     shown = await get(server, f"/threads/{client.thread}")
     assert (shown["runId"], shown["status"], shown["openInterrupts"]) == ("mine", "suspended", 1)
     (item,) = shown["interrupts"]
+    assert item["metadata"]["sayso"].pop("may"), "what this reader may do is told here alone"
     assert {name: item[name] for name in asked[0]} == asked[0]
 
 
@@ -94,6 +96,90 @@ async def test_a_thread_s_id_is_taken_as_it_is(server: Server, tools: Kit) -> No
     assert (await delete(server, f"/threads/{client.thread}")).status == 204
 
 
+async def _next(server: Server, thread: str) -> tuple[list[str], list[str]]:
+    """What the state of a thread says comes next, and how its journal shows what was asked."""
+    state = await get(server, f"/threads/{thread}/state")
+    open_ones = (await get(server, f"/threads/{thread}"))["interrupts"]
+    asked = [one for one in state["journal"] if one["status"] in ("asked", "answered")]
+    waiting = [one["data"]["interrupt"] for one in asked if one["status"] == "asked"]
+    assert waiting == [one["id"] for one in open_ones], "what is shown as asked is what is open"
+    for one in asked:
+        if one["status"] == "answered":
+            assert one["answer"].keys() >= {"status", "by", "at"}
+    return state["next"], [one["status"] for one in asked]
+
+
+async def test_what_was_answered_long_ago_is_not_what_comes_next(server: Server) -> None:
+    """`next` names what is open, and the journal who answered the rest, and when."""
+
+    async def agent(turn: Turn) -> None:
+        for reason in ("confirmation", "shop:a", "shop:b"):
+            await turn.interrupt(reason, "Go on?", schema=bool)
+
+    client = server.client(agent)
+    await client.say()
+    for number, name in enumerate(("confirmation", "shop:a", "shop:b")):
+        found = await _next(server, client.thread)
+        assert found == ([name], [*["answered"] * number, "asked"])
+        if number == 1:
+            path = f"/threads/{client.thread}/fork"
+            body = {"interruptId": client.model.pending[0]["id"]}
+            copy = await post(server, path, body)
+            assert (await _next(server, copy.json["threadId"]))[0] == ["shop:a"]
+        await client.resume(answer(True))
+    assert await _next(server, client.thread) == ([], ["answered"] * 3)
+
+
+async def test_what_holds_an_answer_is_still_open(server: Server) -> None:
+    """One of a set that was answered from the inbox waits for the others."""
+
+    async def agent(turn: Turn) -> None:
+        asked = [Question(reason=f"shop:{name}", message="?", schema=bool) for name in "ab"]
+        await turn.interrupt_all(asked)
+
+    client = server.client(agent)
+    first, second = (await client.say()).interrupts
+    assert (await post(server, f"/interrupts/{first['id']}/answer", answer(True))).status == 202
+    assert (await _next(server, client.thread))[0] == ["shop:a", "shop:b"]
+    await client.resume({"interruptId": second["id"], **answer(True)})
+    assert await _next(server, client.thread) == ([], ["answered"] * 2)
+
+
+async def test_behind_a_breakpoint_what_it_stands_at_has_ended(server: Server) -> None:
+    """Before `write`, `write` comes next; after it, what comes next is `after write`."""
+
+    async def write() -> str:
+        return "written"
+
+    async def agent(turn: Turn) -> None:
+        await turn.step.options(name="write")(write)
+
+    server.app.agent("stops", breakpoints=Breakpoints(before=["write"], after=["write"]))(agent)
+    client = server.client("stops")
+    await client.say()
+    assert (await _next(server, client.thread))[0] == ["write"]
+    await client.resume(answer({"action": "continue"}))
+    assert (await _next(server, client.thread))[0] == ["after write"]
+    await client.resume(answer({"action": "continue"}))
+    assert await _next(server, client.thread) == ([], ["answered"] * 2)
+
+
+async def test_an_effect_of_which_nobody_knows_comes_next(server: Server) -> None:
+    """It is asked about, not running."""
+
+    def charge() -> None:
+        threading.Event().wait(0.2)
+
+    async def agent(turn: Turn) -> None:
+        await turn.step.options(name="charge", timeout=0.01)(charge)
+
+    client = server.client(agent)
+    await client.say()
+    assert await _next(server, client.thread) == (["charge"], ["asked"])
+    await client.resume(answer({"action": "skip", "result": None}))
+    assert await _next(server, client.thread) == ([], [])
+
+
 async def test_an_open_thread_can_be_inspected(server: Server, tools: Kit) -> None:
     """Design 3: what it goes on with, the state, and what it has recorded."""
 
@@ -102,7 +188,7 @@ async def test_an_open_thread_can_be_inspected(server: Server, tools: Kit) -> No
 
     async def agent(turn: Turn) -> None:
         await turn.set("/step", 1)
-        await turn.step(lookup, "A-17", name="lookup")
+        await turn.step.options(name="lookup")(lookup, "A-17")
         await turn.call(tools.refund, order_id="A-17", amount=240.0)
 
     client = server.client(agent)

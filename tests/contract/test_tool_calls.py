@@ -1,9 +1,12 @@
 """Gated calls: proposed whole, decided by a strict yes, run once, answered once (section 13)."""
 
+import asyncio
 import json
+from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
+from pydantic import BaseModel, field_serializer
 
 from sayso import Breakpoints, Option, ToolCall, Turn, approval, current_call
 from tests.contract.optional import client_of
@@ -30,7 +33,7 @@ async def test_a_gated_call_is_streamed_whole_and_not_run(server: Server, tools:
     assert server.effects == []
     proposal = run.snapshot[-1]
     assert proposal["id"] == calls[0]["parentMessageId"]
-    assert "content" not in proposal
+    assert proposal["content"] == run.text
     assert json.loads(proposal["toolCalls"][0]["function"]["arguments"]) == arguments
 
 
@@ -150,7 +153,7 @@ async def test_equal_calls_are_told_apart_by_their_ids(server: Server, tools: Ki
     """C3: three equal calls, three ids; approving the second runs the second."""
 
     async def agent(turn: Turn) -> None:
-        calls = [ToolCall(tool=tools.email, args={"to": "ann"})] * 3
+        calls = [ToolCall(tools.email, {"to": "ann"})] * 3
         await turn.call_all(calls)
 
     client = server.client(agent)
@@ -177,7 +180,7 @@ async def test_the_rule_sees_what_the_tool_gets(server: Server) -> None:
         return "paid"
 
     async def agent(turn: Turn) -> None:
-        await turn.call(pay, amount="1500")
+        await turn.call(pay, {"amount": "1500"})
 
     client = server.client(agent)
     run = await client.say()
@@ -213,7 +216,7 @@ async def test_an_answer_reaches_the_author_as_it_was_sent(server: Server) -> No
 
     async def agent(turn: Turn) -> None:
         for _ in values:
-            answered = await turn.interrupt("shop:any", "?", response={"title": "Any"})
+            answered = await turn.interrupt("shop:any", "?", schema={"title": "Any"})
             if len(got) < len(values):
                 got.append(answered.value)
         server.effects[:] = got[-len(values) :]
@@ -252,7 +255,7 @@ async def test_an_answer_that_fits_the_schema_is_enough(server: Server) -> None:
     """J7: of every kind of question, the smallest answer that its schema allows is taken."""
 
     @server.app.tool(
-        approval=approval.ask(remember=True), editable=True, complete=True, on_error="ask"
+        approval=approval.always(remember=True), editable=True, complete=True, on_error="ask"
     )
     async def transfer(to: str, amount: float = 1.0) -> str:
         return f"{amount} to {to}"
@@ -261,7 +264,7 @@ async def test_an_answer_that_fits_the_schema_is_enough(server: Server) -> None:
         choices = [Option("Go", "go", "It goes."), Option("Stay", "stay", "It stays.")]
         chosen = await turn.decide(why="So.", planned_action="Go.", options=choices)
         sure = await turn.interrupt("confirmation", "Sure?")
-        done = await turn.call(transfer)
+        done = await turn.call(transfer, {})
         return f"{chosen.action}, {sure.value}, {done}"
 
     agent_client = client_of(server, agent, breakpoints=Breakpoints(before="transfer"))
@@ -288,3 +291,182 @@ def _smallest(schema: Json) -> Any:
     if schema["type"] == "object":
         return {name: _smallest(schema["properties"][name]) for name in schema.get("required", ())}
     return {"boolean": True, "string": "x", "number": 0}[schema["type"]]
+
+
+class Rounding(BaseModel):
+    amount: float
+
+    @field_serializer("amount")
+    def _rounded(self, amount: float) -> float:
+        return round(amount)
+
+
+async def test_a_call_that_would_run_with_another_value_is_not_made(server: Server) -> None:
+    """Whether anybody is asked or not; an edit of the kind is refused where it stands."""
+
+    async def run(bill: Rounding) -> str:
+        server.effects.append(bill.amount)
+        return "paid"
+
+    free = server.app.tool(name="free")(run)
+    asked = server.app.tool(name="asked", approval=approval.always, editable=True)(run)
+
+    async def agent(turn: Turn) -> None:
+        amount = float(turn.input.text.split()[1])
+        tool = asked if "ask" in turn.input.text else free
+        await turn.call(tool, {"bill": {"amount": amount}})
+
+    for text in ("free 1.4", "ask 1.4"):
+        client = server.client(agent)
+        run_ = await client.say(text)
+        assert run_.last["type"] == "RUN_ERROR"
+        assert not run_.of("TOOL_CALL_START")
+    client = server.client(agent)
+    await client.say("ask 2")
+    refused = await client.resume(approve(editedArgs={"bill": {"amount": 1.4}}))
+    (problem,) = refused.last["metadata"]["sayso"]["interrupts"][0]["problems"]
+    assert problem["pointer"] == "/editedArgs/bill"
+    assert server.effects == []
+    await client.resume(approve(editedArgs={"bill": {"amount": 3.0}}))
+    assert server.effects == [3.0]
+
+
+@requirement("TC-03")
+async def test_a_call_right_behind_a_text_belongs_to_its_message(
+    server: Server, tools: Kit
+) -> None:
+    """On the wire and in the store: some clients look for a card in the last message alone."""
+
+    async def agent(turn: Turn) -> None:
+        await turn.say("Looking it up.", metadata={"mine": 1})
+        await turn.call_all([ToolCall(tools.lookup, {"order_id": "A-17"}), refund_of(tools)])
+        await turn.stream(pieces("And ", "again."))
+        await turn.call(tools.refund, order_id="B-2", amount=240.0)
+
+    client = server.client(agent)
+    runs = [await client.say(), await client.resume(approve())]
+    for run, text in zip(runs, ("Looking it up.", "And again."), strict=True):
+        (said,) = run.of("TEXT_MESSAGE_START")
+        assert {e["parentMessageId"] for e in run.of("TOOL_CALL_START")} == {said["messageId"]}
+        (joined,) = [m for m in run.snapshot if m["id"] == said["messageId"]]
+        assert (joined["content"], len(joined["toolCalls"])) == (text, len(run.of("TOOL_CALL_END")))
+    await client.resume(approve())
+    shown = (await client.again().connect()).snapshot
+    roles = ["user", "assistant", "tool", "tool", "assistant", "tool"]
+    assert [m["role"] for m in shown] == roles
+    assert shown[1]["metadata"] == {"mine": 1}
+    assert client.model.messages == shown
+
+
+@requirement("TC-03")
+async def test_a_call_that_does_not_follow_a_text_at_once_has_a_message_of_its_own(
+    server: Server, tools: Kit
+) -> None:
+    """A record in between, a thought, or another voice: then it is no part of that text."""
+
+    async def agent(turn: Turn) -> None:
+        match turn.input.text:
+            case "step":
+                await turn.say("One.")
+                await turn.step(server.effects.append, "between")
+            case "thought":
+                async with turn.reasoning() as thought:
+                    await thought.write("Hm.")
+            case "voices":
+                said = asyncio.Event()
+
+                async def other() -> None:
+                    await turn.say("Two.")
+                    said.set()
+
+                async def mine() -> None:
+                    await turn.say("One.")
+                    await said.wait()
+                    await turn.call(tools.refund, order_id="B-2", amount=240.0)
+
+                await asyncio.gather(mine(), other())
+                return
+        await turn.call(tools.refund, order_id="B-2", amount=240.0)
+
+    for way in ("step", "thought", "voices"):
+        client = server.client(agent)
+        run = await client.say(way)
+        (call,) = run.of("TOOL_CALL_START")
+        (proposal,) = [m for m in run.snapshot if m["id"] == call["parentMessageId"]]
+        assert "content" not in proposal, way
+        assert client.model.messages == run.snapshot
+
+
+async def pieces(*texts: str) -> AsyncIterator[str]:
+    """As a model's text comes."""
+    for text in texts:
+        yield text
+
+
+def refund_of(tools: Kit) -> ToolCall:
+    """A gated call."""
+    return ToolCall(tools.refund, {"order_id": "A-17", "amount": 240.0})
+
+
+async def test_what_a_gated_call_takes_is_more_than_its_schema_says(
+    server: Server, tools: Kit
+) -> None:
+    """Plain keywords go out, for clients that show their own buttons; the rest holds as well."""
+    client = server.client(tools.refunding)
+    asked = (await client.say()).interrupts[0]["responseSchema"]
+    assert "additionalProperties" not in asked
+    assert "maxLength" not in asked["properties"]["reason"]
+    for payload, pointer in (
+        ({"approved": True, "more": 1}, "/more"),
+        ({"approved": False, "reason": "x" * 2001}, "/reason"),
+    ):
+        run = await client.run(resume=client.entries(answer(payload)))
+        assert run.outcome == "invalid_payload"
+        assert run.details["interrupts"][0]["problems"][0]["pointer"] == pointer
+    assert server.effects == []
+    run = await client.run(resume=client.entries(answer({"approved": True, "reason": "x" * 2000})))
+    assert (run.outcome, len(server.effects)) == ("success", 1)
+
+
+@pytest.mark.parametrize(("proposed", "edited"), [(50.0, 500.0), (500.0, 50.0)])
+async def test_rules_weigh_the_arguments_that_a_breakpoint_left(
+    server: Server, proposed: float, edited: float
+) -> None:
+    """TB-15: what a rule asks about is what would run, not what the agent had proposed."""
+
+    @server.app.tool(approval=approval.when(lambda amount: amount > 100))
+    async def pay(amount: float) -> str:
+        server.effects.append(amount)
+        return "Paid."
+
+    async def agent(turn: Turn) -> None:
+        await turn.call(pay, amount=proposed)
+
+    client = client_of(server, agent, breakpoints=Breakpoints(before="pay"))
+    await client.say()
+    run = await client.resume(answer({"action": "continue", "editedArgs": {"amount": edited}}))
+    if edited > 100:
+        (card,) = run.interrupts
+        assert card["metadata"]["sayso"]["arguments"] == {"amount": edited}
+        assert (card["reason"], server.effects) == ("tool_call", [])
+        run = await client.resume(approve())
+    assert (run.outcome, server.effects) == ("success", [edited])
+
+
+async def test_a_rule_forbids_what_a_breakpoint_made_of_a_call(server: Server) -> None:
+    """TB-07: refused where it was written, as at a card; what was proposed may still run."""
+
+    @server.app.tool(approval=approval.deny(lambda amount: amount > 100))
+    async def pay(amount: float) -> str:
+        server.effects.append(amount)
+        return "Paid."
+
+    async def agent(turn: Turn) -> None:
+        await turn.say((await turn.call(pay, amount=50.0)).status)
+
+    client = client_of(server, agent, breakpoints=Breakpoints(before="pay"))
+    await client.say()
+    run = await client.resume(answer({"action": "continue", "editedArgs": {"amount": 500.0}}))
+    assert (run.outcome, server.effects) == ("invalid_payload", [])
+    await client.resume(answer({"action": "continue"}))
+    assert server.effects == [50.0]

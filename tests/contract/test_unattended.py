@@ -5,11 +5,12 @@ from typing import Any
 
 import pytest
 
-from sayso import Turn
+from sayso import Principal, Turn
 from tests.contract.optional import client_of, interrupt_of, past, thread_of, told
 from tests.contract.requirements import requirement
 from tests.contract.server import Server, answer, approve, eventually, served
 from tests.contract.tools import Kit, kit
+from tests.stores.backends import BACKENDS
 
 
 def asking_again(server: Server) -> Any:
@@ -66,8 +67,8 @@ async def test_an_answer_of_a_person_begins_the_count_anew(server: Server) -> No
 
 @pytest.mark.parametrize("most", [1, None])
 async def test_an_agent_may_have_another_limit_or_none(server: Server, most: Any) -> None:
-    """`expiries_in_a_row`."""
-    client = client_of(server, asking_again(server), expiries_in_a_row=most)
+    """`max_consecutive_expiries`."""
+    client = client_of(server, asking_again(server), max_consecutive_expiries=most)
     await client.say()
     for _ in range(1 if most else 5):
         client = await past(server, client, 10)
@@ -96,7 +97,7 @@ async def test_a_turn_that_ends_so_leaves_no_call_without_a_result(
     async def agent(turn: Turn) -> None:
         await turn.call(pay, amount=1.0)
 
-    client = client_of(server, agent, expiries_in_a_row=1)
+    client = client_of(server, agent, max_consecutive_expiries=1)
     first = await client.say()
     fresh = await past(server, client, 10)
     (text,) = told(fresh)
@@ -106,10 +107,10 @@ async def test_a_turn_that_ends_so_leaves_no_call_without_a_result(
     assert (item.status, item.decided_by, item.channel) == ("expired", None, "expiry")
 
 
-@pytest.mark.parametrize("kind", ["memory", "sqlite"])
+@pytest.mark.parametrize("kind", BACKENDS)
 async def test_no_more_turns_go_on_at_once_than_are_allowed(tmp_path: Any, kind: str) -> None:
-    """Design 4: `detached_at_once`; the others have their turn when one of them has ended."""
-    async with served(kind, tmp_path, detached_at_once=2) as server:
+    """Design 4: `max_unattended`; the others have their turn when one of them has ended."""
+    async with served(kind, tmp_path, max_unattended=2) as server:
         go = asyncio.Semaphore(0)
         running: list[str] = []
 
@@ -136,6 +137,38 @@ async def test_no_more_turns_go_on_at_once_than_are_allowed(tmp_path: Any, kind:
             for _ in range(2):
                 go.release()
         assert running == ["expired"] * 5
+
+
+@pytest.mark.parametrize("kind", BACKENDS)
+async def test_slow_turns_of_one_user_do_not_keep_another_s_from_expiring(
+    tmp_path: Any, kind: str
+) -> None:
+    """Of the turns that go on at once one user gets half."""
+
+    async def who(scope: Any) -> Principal:
+        return Principal(subject=dict(scope["headers"])[b"x-user"].decode())
+
+    hold = asyncio.Event()
+    expired: list[str] = []
+
+    async def agent(turn: Turn) -> None:
+        await turn.interrupt("confirmation", "Sure?", expires_in=5)
+        expired.append(turn.principal.subject)
+        await hold.wait()
+
+    async with served(kind, tmp_path, max_unattended=2, authenticate=who) as server:
+        for user in ("ann", "ann", "ann", "lea"):
+            client = client_of(server, agent)
+            client.headers["x-user"] = user
+            await client.say()
+
+        async def are() -> bool:
+            await server.clock.advance(2)
+            return len(expired) == 2
+
+        await eventually(are)
+        assert sorted(expired) == ["ann", "lea"]
+        hold.set()
 
 
 async def test_eight_at_once_is_the_default_and_questions_expire_all_the_same(
@@ -172,11 +205,11 @@ async def test_eight_at_once_is_the_default_and_questions_expire_all_the_same(
     await eventually(the_ninth)
 
 
-@pytest.mark.parametrize("kind", ["memory", "sqlite"])
+@pytest.mark.parametrize("kind", BACKENDS)
 async def test_server_options_hold_for_agents_without_their_own(tmp_path: Any, kind: str) -> None:
     """Design 3: one table, set on `Sayso`, overridable per agent."""
     async with served(
-        kind, tmp_path, expires_in=10, on_expire="cancel", expiries_in_a_row=2
+        kind, tmp_path, expires_in=10, on_expire="cancel", max_consecutive_expiries=2
     ) as server:
         tools = kit(server)
         client = client_of(server, tools.refunding)
@@ -190,9 +223,8 @@ async def test_server_options_hold_for_agents_without_their_own(tmp_path: Any, k
         shown = (await server.request("GET", f"/agents/{own.agent}").end()).json["options"]
         assert shown == {
             "refusals": "error",
-            "interrupts": "standard",
-            "legacyValue": "interrupt",
-            "legacyAnswers": True,
+            "client": "any",
+            "legacy": {"emission": "standard", "value": "interrupt", "answers": True},
             "unknownEntries": "refuse",
             "partial": "refuse",
             "onMessage": "refuse",
@@ -200,12 +232,12 @@ async def test_server_options_hold_for_agents_without_their_own(tmp_path: Any, k
             "expiresIn": 10,
             "onExpire": "deny",
             "remindAt": 0.8,
-            "detachedFor": 900.0,
-            "expiriesInARow": 2,
+            "unattendedTimeout": 900.0,
+            "maxConsecutiveExpiries": 2,
             "runBreakpoints": "refuse",
-            "mayAsk": True,
+            "interruptsEnabled": True,
             "subagents": False,
-            "toolErrors": "text",
+            "toolErrors": "type",
         }
         calm = client_of(server, tools.refunding, expires_in=None)
         assert "expiresAt" not in (await calm.say()).interrupts[0]

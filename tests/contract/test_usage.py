@@ -73,7 +73,7 @@ async def test_a_wrong_report_costs_no_ending_and_none_is_none(server: Server) -
         if turn.input.text == "wrong":
             wrong: Any = {"input_tokens": 1.5, "output_tokens": -1, "reasoning_tokens": "many"}
             await turn.usage("acme", "large", **wrong)
-        await turn.interrupt("input_required", "Which?", response=int)
+        await turn.interrupt("input_required", "Which?", schema=int)
 
     for text in ("wrong", "nothing"):
         client = server.client(agent)

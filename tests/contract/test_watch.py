@@ -52,7 +52,7 @@ async def test_a_large_state_is_shown_at_the_end_and_not_look_by_look(server: Se
             return len((await thread_of(server, client)).messages) == 2
 
         await eventually(recorded)
-        store = other.engine.store
+        store = other._engine.store
         assert isinstance(store, FaultyStore)
         before = len(store.calls)
 
@@ -91,7 +91,7 @@ async def test_a_watch_that_fails_ends_its_readers(
         tab = client.again(app=other)
         watching = tab.open(tab.body(messages=[], runId="w"), action="/connect")
         await watching.until("STATE_SNAPSHOT")
-        monkeypatch.setattr(frames, "FRAME_LIMIT", 4_000)
+        monkeypatch.setattr(frames, "MAX_FRAME_BYTES", 4_000)
         with caplog.at_level(logging.ERROR, "sayso.engine.live"):
             go.set()
             assert (await running.end()).judged(client.thread, "r").outcome == "success"

@@ -23,9 +23,9 @@ class Kit:
     """The tools of a server, and agents over them."""
 
     server: Server
-    refund: Tool
-    email: Tool
-    lookup: Tool
+    refund: Tool[..., Any]
+    email: Tool[..., Any]
+    lookup: Tool[..., Any]
 
     @property
     def effects(self) -> list[Any]:
@@ -39,14 +39,14 @@ class Kit:
 
     async def mailing(self, turn: Turn) -> None:
         """A free call and three gated ones in one batch."""
-        calls = [ToolCall(tool=self.lookup, args={"order_id": "A-17"})]
-        calls += [ToolCall(tool=self.email, args={"to": to}) for to in ("ann", "ben", "cyd")]
+        calls = [ToolCall(self.lookup, {"order_id": "A-17"})]
+        calls += [ToolCall(self.email, {"to": to}) for to in ("ann", "ben", "cyd")]
         done = await turn.call_all(calls)
         await turn.say(", ".join(call.status for call in done))
 
     async def filing(self, turn: Turn) -> None:
         """A form."""
-        answer = await turn.interrupt("input_required", "Which quarter?", response=Filing)
+        answer = await turn.interrupt("input_required", "Which quarter?", schema=Filing)
         if answer.value is not None:
             self.effects.append(("filing", answer.value.quarter, answer.value.year))
         await turn.say(f"filed: {answer.status}")

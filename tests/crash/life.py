@@ -48,7 +48,7 @@ def declare(world: World, app: Sayso) -> None:
     @app.agent("agent")
     async def agent(turn: Turn) -> Any:
         def do(name: str, result: Any) -> Awaitable[Any]:
-            return turn.step(world.effect, name, result, name=name)
+            return turn.step.options(name=name)(world.effect, name, result)
 
         await turn.say("Hello.")
         order = await do("look up", {"order": 17})
@@ -59,10 +59,10 @@ def declare(world: World, app: Sayso) -> None:
             await turn.say(f"Refund: {done.status}.")
         await turn.patch([{"op": "add", "path": "/refunded", "value": done.value}])
         calls = [
-            ToolCall(tool=count_mails, args={}),
-            ToolCall(tool=mail, args={"to": "ann"}),
-            ToolCall(tool=mail, args={"to": "cyd"}),
-            ToolCall(tool=mail, args={"to": "ben"}),
+            ToolCall(count_mails, {}),
+            ToolCall(mail, {"to": "ann"}),
+            ToolCall(mail, {"to": "cyd"}),
+            ToolCall(mail, {"to": "ben"}),
         ]
         mails = await turn.call_all(calls)
         charged, sure = await turn.gather(
@@ -70,7 +70,7 @@ def declare(world: World, app: Sayso) -> None:
             turn.interrupt("confirmation", "Sure?"),
         )
         asked = [
-            Question(reason="input_required", message=f"Which {what}?", response=str)
+            Question(reason="input_required", message=f"Which {what}?", schema=str)
             for what in ("quarter", "year")
         ]
         filing = await turn.interrupt_all(asked)

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from sayso import Sayso, ToolCall, Turn, approval
-from sayso.testing.faults import Point
-from sayso.testing.points import When
+from sayso.base.records import PageRequest
+from sayso.testing.points import Point, When
 from tests.contract.rest import call
 from tests.contract.server import Client, answer, approve, cancel, deny
 from tests.contract.wire import Exchange, Run
@@ -87,14 +87,14 @@ class Schedule:
             for at, word in enumerate(words):
                 if word == "round":
                     names = [f"{name}.{at}.{n}" for n in range(1 + at % 2)]
-                    calls = [ToolCall(tool=act, args={"name": one}) for one in names]
+                    calls = [ToolCall(act, {"name": one}) for one in names]
                     await turn.call_all(calls)
                 elif word == "step":
                     step = f"{name}.{at}"
-                    await turn.set(f"/{name}", await turn.step(did, step, name=step))
+                    await turn.set(f"/{name}", await turn.step.options(name=step)(did, step))
                 elif word == "ask":
                     await turn.interrupt(
-                        "input_required", "How many?", response=int, expires_in=PATIENT
+                        "input_required", "How many?", schema=int, expires_in=PATIENT
                     )
                 else:
                     raise RuntimeError("as told")
@@ -133,7 +133,7 @@ class Schedule:
         when = self.random.choice(get_args(When))
         n = self.random.randint(1, 5)
         if disaster == "death":
-            window.fail(self.random.choice(POINTS), n=n, when=when, hook=window.cut)
+            window.fail(self.random.choice(POINTS), n=n, when=when, hook=window.disconnect)
         elif disaster == "failure":
             window.fail(self.random.choice(POINTS), n=n, when=when)
         elif disaster == "restart":
@@ -312,7 +312,7 @@ class Schedule:
         """Nothing breaks any more: time passes, the person answers all that is asked."""
         for process in self.alive:
             if not process.window.dead:
-                process.window.mend()
+                process.window.restore()
         await self.revive()
         for _ in range(30):
             await self.at_rest()
@@ -342,7 +342,7 @@ class Schedule:
         async with asyncio.timeout(PATIENCE):
             while True:
                 # In this order: what is claimed in between is held by then.
-                due = (await store.due(self.world.clock.now(), 100)).items
+                due = (await store.due(self.world.clock.now(), PageRequest(limit=100))).items
                 view = await store.load("default", thread)
                 if view is None or (view.thread.holder is None and not due):
                     return

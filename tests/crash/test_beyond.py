@@ -8,7 +8,7 @@ from typing import Any, Literal
 import pytest
 
 from sayso import Sayso, Turn, approval
-from sayso.testing.faults import Point
+from sayso.testing.points import Point
 from tests.contract.frontend import OFFERED
 from tests.contract.requirements import requirement
 from tests.contract.wire import Run
@@ -39,7 +39,7 @@ def declare(world: World, app: Sayso) -> None:
     async def booker(turn: Turn) -> str | None:
         what = turn.input.text
         await turn.say(f"Looking for a {what}.")
-        await turn.step(world.effect, f"price {what}", name=f"price {what}")
+        await turn.step.options(name=f"price {what}")(world.effect, f"price {what}")
         await turn.set(f"/{what}", "asked")
         done = await turn.call(book, what=what)
         await turn.say(f"{what}: {done.status}")
@@ -51,12 +51,12 @@ def declare(world: World, app: Sayso) -> None:
         flight, room, slot = await turn.gather(
             turn.delegate(booker, "flight", name="booker"),
             turn.delegate(booker, "room", name="booker"),
-            turn.frontend("pick", {"n": 1}),
+            turn.client_tool("pick", {"n": 1}),
         )
         async with turn.phase("after"):
-            seat = await turn.frontend("pick", {"n": 2})
-            same = await turn.frontend("pick", {"n": 1})
-        filed = await turn.step(world.effect, "file", name="file")
+            seat = await turn.client_tool("pick", {"n": 2})
+            same = await turn.client_tool("pick", {"n": 1})
+        filed = await turn.step.options(name="file")(world.effect, "file")
         return {
             "flight": flight,
             "room": room,
@@ -171,7 +171,7 @@ async def test_a_death_at_any_write_repeats_no_effect_and_no_call_of_the_client(
             folder.mkdir()
             async with made(kind, folder) as world:
                 window = world.process.window
-                window.fail(point, n=n, when=when, hook=window.cut)
+                window.fail(point, n=n, when=when, hook=window.disconnect)
                 page = Page(world)
                 run = await page.to_the_end()
                 assert run.last.get("result", RESULT) == RESULT, (where, run.last)
@@ -193,7 +193,7 @@ async def test_two_processes_take_one_result_of_the_client(kind: str, tmp_path: 
 
     async def agent(turn: Turn, world: World) -> Any:
         await turn.step(world.effect, "before")
-        picked = await turn.frontend("pick")
+        picked = await turn.client_tool("pick")
         await turn.step(world.effect, f"after {picked.value}")
         return picked.value
 

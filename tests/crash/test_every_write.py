@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import pytest
 
-from sayso.testing.faults import Point
+from sayso.testing.points import Point
 from tests.contract.requirements import requirement
 from tests.crash.life import EFFECTS, RESULT, Life, declare
 from tests.turns.driver import World
@@ -70,7 +70,7 @@ async def test_a_death_at_any_write_loses_nothing_and_repeats_nothing(
             folder.mkdir()
             async with made(kind, folder) as world:
                 window = world.process.window
-                window.fail(point, n=n, when=when, hook=window.cut)
+                window.fail(point, n=n, when=when, hook=window.disconnect)
                 life = Life(world)
                 run = await life.to_the_end()
                 assert run.outcome == "success", (where, run.last)

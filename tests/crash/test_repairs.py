@@ -132,7 +132,7 @@ async def test_an_edit_survives_a_crash_of_the_resume_that_follows(
         await talk.say()
         assert (await patch(world.process, talk, {"price": 3})).status == 200
         (item,) = talk.client.model.pending
-        world.process.window.fail("claim", when="after", hook=world.process.window.cut)
+        world.process.window.fail("claim", when="after", hook=world.process.window.disconnect)
         await talk.client.open(
             talk.client.body(resume=[talk.entry(item["id"], {"approved": True})])
         ).end()

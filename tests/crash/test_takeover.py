@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from sayso import Turn
-from sayso.protocol.ending import Ending
+from sayso.streams.ending import Ending
 from tests.contract.requirements import requirement
 from tests.patience import PATIENCE
 from tests.turns.driver import LEASE, Conversation, World, ticks, until
@@ -24,7 +24,7 @@ async def test_a_holder_whose_lease_ran_out_records_nothing_more(kind: str, tmp_
         return "late"
 
     async def agent(turn: Turn, world: World) -> Any:
-        found = await turn.step(lambda: slow(world), name="slow")
+        found = await turn.step.options(name="slow")(lambda: slow(world))
         world.effect("after")
         return found
 
@@ -55,7 +55,7 @@ async def test_no_effect_begins_once_the_lease_has_run_out(kind: str, tmp_path: 
     async def agent(turn: Turn, world: World) -> Any:
         await turn.say("Wait.")
         await world.clock.advance(LEASE + 1)
-        return await turn.step(world.effect, "too late", idempotent=True)
+        return await turn.step.options(idempotent=True)(world.effect, "too late")
 
     async with World.of(kind, tmp_path, agent) as world:
         world.process.forget_leases()
@@ -100,7 +100,7 @@ async def test_a_lease_that_runs_out_while_a_start_is_recorded_stops_the_effect(
     """The check comes after the write, in the last instant: it is unsure, and did not run."""
 
     async def agent(turn: Turn, world: World) -> Any:
-        return await turn.step(world.effect, "charged", name="charge")
+        return await turn.step.options(name="charge")(world.effect, "charged")
 
     async with World.of(kind, tmp_path, agent) as world:
         window = world.process.window
@@ -118,6 +118,42 @@ async def test_a_lease_that_runs_out_while_a_start_is_recorded_stops_the_effect(
         await world.at_rest(talk.thread)
         run = await talk.connect()
         assert run.interrupts[0]["reason"] == "sayso:indeterminate"
+
+
+async def test_whoever_comes_too_late_to_take_over_leaves_the_thread_alone(
+    kind: str, tmp_path: Path
+) -> None:
+    """Design 6: it found a dead server's thread, which waits for an answer once it looks closer."""
+
+    async def agent(turn: Turn, world: World) -> Any:
+        world.effect("entered")
+        if len(world.effects) == 1:
+            await asyncio.Event().wait()
+        return await turn.interrupt("confirmation", "Sure?")
+
+    async with World.of(kind, tmp_path, agent) as world:
+        talk = Conversation(world)
+        talk.client.user("go")
+        first = talk.client.open()
+        await until(lambda: bool(world.effects))
+        await world.process.die()
+        late = await world.begin()
+        looking = late.window.hold("load")
+        found = asyncio.ensure_future(looking.reached())
+        async with asyncio.timeout(PATIENCE):
+            while not found.done():
+                await world.elapse(1)
+        await world.begin()
+        waits = (await world.at_rest(talk.thread)).thread
+        claiming = late.window.hold("claim", when="after")  # an answer would meet it here
+        looking.release()
+        await world.elapse(3)
+        now = await world.view(talk.thread)
+        assert (now.thread.holder, now.thread.fence) == (None, waits.fence)
+        claiming.release()
+        run = await talk.connect()
+        assert [one["message"] for one in run.interrupts] == ["Sure?"]
+        await first.end()
 
 
 @requirement("LC-12", "LC-20")
@@ -170,7 +206,7 @@ async def test_a_reader_elsewhere_sees_what_is_recorded_while_the_run_goes_on(
     async def agent(turn: Turn, world: World) -> Any:
         for n, event in enumerate(go_on):
             await turn.say(f"Part {n}.")
-            await turn.step(world.effect, n, name=f"step {n}")
+            await turn.step.options(name=f"step {n}")(world.effect, n)
             await event.wait()
         return "end"
 
@@ -251,7 +287,7 @@ async def test_what_is_claimed_while_a_server_ends_runs_elsewhere(
         first = talk.client.open()
         await claim.reached()
         ending = asyncio.create_task(world.process.stop(grace=0.01))
-        await until(lambda: not world.process.app.engine._keeper.keeps)
+        await until(lambda: not world.process.app._engine._keeper.tracks)
         claim.release()
         assert (await first.end()).status == 503
         await ending
@@ -276,8 +312,10 @@ async def test_what_is_claimed_after_the_last_run_was_ended_runs_elsewhere(
         claim = world.process.window.hold("claim", when="after")
         first = talk.client.open()
         await claim.reached()
-        ending = Ending(type="error", code="shutting_down", message="It ends.", goes_on=True)
-        await world.process.app.engine._live.close(0.01, ending)
+        ending = Ending(
+            type="error", code="shutting_down", message="It ends.", continues_elsewhere=True
+        )
+        await world.process.app._engine._live.close(0.01, ending)
         claim.release()
         assert (await first.end()).outcome == "shutting_down"
         await world.process.stop(grace=0.01)
@@ -295,7 +333,7 @@ async def test_a_store_that_fails_for_a_while_costs_nothing(
 
     async def agent(turn: Turn, world: World) -> Any:
         await turn.say("Hello.")
-        await turn.step(world.effect, "one", idempotent=True)
+        await turn.step.options(idempotent=True)(world.effect, "one")
         return "end"
 
     async with World.of(kind, tmp_path, agent) as world:

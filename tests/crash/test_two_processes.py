@@ -151,8 +151,8 @@ async def test_two_takers_of_one_dead_process_do_not_both_run(kind: str, tmp_pat
     """Design 6: both sweepers see it; the claim decides."""
 
     async def agent(turn: Turn, world: World) -> Any:
-        await turn.step(world.effect, "one", idempotent=True)
-        await turn.step(world.effect, "two", name="two")
+        await turn.step.options(idempotent=True)(world.effect, "one")
+        await turn.step.options(name="two")(world.effect, "two")
         return "end"
 
     async with World.of(kind, tmp_path, agent) as world:
@@ -163,7 +163,7 @@ async def test_two_takers_of_one_dead_process_do_not_both_run(kind: str, tmp_pat
             await world.begin()
             talk = Conversation(world)
             talk.client.app = dead.app
-            dead.window.fail("commit", n=2, hook=dead.window.cut)
+            dead.window.fail("commit", n=2, hook=dead.window.disconnect)
             talk.client.user("go")
             await talk.client.open().end()
             await dead.die()
@@ -190,7 +190,7 @@ async def test_an_answer_whose_turn_failed_afterwards_is_taken_again(
     async def agent(turn: Turn, world: World) -> Any:
         await turn.say("Asking.")
         call = await turn.call(world.tools.gated, n=1)
-        text = await turn.step(lambda: model(world), name="model", idempotent=True)
+        text = await turn.step.options(name="model", idempotent=True)(lambda: model(world))
         await turn.say(text)
         return call.status
 
@@ -209,7 +209,7 @@ async def test_an_answer_whose_turn_failed_afterwards_is_taken_again(
         assert run.outcome == "success"
         assert world.effects.count("gated 1") == 1
         history = (await talk.connect()).snapshot
-        assert [m["role"] for m in history] == ["user", *["assistant"] * 2, "tool", "assistant"]
+        assert [m["role"] for m in history] == ["user", "assistant", "tool", "assistant"]
         assert talk.texts == ["Asking.", "fine"]
 
 

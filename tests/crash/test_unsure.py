@@ -9,17 +9,18 @@ from typing import Any
 import pytest
 
 from sayso import DidNotHappen, Happened, Principal, Sayso, Turn, approval, current_call
-from sayso.turns import unsure
+from sayso.base.clock import format_time
+from sayso.turns.calls import indeterminate
 from tests.contract.requirements import requirement
 from tests.contract.wire import Run
 from tests.patience import PATIENCE
-from tests.turns.driver import LEASE, Conversation, World, ticks, until
+from tests.turns.driver import LEASE, Conversation, World, until
 
 
 async def killed_in_effect(world: World, talk: Conversation, *answers: Any) -> Run:
     """Let the process die after the first effect and before its record; load the thread anew."""
     window = world.process.window
-    window.fail("commit", match=records_an_end, hook=window.cut)
+    window.fail("commit", match=records_an_end, hook=window.disconnect)
     run = await talk.say()
     for payload in answers:
         run = await talk.answer_all(lambda _, payload=payload: payload)  # type: ignore[misc]
@@ -33,7 +34,7 @@ def records_an_end(commit: Any) -> bool:
 
 async def charging(turn: Turn, world: World) -> Any:
     """A step that may be cut off."""
-    return await turn.step(world.effect, "charged", "receipt", name="charge")
+    return await turn.step.options(name="charge")(world.effect, "charged", "receipt")
 
 
 async def calling(turn: Turn, world: World) -> Any:
@@ -141,7 +142,7 @@ async def test_a_second_death_asks_a_second_time(kind: str, tmp_path: Path) -> N
         talk = Conversation(world)
         first = (await killed_in_effect(world, talk)).interrupts[0]
         window = world.process.window
-        window.fail("commit", match=records_an_end, hook=window.cut)
+        window.fail("commit", match=records_an_end, hook=window.disconnect)
         run = await talk.answer_all(lambda _: {"action": "run_again"})
         assert run.outcome == "store_unavailable"
         second = (await talk.recover()).interrupts[0]
@@ -202,7 +203,7 @@ async def test_a_verify_hook_is_asked_before_a_person(
         return "receipt"
 
     async def agent(turn: Turn, world: World) -> Any:
-        return await turn.step(lambda: effect(world), name="charge", verify=asked)
+        return await turn.step.options(name="charge", verify=asked)(lambda: effect(world))
 
     async with World.of(kind, tmp_path, agent) as world:
         talk = Conversation(world)
@@ -261,28 +262,69 @@ async def test_a_verify_hook_that_hangs_holds_neither_a_stop_nor_the_turn(
         return SimpleNamespace(pay=pay)
 
     async def stepping(turn: Turn, world: World) -> Any:
-        return await turn.step(world.effect, "charged", name="charge", verify=hangs)
+        return await turn.step.options(name="charge", verify=hangs)(world.effect, "charged")
 
     agent = calling if form == "tool" else stepping
     async with World.of(kind, tmp_path, agent, declare) as world:
         talk = Conversation(world)
         window = world.process.window
-        window.fail("commit", match=records_an_end, hook=window.cut)
+        window.fail("commit", match=records_an_end, hook=window.disconnect)
         await talk.say()
         await world.crash()
         await world.elapse(int(2 * LEASE))
         async with asyncio.timeout(PATIENCE):
             await looking.wait()
-        assert await world.app.engine.stop_thread(Principal(), talk.thread)
+        assert await world.app._engine.stop_thread(Principal(), talk.thread)
         assert (await talk.connect()).outcome == "success"
         stood = await world.view(talk.thread)
         assert (stood.thread.holder, stood.turn and stood.turn.status) == (None, "cancelled")
 
-        monkeypatch.setattr(unsure, "LOOKING", 0.01)
+        monkeypatch.setattr(indeterminate, "VERIFY_TIMEOUT_S", 0.01)
         other = Conversation(world)
         run = await killed_in_effect(world, other)
         assert run.interrupts[0]["reason"] == "sayso:indeterminate"
         assert world.effects == ["charged", "charged"]
+
+
+async def test_steps_of_one_name_are_told_apart_by_what_their_author_shows(
+    kind: str, tmp_path: Path
+) -> None:
+    """B2: in the message and the metadata, with when each began and the key that it has outside."""
+
+    def charging(turn: Turn, world: World, order: str) -> Any:
+        async def charge(order: str) -> Any:  # in no thread, whose turn may come too late
+            return world.effect(order)
+
+        return turn.step.options(
+            name="charge",
+            shown="The charge for order A-3" if order == "A-3" else None,
+            arguments={"order": order},
+            look=f"Look for {order} at the bank.",
+        )(charge, order)
+
+    async def agent(turn: Turn, world: World) -> Any:
+        return await turn.gather(*(charging(turn, world, f"A-{n}") for n in (1, 2, 3)))
+
+    async with World.of(kind, tmp_path, agent) as world:
+        talk = Conversation(world)
+        began = format_time(world.clock.now())
+        run = await killed_in_effect(world, talk)
+        asked = sorted(run.interrupts, key=lambda item: str(item["metadata"]["sayso"]["look"]))
+        happened = "was running when the server stopped. It may or may not have happened."
+        assert [item["message"] for item in asked] == [
+            f'Step charge(order="A-1") {happened} Look for A-1 at the bank.',
+            f'Step charge(order="A-2") {happened} Look for A-2 at the bank.',
+            f"The charge for order A-3 {happened} Look for A-3 at the bank.",
+        ]
+        told = [item["metadata"]["sayso"] for item in asked]
+        assert [one["arguments"]["order"] for one in told] == ["A-1", "A-2", "A-3"]
+        assert {one["startedAt"] for one in told} == {began}
+        assert len({one["key"] for one in told}) == 3
+        refused = await talk.answer_all(lambda _: {"action": "skip"})
+        assert refused.outcome == "invalid_payload"
+        run = await talk.answer_all(lambda _: {"action": "skip", "result": None})
+        assert run.last["result"] == [None, None, None]
+        assert sorted(world.effects) == ["A-1", "A-2", "A-3"]
 
 
 async def test_an_idempotent_step_runs_again_without_a_question(kind: str, tmp_path: Path) -> None:
@@ -290,7 +332,9 @@ async def test_an_idempotent_step_runs_again_without_a_question(kind: str, tmp_p
 
     async def agent(turn: Turn, world: World) -> Any:
         number = str(await turn.uuid())
-        return await turn.step(world.effect, number, name="charge", idempotent=True) == number
+        return (
+            await turn.step.options(name="charge", idempotent=True)(world.effect, number) == number
+        )
 
     async with World.of(kind, tmp_path, agent) as world:
         talk = Conversation(world)
@@ -345,25 +389,6 @@ async def test_a_stream_that_was_cut_is_sent_again_under_its_id(kind: str, tmp_p
         assert talk.history[-1]["id"] == opened["messageId"]
         assert world.effects == ["consumed", "consumed"]
         stop.set()
-
-
-async def test_a_step_that_spoke_runs_again(kind: str, tmp_path: Path) -> None:
-    """Design 3, rule 6: steps that emit are idempotent; their text goes into the history once."""
-
-    async def speaks(turn: Turn, world: World) -> str:
-        await turn.say("Working.")
-        await ticks(20)
-        return str(world.effect("spoke"))
-
-    async def agent(turn: Turn, world: World) -> Any:
-        return await turn.step(lambda: speaks(turn, world), name="speak")
-
-    async with World.of(kind, tmp_path, agent) as world:
-        talk = Conversation(world)
-        run = await killed_in_effect(world, talk)
-        assert run.outcome == "success"
-        assert world.effects == ["spoke", "spoke"]
-        assert talk.texts == ["Working."]
 
 
 async def test_a_thread_past_its_time_is_unsure_at_once(kind: str, tmp_path: Path) -> None:

@@ -4,8 +4,8 @@ import json
 from collections import Counter
 from typing import Any, Self
 
-from sayso.audit import AuditRow, broken
-from sayso.records import Entry, ThreadView
+from sayso.base.audit import AuditRow, first_broken
+from sayso.base.records import Entry, PageRequest, ThreadView
 from sayso.stores.base import Store
 
 __all__ = ["Stored"]
@@ -43,7 +43,7 @@ class Stored:
         rows: list[AuditRow] = []
         after = None
         while True:
-            page = await store.audit("default", thread_id=thread, after=after)
+            page = await store.audit("default", PageRequest(after), thread_id=thread)
             rows += page.items
             after = page.next
             if after is None:
@@ -121,7 +121,7 @@ class Stored:
         return found
 
     def _audit(self) -> list[str]:
-        at = broken(self.rows)
+        at = first_broken("default", self.rows)
         found = [] if at is None else [f"the audit chain is broken at row {at}"]
         for kinds in (("asked",), SETTLED):
             seen = Counter(c["interruptId"] for kind, c in self.questions if kind in kinds)

@@ -10,7 +10,7 @@ import pytest
 
 from sayso.demo.app import demo_app
 from sayso.demo.settings import Settings
-from sayso.demo.tools import Pace
+from sayso.demo.tools import Delay
 from sayso.testing import FakeClock
 from tests.judge import model_faults, validator_faults
 from tests.server import Event, interrupts, run_input
@@ -103,7 +103,7 @@ def die() -> Callable[[], None]:
 async def demo(tmp_path: Path, die: Callable[[], None]) -> AsyncIterator[Demo]:
     """A started demo."""
     clock = FakeClock()
-    app = demo_app(settings(tmp_path), clock=clock, pace=Pace(piece=0, work=0), die=die)
+    app = demo_app(settings(tmp_path), clock=clock, pace=Delay(piece=0, work=0), die=die)
     transport = httpx.ASGITransport(app=app)
     async with (
         app.lifespan(),

@@ -8,11 +8,11 @@ from pathlib import Path
 import httpx
 import pytest
 
+from sayso.base.errors import DeclarationError
 from sayso.demo.app import demo_app
 from sayso.demo.ledger import Ledger
 from sayso.demo.ops import ROWS
-from sayso.demo.tools import Pace
-from sayso.errors import DeclarationError
+from sayso.demo.tools import Delay
 from sayso.testing import FakeClock
 from tests.demo.conftest import Demo, settings
 from tests.server import events_of, interrupts, resolved, run_input
@@ -65,7 +65,7 @@ async def test_a_server_dies_once_per_thread(demo: Demo, deaths: list[str]) -> N
 async def test_a_ledger_outlives_the_servers_that_share_it(tmp_path: Path) -> None:
     """Design 9: replicas share the folder, and the next start finds it."""
     for thread in ("one", "two"):
-        app = demo_app(settings(tmp_path), clock=FakeClock(), pace=Pace(piece=0, work=0))
+        app = demo_app(settings(tmp_path), clock=FakeClock(), pace=Delay(piece=0, work=0))
         transport = httpx.ASGITransport(app=app)
         async with (
             app.lifespan(),

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from sayso.clock import iso
+from sayso.base.clock import format_time
 from tests.demo.conftest import EXPIRES_IN, Demo, said
 from tests.server import Event, cancelled, resolved
 
@@ -87,11 +87,11 @@ async def test_a_no_at_either_question_deploys_nothing(demo: Demo, yeses: int) -
 async def test_each_question_of_a_deployment_has_its_own_time(demo: Demo) -> None:
     """Design 9: expiring after `--expires-in`, counted from when it was asked."""
     (first,) = await demo.ask("deploy")
-    assert first["expiresAt"] == iso(demo.clock.now() + int(EXPIRES_IN * 1000))
+    assert first["expiresAt"] == format_time(demo.clock.now() + int(EXPIRES_IN * 1000))
     await demo.clock.advance(EXPIRES_IN - 1)
     events = await demo.answer(resolved(first, YES))
     (second,) = events[-1]["outcome"]["interrupts"]
-    assert second["expiresAt"] == iso(demo.clock.now() + int(EXPIRES_IN * 1000))
+    assert second["expiresAt"] == format_time(demo.clock.now() + int(EXPIRES_IN * 1000))
 
 
 async def test_a_deployment_that_nobody_answers_goes_on_without_anybody(demo: Demo) -> None:

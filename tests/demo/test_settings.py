@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from sayso import cli
+from sayso.cli import main
 from sayso.demo.settings import DEFAULT_STORE, Settings, data_beside
 from tests.demo.conftest import settings
 
@@ -65,4 +65,4 @@ def test_a_browser_is_opened_for_a_person_with_a_screen(
     monkeypatch.setattr(sys.stdout, "isatty", lambda: terminal)
     monkeypatch.setenv("DISPLAY", display)
     monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
-    assert cli.has_browser() is opens
+    assert main.has_browser() is opens

@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from sayso.testing import Agent
+from sayso.testing import Conversation
 from tests.sources import ROOT
 
 GO = {"approved": True}
 
 
 @pytest.fixture
-def agent(request: pytest.FixtureRequest) -> Iterator[Agent]:
+def agent(request: pytest.FixtureRequest) -> Iterator[Conversation]:
     """The example that the test names, with a person in front of it."""
     path = ROOT / "examples" / f"{request.param}.py"
     found = importlib.util.spec_from_file_location(request.param, path)
@@ -21,7 +21,7 @@ def agent(request: pytest.FixtureRequest) -> Iterator[Agent]:
     assert found.loader is not None
     module = importlib.util.module_from_spec(found)
     found.loader.exec_module(module)
-    with Agent(module.app) as served:
+    with Conversation(module.app) as served:
         yield served
 
 
@@ -31,14 +31,14 @@ def example(name: str) -> pytest.MarkDecorator:
 
 
 @example("gated_shell")
-def test_a_command_that_only_reads_runs_at_once(agent: Agent) -> None:
+def test_a_command_that_only_reads_runs_at_once(agent: Conversation) -> None:
     """V6: an allow list, and nothing to click away."""
     agent.say("echo hello")
     assert (agent.questions, agent.texts) == ([], ["hello"])
 
 
 @example("gated_shell")
-def test_a_command_that_does_more_is_read_changed_and_run(agent: Agent) -> None:
+def test_a_command_that_does_more_is_read_changed_and_run(agent: Conversation) -> None:
     """J1, J3: what ran is what the reviewer wrote, and the agent is told so."""
     agent.say("echo hello; echo more")
     assert agent.question.args == {"command": "echo hello; echo more"}
@@ -51,7 +51,7 @@ def test_a_command_that_does_more_is_read_changed_and_run(agent: Agent) -> None:
 
 @example("gated_shell")
 @pytest.mark.parametrize("command", ["sudo reboot", "echo 'open", "rm -rf /nothing"])
-def test_a_command_that_nobody_wants_does_not_run(agent: Agent, command: str) -> None:
+def test_a_command_that_nobody_wants_does_not_run(agent: Conversation, command: str) -> None:
     """Denied by the rule, or by a person, who is asked when the rule cannot tell."""
     agent.say(command)
     for question in agent.questions:
@@ -61,7 +61,7 @@ def test_a_command_that_nobody_wants_does_not_run(agent: Agent, command: str) ->
 
 
 @example("draft_edit_send")
-def test_a_draft_goes_round_is_changed_and_sent_once(agent: Agent) -> None:
+def test_a_draft_goes_round_is_changed_and_sent_once(agent: Conversation) -> None:
     """Draft, edit, send: the note reaches the writer, the edit the mail."""
     agent.say("Ada")
     agent.answer({"action": "redraft", "note": "say when"})
@@ -75,7 +75,7 @@ def test_a_draft_goes_round_is_changed_and_sent_once(agent: Agent) -> None:
 
 
 @example("draft_edit_send")
-def test_a_dropped_draft_is_not_sent(agent: Agent) -> None:
+def test_a_dropped_draft_is_not_sent(agent: Conversation) -> None:
     """Neither is one whose question was withdrawn."""
     agent.say("Ada")
     agent.answer({"action": "drop"})
@@ -87,7 +87,7 @@ def test_a_dropped_draft_is_not_sent(agent: Agent) -> None:
 
 
 @example("multi_step_deploy")
-def test_a_small_change_asks_once(agent: Agent) -> None:
+def test_a_small_change_asks_once(agent: Conversation) -> None:
     """Conditional approval: staging goes by itself, production never does."""
     agent.say("deploy")
     assert agent.effects == ["inspect", "roll out"]
@@ -96,7 +96,7 @@ def test_a_small_change_asks_once(agent: Agent) -> None:
 
 
 @example("multi_step_deploy")
-def test_a_large_change_of_the_database_asks_at_every_stage(agent: Agent) -> None:
+def test_a_large_change_of_the_database_asks_at_every_stage(agent: Conversation) -> None:
     """Multi-stage approval, a breakpoint before what cannot be undone, restarts in between."""
     agent.say("deploy the large database change")
     asked = []
@@ -115,7 +115,7 @@ def test_a_large_change_of_the_database_asks_at_every_stage(agent: Agent) -> Non
 
 
 @example("multi_step_deploy")
-def test_a_no_in_between_stops_there(agent: Agent) -> None:
+def test_a_no_in_between_stops_there(agent: Conversation) -> None:
     """What was done before stays done; its reason is said."""
     agent.say("deploy")
     agent.answer({"approved": False, "note": "it is friday"})
@@ -124,7 +124,7 @@ def test_a_no_in_between_stops_there(agent: Agent) -> None:
 
 
 @example("multi_step_deploy")
-def test_a_request_sets_breakpoints_of_its_own(agent: Agent) -> None:
+def test_a_request_sets_breakpoints_of_its_own(agent: Conversation) -> None:
     """Design 3: as the example's page says, without touching the code."""
     breakpoints = {"sayso": {"breakpoints": {"after": ["roll out"]}}}
     agent.say("deploy", forwardedProps=breakpoints)
@@ -148,7 +148,7 @@ def test_a_request_sets_breakpoints_of_its_own(agent: Agent) -> None:
     ],
 )
 def test_what_was_chosen_is_done_and_nothing_else(
-    agent: Agent, answer: Any, said: str, effects: list[str]
+    agent: Conversation, answer: Any, said: str, effects: list[str]
 ) -> None:
     """Design 3: options with consequences; one of them with params of its own."""
     agent.say("make room")
@@ -160,14 +160,14 @@ def test_what_was_chosen_is_done_and_nothing_else(
 
 
 @example("clarify_first")
-def test_a_clear_request_is_not_held_up(agent: Agent) -> None:
+def test_a_clear_request_is_not_held_up(agent: Conversation) -> None:
     """Design 3: only what is unclear or large is asked about."""
     agent.say("close Sam")
     assert agent.texts == ["The account of Sam is closed."]
 
 
 @example("clarify_first")
-def test_an_unclear_request_is_asked_about_before_anything_happens(agent: Agent) -> None:
+def test_an_unclear_request_is_asked_about_before_anything_happens(agent: Conversation) -> None:
     """Design 3: with scope and blast radius; then exactly what was meant."""
     agent.say("close Ada")
     told = agent.question.metadata["sayso"]
@@ -178,7 +178,7 @@ def test_an_unclear_request_is_asked_about_before_anything_happens(agent: Agent)
 
 
 @example("clarify_first")
-def test_a_clarification_that_says_none_does_nothing(agent: Agent) -> None:
+def test_a_clarification_that_says_none_does_nothing(agent: Conversation) -> None:
     """Silence is no answer either."""
     agent.say("close everyone")
     agent.answer({"action": "none"})

@@ -1,12 +1,12 @@
 """`examples/fork.py`: the other answer, tried beside the first."""
 
-from sayso.testing import Agent
+from sayso.testing import Conversation
 from tests.examples.conftest import Load
 
 
 def test_both_answers_lead_somewhere_and_the_stock_is_looked_at_once(load: Load) -> None:
     """Design 3: the copy takes up at the first question, although it was answered since."""
-    with Agent(load("fork")) as agent:
+    with Conversation(load("fork")) as agent:
         agent.say("100 chairs")
         first = agent.question
         agent.answer(10)

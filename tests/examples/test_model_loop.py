@@ -1,12 +1,12 @@
 """`examples/model_loop.py`: a model's calls by name, and what it is told of them."""
 
-from sayso.testing import Agent
+from sayso.testing import Conversation
 from tests.examples.conftest import Load
 
 
 def test_a_model_is_told_what_became_of_each_of_its_calls(load: Load) -> None:
     """Design 3: gated ones ask together; a denial, a result and a made-up tool are all heard."""
-    with Agent(load("model_loop")) as agent:
+    with Conversation(load("model_loop")) as agent:
         run = agent.say("void what is unpaid")
         assert run.outcome == "interrupt"
         wanted = [question.args for question in agent.questions]

@@ -2,14 +2,14 @@
 
 import pytest
 
-from sayso.errors import Problem
-from sayso.testing import Agent
+from sayso.base.errors import Problem
+from sayso.testing import Conversation
 from tests.examples.conftest import Load
 
 
 def test_what_was_edited_is_booked(load: Load) -> None:
     """Design 3: checked, and stronger than what a page sends with its answer."""
-    with Agent(load("state_edit")) as agent:
+    with Conversation(load("state_edit")) as agent:
         agent.say("Rome")
         assert agent.question.message == "Book 3 nights in Rome?"
         agent.edit_state(nights=2, extras={"breakfast": True})
@@ -21,7 +21,7 @@ def test_what_was_edited_is_booked(load: Load) -> None:
 
 def test_an_edit_that_is_no_trip_is_refused(load: Load) -> None:
     """The plan stays as it was."""
-    with Agent(load("state_edit")) as agent:
+    with Conversation(load("state_edit")) as agent:
         agent.say("Rome")
         with pytest.raises(Problem, match="`errors` say where"):
             agent.edit_state(nights=0)

@@ -15,6 +15,7 @@ from urllib.parse import quote
 
 import pytest
 
+from sayso import CopilotKit
 from tests.contract.requirements import requirement
 from tests.contract.server import Server, eventually, served
 from tests.contract.wire import Run
@@ -110,7 +111,7 @@ def refused(run: Run) -> bool:
 
 async def at_rest(server: Server) -> bool:
     """Whether nothing goes on that a request began: the last answer of a set begins a run."""
-    return server.app.engine._live.running() == 0
+    return server.app._engine._live.running() == 0
 
 
 async def sent(server: Server, asked: list[Request], interrupt: str, counts: Counter[str]) -> None:
@@ -144,7 +145,7 @@ async def test_wrong_requests_to_every_route_are_answered_and_change_nothing(
     rng.shuffle(every)
     for at in range(0, len(every), BATCH):
         async with served("memory", tmp_path) as server:
-            server.app.copilotkit()
+            server.app.mount(CopilotKit())
             interrupt = await waiting(server)
             await sent(server, every[at : at + BATCH], interrupt, counts)
             await still_answerable(server)

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import { countTests, objection } from "../../scripts/report.mjs";
+import { countTests, problemWith } from "../../scripts/report.mjs";
 
 test("every runner's cases are counted, whatever they are nested in", () => {
   const pytest = `<testsuites><testsuite tests="4"><testcase name="a" time="0.1" />
@@ -21,8 +21,8 @@ test("an expected failure has run", () => {
 });
 
 test("a suite without report, without tests or with skipped ones has failed", () => {
-  assert.match(objection(null), /no report/);
-  assert.match(objection({ passed: 0, failed: 0, skipped: 0 }), /no test/);
-  assert.match(objection({ passed: 9, failed: 0, skipped: 1 }), /skipped/);
-  assert.equal(objection({ passed: 1, failed: 0, skipped: 0 }), null);
+  assert.match(problemWith(null), /no report/);
+  assert.match(problemWith({ passed: 0, failed: 0, skipped: 0 }), /no test/);
+  assert.match(problemWith({ passed: 9, failed: 0, skipped: 1 }), /skipped/);
+  assert.equal(problemWith({ passed: 1, failed: 0, skipped: 0 }), null);
 });

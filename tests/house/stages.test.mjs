@@ -4,7 +4,7 @@ import test from "node:test";
 
 import { select, stages } from "../../scripts/stages.mjs";
 
-const names = (...wanted) => select(stages(), wanted).chosen.map(({ name }) => name);
+const names = (...list) => select(stages(), list).chosen.map(({ name }) => name);
 
 test("nothing asked for is everything, in order", () => {
   assert.deepEqual(

@@ -41,7 +41,7 @@ test("files are found below folders, leaving out the named ones", (t) => {
   const top = folder(t);
   for (const path of ["src", "node_modules"]) mkdirSync(join(top, path));
   for (const path of ["a", "src/b", "node_modules/c"]) writeFileSync(join(top, path), "");
-  const found = filesBelow(top, { except: ["node_modules"] });
-  assert.deepEqual(found.sort(), [join(top, "a"), join(top, "src/b")]);
+  const files = filesBelow(top, { except: ["node_modules"] });
+  assert.deepEqual(files.sort(), [join(top, "a"), join(top, "src/b")]);
   assert.deepEqual(filesBelow(join(top, "absent")), []);
 });

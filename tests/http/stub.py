@@ -1,47 +1,56 @@
 """An engine that answers what a test tells it to, and an app over it."""
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from pathlib import Path
+from typing import Any, cast
 
+from sayso.agents import approval
+from sayso.agents.registry import Agent, Agents
+from sayso.agents.tools import Tool
+from sayso.base.records import Principal
+from sayso.engine.dialect import Dialect
+from sayso.engine.engine import Engine
 from sayso.engine.health import Health
-from sayso.http.agents import AgentRecord, ToolRecord
-from sayso.http.app import Edge, Options
-from sayso.metrics import Metrics
+from sayso.http.app import Edge
+from sayso.http.options import ServerOptions
+from sayso.http.security import Authenticate
 from sayso.protocol import frames
-from sayso.protocol.peers import Manner
 from sayso.protocol.runinput import RunInput
-from sayso.records import Principal
-from sayso.stores.memory.store import MemoryStore
-from sayso.streams.stream import Reader
+from sayso.stores.sqlite.memory import MemoryStore
+from sayso.streams.reader import Reader
 from sayso.testing import FakeClock
+from sayso.turns.services import Services
 
-__all__ = ["AGENTS", "StubEngine", "edge"]
+__all__ = ["AGENTS", "TOOLS", "StubEngine", "edge"]
 
-AGENTS: Mapping[str, AgentRecord] = {
-    "support": AgentRecord(
-        name="support",
-        description="Helps.",
-        version="1",
-        tools=(
-            ToolRecord(
-                name="issue_refund",
-                description="Gives money back.",
-                parameters={"type": "object", "properties": {"amount": {"type": "number"}}},
-                approval="when",
-                editable=True,
-            ),
-            ToolRecord(
-                name="lookup",
-                description="Reads.",
-                parameters={"type": "object"},
-            ),
-        ),
+
+async def _silent(_: Any) -> None:
+    """An agent that says nothing."""
+
+
+def issue_refund(amount: float) -> str:
+    """Gives money back."""
+    return f"{amount}"
+
+
+def lookup() -> str:
+    """Reads."""
+    return ""
+
+
+AGENTS = Agents()
+AGENTS.add(Agent(name="support", description="Helps.", version="1", function=_silent))
+AGENTS.add(Agent(name="plain", version="", function=_silent))
+
+TOOLS: Mapping[str, Tool[..., Any]] = {
+    "issue_refund": Tool(
+        issue_refund, approval=approval.when(lambda amount: amount > 1), editable=True
     ),
-    "plain": AgentRecord(name="plain"),
+    "lookup": Tool(lookup, approval=approval.never),
 }
 
 
-AS_ASKED = Manner()
+AS_ASKED = Dialect()
 
 
 class StubEngine:
@@ -52,13 +61,15 @@ class StubEngine:
         self.noted: list[tuple[str | None, Principal]] = []
         self.starts = 0
         self.stops = 0
+        clock = FakeClock()
+        self.health = Health(Services(store=MemoryStore(clock=clock), clock=clock), lambda: 0)
         self.start_fault: Exception | None = None
         self.delivery_fault: Exception | None = None
         self._answer = answer or self._well
 
     @staticmethod
     def _well(request: RunInput) -> Reader:
-        return Reader.canned(
+        return Reader.from_frames(
             [
                 frames.run_started(request.thread_id, request.run_id),
                 frames.run_finished(request.thread_id, request.run_id, b'{"type":"success"}', None),
@@ -75,13 +86,13 @@ class StubEngine:
         self.stops += 1
 
     async def run(
-        self, agent: str, request: RunInput, principal: Principal, _: Manner = AS_ASKED
+        self, agent: str, request: RunInput, principal: Principal, _: Dialect = AS_ASKED
     ) -> Reader:
         self.calls.append(("run", agent, request, principal))
         return self._answer(request)
 
     async def connect(
-        self, agent: str, request: RunInput, principal: Principal, _: Manner = AS_ASKED
+        self, agent: str, request: RunInput, principal: Principal, _: Dialect = AS_ASKED
     ) -> Reader:
         self.calls.append(("connect", agent, request, principal))
         return self._answer(request)
@@ -92,10 +103,21 @@ class StubEngine:
         self.noted.append((reader.run_key, principal))
 
 
-def edge(engine: StubEngine | None = None, *, routes: Any = (), **options: Any) -> Edge:
+def edge(
+    engine: StubEngine | None = None,
+    *,
+    routes: Any = (),
+    console: Path | None = None,
+    authenticate: Authenticate | None = None,
+    **options: Any,
+) -> Edge:
     """The whole app over a stub engine."""
-    clock = FakeClock()
-    health = Health(MemoryStore(clock=clock), clock, Metrics(), lambda: 0)
     return Edge(
-        engine or StubEngine(), Options(**options), agents=AGENTS, health=health, routes=routes
+        cast(Engine, engine or StubEngine()),
+        ServerOptions(**options),
+        authenticate=authenticate,
+        console=console,
+        agents=AGENTS,
+        tools=TOOLS,
+        routes=routes,
     )

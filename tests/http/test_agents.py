@@ -1,11 +1,15 @@
 """What agents say about themselves."""
 
+from typing import Any
+
 import pytest
 
-from sayso.http.agents import AgentRecord, ToolRecord, capabilities
+from sayso.agents import approval
+from sayso.agents.tools import Tool
+from sayso.http.rest.agents import capabilities
 from tests.asgi import call
 from tests.contract.requirements import requirement
-from tests.http.stub import AGENTS, edge
+from tests.http.stub import AGENTS, TOOLS, edge, lookup
 from tests.judge import capability_faults
 
 
@@ -29,14 +33,14 @@ async def test_an_agent_shows_its_tools_and_when_they_ask() -> None:
         {
             "name": "issue_refund",
             "description": "Gives money back.",
-            "parameters": {"type": "object", "properties": {"amount": {"type": "number"}}},
+            "parameters": TOOLS["issue_refund"].parameters,
             "approval": "when",
             "editable": True,
         },
         {
             "name": "lookup",
             "description": "Reads.",
-            "parameters": {"type": "object"},
+            "parameters": TOOLS["lookup"].parameters,
             "approval": "never",
             "editable": False,
         },
@@ -51,7 +55,7 @@ async def test_an_agent_that_is_not_there_is_unknown(path: str) -> None:
 
 
 @requirement("CP-01", "CP-02", "CP-05", "CP-08", "TR-35")
-@pytest.mark.parametrize("name", list(AGENTS))
+@pytest.mark.parametrize("name", AGENTS.names())
 async def test_a_declaration_has_the_shape_of_agent_capabilities(name: str) -> None:
     """Closed groups, no unknown member, no null (CP-01)."""
     answer = await call(edge(), "GET", f"/agents/{name}/capabilities")
@@ -64,13 +68,12 @@ async def test_a_declaration_has_the_shape_of_agent_capabilities(name: str) -> N
 @requirement("CP-04")
 def test_a_declaration_says_only_what_holds() -> None:
     """Approvals need a tool that asks, edits one that may be edited (CP-04)."""
-    free = ToolRecord(name="free", description="", parameters={}, editable=True)
-    asks = ToolRecord(name="asks", description="", parameters={}, approval="always")
-    edits = ToolRecord(name="edits", description="", parameters={}, approval="when", editable=True)
-    found = [
-        capabilities(AgentRecord(name="a", tools=tools))["humanInTheLoop"]
-        for tools in [(), (free,), (free, asks), (asks, edits)]
-    ]
+    agent = AGENTS.require("plain")
+    free = Tool(lookup, name="free", approval=approval.never)
+    asks = Tool(lookup, name="asks", approval=approval.always)
+    edits = Tool(lookup, name="edits", approval=approval.when(lambda: True), editable=True)
+    cases: list[list[Tool[..., Any]]] = [[], [free], [free, asks], [asks, edits]]
+    found = [capabilities(agent, tools)["humanInTheLoop"] for tools in cases]
     always = {"supported": True, "interrupts": True}
     assert found == [
         always | {"approvals": False, "approveWithEdits": False},
@@ -78,4 +81,4 @@ def test_a_declaration_says_only_what_holds() -> None:
         always | {"approvals": True, "approveWithEdits": False},
         always | {"approvals": True, "approveWithEdits": True},
     ]
-    assert capabilities(AgentRecord(name="a"))["tools"] == {"supported": False, "items": []}
+    assert capabilities(agent, ())["tools"] == {"supported": False, "items": []}

@@ -13,11 +13,11 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse
 from starlette.routing import Mount, Route
 
-from sayso.errors import StoreUnavailable
+from sayso.base.errors import StoreUnavailable
 from sayso.http.app import Edge
-from sayso.protocol.ending import Ending
 from sayso.protocol.runinput import RunInput
-from sayso.streams.stream import Reader
+from sayso.streams.ending import Ending
+from sayso.streams.reader import Reader
 from tests.asgi import JSON, call, run_body
 from tests.bodies import attached, soon, stream_of, types, until
 from tests.http.stub import StubEngine, edge

@@ -1,5 +1,6 @@
 """Ready hooks that say who is calling: bearer tokens, and JSON Web Tokens (design 7)."""
 
+import asyncio
 import json
 import threading
 import time
@@ -12,8 +13,11 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
-from sayso import DeclarationError, Principal, Sayso, Turn, auth, jsonwebtokens
+from sayso import DeclarationError, Principal, Sayso, ServerOptions, Turn, auth
+from sayso.http import jwt_verifier
+from sayso.http.sse import seconds_left
 from tests.contract.rest import call
+from tests.patience import PATIENCE
 
 TOKEN = "a-token-that-is-long-enough"  # noqa: S105 - of no service
 ISSUER, AUDIENCE = "https://id.example.org/", "sayso"
@@ -24,7 +28,7 @@ SECRET = "a secret of thirty-two characters"  # noqa: S105 - of no service
 
 
 def served(authenticate: Any) -> Sayso:
-    app = Sayso(store="memory:", console=False, authenticate=authenticate)
+    app = Sayso(store="memory:", authenticate=authenticate, server=ServerOptions(console=False))
 
     @app.agent("who")
     async def who(turn: Turn) -> None: ...
@@ -275,7 +279,7 @@ async def test_new_keys_are_found_and_strangers_cannot_make_it_look_all_the_time
     assert given.asked == 1
     given.publish(a=OTHER, b=PRIVATE)
     assert await principal(hook, token(kid="b")) is None
-    monkeypatch.setattr(jsonwebtokens, "SOONEST", 0.0)
+    monkeypatch.setattr(jwt_verifier, "MIN_REFETCH_S", 0.0)
     assert await principal(hook, token(kid="b")) == Principal(subject="ann")
     assert given.asked == 2
 
@@ -299,9 +303,52 @@ async def test_a_server_of_keys_that_is_down_is_no_fault_of_the_caller(
     given.answer = answer
     hook = auth.jwt(jwks=address, issuer=ISSUER, audience=AUDIENCE)
     assert await status(served(hook), f"Bearer {token(kid='a')}") == 503
-    monkeypatch.setattr(jsonwebtokens, "SOONEST", 0.0)
+    monkeypatch.setattr(jwt_verifier, "MIN_REFETCH_S", 0.0)
     given.publish(a=PRIVATE)
     assert await principal(hook, token(kid="a")) == Principal(subject="ann")
     given.answer = answer
-    monkeypatch.setattr(jsonwebtokens, "FRESH", 0.0)
+    monkeypatch.setattr(jwt_verifier, "FRESH_S", 0.0)
     assert await principal(hook, token(kid="a")) == Principal(subject="ann")
+
+
+async def test_a_token_says_when_it_ends(hook: Any) -> None:
+    """So that streams that follow end with it; it is no part of who that is."""
+    found = await principal(hook, token(exp=2_000_000_000))
+    assert found == Principal(subject="ann")
+    assert found.expires_at == 2_000_000_030_000  # with the leeway
+    assert seconds_left(Principal(subject="ann"), began=False) is None
+    left = seconds_left(Principal(expires_at=0), began=False)
+    assert left is not None
+    assert left < 0
+    assert seconds_left(Principal(expires_at=0), began=True) == 900
+
+
+async def test_an_issuer_that_hangs_holds_nobody_up_whose_key_is_known(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Keys are looked for anew beside; after a day without a look they count no more."""
+    hung = threading.Event()
+    algorithm = jwt.get_algorithm_by_name("ES256")
+    key = {**json.loads(algorithm.to_jwk(PRIVATE.public_key())), "kid": "a"}
+    asked = []
+
+    def fetched(address: str) -> bytes:
+        asked.append(address)
+        if len(asked) > 1:
+            assert hung.wait(PATIENCE)
+            raise OSError("the issuer hangs")
+        return json.dumps({"keys": [key]}).encode()
+
+    monkeypatch.setattr(jwt_verifier, "_fetched", fetched)
+    monkeypatch.setattr(jwt_verifier, "FRESH_S", 0.0)
+    monkeypatch.setattr(jwt_verifier, "MIN_REFETCH_S", 0.0)
+    hook = auth.jwt(jwks="http://127.0.0.1:1/keys", issuer=ISSUER, audience=AUDIENCE)
+    try:
+        for _ in range(3):
+            found = await asyncio.wait_for(principal(hook, token(kid="a")), PATIENCE / 2)
+            assert found == Principal(subject="ann")
+        assert len(asked) <= 2
+    finally:
+        hung.set()
+    monkeypatch.setattr(jwt_verifier, "STALE_S", 0.0)
+    assert await status(served(hook), f"Bearer {token(kid='a')}") == 503

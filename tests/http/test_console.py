@@ -1,5 +1,6 @@
 """The console's files, served: under a prefix, cached rightly, with nothing else allowed to run."""
 
+import gzip
 from pathlib import Path
 
 import pytest
@@ -155,3 +156,35 @@ def test_a_checkout_serves_its_own_build() -> None:
     assert folder.name in ("_console", "dist")
     if folder.name == "dist":
         assert folder.parent.name == "console"
+
+
+async def test_long_files_are_packed_for_who_takes_that(built: Path) -> None:
+    """What a browser waits for is a third as long; others get the same bytes as they are."""
+    script = "let a = 1;" * 1_000
+    (built / "assets" / "long-1.js").write_text(script)
+    app = edge(console=built)
+    etags = set()
+    for codings, packed in (
+        ("gzip, deflate, br", True),
+        ("br;q=1, GZIP;q=0.5", True),
+        ("*", True),
+        ("br", False),
+        ("gzip;q=0, *", False),
+        ("gzip; q=0.000", False),
+        ("", False),
+    ):
+        sent = {"accept-encoding": codings}
+        answer = await call(app, "GET", "/assets/long-1.js", headers=sent)
+        assert answer.headers.get("content-encoding") == ("gzip" if packed else None), codings
+        assert answer.headers["vary"] == "Accept-Encoding"
+        assert int(answer.headers["content-length"]) == len(answer.body)
+        assert (gzip.decompress(answer.body) if packed else answer.body).decode() == script
+        head = await call(app, "HEAD", "/assets/long-1.js", headers=sent)
+        assert (head.body, head.headers["content-length"]) == (b"", str(len(answer.body)))
+        etags.add(etag := answer.headers["etag"])
+        same = {**sent, "if-none-match": etag}
+        again = await call(app, "GET", "/assets/long-1.js", headers=same)
+        assert (again.status, again.headers["vary"]) == (304, "Accept-Encoding")
+    assert len(etags) == 2
+    short = await call(app, "GET", "/favicon.svg", headers={"accept-encoding": "gzip"})
+    assert (short.body, "vary" in short.headers) == (b"<svg/>", False)

@@ -6,10 +6,11 @@ from typing import Any
 import orjson
 import pytest
 
-from sayso import Principal, Sayso, Turn
-from sayso.errors import DeclarationError, StoreUnavailable
-from sayso.stores.memory.store import MemoryStore
+from sayso import Principal, Sayso, ServerOptions, Turn
+from sayso.base.errors import DeclarationError, StoreUnavailable
+from sayso.stores.sqlite.memory import MemoryStore
 from sayso.testing import FakeClock, FaultyStore
+from tests.apps import app_with
 from tests.asgi import JSON, Answer, call, run_body
 from tests.bodies import soon
 from tests.server import run_input
@@ -22,7 +23,7 @@ class Server:
     def __init__(self, **options: Any) -> None:
         self.clock = FakeClock()
         self.store = FaultyStore(MemoryStore(clock=self.clock))
-        self.app = Sayso(store=self.store, clock=self.clock, console=False, **options)
+        self.app = app_with(store=self.store, clock=self.clock, console=False, **options)
         self.app.agent("asker")(ask)
 
     async def run(self, thread: str, **parts: Any) -> list[dict[str, Any]]:
@@ -40,7 +41,7 @@ class Server:
 
 async def ask(turn: Turn) -> None:
     """Asks once."""
-    await turn.interrupt("input_required", "Well?", response=str)
+    await turn.interrupt("input_required", "Well?", schema=str)
 
 
 def samples(answer: Answer) -> dict[str, float]:
@@ -85,7 +86,7 @@ async def test_a_store_that_is_silent_keeps_no_probe_waiting(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Each probe gives up in time, and all that come meanwhile share one call."""
-    monkeypatch.setattr("sayso.engine.health.PATIENCE", 0.05)
+    monkeypatch.setattr("sayso.engine.health.PROBE_TIMEOUT_S", 0.05)
     server = Server()
     silent = asyncio.Event()
     server.store.fail("waiting", hook=silent.wait, error=None)
@@ -186,6 +187,7 @@ async def known(scope: Any) -> Principal | None:
         ("anybody", 200, 200, 200),
         ("nobody", 404, 404, 404),
         ("role:ops", 401, 404, 200),
+        ("role:metrics", 401, 404, 404),
     ],
 )
 async def test_metrics_are_for_whom_the_option_names(
@@ -201,11 +203,16 @@ async def test_metrics_are_for_whom_the_option_names(
     assert (await call(app, "GET", "/readyz")).status == 200
 
 
+async def test_metrics_are_for_this_machine_where_nobody_has_to_say_who_they_are() -> None:
+    """Nobody has a role there."""
+    assert (await call(Server().app, "GET", "/metrics")).status == 200
+
+
 @pytest.mark.parametrize("readers", ["", "all", "role:", "role: "])
 def test_readers_that_nobody_could_be_are_refused(readers: str) -> None:
     """When the app is made, with what to write instead."""
     with pytest.raises(DeclarationError, match="'authenticated', 'anybody', 'nobody'"):
-        Sayso(store="memory:", metrics=readers)
+        Sayso(store="memory:", server=ServerOptions(metrics=readers))
 
 
 async def test_metrics_are_not_for_pages_of_others() -> None:

@@ -4,11 +4,12 @@ import logging
 
 import pytest
 
-from sayso.errors import Code, Problem, StoreUnavailable
-from sayso.limits import Limits
+from sayso.base.codes import Code
+from sayso.base.errors import Problem, StoreUnavailable
+from sayso.base.limits import Limits
+from sayso.base.records import Principal
 from sayso.protocol.runinput import RunInput
-from sayso.records import Principal
-from sayso.streams.stream import Reader
+from sayso.streams.reader import Reader
 from tests.asgi import JSON, Exchange, call, run_body, scope_of
 from tests.contract.requirements import requirement
 from tests.http.stub import StubEngine, edge
@@ -20,6 +21,9 @@ def failing(error: Exception) -> StubEngine:
         raise error
 
     return StubEngine(answer)
+
+
+FEW = Limits(body=100, history=40, payload=20)
 
 
 @requirement("EN-01", "EN-03", "EN-10", "EN-14", "EN-15", "LC-09")
@@ -184,7 +188,7 @@ async def test_a_body_over_the_limit_is_refused_by_its_declared_length() -> None
     engine = StubEngine()
     exchange = Exchange([b"x" * 101])
     scope = scope_of("POST", "/agents/support", JSON | {"content-length": "101"})
-    await edge(engine, limits=Limits(body=100))(scope, exchange.receive, exchange.send)
+    await edge(engine, limits=FEW)(scope, exchange.receive, exchange.send)
     answer = exchange.answer
     assert (answer.status, answer.json()["code"]) == (413, "body_too_large")
     assert exchange.asked == 0
@@ -198,7 +202,7 @@ async def test_a_body_over_the_limit_is_refused_whatever_was_declared(length: st
     engine = StubEngine()
     declared = {} if length is None else {"content-length": length.encode().decode("latin-1")}
     answer = await call(
-        edge(engine, limits=Limits(body=100)),
+        edge(engine, limits=FEW),
         "POST",
         "/agents/support",
         headers=JSON | declared,
@@ -212,7 +216,7 @@ async def test_reading_stops_at_the_first_byte_over_the_limit() -> None:
     """The rest of a body without end is never held (design 7)."""
     exchange = Exchange([b"x" * 60] * 1000)
     scope = scope_of("POST", "/agents/support", JSON)
-    await edge(limits=Limits(body=100))(scope, exchange.receive, exchange.send)
+    await edge(limits=FEW)(scope, exchange.receive, exchange.send)
     assert exchange.answer.status == 413
     assert exchange.asked == 2
 
@@ -235,7 +239,7 @@ async def test_a_body_in_pieces_is_put_together() -> None:
     whole = run_body()
     engine = StubEngine()
     answer = await call(
-        edge(engine, limits=Limits(body=len(whole))),
+        edge(engine, limits=Limits(body=len(whole), history=10, payload=10)),
         "POST",
         "/agents/support",
         headers=JSON,

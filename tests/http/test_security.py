@@ -4,9 +4,11 @@ from typing import Any
 
 import pytest
 
-from sayso.errors import Code, DeclarationError, Problem
-from sayso.http.asgi import Scope, header
-from sayso.records import Principal
+from sayso.base.codes import Code
+from sayso.base.errors import DeclarationError, Problem
+from sayso.base.records import Principal
+from sayso.http.asgi import Receive, Scope, Send, header
+from sayso.http.errors import not_found, write_body
 from tests.asgi import JSON, Answer, Exchange, call, run_body, scope_of
 from tests.http.stub import StubEngine, edge
 
@@ -14,7 +16,7 @@ HERE = "localhost:8000"
 
 
 async def run_from(
-    headers: dict[str, str], engine: StubEngine | None = None, **options: object
+    headers: dict[str, str], engine: StubEngine | None = None, **options: Any
 ) -> Answer:
     app = edge(engine, **options)
     return await call(app, "POST", "/agents/support", headers=JSON | headers, body=run_body())
@@ -254,3 +256,90 @@ async def test_a_hook_may_refuse_in_its_own_words() -> None:
     answer = await run_from({}, authenticate=expired)
     assert answer.status == 401
     assert "expired" in answer.json()["detail"]
+
+
+def scope_from(peer: Any, headers: dict[str, str]) -> Scope:
+    return {**scope_of("GET", "/agents", headers), "client": peer}
+
+
+async def status_from(
+    peer: Any, app: Any, headers: dict[str, str] | None = None
+) -> tuple[int, str]:
+    exchange = Exchange([])
+    await app(scope_from(peer, headers or {}), exchange.receive, exchange.send)
+    answer = exchange.answer
+    return answer.status, answer.json().get("code", "")
+
+
+@pytest.mark.parametrize("peer", [("127.0.0.1", 1), ("::1", 1), None, ("", 0), ("testclient", 1)])
+async def test_who_is_on_this_machine_need_not_say_who_they_are(peer: Any) -> None:
+    """By loopback, a socket file, or from within the process."""
+    assert await status_from(peer, edge()) == (200, "")
+
+
+@pytest.mark.parametrize("peer", [("203.0.113.9", 1), ("10.0.0.2", 1), ("fe80::1%eth0", 1)])
+async def test_another_machine_is_not_served_where_nobody_says_who_they_are(peer: Any) -> None:
+    """Whatever Host it names, under any server; unless that is wanted in so many words."""
+    engine = StubEngine()
+    refused = await status_from(peer, edge(engine), {"host": "localhost"})
+    assert refused == (403, "loopback_only")
+    assert await status_from(peer, edge(insecure_no_auth=True)) == (200, "")
+    assert await status_from(peer, edge(authenticate=someone)) == (200, "")
+
+
+@pytest.mark.parametrize(
+    "name", ["forwarded", "via", "x-real-ip", "x-forwarded-for", "x-forwarded-proto"]
+)
+async def test_what_a_proxy_passed_on_is_not_taken_for_this_machine_s(name: str) -> None:
+    """Who sent it is not known."""
+    assert await status_from(("127.0.0.1", 1), edge(), {name: "x"}) == (403, "loopback_only")
+    local = edge(insecure_no_auth=True)
+    assert await status_from(("127.0.0.1", 1), local, {name: "x"}) == (200, "")
+
+
+async def someone(_: Scope) -> Principal:
+    return Principal(subject="ann")
+
+
+async def test_rest_answers_are_for_no_other_site_and_no_cache() -> None:
+    answer = await call(edge(), "GET", "/agents")
+    assert answer.headers["x-content-type-options"] == "nosniff"
+    assert answer.headers["cross-origin-resource-policy"] == "same-origin"
+    assert answer.headers["cache-control"] == "no-store"
+
+
+def test_the_origin_of_sandboxed_frames_is_no_origin_to_name() -> None:
+    """Every one of them says `null`."""
+    with pytest.raises(DeclarationError, match="no origin"):
+        edge(origins=("null",))
+
+
+class Words:
+    """A mount that fails, and tells of it in its own words."""
+
+    path = "/words"
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Find nothing."""
+        raise not_found()
+
+    async def write_problem(self, problem: Problem, _: Scope, send: Send) -> None:
+        """Say the code alone."""
+        await write_body(problem, {"said": problem.code.value}, send)
+
+
+async def test_each_problem_is_told_once_in_the_words_of_whom_it_is_told() -> None:
+    """In a mount its own, with CORS for its pages; outside of it the server's (design 7)."""
+    engine = StubEngine()
+    app = edge(engine, origins=(ALLOWED,))
+    app.mount(Words())
+    inside = await call(app, "GET", "/words/x", headers={"origin": ALLOWED})
+    assert (inside.status, inside.json()) == (404, {"said": "not_found"})
+    assert inside.headers["access-control-allow-origin"] == ALLOWED
+    outside = await call(app, "GET", "/words/x", headers={"origin": "https://evil.example"})
+    assert (outside.status, outside.json()["code"]) == (403, "forbidden_origin")
+    counted = [line for line in await engine.health.lines() if "refus" in line and "{" in line]
+    assert sorted(line.split("{", 1)[1] for line in counted) == [
+        'code="forbidden_origin"} 1',
+        'code="not_found"} 1',
+    ]

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
+from sayso.base.keepalive import KeepAlive
 from sayso.http.sse import respond
-from sayso.keepalive import KeepAlive
 from sayso.protocol import frames
-from sayso.protocol.ending import Ending
-from sayso.streams.stream import Reader
+from sayso.streams.ending import Ending
+from sayso.streams.reader import Reader
 from tests.asgi import Exchange
 from tests.bodies import attached, soon, stream_of, types
 from tests.contract.requirements import requirement
@@ -278,7 +278,7 @@ async def test_a_slow_client_is_cut_and_its_body_ends_in_order() -> None:
     text = stream.text("m")
     for _ in range(1000):
         text.write("x" * 1000)
-        await soon(stream.room())
+        await soon(stream.backpressure())
     stream.finish(Ending(type="success"))
     exchange.send_gate.set()
     await soon(task)
@@ -297,7 +297,7 @@ async def test_a_producer_in_a_hurry_does_not_cut_a_client_that_reads() -> None:
     text = stream.text("m")
     for _ in range(500):
         text.write("x" * 1000)
-        await soon(stream.room())
+        await soon(stream.backpressure())
     stream.finish(Ending(type="success"))
     await soon(task)
     assert len(events_of(exchange.answer.body)) == 504
@@ -306,7 +306,21 @@ async def test_a_producer_in_a_hurry_does_not_cut_a_client_that_reads() -> None:
 
 async def test_a_body_without_a_frame_just_ends() -> None:
     """A reader that was let go before it began."""
-    exchange, task = begin(Reader.canned([]))
+    exchange, task = begin(Reader.from_frames([]))
     await soon(task)
     assert exchange.answer.body == b""
     assert exchange.answer.ended
+
+
+async def test_who_follows_is_told_no_more_once_the_sign_in_has_ended() -> None:
+    """At the time, with nothing to say or much; the run goes on."""
+    stream = stream_of()
+    timer = FakeTimer()
+    exchange, task = begin(attached(stream), timer, keep_alive=None, seconds=60.0)
+    await turns()
+    await timer.advance(59.0)
+    assert not task.done()
+    await timer.advance(1.0)
+    await task
+    last = events_of(exchange.answer.body)[-1]
+    assert (last["type"], last["code"]) == ("RUN_ERROR", "token_expired")

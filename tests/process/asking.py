@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 from threading import Thread
 
-from sayso.commands.terminal import Terminal
+from sayso.cli.chat.terminal import Terminal
 
 if __name__ == "__main__":
     told = Path(sys.argv[1])

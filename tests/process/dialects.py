@@ -15,8 +15,8 @@ from unittest.mock import patch
 
 import httpx
 
+from sayso.cli.chat.conversation import TerminalChat
 from sayso.client import Client
-from sayso.commands.conversation import Conversation
 from tests.patience import PATIENCE
 from tests.server import DemoServer, Event, events_of, run_input
 
@@ -87,7 +87,7 @@ class Terminal:
         client = Client(f"{server.url}/agents/ops", thread_id=thread)
         quiet = redirect_stderr(io.StringIO())
         with redirect_stdout(io.StringIO()) as out, quiet, patch("sys.stdin", typed):
-            code = Conversation(client, again="", events=False).hold(reopen=reopen)
+            code = TerminalChat(client, again="", events=False).hold(reopen=reopen)
         return code, out.getvalue()
 
     def opens(self, server: DemoServer, thread: str) -> None:

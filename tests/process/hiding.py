@@ -2,8 +2,8 @@
 
 import sys
 
-from sayso.commands.questions import put
-from sayso.commands.terminal import Terminal
+from sayso.cli.chat.questions import ask_person
+from sayso.cli.chat.terminal import Terminal
 
 if __name__ == "__main__":
     schema = {
@@ -12,5 +12,5 @@ if __name__ == "__main__":
         "required": ["pin"],
     }
     asked = {"id": "i", "reason": "x:y", "responseSchema": schema}
-    answer = put(asked, None, Terminal(), lambda: 0)
+    answer = ask_person(asked, None, Terminal(), lambda: 0)
     sys.stdout.write(f"{len(answer['pin'])} characters\n")

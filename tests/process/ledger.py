@@ -6,9 +6,10 @@ from collections import Counter
 from contextlib import closing
 from pathlib import Path
 
-from sayso.errors import StoreUnavailable
+from sayso.base.errors import StoreUnavailable
+from sayso.base.ids import identify
+from sayso.base.records import PageRequest, ThreadFilter
 from sayso.stores import open_store
-from sayso.turns.journal import identify
 from tests.patience import PATIENCE
 
 __all__ = ["Ledger", "in_the_middle"]
@@ -69,7 +70,9 @@ async def _in_the_middle(store: str, ledger: Ledger) -> bool:
     threads = open_store(store)
     await threads.open()
     try:
-        running = await threads.threads("default", status="running", limit=1_000)
+        running = await threads.threads(
+            "default", ThreadFilter(status="running"), PageRequest(limit=1_000)
+        )
         for thread in running.items:
             view = await threads.load("default", thread.id)
             if view is None or view.turn is None:

@@ -3,22 +3,22 @@
 import asyncio
 import sys
 
-from sayso import Sayso, Turn
-from sayso.binding import bind
-from sayso.serving import serve
+from sayso import Sayso, ServerOptions, Turn
+from sayso.ops.binding import bind
+from sayso.ops.serving import serve
 
 __all__ = ["KEEP_ALIVE"]
 
 KEEP_ALIVE = 0.2
 
-app = Sayso(store="memory:", console=False, keep_alive=KEEP_ALIVE)
+app = Sayso(store="memory:", server=ServerOptions(console=False, keep_alive=KEEP_ALIVE))
 
 
 @app.agent("long")
 async def long(turn: Turn) -> None:
     """Works for longer than anybody waits."""
     await turn.say("It takes ten minutes.")
-    await turn.step(asyncio.sleep, 600, name="work")
+    await turn.step.options(name="work")(asyncio.sleep, 600)
 
 
 async def gone() -> None:

@@ -6,24 +6,24 @@ the data have a file `hold`, slow work goes on.
 
 import asyncio
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from sayso.demo.app import demo_app
 from sayso.demo.settings import Settings
-from sayso.demo.tools import Pace
+from sayso.demo.tools import Delay
 
 __all__ = ["app"]
 
 
 @dataclass(frozen=True)
-class Held(Pace):
+class Held(Delay):
     """Work that takes its time, and is not over before a test lets it end."""
 
     hold: Path = Path("hold")
 
     async def working(self) -> None:
-        await Pace.working(self)
+        await Delay.working(self)
         while self.hold.exists():  # noqa: ASYNC110 - a file tells nobody
             await asyncio.sleep(0.02)
 
@@ -37,4 +37,5 @@ _settings = Settings(
     keep_alive=0.5,
 )
 _pace = Held(piece=0.005, work=0.3, hold=Path(_settings.data, "hold"))
-app = demo_app(_settings, pace=_pace).again(lease=float(os.environ["SAYSO_TEST_LEASE"]))
+_demo = demo_app(_settings, pace=_pace)
+app = _demo.replace(server=replace(_demo.server, lease=float(os.environ["SAYSO_TEST_LEASE"])))

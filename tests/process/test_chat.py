@@ -17,6 +17,7 @@ import pytest
 from tests.patience import PATIENCE
 from tests.ports import free_port
 from tests.process.conftest import Sayso, Told
+from tests.process.replicas import Serving
 from tests.process.screen import Screen
 from tests.server import DemoServer, until
 from tests.sources import ROOT
@@ -52,6 +53,43 @@ def test_an_approval_is_shown_and_given(server: DemoServer, chat: Chat) -> None:
     assert "Refunded 240.00 for order A-17." in told.out
     assert "\x1b" not in told.out
     assert len(server.kinds("yes")) == 1
+
+
+def test_a_call_is_asked_about_with_why_and_with_what_hides_in_it(
+    tmp_path: Path, sayso: Sayso, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Title, our reason, the agent's, the impact; what a choice runs; a rule by its name once.
+
+    A sentence in letters that no terminal draws is spelled out wherever the call stands.
+    """
+    store = f"sqlite:///{tmp_path / 'janitor.db'}"
+    path = f"{ROOT / 'server'}:{ROOT}"
+    with Serving(
+        tmp_path, "e2e.janitor:app", store=store, agent="janitor", PYTHONPATH=path
+    ) as running:
+
+        def run(*lines: str) -> str:
+            monkeypatch.setattr(sys, "stdin", io.StringIO("".join(f"{line}\n" for line in lines)))
+            return sayso("chat", running.url, "--agent", "janitor", "--thread", lines[0]).out
+
+        deleting, paying, choosing = run("delete", "n", ""), run("pay", "y"), run("decide", "1", "")
+        hiding = run("invoice", "n", "")
+    for words in (
+        "Delete 847 values of the archive\n",
+        "It cannot be undone. It touches 847 files.\n",
+        "The agent says: The disk of the archive is 97 % full",
+        "Impact: files: 847; size: 2.1 GB; reversible: no\n",
+    ):
+        assert deleting.count(words) == 1
+    assert "Asked by the rule" not in deleting
+    assert paying.count("large sums") == 1
+    assert "all runs delete_files:" in choosing
+    assert "executed: Deleted 847 files of the archive." in choosing
+    assert not any(0xE0000 <= ord(letter) < 0xE0080 for letter in hiding)
+    told = [line for line in hiding.splitlines() if "Invoice 12" in line]
+    assert all("000e0061" in line or "udc61" in line for line in told), told
+    assert len(told) == 3
+    assert "Asked by the rule" not in hiding
 
 
 def test_arguments_are_edited_until_they_fit(server: DemoServer, chat: Chat) -> None:
@@ -173,7 +211,7 @@ def test_without_httpx_the_extra_is_named(sayso: Sayso, monkeypatch: pytest.Monk
     monkeypatch.setitem(sys.modules, "httpx", None)
     said = sayso("chat", "http://127.0.0.1:1/agents/ops")
     assert (said.code, said.err.count("\n")) == (2, 1)
-    assert "pip install 'sayso[client]'" in said.err
+    assert "pip install httpx" in said.err
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from sayso.binding import own_names
+from sayso.ops.binding import local_hostnames
 from tests.process.conftest import Sayso
 
 ANYWHERE = "0.0.0.0"  # noqa: S104 - to be refused, not to be bound
@@ -95,12 +95,12 @@ def test_an_unknown_command_is_one_line_too(sayso: Sayso) -> None:
 )
 def test_the_host_that_was_asked_for_is_served(host: str, names: tuple[str, ...]) -> None:
     """Design 7: loopback is served anyway; another host by the name it was given."""
-    assert own_names(host) == names
+    assert local_hostnames(host) == names
 
 
 def test_all_addresses_are_served_by_the_names_of_this_machine() -> None:
     """Never by any name: a page that points its own name here must not get in."""
-    names = own_names(ANYWHERE)
+    names = local_hostnames(ANYWHERE)
     assert names
     assert "*" not in names
     assert ANYWHERE not in names

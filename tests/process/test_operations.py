@@ -13,9 +13,9 @@ from tests.server import DemoServer, interrupts, resolved, run_input, until
 from tests.stores.backends import NETWORKED, SHARED
 
 AGENTS = """
-from sayso import Sayso, Turn
+from sayso import Sayso, ServerOptions, Turn
 
-app = Sayso(store="memory:", console=False)
+app = Sayso(store="memory:", server=ServerOptions(console=False))
 
 @app.agent("greeter")
 async def greeter(turn: Turn) -> None:
@@ -54,8 +54,9 @@ def test_a_server_is_gone_once_it_has_served_on_for_long_enough(tmp_path: Path) 
         assert process.wait(PATIENCE) == 0
     lines = (tmp_path / "log").read_text("utf-8").splitlines()
     logged = [orjson.loads(line) for line in lines if line.startswith("{")]
-    (ended,) = [line for line in logged if line["message"] == "the run ended: success"]
-    assert (ended["thread"], ended["run"], ended["agent"]) == ("t", "r", "greeter")
+    (ended,) = [line for line in logged if line["message"] == "ended"]
+    told = (ended["thread"], ended["run"], ended["agent"], ended["code"])
+    assert told == ("t", "r", "greeter", "success")
     assert not [line for line in lines if "Traceback" in line]
 
 

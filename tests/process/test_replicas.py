@@ -20,11 +20,11 @@ import asyncio
 import os
 from pathlib import Path
 
-from sayso import Sayso, Turn
+from sayso import Sayso, ServerOptions, Turn
 
 CODE = os.environ["CODE"]
 LEASE = float(os.environ.get("LEASE", "10"))
-app = Sayso(store="memory:", console=False, keep_alive=0.5, lease=LEASE)
+app = Sayso(store="memory:", server=ServerOptions(console=False, keep_alive=0.5, lease=LEASE))
 
 def note(what: str) -> None:
     with Path("effects").open("a") as effects:
@@ -40,20 +40,20 @@ async def waiter(turn: Turn) -> str:
     """Waits for a file of its thread's name."""
     name = turn.input.text
     await turn.say("Waiting.")
-    await turn.step(note, f"begun {name}", name="begin")
-    await turn.step(wait_for, name, name="wait", idempotent=True)
-    await turn.step(note, f"ended {name}", name="end")
+    await turn.step.options(name="begin")(note, f"begun {name}")
+    await turn.step.options(name="wait", idempotent=True)(wait_for, name)
+    await turn.step.options(name="end")(note, f"ended {name}")
     return "seen"
 
 async def first(turn: Turn) -> str:
     """The first release."""
     answer = await turn.interrupt("confirmation", "Go on?")
-    await turn.step(note, f"first {turn.input.text}", name="work")
+    await turn.step.options(name="work")(note, f"first {turn.input.text}")
     return "first" if answer.resolved else "no"
 
 async def second(turn: Turn) -> str:
     """Does its work before it asks: no turn of the first fits it."""
-    await turn.step(note, f"second {turn.input.text}", name="work")
+    await turn.step.options(name="work")(note, f"second {turn.input.text}")
     await turn.interrupt("confirmation", "Go on?")
     return "second"
 

@@ -1,12 +1,13 @@
 """`sayso seal`: the audit trail, held by a key that the store does not have (design 7)."""
 
+import hashlib
 import json
 import sqlite3
 from pathlib import Path
 
 import pytest
 
-from sayso.audit import FIRST, sealed
+from sayso.base.audit import GENESIS, chained
 from tests.process.conftest import Sayso, Told
 from tests.process.test_threads_command import began
 
@@ -54,13 +55,14 @@ def test_who_computes_a_whole_chain_anew_is_found_out(sayso: Sayso, folder: Path
     began(folder, "a", "b")
     run(sayso, folder)
     with sqlite3.connect(folder / "desk.db") as db:
+        (owner,) = db.execute("SELECT DISTINCT owner FROM audit WHERE thread_id = 'a'").fetchone()
         rows = db.execute(
             "SELECT number, at, kind, content FROM audit WHERE thread_id = 'a' ORDER BY number"
         ).fetchall()
-        digest = FIRST
+        digest, whose = GENESIS, ("default", "a", str(owner))
         for number, at, kind, content in rows:
             forged = content.replace(b"Pay", b"Eat")
-            inner, digest = sealed(digest, number, at, (kind, forged))
+            inner, digest = chained(whose, digest, number, at, (kind, forged))
             db.execute(
                 "UPDATE audit SET content = ?, content_digest = ?, digest = ?"
                 " WHERE thread_id = 'a' AND number = ?",
@@ -166,3 +168,71 @@ def test_seals_of_another_scope_are_left_alone(sayso: Sayso, folder: Path) -> No
     run(sayso, folder)
     said = run(sayso, folder, "--scope", "other")
     assert (said.code, "name another file" in said.err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE audit SET owner = 'mallory'",
+        "UPDATE audit SET content = NULL",
+        "UPDATE audit SET content = '{}' WHERE number = 1",
+        "UPDATE audit SET at = 'noon' WHERE number = 1",
+        "UPDATE audit SET kind = 'resolved' WHERE number = 2",
+        (
+            "UPDATE audit SET thread_id = CASE thread_id WHEN 'a' THEN 'x' ELSE thread_id END;"
+            "UPDATE audit SET thread_id = 'a' WHERE thread_id = 'b';"
+            "UPDATE audit SET thread_id = 'b' WHERE thread_id = 'x'"
+        ),
+        "UPDATE interrupt SET decided_by = 'eve'",
+        "UPDATE interrupt SET payload = CAST('{\"approved\":false}' AS BLOB)",
+        "UPDATE interrupt SET status = 'resolved'",
+    ],
+)
+def test_what_somebody_who_may_write_the_file_says_is_told(
+    sayso: Sayso, folder: Path, statement: str
+) -> None:
+    """By `sayso audit` and by `sayso seal --check`, without a traceback."""
+    began(folder, "a", "b")
+    for thread in ("a", "b"):
+        assert sayso("stop", thread).code == 0
+    run(sayso, folder)
+    assert (sayso("audit", "a").code, run(sayso, folder, "--check").code) == (0, 0)
+    with sqlite3.connect(folder / "desk.db") as db:
+        db.executescript(statement)
+    db.close()
+    told = sayso("audit", "a")
+    assert (told.code, "BROKEN" in told.out or "DIFFERS" in told.out) == (1, True), told.out
+    assert "Traceback" not in told.err
+    as_json = json.loads(sayso("audit", "a", "--json").out)
+    assert not as_json["intact"] or as_json["differs"]
+    checked = run(sayso, folder, "--check")
+    assert (checked.code, "BROKEN" in checked.out or "DIFFERS" in checked.out) == (1, True)
+    as_json = json.loads(run(sayso, folder, "--check", "--json").out)
+    assert not as_json["intact"] or as_json["differs"]
+    assert "Traceback" not in checked.err
+
+
+def test_rows_of_the_form_before_are_intact_until_they_are_changed(
+    sayso: Sayso, folder: Path
+) -> None:
+    """A trail that an older version began goes on; one whose thread it deleted has no contents."""
+    began(folder, "a")
+    with sqlite3.connect(folder / "desk.db") as db:
+        digest = GENESIS
+        for number, at, kind, inner in db.execute(
+            "SELECT number, at, kind, content_digest FROM audit ORDER BY number"
+        ).fetchall():
+            line = f"{digest}\n{number}\n{at}\n{kind}\n{inner}"
+            digest = hashlib.sha256(line.encode()).hexdigest()
+            db.execute("UPDATE audit SET digest = ? WHERE number = ?", (digest, number))
+    db.close()
+    assert sayso("stop", "a").code == 0
+    assert sayso("audit", "a").code == 0
+    with sqlite3.connect(folder / "desk.db") as db:
+        db.execute("UPDATE audit SET content = NULL WHERE number = 1")
+    db.close()
+    assert sayso("audit", "a").code == 0
+    with sqlite3.connect(folder / "desk.db") as db:
+        db.execute("UPDATE audit SET content = NULL")
+    db.close()
+    assert sayso("audit", "a").code == 1

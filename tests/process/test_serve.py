@@ -22,9 +22,9 @@ import asyncio
 import gc
 import time
 
-from sayso import Principal, Sayso, Turn
+from sayso import Principal, Sayso, ServerOptions, Turn
 
-app = Sayso(store="sqlite:///kept.db", console=False)
+app = Sayso(store="sqlite:///kept.db", server=ServerOptions(console=False))
 
 @app.agent("greeter")
 async def greeter(turn: Turn) -> None:
@@ -66,7 +66,7 @@ async def who(scope):
     given = dict(scope["headers"]).get(b"authorization")
     return Principal(subject="ann") if given == b"Bearer open" else None
 
-guarded = app.again(authenticate=who)
+guarded = app.replace(authenticate=who)
 other = 7
 """
 ANYWHERE = "0.0.0.0"  # noqa: S104 - to be refused, or for who says who is calling
@@ -82,11 +82,15 @@ agents:
 def folder(tmp_path: Path) -> Path:
     (tmp_path / "served_agents.py").write_text(AGENTS)
     (tmp_path / "agents.yaml").write_text(YAML)
+    (tmp_path / "colon.yaml").write_text("store: memory:\n")
+    (tmp_path / "misspelt.py").write_text("from sayso import Sayso\n\napp = Sayso(stor=1)\n")
     return tmp_path
 
 
 @contextmanager
-def serving(folder: Path, *arguments: str) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
+def serving(
+    folder: Path, *arguments: str, **environment: str
+) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
     """A server in a folder; its address and its process."""
     port = free_port()
     log = folder / "log"
@@ -94,7 +98,7 @@ def serving(folder: Path, *arguments: str) -> Iterator[tuple[str, subprocess.Pop
         process = subprocess.Popen(  # noqa: S603 - our own command
             [sys.executable, "-m", "sayso", "serve", "--port", str(port), *arguments],
             cwd=folder,
-            env={"PYTHONPATH": str(ROOT / "server")},
+            env={"PYTHONPATH": str(ROOT / "server"), **environment},
             stdout=output,
             stderr=subprocess.STDOUT,
         )
@@ -155,20 +159,24 @@ def test_a_server_does_not_look_for_garbage_in_what_it_has_loaded(folder: Path) 
 
 
 def test_a_file_of_agents_is_served(folder: Path) -> None:
-    """By the names that it gives, over the backend that it names."""
+    """By the names that it gives, over the backend that it names; its decisions are logged."""
     with serving(folder, "agents.yaml") as (url, _):
         assert [
             a["name"] for a in httpx.get(f"{url}/agents", timeout=PATIENCE).json()["items"]
         ] == ["hello"]
         run = httpx.post(f"{url}/agents/hello", json=run_input("t", text="go"), timeout=PATIENCE)
         assert '"interrupt"' in run.text
+    assert " asked [" in (folder / "log").read_text("utf-8")
     assert not (folder / "sayso.db").exists()
 
 
 def test_an_app_that_asks_who_is_calling_may_be_served_anywhere(folder: Path) -> None:
-    """Design 7: loopback only without authentication; by the name of the host, and no other."""
-    arguments = ("served_agents:guarded", "--host", ANYWHERE, "--store", "memory:")
-    with serving(folder, *arguments) as (url, _):
+    """Design 7: loopback only without authentication; by the name of the host, and no other.
+
+    The store is that of SAYSO_STORE, not the app's own.
+    """
+    arguments = ("served_agents:guarded", "--host", ANYWHERE)
+    with serving(folder, *arguments, SAYSO_STORE="memory:") as (url, _):
         assert httpx.get(f"{url}/threads", timeout=PATIENCE).status_code == 401
         known = {"authorization": "Bearer open"}
         assert httpx.get(f"{url}/threads", headers=known, timeout=PATIENCE).json() == {"items": []}
@@ -188,6 +196,8 @@ def test_an_app_that_asks_who_is_calling_may_be_served_anywhere(folder: Path) ->
         (["served_agents:other"], "is of type int"),
         (["no path"], "no import path"),
         (["nope.yaml"], "nope.yaml cannot be read"),
+        (["colon.yaml"], 'quote a value that has a colon, as in store: "memory:"'),
+        (["misspelt:app"], "misspelt.py line 3)"),
         (["served_agents:app", "--host", ANYWHERE], "--insecure-no-auth"),
         (["served_agents:app", "--store", "mongo://x"], "there is no store for mongo:"),
         (["served_agents:app", "--allow-host", "a/b"], "no host name"),

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from sayso import supervisor
-from sayso.supervisor import keep_serving
+from sayso.ops import supervisor
+from sayso.ops.supervisor import keep_serving
 from tests.patience import PATIENCE
 
 KILLED_ONCE = """

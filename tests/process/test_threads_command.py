@@ -9,19 +9,19 @@ from typing import Any
 import pytest
 
 from sayso import Sayso as App
-from sayso import Turn
-from sayso.commands.output import colour, plain
+from sayso import ServerOptions, Turn
+from sayso.base.records import Principal
+from sayso.cli.output import colour, plain
 from sayso.protocol.runinput import read_run_input
-from sayso.records import Principal
 from sayso.stores.sqlite.store import SqliteStore
 from tests.process.conftest import Sayso
 from tests.stores.backends import opened
 
 AGENTS = '''
-from sayso import Sayso, Turn, approval
+from sayso import Breakpoints, Sayso, ServerOptions, Turn, approval
 
-app = Sayso(store="sqlite:///desk.db", console=False)
-quiet = Sayso(store="memory:", console=False)
+app = Sayso(store="sqlite:///desk.db", server=ServerOptions(console=False))
+quiet = Sayso(store="memory:", server=ServerOptions(console=False))
 
 @app.tool(approval=approval.always)
 async def pay(amount: float) -> str:
@@ -33,7 +33,7 @@ async def look() -> str:
     """Look."""
     return "seen"
 
-@app.agent("clerk", version="2")
+@app.agent("clerk", version="2", breakpoints=Breakpoints(before=["wire"], after=["end"]))
 async def clerk(turn: Turn) -> None:
     """Pays, and asks before.
 
@@ -47,7 +47,7 @@ async def clerk(turn: Turn) -> None:
 async def old_clerk(turn: Turn) -> None:
     """The code that began the threads, which is not what is deployed now."""
     await turn.set("/seen", True)
-    await turn.step(lambda: "seen", name="peek")
+    await turn.step.options(name="peek")(lambda: "seen")
     await turn.interrupt("confirmation", "Pay \x1b[31mnow\x1b[0m?", expires_in=3600)
 
 
@@ -66,14 +66,14 @@ def began(folder: Path, *threads: str) -> None:
 
 
 async def _begin(folder: Path, threads: tuple[str, ...]) -> None:
-    app = App(store=f"sqlite:///{folder / 'desk.db'}", console=False)
+    app = App(store=f"sqlite:///{folder / 'desk.db'}", server=ServerOptions(console=False))
     app.agent("clerk")(old_clerk)
     async with app.lifespan():
         for thread in threads:
             body = {"threadId": thread, "runId": "r", "messages": [_said("go")]}
-            request = read_run_input(body, app.limits)
-            reader = await app.engine.run("clerk", request, Principal(subject="ann"))
-            while await reader.take() is not None:
+            request = read_run_input(body, app.server.limits)
+            reader = await app._engine.run("clerk", request, Principal(subject="ann"))
+            while await reader.next_chunk() is not None:
                 pass
 
 
@@ -164,7 +164,8 @@ def test_agents_are_those_of_an_app_or_of_a_store(sayso: Sayso, folder: Path) ->
     began(folder, "t-1", "t-2")
     told = sayso("agents", "desk_app:app")
     assert told.out.splitlines()[1].split() == [
-        *("clerk", "2", "pay", "look", "Pays,", "and", "asks", "before.")
+        *("clerk", "2", "pay", "look", "before", "wire,", "after", "end"),
+        *("Pays,", "and", "asks", "before."),
     ]
     (declared,) = json.loads(sayso("agents", "desk_app:app", "--json").out)["items"]
     assert [tool["name"] for tool in declared["tools"]] == ["pay", "look"]

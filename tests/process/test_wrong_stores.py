@@ -12,9 +12,9 @@ from tests.stores.redis_servers import redis_url
 from tests.stores.servers import PASSWORD, database
 
 AGENTS = """
-from sayso import Sayso
+from sayso import Sayso, ServerOptions
 
-app = Sayso(store="memory:", console=False)
+app = Sayso(store="memory:", server=ServerOptions(console=False))
 """
 
 

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from sayso import jsonvalue
-from sayso.records import Entry, Message
-from sayso.rows import records
+from sayso.base import jsonvalue
+from sayso.base.fastrecords import from_columns
+from sayso.base.records import Entry, Message
 from tests.contract.requirements import requirement
 
 HARD = st.sampled_from(['},{"', '"},{"', "},{", "\\", '"', "\n", "é", "\U0001f600", ""])
@@ -25,7 +25,7 @@ JSON = st.recursive(
 @example(["\n", ",\n,", ["\n"], {"\n": "},{"}])
 def test_values_are_encoded_together_as_each_is_alone(values: list[Any]) -> None:
     """Whatever their text looks like, also like the space between two of them."""
-    assert jsonvalue.encode_each(values) == [jsonvalue.encode(value) for value in values]
+    assert jsonvalue.encode_all(values) == [jsonvalue.encode(value) for value in values]
 
 
 def depth(value: Any) -> int:
@@ -41,7 +41,7 @@ def depth(value: Any) -> int:
 @example([[], 1], 1)
 def test_a_value_is_too_deep_by_its_levels_alone(value: Any, limit: int) -> None:
     """The limit of design 4 counts the levels, whatever else is on them."""
-    assert jsonvalue.deeper_than(value, limit) == (depth(value) > limit)
+    assert jsonvalue.exceeds_depth(value, limit) == (depth(value) > limit)
 
 
 @given(st.lists(st.tuples(TEXT, TEXT, st.binary(max_size=3), st.sampled_from(["visible"]))))
@@ -50,11 +50,11 @@ def test_records_of_columns_are_those_of_their_rows(
 ) -> None:
     """As if each had been made by its own kind; none of no rows."""
     each = [Message(id=i, role=role, body=body, visibility=shown) for i, role, body, shown in rows]
-    assert records(Message, zip(*rows, strict=True)) == each
+    assert from_columns(Message, zip(*rows, strict=True)) == each
 
 
 def test_columns_that_are_not_those_of_the_kind_make_no_records() -> None:
     """A query and a record that have grown apart are found out at once."""
     for columns in (3, 7):
         with pytest.raises(ValueError):
-            records(Entry, [["x"]] * columns)
+            from_columns(Entry, [["x"]] * columns)

@@ -7,11 +7,12 @@ import orjson
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sayso import jsonvalue
-from sayso.errors import Code
-from sayso.gate.ladder import Attach, Decision, Refuse, Replay, Resume, Start
+from sayso.base import jsonvalue
+from sayso.base.codes import Code
+from sayso.base.records import Interrupt, ThreadView
+from sayso.gate.case import Attach, GateDecision, Replay, Resume, Start
+from sayso.gate.refusals import Refuse
 from sayso.protocol.runinput import ResumeEntry, RunInput
-from sayso.records import Interrupt, ThreadView
 from sayso.schemas.schema import compile_bytes
 from tests.contract.requirements import requirement
 from tests.deciding import APPROVAL, decide
@@ -146,7 +147,7 @@ def open_ones(view: ThreadView | None) -> dict[str, Interrupt]:
 
 def fits(item: Interrupt, payload: Any) -> bool:
     if item.response_schema is not None:
-        return compile_bytes(item.response_schema).fits(payload)
+        return compile_bytes(item.response_schema).is_valid(payload)
     if item.reason == "confirmation":
         return payload in ({"approved": True}, {"approved": False}) or isinstance(payload, bool)
     return True
@@ -220,7 +221,7 @@ def test_nothing_is_settled_unless_every_open_interrupt_has_one_valid_answer_in_
         assert replace(done, **undone) == before
 
 
-def shape(decision: Decision) -> Any:
+def shape(decision: GateDecision) -> Any:
     """A decision without the order of the entries and the spelling of equal numbers."""
     match decision:
         case Refuse():

@@ -5,14 +5,15 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sayso import jsonvalue
-from sayso.gate import held
-from sayso.gate.frontend import FRONT_END, is_call, results_of
-from sayso.gate.ladder import Attach, Hold, Refuse, Replay, Resume
+from sayso.base import jsonvalue
+from sayso.base.records import Interrupt, ThreadView
+from sayso.gate.case import Attach, HoldAnswers, Replay, Resume
+from sayso.gate.client_tools import is_call, results_of
+from sayso.gate.refusals import Refuse
+from sayso.protocol.reasons import CLIENT_TOOL
 from sayso.protocol.runinput import ResumeEntry, RunInput
-from sayso.records import Interrupt, ThreadView
 from tests.contract.requirements import requirement
-from tests.deciding import BOB, decide
+from tests.deciding import decide, entry_of, held
 from tests.property.test_gate_options import OPTIONS
 from tests.threads import NOW, asked, calling, message, request, result, thread, yes
 
@@ -39,10 +40,10 @@ Case = tuple[RunInput, ThreadView, Any]
 def call(draw: st.DrawFn, name: str) -> Interrupt:
     """A call as it may stand: open, held, or settled in any way."""
     expires_at = draw(st.sampled_from([None, None, NOW, NOW + 1]))
-    item = asked(f"i-{name}", reason=FRONT_END, tool_call_id=name, expires_at=expires_at)
+    item = asked(f"i-{name}", reason=CLIENT_TOOL, tool_call_id=name, expires_at=expires_at)
     if draw(st.integers(0, 3)) == 3:
         kept = jsonvalue.decode(result(f"t-{name}", name).body)
-        return held.hold(item, yes(item.id, kept), BOB, "run", NOW - 300)
+        return held(item, yes(item.id, kept), channel="run")
     return item
 
 
@@ -92,7 +93,7 @@ def test_a_call_is_answered_by_its_own_tool_message_and_closed_by_talk_alone(cas
     """Never by an entry, by another call's message or by silence; never after its time."""
     sent, view, options = case
     decision = decide(sent, view, options=options)
-    assert isinstance(decision, Resume | Hold | Replay | Refuse)
+    assert isinstance(decision, Resume | HoldAnswers | Replay | Refuse)
     if not isinstance(decision, Resume):
         return
     asked_of = {one.id: one for one in view.interrupts}
@@ -102,10 +103,10 @@ def test_a_call_is_answered_by_its_own_tool_message_and_closed_by_talk_alone(cas
         if not is_call(done):
             continue
         if done.status == "resolved":
-            kept = held.read(before)
+            kept = entry_of(before.held)
             mine = brought(case, before)
             allowed = [jsonvalue.decode(body) for body in mine[:1]]
-            allowed += [kept.entry.payload] if kept is not None else []
+            allowed += [kept.payload] if kept is not None else []
             assert jsonvalue.decode(done.payload or b"null") in allowed
             assert kept is not None or before.expires_at is None or before.expires_at > NOW
         else:
@@ -123,16 +124,16 @@ def test_results_are_kept_only_where_answers_are_and_never_for_gated_calls(case:
     """`partial`; what is held is the message itself, so that nothing of it is lost."""
     sent, view, options = case
     decision = decide(sent, view, options=options)
-    if not isinstance(decision, Hold):
+    if not isinstance(decision, HoldAnswers):
         return
     assert options.partial == "accumulate"
     assert not said(case)
     entries = {one.interrupt_id for one in sent.resume}
-    for item in decision.held:
-        kept = held.read(item)
+    for item in decision.items:
+        kept = entry_of(item.held)
         assert kept is not None
         if is_call(item):
-            assert jsonvalue.encode(kept.entry.payload) in [
+            assert jsonvalue.encode(kept.payload) in [
                 jsonvalue.encode(jsonvalue.decode(body)) for body in brought(case, item)
             ]
         else:

@@ -6,19 +6,20 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sayso import jsonvalue
-from sayso.gate import held
-from sayso.gate.ladder import Attach, Hold, Refuse, Replay, Resume, Start
-from sayso.options import Options
+from sayso.base import jsonvalue
+from sayso.base.options import AgentOptions
+from sayso.base.records import Interrupt, ThreadView
+from sayso.gate.case import Attach, HoldAnswers, Replay, Resume, Start
+from sayso.gate.interrupts import unanswered
+from sayso.gate.refusals import Refuse
 from sayso.protocol.runinput import ResumeEntry, RunInput
-from sayso.records import Interrupt, ThreadView
 from tests.contract.requirements import requirement
-from tests.deciding import BOB, decide
+from tests.deciding import decide, entry_of, held
 from tests.property.test_gate import cases, fits, open_ones
 from tests.threads import NOW, message
 
 OPTIONS = st.builds(
-    Options,
+    AgentOptions,
     refusals=st.sampled_from(["error", "recover"]),
     unknown_entries=st.sampled_from(["refuse", "ignore"]),
     partial=st.sampled_from(["refuse", "accumulate"]),
@@ -35,7 +36,7 @@ def fitting(item: Interrupt) -> Any:
 
 
 @st.composite
-def optional_cases(draw: st.DrawFn) -> tuple[RunInput, ThreadView | None, Options]:
+def optional_cases(draw: st.DrawFn) -> tuple[RunInput, ThreadView | None, AgentOptions]:
     """A case of the plain gate, with answers held, questions for text, and texts among it."""
     given_request, view = draw(cases())
     if view is not None:
@@ -44,7 +45,7 @@ def optional_cases(draw: st.DrawFn) -> tuple[RunInput, ThreadView | None, Option
             one = replace(item, response_schema=STRING) if draw(st.integers(0, 3)) == 3 else item
             if one.status == "open" and draw(st.integers(0, 3)) == 3:
                 entry = ResumeEntry(interrupt_id=one.id, status="resolved", payload=fitting(one))
-                one = held.hold(one, entry, BOB, "inbox", NOW - 300)
+                one = held(one, entry)
             changed.append(one)
         view = replace(view, interrupts=tuple(changed))
     if draw(st.booleans()):
@@ -56,7 +57,7 @@ def optional_cases(draw: st.DrawFn) -> tuple[RunInput, ThreadView | None, Option
     return given_request, view, draw(OPTIONS)
 
 
-Case = tuple[RunInput, ThreadView | None, Options]
+Case = tuple[RunInput, ThreadView | None, AgentOptions]
 
 
 def said(given_request: RunInput, view: ThreadView) -> list[str]:
@@ -69,17 +70,19 @@ def said(given_request: RunInput, view: ThreadView) -> list[str]:
     ]
 
 
-def allowed(item: Interrupt, given_request: RunInput, view: ThreadView, options: Options) -> Any:
+def allowed(
+    item: Interrupt, given_request: RunInput, view: ThreadView, options: AgentOptions
+) -> Any:
     """The answers that an open question may get out of a request: `(status, payload, timely)`."""
     mine = [one for one in given_request.resume if one.interrupt_id == item.id]
     if mine:
         return [(one.status, one.payload) for one in mine]
-    kept = held.read(item)
-    ways = [(kept.entry.status, kept.entry.payload)] if kept is not None else []
+    kept = entry_of(item.held)
+    ways = [(kept.status, kept.payload)] if kept is not None else []
     texts = said(given_request, view)
     if given_request.resume or not texts:
         return ways
-    waiting = held.uncovered(open_ones(view).values())
+    waiting = unanswered(open_ones(view).values())
     if options.on_message == "cancel" and waiting:
         return [("cancelled", None)]
     if options.on_message == "answer" and [one.id for one in waiting] == [item.id]:
@@ -94,7 +97,7 @@ def test_nothing_goes_on_without_one_valid_answer_to_every_open_question(case: C
     """Whatever the options: from the request, kept from before, or what its message stands for."""
     given_request, view, options = case
     decision = decide(given_request, view, options=options)
-    assert isinstance(decision, Start | Resume | Hold | Replay | Attach | Refuse)
+    assert isinstance(decision, Start | Resume | HoldAnswers | Replay | Attach | Refuse)
     if isinstance(decision, Start):
         assert not open_ones(view) or view is None or view.thread.holder is not None
     if not isinstance(decision, Resume):
@@ -125,22 +128,22 @@ def test_what_is_kept_is_valid_and_leaves_something_open(case: Case) -> None:
     """Only with `accumulate`, only answers of this request, never all that is open."""
     given_request, view, options = case
     decision = decide(given_request, view, options=options)
-    if not isinstance(decision, Hold):
+    if not isinstance(decision, HoldAnswers):
         return
     assert view is not None
     assert options.partial == "accumulate"
     waiting = open_ones(view)
-    kept = {one.id: one for one in decision.held}
+    kept = {one.id: one for one in decision.items}
     assert kept
-    assert held.uncovered((waiting | kept).values())
-    for one in decision.held:
-        answer = held.read(one)
+    assert unanswered((waiting | kept).values())
+    for one in decision.items:
+        answer = entry_of(one.held)
         assert answer is not None
         mine = [entry for entry in given_request.resume if entry.interrupt_id == one.id]
-        assert {entry.status for entry in mine} == {answer.entry.status}
+        assert {entry.status for entry in mine} == {answer.status}
         assert replace(one, held=waiting[one.id].held) == waiting[one.id]
-        if answer.entry.status == "resolved":
-            assert fits(one, answer.entry.payload)
+        if answer.status == "resolved":
+            assert fits(one, answer.payload)
             assert one.expires_at is None or one.expires_at > NOW
 
 

@@ -8,10 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sayso.protocol.ending import Ending
+from sayso.protocol.client_profile import ClientProfile
 from sayso.protocol.guard import StreamOrderError
-from sayso.protocol.peers import Peer
-from sayso.streams.stream import Reader, RunStream
+from sayso.streams.ending import Ending
+from sayso.streams.reader import Reader
+from sayso.streams.stream import RunStream
 from tests.bodies import body_of
 from tests.contract.requirements import requirement
 from tests.judge import model_faults, validator_faults
@@ -108,7 +109,7 @@ def test_any_emissions_make_a_stream_that_clients_accept(
 
     async def run() -> None:
         stream = RunStream("thread", "run_1", unread=1 << 20)
-        reader = stream.attach("run", Peer(versioned), messages=[], state=b"{}")
+        reader = stream.attach("run", ClientProfile(versioned), messages=[], state=b"{}")
         assert all(len(sentence) > 20 for sentence in emitted(stream, events))
         stream.close_open()
         stream.snapshot(messages=[], state=b"{}")
@@ -128,10 +129,10 @@ def test_a_late_reader_gets_a_stream_of_its_own_that_clients_accept(
     async def run() -> None:
         stream = RunStream("thread", "run_1", unread=1 << 20)
         emitted(stream, before)
-        late = stream.attach("late", Peer(True), messages=[], state=b"{}")
+        late = stream.attach("late", ClientProfile(True), messages=[], state=b"{}")
         emitted(stream, after)
         stream.finish(ending)
-        last = stream.attach("last", Peer(True), messages=None, state=None)
+        last = stream.attach("last", ClientProfile(True), messages=None, state=None)
         bodies = [await body_of(late), await body_of(last)]
         for body, run_id in zip(bodies, ["late", "last"], strict=True):
             events = events_of(body)
@@ -159,12 +160,12 @@ def test_every_reader_gets_every_frame_once_and_in_order(
         queue = list(events)
 
         def attach() -> None:
-            reader = stream.attach("r", Peer(), messages=None, state=None)
+            reader = stream.attach("r", ClientProfile(), messages=None, state=None)
             readers.append((reader, [], len(written)))
 
         async def take() -> None:
             for reader, got, _ in readers:
-                got.append(reader.grab())
+                got.append(reader.drain())
 
         async def turn() -> None:
             await asyncio.sleep(0)

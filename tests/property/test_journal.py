@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sayso import ReplayMismatch
-from sayso.records import Entry
-from sayso.turns.journal import Journal, ended, fingerprint, numbered, without_last_failures
+from sayso.base.records import Entry
+from sayso.turns.journal.journal import Journal, ended, fingerprint, numbered, without_last_failures
 
 PLACES = st.sampled_from(["0", "1", "10", "a#0/0", "a#0/1", "a#0/b#0/0"])
 STATUS = st.sampled_from(["asked", "started", "done"])

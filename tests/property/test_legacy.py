@@ -3,17 +3,17 @@
 from dataclasses import replace
 from typing import Any
 
-import orjson
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sayso import jsonvalue
-from sayso.errors import Code
-from sayso.gate.ladder import Hold, Refuse, Replay, Resume, Start
-from sayso.options import Options
-from sayso.protocol.legacy import meant, read_command
+from sayso.base import jsonvalue
+from sayso.base.codes import Code
+from sayso.base.options import AgentOptions, Legacy
+from sayso.base.records import Interrupt, ThreadView
+from sayso.gate.case import HoldAnswers, Replay, Resume, Start
+from sayso.gate.refusals import Refuse
+from sayso.protocol.legacy import parse_answer, read_command
 from sayso.protocol.runinput import RunInput
-from sayso.records import Interrupt, ThreadView
 from tests.contract.requirements import requirement
 from tests.deciding import APPROVAL, decide
 from tests.threads import message, request, settled, thread, yes
@@ -98,24 +98,23 @@ def test_what_a_command_settles_is_what_an_entry_would_settle(
 ) -> None:
     """The same gate: payloads that a `resume` list could not bring are not taken."""
     decision = decide(given_, view)
-    if given_.command is None or not isinstance(decision, Resume | Hold) or view is None:
+    if given_.command is None or not isinstance(decision, Resume | HoldAnswers) or view is None:
         return
-    answered = decision.settle if isinstance(decision, Resume) else decision.held
+    answered = decision.settle if isinstance(decision, Resume) else decision.items
     entries = [yes(item.id, _payload(item)) for item in answered]
     listed = decide(
         replace(given_, forwarded_props={}, resume=tuple(entries), messages=()),
         view,
-        options=Options(partial="accumulate"),
+        options=AgentOptions(partial="accumulate"),
     )
     assert isinstance(listed, type(decision) | Replay), listed
     for item in answered:
-        kept = orjson.loads(item.held) if item.held else {"channel": item.channel}
-        assert kept["channel"] == "legacy"
+        assert (item.held.channel if item.held else item.channel) == "legacy"
 
 
 def _payload(item: Interrupt) -> Any:
     if item.held is not None:
-        return jsonvalue.decode(item.held).get("payload")
+        return None if item.held.payload is None else jsonvalue.decode(item.held.payload)
     return None if item.payload is None else jsonvalue.decode(item.payload)
 
 
@@ -127,10 +126,10 @@ def test_a_command_answers_only_what_it_can_be_meant_for(
     """C4, D1: one id of its event, keys of its map, or the only question that waits."""
     decision = decide(given_, view)
     command = given_.command
-    if command is None or not isinstance(decision, Resume | Hold) or view is None:
+    if command is None or not isinstance(decision, Resume | HoldAnswers) or view is None:
         return
     answered = {
-        item.id for item in (decision.settle if isinstance(decision, Resume) else decision.held)
+        item.id for item in (decision.settle if isinstance(decision, Resume) else decision.items)
     }
     if command.names and command.event is not None:
         assert answered == set(command.names)
@@ -144,7 +143,7 @@ def test_a_command_answers_only_what_it_can_be_meant_for(
 @given(commands(), threads())
 def test_switched_off_a_command_changes_nothing(given_: RunInput, view: ThreadView | None) -> None:
     """LG-15: the decision is that of the same request without it."""
-    off = Options(legacy_answers=False)
+    off = AgentOptions(legacy=Legacy(answers=False))
     assert decide(given_, view, options=off) == decide(
         replace(given_, forwarded_props={}), view, options=off
     )
@@ -156,7 +155,7 @@ def test_reading_a_command_is_total(props: Any, resume: Any) -> None:
     read_command(props)
     found = read_command({"command": {"resume": resume}})
     assert (found is None) is (resume is None)
-    read = meant(resume, takes_text=False)
+    read = parse_answer(resume, takes_text=False)
     assert isinstance(resume, str) or read == resume
 
 

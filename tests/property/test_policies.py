@@ -8,12 +8,13 @@ from urllib.parse import urlsplit
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sayso import approval, jsonvalue
-from sayso.agents.approval import Policy, Proposed
-from sayso.agents.asking import Remember
-from sayso.agents.likeness import is_like
-from sayso.agents.remembering import fits, misfits, wish
-from sayso.clock import LONGEST
+from sayso import approval
+from sayso.agents.approval import Policy, ProposedCall
+from sayso.agents.remembered import covers_call, errors, parse_request
+from sayso.agents.wildcard import matches
+from sayso.base import jsonvalue
+from sayso.base.clock import MAX_WAIT_S
+from sayso.schemas.remember import Remember
 
 TOOLS = ("read", "read_all", "write", "drop")
 PATTERNS = ("*", "read*", "read", "*_all", "write", "drop", "nothing")
@@ -64,8 +65,8 @@ def test_deny_beats_ask_beats_allow_whatever_the_lists(
         },
         otherwise=otherwise,
     )
-    own = policy.concerning(tool, frozenset({"n"}))
-    decision = own.decide(Proposed(tool=tool, arguments={"n": n}))
+    own = policy.for_tool(tool, frozenset({"n"}))
+    decision = own.decide(ProposedCall(tool=tool, arguments={"n": n}))
     said = [spoken(verdict, rule, tool, n) for verdict in VERDICTS for rule in listed[verdict]]
     wanted = next((verdict for verdict in VERDICTS if verdict in said), otherwise)
     assert decision.verdict == wanted
@@ -95,9 +96,9 @@ def test_the_strictest_is_what_any_part_says_at_most(
         )
         for listed in several
     ]
-    call = Proposed(tool=tool, arguments={"n": n})
-    said = [p.concerning(tool, frozenset({"n"})).decide(call).verdict for p in parts]
-    whole = approval.strictest(*parts).concerning(tool, frozenset({"n"})).decide(call)
+    call = ProposedCall(tool=tool, arguments={"n": n})
+    said = [p.for_tool(tool, frozenset({"n"})).decide(call).verdict for p in parts]
+    whole = approval.all_of(*parts).for_tool(tool, frozenset({"n"})).decide(call)
     assert whole.verdict == next(verdict for verdict in VERDICTS if verdict in said)
 
 
@@ -106,13 +107,13 @@ def test_the_same_arguments_are_those_and_no_others(
     given_for: dict[str, Any], others: dict[str, Any]
 ) -> None:
     """As JSON values: no arguments are not any arguments, and true is not one."""
-    kept = wish(True, Remember(), given_for, 0)
+    kept = parse_request(True, Remember(), given_for, 0)
     assert kept is not None
-    assert fits(kept.pattern, given_for)
-    assert fits(kept.pattern, others) == jsonvalue.equal(given_for, others)
-    anything = wish({"arguments": "any"}, Remember(), given_for, 0)
+    assert covers_call(kept.pattern, given_for)
+    assert covers_call(kept.pattern, others) == jsonvalue.equal(given_for, others)
+    anything = parse_request({"arguments": "any"}, Remember(), given_for, 0)
     assert anything is not None
-    assert fits(anything.pattern, others)
+    assert covers_call(anything.pattern, others)
 
 
 @given(text, text)
@@ -129,7 +130,7 @@ def test_a_star_stays_between_slashes_and_everything_else_stands_for_itself(
     else:
         firm = len(parts) == len(found) and all(map(fnmatch.fnmatchcase, found, parts))
         due = firm and not {".", ".."} & set(found)
-    assert fits(pattern, {"x": said}) == due
+    assert covers_call(pattern, {"x": said}) == due
 
 
 PIECES = "https:// a evil.com .example.org b.example.org / // ?q= & # @ : :443 \\ .. %2e %2f x *"
@@ -142,7 +143,7 @@ hostile = st.lists(
 @given(st.just("https://b.example.org/x") | hostile | hostile.map("https://a.example.org/".__add__))
 def test_a_url_that_is_like_a_pattern_is_at_its_host(url: str) -> None:
     """Whatever another reader makes of it: no other host, no port, no credentials."""
-    if is_like("https://*.example.org/*", url):
+    if matches("https://*.example.org/*", url):
         parts = urlsplit(url)
         assert parts.scheme == "https"
         assert parts.netloc == parts.hostname
@@ -150,7 +151,7 @@ def test_a_url_that_is_like_a_pattern_is_at_its_host(url: str) -> None:
         assert parts.path.startswith("/")
         assert not {".", ".."} & set(parts.path.split("/"))
         assert url.isprintable()
-    if is_like("https://a.example.org/files/*/x", url):
+    if matches("https://a.example.org/files/*/x", url):
         parts = urlsplit(url)
         assert (parts.netloc, parts.query, parts.fragment) == ("a.example.org", "", "")
         assert re.fullmatch(r"/files/[^/]*/x", parts.path)
@@ -162,11 +163,11 @@ def test_a_pattern_that_is_taken_fits_its_call(
 ) -> None:
     """What the gate lets through stands for the very call that it was given for."""
     said = {"arguments": wanted}
-    wrong = misfits(said, call, approved=True)
-    kept = wish(said, Remember(), call, 0)
+    wrong = errors(said, call, approved=True)
+    kept = parse_request(said, Remember(), call, 0)
     assert kept is not None
-    assert fits(kept.pattern, call) == (not wrong)
-    assert misfits(said, call, approved=False)
+    assert covers_call(kept.pattern, call) == (not wrong)
+    assert errors(said, call, approved=False)
 
 
 @given(st.floats(0.001, 1e308), st.none() | st.floats(0.001, 1e6), st.integers(0, 10**12))
@@ -174,9 +175,9 @@ def test_nobody_remembers_longer_than_the_author_allows(
     seconds: float, most: float | None, now: int
 ) -> None:
     """The shorter of both."""
-    kept = wish({"seconds": seconds}, Remember(expires_in=most), {}, now)
+    kept = parse_request({"seconds": seconds}, Remember(expires_in=most), {}, now)
     assert kept is not None
     assert kept.expires_at is not None
-    assert kept.expires_at <= now + int(min(seconds, LONGEST) * 1000)
+    assert kept.expires_at <= now + int(min(seconds, MAX_WAIT_S) * 1000)
     if most is not None:
         assert kept.expires_at <= now + int(most * 1000)

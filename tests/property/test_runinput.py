@@ -6,8 +6,9 @@ import orjson
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sayso.errors import Code, Problem
-from sayso.limits import Limits
+from sayso.base.codes import Code
+from sayso.base.errors import Problem
+from sayso.base.limits import Limits
 from sayso.protocol.runinput import RunInput, decode_run_input
 from tests.contract.requirements import requirement
 from tests.judge import input_of

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sayso import jsonvalue
-from sayso.errors import DeclarationError
+from sayso.base import jsonvalue
+from sayso.base.errors import DeclarationError
 from sayso.schemas.schema import compile_schema
-from sayso.schemas.typed import hoist
+from sayso.schemas.typed import hoist_definitions
 from tests.contract.requirements import requirement
 from tests.recursive import EXPRESSION
 
@@ -133,12 +133,12 @@ def holds(schema: Any, value: Any, root: Any) -> bool:
 def test_a_value_has_problems_exactly_when_it_does_not_fit(schema: Any, value: Any) -> None:
     """And each is named at a member that is there, or is missing from one that is."""
     compiled = compile_schema(schema)
-    found = compiled.problems(value)
-    assert (not found) == compiled.fits(value) == holds(schema, value, schema)
+    found = compiled.errors(value)
+    assert (not found) == compiled.is_valid(value) == holds(schema, value, schema)
     assert len(found) == len(set(found)) <= 20
     for fault in found:
         assert fault.message
-        *parent, _ = jsonvalue.tokens(fault.pointer) or [""]
+        *parent, _ = jsonvalue.parse_pointer(fault.pointer) or [""]
         assert jsonvalue.resolve(value, jsonvalue.pointer(parent)) is not ...
 
 
@@ -146,14 +146,14 @@ def test_a_value_has_problems_exactly_when_it_does_not_fit(schema: Any, value: A
 @settings(max_examples=150, deadline=None)
 def test_a_hoisted_schema_means_what_it_meant(schema: Any, value: Any) -> None:
     """Two parts of one document, neither of which sees the other's definitions."""
-    left, left_defs = hoist(schema, "left")
-    right, right_defs = hoist(EXPRESSION, "right")
+    left, left_defs = hoist_definitions(schema, "left")
+    right, right_defs = hoist_definitions(EXPRESSION, "right")
     whole = compile_schema(
         {"properties": {"l": left, "r": right}, "$defs": {**left_defs, **right_defs}}
     )
-    alone = compile_schema(schema).problems(value)
+    alone = compile_schema(schema).errors(value)
     assert [("/l" + fault.pointer, fault.message) for fault in alone] == list(
-        whole.problems({"l": value, "r": "x"})
+        whole.errors({"l": value, "r": "x"})
     )
 
 
@@ -180,7 +180,7 @@ ANYTHING = st.recursive(
 def test_no_python_value_makes_a_schema_raise(schema: Any, value: Any) -> None:
     """What fits has no problems, whatever it was."""
     compiled = compile_schema(schema)
-    assert compiled.fits(value) == (compiled.problems(value) == ())
+    assert compiled.is_valid(value) == (compiled.errors(value) == ())
 
 
 WORDS = st.sampled_from(
@@ -215,7 +215,7 @@ def test_rubbish_is_compiled_or_refused_as_a_declaration(schema: Any, value: Any
     except DeclarationError:
         return
     assert isinstance(schema, dict)
-    assert compiled.fits(value) == (compiled.problems(value) == ())
+    assert compiled.is_valid(value) == (compiled.errors(value) == ())
 
 
 @pytest.mark.parametrize("keyword", ["allOf", "anyOf", "oneOf"])

@@ -7,10 +7,12 @@ from typing import Any
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from sayso.protocol.ending import Ending
+from sayso.protocol.client_profile import ClientProfile
 from sayso.protocol.guard import StreamOrderError
-from sayso.protocol.peers import Peer
-from sayso.streams.stream import Reader, RunStream, TextStream
+from sayso.streams.ending import Ending
+from sayso.streams.reader import Reader
+from sayso.streams.stream import RunStream
+from sayso.streams.textstream import TextStream
 from tests.bodies import body_of
 from tests.contract.requirements import requirement
 from tests.stream_checker import events_of
@@ -33,7 +35,7 @@ async def piece_by_piece(stream: RunStream, text: TextStream, pieces: AsyncItera
     """What `pour` stands for."""
     async for piece in pieces:
         text.write(piece)
-        await stream.room()
+        await stream.backpressure()
 
 
 async def poured(stream: RunStream, text: TextStream, pieces: AsyncIterator[str]) -> None:
@@ -47,12 +49,12 @@ async def told(way: Way, steps: list[Step]) -> tuple[list[bytes], str, str]:
     text, other = stream.text("m"), stream.text("n")
 
     def attach() -> None:
-        readers.append((stream.attach("r", Peer(True), messages=None, state=None), []))
+        readers.append((stream.attach("r", ClientProfile(True), messages=None, state=None), []))
 
     def take() -> None:
         for reader, got in readers:
-            got.append(reader.grab())
-            reader.more()  # as one does who sleeps until there is more
+            got.append(reader.drain())
+            reader.readable()  # as one does who sleeps until there is more
 
     def leave() -> None:
         if len(readers) > 1:

@@ -12,7 +12,7 @@ const TYPES = ["null", "boolean", "number", "string", "array", "object"];
 
 // A schema that is a function has no JSON Schema: what it says of each type of value has.
 function probed(schema) {
-  return TYPES.filter((_, at) => schema.safeParse(SAMPLES[at]).success);
+  return TYPES.filter((_, index) => schema.safeParse(SAMPLES[index]).success);
 }
 
 // A producer sends what the schema describes and nothing else, but where the schema says otherwise.

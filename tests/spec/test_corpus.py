@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from sayso.errors import Problem
-from sayso.limits import Limits
+from sayso.base.errors import Problem
+from sayso.base.limits import Limits
 from sayso.protocol import frames, shapes
-from sayso.protocol.ending import Ending
-from sayso.protocol.peers import Peer
+from sayso.protocol.client_profile import ClientProfile
 from sayso.protocol.runinput import decode_run_input
+from sayso.streams.ending import Ending
 from tests.contract.requirements import requirement
 from tests.spec.judge import event_types, schema_faults, shape_faults
 from tests.stream_checker import events_of
@@ -180,7 +180,7 @@ def test_every_ending_that_we_have_words_for_is_a_right_one(versioned: bool) -> 
             Ending(type="error", message="m", usage=usage),
             Ending(type="error", code="c", message="m", details={"code": "c", "x": None}),
         )
-        for event in events_of(ending.last_frames("t", "r", Peer(versioned=versioned)))
+        for event in events_of(ending.last_frames("t", "r", ClientProfile(speaks_v1=versioned)))
     ]
     assert schema_faults(found) == []
     assert schema_faults(events_of(frames.run_started("t", "r"))) == []

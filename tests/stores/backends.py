@@ -4,11 +4,11 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from sayso.clock import Clock
+from sayso.base.clock import Clock
 from sayso.stores.base import Store
-from sayso.stores.memory.store import MemoryStore
 from sayso.stores.postgres.store import PostgresStore
 from sayso.stores.redis.store import RedisStore
+from sayso.stores.sqlite.memory import MemoryStore
 from sayso.stores.sqlite.store import SqliteStore
 from tests.stores.redis_servers import redis_database, redis_url
 from tests.stores.servers import database
@@ -21,6 +21,16 @@ BACKENDS: dict[str, Make] = {
     "postgres": lambda folder, clock: PostgresStore(database(folder), clock=clock),
     "redis": lambda folder, clock: RedisStore(redis_database(folder), clock=clock, relaxed=True),
 }
+
+BY_DRIVER: dict[str, Make] = {
+    "postgres by psycopg's cursors": lambda folder, clock: PostgresStore(
+        database(folder), clock=clock, pipelined=False
+    ),
+    "redis by redis-py's connections": lambda folder, clock: RedisStore(
+        redis_database(folder), clock=clock, relaxed=True, pipelined=False
+    ),
+}
+"""The same stores without what they do past their drivers."""
 
 SHARED: dict[str, Callable[[Path], str]] = {
     "sqlite": lambda folder: f"sqlite:///{folder / 'sayso.db'}",

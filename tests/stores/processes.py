@@ -6,10 +6,10 @@ import signal
 from multiprocessing.synchronize import Barrier
 from pathlib import Path
 
-from sayso.errors import Conflict
-from sayso.records import Claim, Commit, Entry, Message, Principal, Run, Turn
+from sayso.base.errors import Conflict
+from sayso.base.records import Claim, Commit, Entry, Message, Principal, Run, TurnRecord
 from sayso.stores.sql import ops
-from sayso.stores.sql.session import Session
+from sayso.stores.sql.session import Transaction
 from sayso.stores.sqlite.store import SqliteStore
 from tests.patience import PATIENCE
 
@@ -29,7 +29,7 @@ def a_claim(thread_id: str, holder: str, revision: int = 0) -> Claim:
         holder=holder,
         lease_ms=60_000,
         now=1,
-        turn=Turn(
+        turn=TurnRecord(
             key=key,
             agent="support",
             version="1",
@@ -120,7 +120,7 @@ async def _die_at_a_commit(path: Path, point: int) -> None:
     thread = store._thread
     assert thread is not None
 
-    def write_and_die(db: Session) -> None:
+    def write_and_die(db: Transaction) -> None:
         ops.commit(db, lease, a_step(point))
         os.kill(os.getpid(), signal.SIGKILL)
 

@@ -17,6 +17,7 @@ class Proxy:
         self._servers = [(one.hostname, one.port) for one in map(urlsplit, (url, *others))]
         self._listener = socket.create_server(("127.0.0.1", 0))
         self._pairs: list[tuple[socket.socket, socket.socket]] = []
+        self._silent: list[socket.socket] = []
         self._deaf = self._mute = self._refusing = self._over = False
         self._passed = 0
         self._passing = threading.Condition()
@@ -40,6 +41,10 @@ class Proxy:
     def lose_the_request(self) -> None:
         """What is sent next is lost, with all connections."""
         self._deaf = True
+
+    def fall_silent(self) -> None:
+        """Nothing comes through the connections that there are any more, and nobody is told."""
+        self._silent += [end for pair in self._pairs for end in pair]
 
     def refuse(self, refusing: bool = True) -> None:
         """Whether new connections are ended at once."""
@@ -94,7 +99,8 @@ class Proxy:
                     self._deaf = False
                     self.cut()
                     return
-                server.sendall(data)
+                if server not in self._silent:
+                    server.sendall(data)
         self._end(server)
 
     def _down(self, client: socket.socket, server: socket.socket) -> None:
@@ -104,6 +110,8 @@ class Proxy:
                     self._mute = False
                     self.cut()
                     return
+                if client in self._silent:
+                    continue
                 client.sendall(data)
                 with self._passing:
                     self._passed += 1

@@ -12,8 +12,8 @@ import psycopg
 import pytest
 import redis
 
-from sayso.errors import StoreUnavailable
-from sayso.records import Commit
+from sayso.base.errors import StoreUnavailable
+from sayso.base.records import Commit
 from sayso.stores.postgres.store import PostgresStore
 from sayso.stores.redis.store import RedisStore
 from tests.stores.backends import opened
@@ -118,7 +118,7 @@ async def test_redis_that_ends_for_want_of_space_has_acknowledged_nothing_more(
             before = await store.load(SCOPE, "t")
             server.limit_files(server.appended + 100)
             with monkeypatch.context() as impatient:
-                impatient.setattr("sayso.stores.redis.link.PATIENCE", 0.2)
+                impatient.setattr("sayso.stores.redis.client.TIMEOUT_S", 0.2)
                 for _ in range(2):
                     with pytest.raises(StoreUnavailable, match="see that it runs"):
                         await store.commit(lease, a_step(2))

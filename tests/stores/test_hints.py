@@ -9,11 +9,11 @@ import psycopg
 import pytest
 import redis
 
-from sayso.records import Commit
+from sayso.base.records import Commit
 from sayso.stores import open_store
 from sayso.stores.base import Store
-from sayso.stores.hints import MOST, packed, unpacked
-from sayso.stores.postgres.hints import PostgresHints
+from sayso.stores.notifications import MAX_QUEUED, from_message, to_messages
+from sayso.stores.postgres.notifications import PostgresNotifications
 from sayso.stores.redis.store import RedisStore
 from tests.contract.server import eventually
 from tests.patience import PATIENCE
@@ -38,7 +38,7 @@ class Ears:
         self.store = store
         self.heard: list[Heard] = []
         self._came = asyncio.Event()
-        store.follow(self._hear)
+        store.subscribe(self._hear)
 
     def _hear(self, scope: str | None, thread_id: str | None) -> None:
         self.heard.append((scope, thread_id))
@@ -55,7 +55,7 @@ class Ears:
         """Wait until it hears."""
 
         async def hears() -> bool:
-            return self.store.hears
+            return self.store.has_notifications
 
         await eventually(hears)
 
@@ -135,7 +135,7 @@ async def lost(way: Proxy, ears: Ears) -> None:
     way.cut()
 
     async def deaf() -> bool:
-        return not ears.store.hears
+        return not ears.store.has_notifications
 
     await eventually(deaf)
 
@@ -150,14 +150,14 @@ async def test_what_nobody_can_read_may_mean_anything(ears: Ears, url: str) -> N
         with psycopg.connect(url, autocommit=True) as db:
             db.execute("NOTIFY sayso, '{'")
     await ears.until((None, None))
-    assert ears.store.hears
+    assert ears.store.has_notifications
 
 
 async def test_what_cannot_be_told_is_not_kept_for_ever() -> None:
     """Of more threads than anybody would look at one by one: that anything may have changed."""
-    hints = PostgresHints("postgresql://nobody@127.0.0.1:1/nothing")
-    hints.tell(("s", f"{n}") for n in range(MOST + 1))
-    assert packed("me", hints._to_tell) == ["null"]
+    hints = PostgresNotifications("postgresql://nobody@127.0.0.1:1/nothing")
+    hints.notify(("s", f"{n}") for n in range(MAX_QUEUED + 1))
+    assert to_messages("me", hints._to_tell) == ["null"]
     await hints.stop()
 
 
@@ -165,11 +165,11 @@ def test_many_are_told_in_few_messages_and_a_long_name_as_anything() -> None:
     """PostgreSQL takes no notification of 8,000 bytes."""
     many = [("s", f"thread-{n:05}") for n in range(1_000)]
     odd = ("s", 'a"\0')
-    messages = packed("me", [*many, ("s", "x" * 8_000), odd])
+    messages = to_messages("me", [*many, ("s", "x" * 8_000), odd])
     assert all(len(message.encode()) < 8_000 for message in messages)
     assert len(messages) < 6
     assert messages.count("null") == 1
-    told = [unpacked(message.encode()) for message in messages if message != "null"]
+    told = [from_message(message.encode()) for message in messages if message != "null"]
     assert {teller for teller, _ in told} == {"me"}
     assert [one for _, changed in told for one in changed or ()] == [*many, odd]
-    assert unpacked(b"null") == (None, None)
+    assert from_message(b"null") == (None, None)

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from sayso.errors import DeclarationError
+from sayso.base.errors import DeclarationError
 from sayso.stores import open_store
-from sayso.stores.memory.store import MemoryStore
 from sayso.stores.postgres.store import PostgresStore
 from sayso.stores.redis.store import RedisStore
+from sayso.stores.sqlite.memory import MemoryStore
 from sayso.stores.sqlite.store import SqliteStore
 from sayso.testing import FakeClock
 from tests.stores.backends import opened
@@ -79,7 +79,8 @@ def test_redis_and_valkey_are_urls(url: str, taken: str) -> None:
 def test_a_driver_that_is_missing_is_named(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """With the command that brings it."""
     monkeypatch.setitem(sys.modules, f"sayso.stores.{kind}.store", None)
-    with pytest.raises(DeclarationError, match=rf"pip install 'sayso\[{kind}\]'"):
+    package = {"postgres": r"psycopg\[binary\]", "redis": r"redis\[hiredis\]"}[kind]
+    with pytest.raises(DeclarationError, match=rf"pip install '{package}'"):
         open_store(f"{kind}://u@h/0")
 
 

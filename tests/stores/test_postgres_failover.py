@@ -8,12 +8,13 @@ import orjson
 import psycopg
 import pytest
 
-from sayso import Sayso, Turn
-from sayso.errors import StoreUnavailable
-from sayso.stores.postgres.session import PostgresSession
+from sayso import Sayso, ServerOptions, Turn
+from sayso.base.errors import StoreUnavailable
+from sayso.stores.postgres.pipeline import Pipeline
+from sayso.stores.postgres.session import PostgresTransaction
 from sayso.stores.postgres.store import PostgresStore
 from sayso.stores.sql.ops import commit
-from sayso.stores.sql.session import Session
+from sayso.stores.sql.session import Transaction
 from tests.asgi import JSON, Answer, call
 from tests.server import run_input
 from tests.stores.backends import opened
@@ -76,9 +77,10 @@ async def test_another_s_commit_under_the_same_number_after_a_crash_is_not_taken
             assert isinstance(store, PostgresStore)
             lease = await store.claim(a_claim("t", "me"))
 
-            def work(session: Session) -> str:
+            def work(session: Transaction) -> str:
                 commit(session, lease, a_step(1))
-                assert isinstance(session, PostgresSession)
+                assert isinstance(session, PostgresTransaction)
+                assert isinstance(session._wire, Pipeline)
                 number = int(session.number())
                 server.crash(session._wire.db.info.backend_pid)
                 with psycopg.connect(server.url, autocommit=True) as other:
@@ -100,19 +102,19 @@ async def test_another_s_commit_under_the_same_number_after_a_crash_is_not_taken
 async def test_a_question_that_was_open_is_answered_after_a_fail_over(pair: Pair) -> None:
     """The answer is refused with a code in between; given again it counts once."""
     primary, standby = pair
-    app = Sayso(store=url_of(pair), console=False)
+    app = Sayso(store=url_of(pair), server=ServerOptions(console=False))
     effects: list[Any] = []
 
     @app.agent("asker")
     async def ask(turn: Turn) -> None:
-        answer = await turn.interrupt("input_required", "Well?", response=str)
+        answer = await turn.interrupt("input_required", "Well?", schema=str)
         effects.append(answer.value)
 
     async def run(**parts: Any) -> Answer:
         body = orjson.dumps(run_input("t", **parts))
         return await call(app, "POST", "/agents/asker", headers=JSON, body=body)
 
-    await app.engine.start()
+    await app._engine.start()
     try:
         asked = events_of((await run()).body)[-1]["outcome"]["interrupts"][0]["id"]
         answer = {"interruptId": asked, "status": "resolved", "payload": "yes"}
@@ -129,4 +131,4 @@ async def test_a_question_that_was_open_is_answered_after_a_fail_over(pair: Pair
         again = await run(run_id="r-3", resume=[answer])
         assert effects == ["yes"], again.body
     finally:
-        await app.engine.stop(5)
+        await app._engine.stop(5)

@@ -10,12 +10,12 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from sayso.errors import StoreUnavailable
-from sayso.records import Commit
+from sayso.base.errors import StoreUnavailable
+from sayso.base.records import Commit
 from sayso.stores.postgres import server
 from sayso.stores.postgres.store import PostgresStore
 from sayso.stores.sql.ops import commit
-from sayso.stores.sql.session import Session
+from sayso.stores.sql.session import Transaction
 from tests.patience import PATIENCE
 from tests.stores.backends import opened
 from tests.stores.processes import SCOPE, a_claim, a_step
@@ -41,13 +41,16 @@ async def written(store: PostgresStore) -> int:
     return len(await store.journal(SCOPE, "turn_t"))
 
 
-async def test_a_commit_whose_answer_was_lost_is_known_to_have_happened(proxy: Proxy) -> None:
+@pytest.mark.parametrize("pipelined", [True, False])
+async def test_a_commit_whose_answer_was_lost_is_known_to_have_happened(
+    proxy: Proxy, pipelined: bool
+) -> None:
     """Nobody is told that a write failed which did not."""
-    async with opened(PostgresStore(proxy.url, connections=1)) as store:
-        assert isinstance(store, PostgresStore)
+    store = PostgresStore(proxy.url, connections=1, pipelined=pipelined)
+    async with opened(store):
         lease = await store.claim(a_claim("t", "me"))
 
-        def work(session: Session) -> str:
+        def work(session: Transaction) -> str:
             commit(session, lease, a_step(1))
             session.one("known_marks", {"scope": SCOPE})
             proxy.lose_the_answer()
@@ -65,7 +68,7 @@ async def test_a_commit_that_did_not_arrive_is_known_not_to_have_happened(proxy:
         assert isinstance(store, PostgresStore)
         lease = await store.claim(a_claim("t", "me"))
 
-        def work(session: Session) -> None:
+        def work(session: Transaction) -> None:
             commit(session, lease, a_step(1))
             session.one("known_marks", {"scope": SCOPE})
             proxy.lose_the_request()
@@ -121,7 +124,7 @@ async def test_a_process_that_is_stopped_within_a_transaction_does_not_keep_its_
         async with opened(PostgresStore(url)) as store:
             assert isinstance(store, PostgresStore)
 
-            def work(session: Session) -> bool:
+            def work(session: Transaction) -> bool:
                 session.one("find_thread", (SCOPE, "t"))
                 stopped.set()
                 awake.wait(PATIENCE)

@@ -10,7 +10,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from sayso.stores.postgres.session import _SQL
+from sayso.stores.postgres.session import SQL
 from tests.stores.servers import database
 
 ROWS = 4_000
@@ -82,22 +82,21 @@ def nodes(plan: Plan) -> Iterator[Plan]:
 
 def planned(db: Database, name: str) -> list[Plan]:
     """The nodes of the plan of a statement, whatever its values are."""
-    sql, _ = _SQL[name]
     raw = psycopg.RawCursor(db)
-    found = raw.execute(f"EXPLAIN (GENERIC_PLAN, FORMAT JSON) {sql}".encode()).fetchone()
+    found = raw.execute(f"EXPLAIN (GENERIC_PLAN, FORMAT JSON) {SQL[name].text}".encode()).fetchone()
     assert found is not None
     plan = found[0] if isinstance(found[0], list) else json.loads(found[0])
     return list(nodes(plan[0]["Plan"]))
 
 
-@pytest.mark.parametrize("name", _SQL)
+@pytest.mark.parametrize("name", SQL)
 def test_no_statement_walks_through_a_whole_table(name: str, filled: Database) -> None:
     """Costs grow with what a turn has recorded, not with what the store holds (design 3, 6)."""
     plan = planned(filled, name)
     assert [node["Relation Name"] for node in plan if node["Node Type"] == "Seq Scan"] == []
 
 
-@pytest.mark.parametrize("name", [name for name in _SQL if name.startswith("walk_")])
+@pytest.mark.parametrize("name", [name for name in SQL if name.startswith("walk_")])
 def test_no_walk_sorts_what_it_meets(name: str, filled: Database) -> None:
     """A page comes out of its index in order; only what one thread has is sorted (design 6)."""
     sorts = [node for node in planned(filled, name) if "Sort" in node["Node Type"]]

@@ -11,8 +11,8 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from sayso.errors import StoreUnavailable
-from sayso.records import Commit
+from sayso.base.errors import StoreUnavailable
+from sayso.base.records import Commit
 from sayso.stores.postgres import server
 from sayso.stores.postgres.server import MIGRATIONS, connect
 from sayso.stores.postgres.store import PostgresStore
@@ -110,6 +110,13 @@ def test_code_that_a_schema_is_too_new_for_leaves_it_alone(
     with pytest.raises(StoreUnavailable, match=f"has schema {newest}.*upgrade sayso or name"):
         connect(url)
     assert ask(url, COLUMNS) == before
+
+
+def test_a_database_of_before_the_first_release_is_refused(url: str) -> None:
+    """Its layout is another; it says so, and is never misread."""
+    ask(url, "UPDATE sayso.sayso_schema SET name = 'threads'")
+    with pytest.raises(StoreUnavailable, match="database was made by a sayso of before the first"):
+        connect(url)
 
 
 def test_a_migration_that_fails_leaves_the_database_as_it_was(

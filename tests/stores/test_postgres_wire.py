@@ -6,20 +6,20 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from sayso.stores.postgres.pipeline import Pipeline
 from sayso.stores.postgres.server import connect
-from sayso.stores.postgres.wire import Wire
 from tests.stores.servers import database
 
 
 @pytest.fixture
-def wire(tmp_path: Path) -> Iterator[Wire]:
+def wire(tmp_path: Path) -> Iterator[Pipeline]:
     """A connection of the test's own."""
-    one = Wire(connect(database(tmp_path)))
+    one = Pipeline(connect(database(tmp_path)))
     yield one
     one.close()
 
 
-def test_values_come_back_as_they_were(wire: Wire) -> None:
+def test_values_come_back_as_they_were(wire: Pipeline) -> None:
     """Also text that PostgreSQL's own cannot hold, and one statement with null and without."""
     sent = "SELECT $1::text, $2::bigint, $3::bytea, $4::boolean"
     for values in (
@@ -31,7 +31,7 @@ def test_values_come_back_as_they_were(wire: Wire) -> None:
     wire.sync()
 
 
-def test_a_long_way_ahead_of_its_answers_nothing_stands_still(wire: Wire) -> None:
+def test_a_long_way_ahead_of_its_answers_nothing_stands_still(wire: Pipeline) -> None:
     """What neither side's buffers hold: the server stops reading until somebody reads from it."""
     big = "x" * 100_000
     sent = [wire.send("SELECT $1::text, $2::bigint", (big, n)) for n in range(300)]
@@ -39,7 +39,7 @@ def test_a_long_way_ahead_of_its_answers_nothing_stands_still(wire: Wire) -> Non
     wire.sync()
 
 
-def test_after_an_error_the_wire_goes_on(wire: Wire) -> None:
+def test_after_an_error_the_wire_goes_on(wire: Pipeline) -> None:
     """A statement that could not be prepared is prepared anew once it can be."""
     wire.send("BEGIN")
     early = wire.send("SELECT 1::bigint")
@@ -56,7 +56,7 @@ def test_after_an_error_the_wire_goes_on(wire: Wire) -> None:
     assert not wire.lost
 
 
-def test_a_connection_that_ends_is_lost(wire: Wire) -> None:
+def test_a_connection_that_ends_is_lost(wire: Pipeline) -> None:
     """Whoever waits is told, and nothing waits for ever."""
     wire.send("SELECT pg_terminate_backend(pg_backend_pid())")
     with pytest.raises(psycopg.errors.AdminShutdown):

@@ -12,12 +12,12 @@ import pytest
 import redis
 from redis.asyncio import ConnectionPool
 
-from sayso.errors import Conflict, StoreUnavailable
-from sayso.records import Commit, Entry
+from sayso.base.errors import Conflict, StoreUnavailable
+from sayso.base.records import Commit, Entry, PageRequest
 from sayso.stores.base import Store
 from sayso.stores.redis.keys import LAYOUT, ScopeKeys
+from sayso.stores.redis.pipeline import PipelinedConnection
 from sayso.stores.redis.store import RedisStore
-from sayso.stores.redis.way import Way
 from tests.patience import PATIENCE
 from tests.ports import free_port
 from tests.server import until
@@ -54,9 +54,9 @@ def a_server(*options: str) -> Iterator[RedisServer]:
         server.remove()
 
 
-def relaxed(url: str, connections: int = 4) -> RedisStore:
+def relaxed(url: str, connections: int = 4, *, pipelined: bool = True) -> RedisStore:
     """A store that takes a server without files."""
-    return RedisStore(url, relaxed=True, connections=connections)
+    return RedisStore(url, relaxed=True, connections=connections, pipelined=pipelined)
 
 
 async def revision(store: RedisStore) -> int:
@@ -74,7 +74,7 @@ async def test_a_connection_that_is_lost_as_it_is_taken_holds_nobody_up(url: str
     transport = made._writer.transport
     transport.abort()
     await until_lost(made)
-    way = Way(made)
+    way = PipelinedConnection(made)
     assert way.lost
     with pytest.raises(redis.ConnectionError):
         await way.send(b"", 1)
@@ -88,9 +88,10 @@ async def until_lost(made: Any) -> None:
         await made._writer.wait_closed()
 
 
-async def test_a_step_whose_answer_was_lost_is_done_once(proxy: Proxy) -> None:
+@pytest.mark.parametrize("pipelined", [True, False])
+async def test_a_step_whose_answer_was_lost_is_done_once(proxy: Proxy, pipelined: bool) -> None:
     """Nobody is told that a write failed which did not; sent again, it is not done again."""
-    async with opened(relaxed(proxy.url)) as store:
+    async with opened(relaxed(proxy.url, pipelined=pipelined)) as store:
         assert isinstance(store, RedisStore)
         lease = await store.claim(a_claim("t", "me"))
         for n in range(1, 4):
@@ -334,7 +335,10 @@ async def test_a_database_of_a_newer_sayso_is_left_alone(url: str) -> None:
         client.set(LAYOUT, "9000 8000")
         with pytest.raises(StoreUnavailable, match="has layout 9000, which needs a newer version"):
             await relaxed(url).open()
-        client.set(LAYOUT, "9000 1")
+        client.set(LAYOUT, "1 1")
+        with pytest.raises(StoreUnavailable, match="has layout 1, of a sayso of before the first"):
+            await relaxed(url).open()
+        client.set(LAYOUT, "9000 2")
     async with opened(relaxed(url)) as older:
         lease = await older.claim(a_claim("t", "me"))
         await older.commit(lease, a_step(1))
@@ -385,4 +389,4 @@ async def test_keys_of_a_scope_share_their_slot() -> None:
                 await store.commit(lease, replace(a_step(1), release=True))
                 assert len((await store.threads(scope)).items) == 1
                 await store.delete(scope, "t", 2, 3)
-            assert (await store.due(10**15, 10)).items == ()
+            assert (await store.due(10**15, PageRequest(limit=10))).items == ()

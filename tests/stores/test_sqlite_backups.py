@@ -10,7 +10,7 @@ from typing import Any
 import orjson
 import pytest
 
-from sayso import Sayso, Turn
+from sayso import Sayso, ServerOptions, Turn
 from tests.asgi import JSON, call
 from tests.server import run_input
 from tests.stream_checker import events_of
@@ -34,15 +34,15 @@ class Server:
     """An app over a file, whose agent does a thing, asks, and does another."""
 
     def __init__(self, path: Path) -> None:
-        self.app = Sayso(store=f"sqlite:///{path}", console=False)
+        self.app = Sayso(store=f"sqlite:///{path}", server=ServerOptions(console=False))
         self.effects: list[Any] = []
         self.app.agent("asker")(self.ask)
 
     async def ask(self, turn: Turn) -> None:
         """Asks twice."""
         await turn.step(self.begin)
-        first = await turn.interrupt("input_required", "Well?", response=str)
-        second = await turn.interrupt("input_required", "And?", response=str)
+        first = await turn.interrupt("input_required", "Well?", schema=str)
+        second = await turn.interrupt("input_required", "And?", schema=str)
         self.effects.append((first.value, second.value))
 
     def begin(self) -> None:
@@ -74,7 +74,7 @@ async def test_questions_in_a_backup_are_answered_where_it_is_restored(
 ) -> None:
     """Taken while turns run: what was done is not done again, what was open goes on."""
     old, restored = Server(tmp_path / "sayso.db"), tmp_path / "copy.db"
-    await old.app.engine.start()
+    await old.app._engine.start()
     try:
         fresh = asked(await old.run("fresh"))
         half = asked(await old.answer("half", asked(await old.run("half")), "one"))
@@ -83,10 +83,10 @@ async def test_questions_in_a_backup_are_answered_where_it_is_restored(
         await asyncio.gather(*busy)
         assert asked(await old.answer("fresh", fresh, "gone")) != fresh
     finally:
-        await old.app.engine.stop(5)
+        await old.app._engine.stop(5)
 
     new = Server(restored)
-    await new.app.engine.start()
+    await new.app._engine.start()
     try:
         done = await new.answer("half", half, "two")
         assert done["outcome"] == {"type": "success"}, done
@@ -95,6 +95,6 @@ async def test_questions_in_a_backup_are_answered_where_it_is_restored(
         await new.answer("fresh", after, "y")
         assert new.effects == [("one", "two"), ("x", "y")]
     finally:
-        await new.app.engine.stop(5)
+        await new.app._engine.stop(5)
     with closing(sqlite3.connect(restored)) as db:
         assert db.execute("PRAGMA integrity_check").fetchone() == ("ok",)

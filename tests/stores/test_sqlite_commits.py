@@ -9,10 +9,10 @@ from typing import TypeVar
 
 import pytest
 
-from sayso.errors import LeaseLost, StoreUnavailable
-from sayso.records import Commit, Lease, Renewed
-from sayso.stores.sql.session import Session
-from sayso.stores.sqlite.session import SqliteSession
+from sayso.base.errors import LeaseLost, StoreUnavailable
+from sayso.base.records import Commit, Lease, Renewed
+from sayso.stores.sql.session import Transaction
+from sayso.stores.sqlite.session import SqliteTransaction
 from sayso.stores.sqlite.store import SqliteStore
 from tests.patience import PATIENCE
 from tests.stores.backends import opened
@@ -28,16 +28,18 @@ async def store(tmp_path: Path) -> AsyncIterator[SqliteStore]:
         yield store
 
 
-async def inside(store: SqliteStore, work: Callable[[sqlite3.Connection], T]) -> T:
+async def inside(
+    store: SqliteStore, work: Callable[[sqlite3.Connection], T], *, writes: bool = False
+) -> T:
     """Run something on the store's own connection."""
     thread = store._thread
     assert thread is not None
 
-    def on_connection(session: Session) -> T:
-        assert isinstance(session, SqliteSession)
+    def on_connection(session: Transaction) -> T:
+        assert isinstance(session, SqliteTransaction)
         return work(session.db)
 
-    return await thread.run(on_connection, writes=False)
+    return await thread.run(on_connection, writes=writes)
 
 
 class Blocked:
@@ -83,7 +85,7 @@ async def test_writes_that_pile_up_share_one_transaction(store: SqliteStore) -> 
     assert await asyncio.gather(*calls) == [False] * 32
     await inside(store, lambda db: db.set_trace_callback(None))
     assert statements.count("BEGIN IMMEDIATE") == 1
-    assert statements.count("SAVEPOINT job") == 32
+    assert not any("SAVEPOINT" in statement for statement in statements)
 
 
 async def test_no_answer_leaves_before_the_commit(store: SqliteStore) -> None:
@@ -138,8 +140,8 @@ async def test_a_bug_in_one_job_stays_with_that_job(store: SqliteStore) -> None:
     """Its error comes through as it is; its neighbours in the batch are committed."""
     (lease,) = await begun(store, 1)
 
-    def fail(session: Session) -> None:
-        assert isinstance(session, SqliteSession)
+    def fail(session: Transaction) -> None:
+        assert isinstance(session, SqliteTransaction)
         session.db.execute("DELETE FROM thread")
         raise ZeroDivisionError
 
@@ -161,7 +163,7 @@ async def test_renewing_does_not_wait_for_ever(
     leases = await begun(store, 1)
     async with Blocked(store):
         with monkeypatch.context() as impatient:
-            impatient.setattr("sayso.stores.sql.store._RENEW_PATIENCE", 0.05)
+            impatient.setattr("sayso.stores.sql.store._RENEW_TIMEOUT_S", 0.05)
             with pytest.raises(StoreUnavailable, match=r"sayso\.db.*did not answer within"):
                 await asyncio.to_thread(store.renew, leases, 1_000)
     assert await asyncio.to_thread(store.renew, leases, 1_000) == Renewed()
@@ -214,3 +216,36 @@ async def test_a_lost_compare_and_set_costs_nobody_else(store: SqliteStore) -> N
         await asyncio.sleep(0)
     outcomes = await done
     assert [type(outcome) for outcome in outcomes] == [bool, LeaseLost] * 16
+
+
+async def test_a_job_that_fails_after_it_wrote_costs_the_others_of_its_batch_nothing(
+    store: SqliteStore,
+) -> None:
+    """What it wrote is undone; what came before and behind it in the transaction is there, once."""
+    first, second = await begun(store, 2)
+
+    def fails(db: sqlite3.Connection) -> None:
+        db.execute("UPDATE thread SET owner = 'nobody'")
+        raise RuntimeError("half-way")
+
+    def unfit(db: sqlite3.Connection) -> None:
+        db.execute("UPDATE thread SET no_such_column = 1")
+
+    async with Blocked(store):
+        calls: list[asyncio.Future[object]] = []
+        for call in (
+            store.commit(first, a_step(1)),
+            inside(store, fails, writes=True),
+            inside(store, unfit, writes=True),
+            store.commit(second, a_step(2)),
+        ):
+            calls.append(asyncio.ensure_future(call))
+            await asyncio.sleep(0)
+    done = await asyncio.gather(*calls, return_exceptions=True)
+    assert [done[0], done[3]] == [False, False]
+    assert isinstance(done[1], RuntimeError)
+    assert isinstance(done[2], StoreUnavailable)
+    for name, state in (("t-0", b"1"), ("t-1", b"2")):
+        view = await store.load(SCOPE, name)
+        assert view is not None
+        assert (view.thread.owner, view.thread.state) == ("ann", state)

@@ -1,20 +1,29 @@
 """What can be wrong with a database file: the error names it and the remedy, and goes away."""
 
+import asyncio
 import os
 import shutil
 import sqlite3
+import subprocess
+import sys
 from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
 import pytest
 
-from sayso.errors import StoreUnavailable
-from sayso.records import Commit
-from sayso.stores.sql.session import Session
-from sayso.stores.sqlite import file
-from sayso.stores.sqlite.session import SqliteSession
+from sayso.base.clock import SystemClock
+from sayso.base.errors import StoreUnavailable
+from sayso.base.records import Commit, Update
+from sayso.stores.sql.session import Transaction
+from sayso.stores.sqlite import database
+from sayso.stores.sqlite.session import SqliteTransaction
 from sayso.stores.sqlite.store import SqliteStore
+from sayso.testing.store_suite._make import SCOPE as SUITE
+from sayso.testing.store_suite._make import THREAD, ask, question
+from tests.patience import PATIENCE
 from tests.stores.backends import opened
 from tests.stores.processes import SCOPE, a_claim, a_step
 
@@ -26,8 +35,8 @@ async def inside(store: SqliteStore, work: Callable[[sqlite3.Connection], T]) ->
     thread = store._thread
     assert thread is not None
 
-    def on_connection(session: Session) -> T:
-        assert isinstance(session, SqliteSession)
+    def on_connection(session: Transaction) -> T:
+        assert isinstance(session, SqliteTransaction)
         return work(session.db)
 
     return await thread.run(on_connection, writes=False)
@@ -118,8 +127,8 @@ async def test_a_full_disk_fails_what_does_not_fit(tmp_path: Path) -> None:
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Locks are waited for a moment only."""
-    monkeypatch.setattr(file, "_SLICE", 0.02)
-    monkeypatch.setattr(file, "_PATIENCE", 0.05)
+    monkeypatch.setattr(database, "_SLICE", 0.02)
+    monkeypatch.setattr(database, "_LOCK_TIMEOUT_S", 0.05)
 
 
 @pytest.mark.usefixtures("impatient")
@@ -167,8 +176,8 @@ async def test_a_lock_that_is_let_go_in_time_is_waited_for(
         waits.append(seconds)
         other.execute("ROLLBACK")
 
-    monkeypatch.setattr(file, "_SLICE", 0)
-    monkeypatch.setattr("sayso.stores.sqlite.file.time.sleep", let_go)
+    monkeypatch.setattr(database, "_SLICE", 0)
+    monkeypatch.setattr("sayso.stores.sqlite.database.time.sleep", let_go)
     other.execute(lock)
     async with opened(store := SqliteStore(path)):
         lease = await store.claim(a_claim("t", "me"))
@@ -248,6 +257,70 @@ def test_a_read_only_file_is_named_with_its_remedy(tmp_path: Path) -> None:
     error = sqlite3.OperationalError("attempt to write a readonly database")
     error.sqlite_errorcode = sqlite3.SQLITE_READONLY_DIRECTORY
     error.sqlite_errorname = "SQLITE_READONLY_DIRECTORY"
-    text = file.explain(error, tmp_path / "sayso.db")
+    text = database.explain(error, tmp_path / "sayso.db")
     assert "sayso.db' is read-only; give this process the right to write" in text
     assert "SQLITE_READONLY_DIRECTORY" in text
+
+
+async def test_a_new_file_is_for_its_owner_alone(tmp_path: Path) -> None:
+    """With the log beside it, whatever the umask; one that is there is left as it is."""
+    path = tmp_path / "private.db"
+    store = SqliteStore(path)
+    await store.open()
+    modes = {name: os.stat(path.with_name(name)).st_mode & 0o777 for name in os.listdir(tmp_path)}
+    await store.close()
+    assert "private.db-wal" in modes
+    assert set(modes.values()) == {0o600}
+    path.chmod(0o640)
+    await store.open()
+    await store.close()
+    assert path.stat().st_mode & 0o777 == 0o640
+
+
+def test_nothing_is_written_beside_the_database(tmp_path: Path) -> None:
+    """A server whose only writable folder is its data's takes threads with any number of questions.
+
+    Looked at is the temporary directory of a child: what SQLite puts there it removes at once, but
+    its folder has changed by then.
+    """
+    temporary, data = tmp_path / "temporary", tmp_path / "data"
+    temporary.mkdir()
+    data.mkdir()
+    os.utime(temporary, (0, 0))
+    done = subprocess.run(  # noqa: S603 - our own code
+        [sys.executable, "-c", f"from {__name__} import busy; busy({str(data)!r})"],
+        env={**os.environ, "SQLITE_TMPDIR": str(temporary), "TMPDIR": str(temporary)},
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert temporary.stat().st_mtime_ns == 0
+
+
+def busy(folder: str) -> None:
+    """Much in one step, and a step that fails after it has written as much."""
+    asyncio.run(_busy(Path(folder)))
+
+
+async def _busy(folder: Path) -> None:
+    store = SqliteStore(folder / "sayso.db", clock=SystemClock())
+    async with opened(store):
+        asked = tuple(question(f"int_{n}", message="m" * 2_000) for n in range(200))
+        await ask(store, *asked)
+        later = tuple(replace(one, message="n" * 2_000) for one in asked)
+        await store.settle(
+            Update(scope=SUITE, thread_id=THREAD, revision=2, now=9, interrupts=later)
+        )
+
+        def fails(session: Transaction) -> None:
+            assert isinstance(session, SqliteTransaction)
+            session.db.execute("UPDATE interrupt SET message = 'o' || message")
+            raise RuntimeError
+
+        assert store._thread is not None
+        for _ in range(2):
+            with suppress(RuntimeError):
+                await store._thread.run(fails, writes=True)
+        await store.delete(SUITE, THREAD, 3, 10)

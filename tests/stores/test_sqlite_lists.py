@@ -8,13 +8,23 @@ from typing import Any
 
 import pytest
 
-from sayso.approvals import Approval, ApprovalUse
-from sayso.records import Commit, Entry, Interrupt, Message, Page, Waiting
-from sayso.stores.pages import InterruptFilter, ThreadFilter
+from sayso.base.records import (
+    Approval,
+    ApprovalUse,
+    Commit,
+    Entry,
+    Interrupt,
+    InterruptFilter,
+    Message,
+    OpenCount,
+    Page,
+    PageRequest,
+    ThreadFilter,
+)
 from sayso.stores.sql import lists, ops
-from sayso.stores.sql.session import Session
-from sayso.stores.sqlite.file import connect
-from sayso.stores.sqlite.session import SqliteSession
+from sayso.stores.sql.session import Transaction
+from sayso.stores.sqlite.database import connect
+from sayso.stores.sqlite.session import SqliteTransaction
 from sayso.testing import FakeClock
 from tests.stores.processes import SCOPE, a_claim
 
@@ -24,9 +34,9 @@ HOUR = 1_000_000
 Filled = dict[int, sqlite3.Connection]
 
 
-def session_on(db: sqlite3.Connection) -> Session:
+def session_on(db: sqlite3.Connection) -> Transaction:
     """The store's own way to a connection, at the beginning of time."""
-    return SqliteSession(db, FakeClock(now=0))
+    return SqliteTransaction(db, FakeClock(now=0))
 
 
 def fill(db: sqlite3.Connection, threads: int) -> None:
@@ -64,7 +74,7 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Filled]:
         db.close()
 
 
-def steps(db: sqlite3.Connection, work: Callable[[Session], object]) -> int:
+def steps(db: sqlite3.Connection, work: Callable[[Transaction], object]) -> int:
     """How many instructions SQLite executes for some work."""
     count = 0
 
@@ -80,7 +90,7 @@ def steps(db: sqlite3.Connection, work: Callable[[Session], object]) -> int:
     return count
 
 
-PAGES: dict[str, Callable[[Session], Page[object]]] = {
+PAGES: dict[str, Callable[[Transaction], Page[object]]] = {
     "open": lambda db: interrupts(db, status="open"),
     "open, later": lambda db: interrupts(db, "i200.200", status="open"),
     "open of an owner": lambda db: interrupts(db, status="open", owner="ann"),
@@ -89,23 +99,25 @@ PAGES: dict[str, Callable[[Session], Page[object]]] = {
     "any": lambda db: interrupts(db),
     "settled": lambda db: interrupts(db, status="resolved"),
     "of a thread": lambda db: interrupts(db, thread_id="t-7"),
-    "threads": lambda db: lists.threads(db, SCOPE, ThreadFilter(), None, 20),
-    "threads of an owner": lambda db: lists.threads(db, SCOPE, ThreadFilter(owner="ann"), None, 20),
-    "runs": lambda db: lists.runs(db, SCOPE, "t-7", None, 20),
-    "nobody due": lambda db: ops.due(db, HOUR - 1, 20, None),
-    "reminders": lambda db: ops.due(db, 2 * HOUR - 1, 20, None),
-    "expired and reminders": lambda db: ops.due(db, 3 * HOUR, 20, None),
-    "due, later": lambda db: ops.due(db, 3 * HOUR, 20, f"d{HOUR + 200}.200"),
+    "threads": lambda db: lists.threads(db, SCOPE, ThreadFilter(), PageRequest(limit=20)),
+    "threads of an owner": lambda db: lists.threads(
+        db, SCOPE, ThreadFilter(owner="ann"), PageRequest(limit=20)
+    ),
+    "runs": lambda db: lists.runs(db, SCOPE, "t-7", PageRequest(limit=20)),
+    "nobody due": lambda db: ops.due(db, HOUR - 1, PageRequest(limit=20)),
+    "reminders": lambda db: ops.due(db, 2 * HOUR - 1, PageRequest(limit=20)),
+    "expired and reminders": lambda db: ops.due(db, 3 * HOUR, PageRequest(limit=20)),
+    "due, later": lambda db: ops.due(db, 3 * HOUR, PageRequest(f"d{HOUR + 200}.200", 20)),
 }
 
 
-def interrupts(db: Session, after: str | None = None, **what: str) -> Page[object]:
-    return lists.interrupts(db, SCOPE, InterruptFilter(**what), after, 20)
+def interrupts(db: Transaction, after: str | None = None, **what: Any) -> Page[object]:
+    return lists.interrupts(db, SCOPE, InterruptFilter(**what), PageRequest(after, 20))
 
 
 @pytest.mark.parametrize("page", PAGES.values(), ids=PAGES)
 def test_a_page_costs_what_it_shows(
-    page: Callable[[Session], Page[object]], filled: Filled
+    page: Callable[[Transaction], Page[object]], filled: Filled
 ) -> None:
     """Ten times as many threads and open interrupts: as many steps, whichever page (design 6)."""
     few, many = (steps(filled[n], page) for n in (FEW, MANY))
@@ -116,7 +128,7 @@ def test_a_page_costs_what_it_shows(
 def test_counting_what_waits_costs_its_bound(filled: Filled) -> None:
     """Up to a number, whatever else is open: `/metrics` is read all the time (design 6)."""
     few, many = (steps(filled[n], lambda db: lists.waiting(db, 20)) for n in (FEW, MANY))
-    assert lists.waiting(session_on(filled[MANY]), 20) == Waiting(count=20, oldest=0)
+    assert lists.waiting(session_on(filled[MANY]), 20) == OpenCount(count=20, oldest=0)
     assert many == few
 
 
@@ -124,7 +136,9 @@ def test_a_rare_filter_looks_at_a_bounded_number(filled: Filled) -> None:
     """Nothing fits: the page is empty and says where to go on, long before the end."""
     page = interrupts(session_on(filled[MANY]), status="open", reason="other")
     assert (page.items, page.next) == ((), "i1019.1020")
-    threads = lists.threads(session_on(filled[MANY]), SCOPE, ThreadFilter(agent="other"), None, 20)
+    threads = lists.threads(
+        session_on(filled[MANY]), SCOPE, ThreadFilter(agent="other"), PageRequest(limit=20)
+    )
     assert (threads.items, threads.next) == ((), f"t{MANY - 1020}.{MANY - 1019}")
 
 
@@ -140,7 +154,7 @@ def test_long_answers_are_not_read_by_a_filter(tmp_path: Path) -> None:
 
 
 def test_a_deleted_thread_leaves_no_row(tmp_path: Path) -> None:
-    """But the notes, which hold ids, seals without contents, and the floor of new threads."""
+    """But the notes, which hold ids, the audit trail, and the floor of new threads."""
     db = connect(tmp_path / "sayso.db")
     fill(db, 3)
     everything = Commit(
@@ -158,10 +172,10 @@ def test_a_deleted_thread_leaves_no_row(tmp_path: Path) -> None:
     counted = {t for t in tables if t not in ("audit", "change", "floor", "sayso_schema")}
     before = {table: count(db, table) for table in counted}
     assert set(before.values()) == {3}
-    ops.delete(session_on(db), SCOPE, "t-1", 4, 9)
+    ops.delete(session_on(db), SCOPE, "t-1", 4, 9, "me")
     assert {table: count(db, table) for table in counted} == dict.fromkeys(counted, 2)
-    sealed = "SELECT count(*) FROM audit WHERE thread_id = 't-1' AND content IS NOT NULL"
-    assert db.execute(sealed).fetchone() == (0,)
+    emptied = "SELECT count(*) FROM audit WHERE content IS NULL"
+    assert db.execute(emptied).fetchone() == (0,)
     db.close()
 
 

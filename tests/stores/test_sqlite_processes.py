@@ -8,7 +8,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-from sayso.records import Commit, Renewed
+from sayso.base.records import Commit, Renewed
 from sayso.stores.sqlite.store import SqliteStore
 from tests.patience import PATIENCE
 from tests.stores import processes
@@ -101,7 +101,9 @@ async def test_a_wish_to_stop_and_a_change_reach_the_others(tmp_path: Path) -> N
     async with opened(SqliteStore(path)) as mine, opened(SqliteStore(path)) as other:
         lease = await mine.claim(a_claim("t", "me"))
         await other.request_stop(SCOPE, "t", lease.fence)
-        assert await asyncio.to_thread(mine.renew, [lease], 1_000) == Renewed(stopping=(lease,))
+        assert await asyncio.to_thread(mine.renew, [lease], 1_000) == Renewed(
+            stop_requested=(lease,)
+        )
         ended = replace(a_claim("t", "me").run, ended_at=2)
         assert await mine.commit(lease, Commit(now=2, run=ended, release=True)) is True
         assert [c.run_key for c in (await other.changes(SCOPE, 0)).items] == [ended.key]

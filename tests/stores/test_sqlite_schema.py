@@ -8,11 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from sayso.errors import StoreUnavailable
-from sayso.records import Commit, Interrupt
-from sayso.stores.sql.queries import Migration, queries
-from sayso.stores.sqlite import file
-from sayso.stores.sqlite.file import MIGRATIONS, connect
+from sayso.base.errors import StoreUnavailable
+from sayso.stores.sql.queries import Migration, Statement, queries
+from sayso.stores.sqlite import database
+from sayso.stores.sqlite.database import MIGRATIONS, connect
 from sayso.stores.sqlite.store import SqliteStore
 from tests.stores.backends import opened
 from tests.stores.processes import SCOPE, a_claim
@@ -66,7 +65,7 @@ def _with_next(monkeypatch: pytest.MonkeyPatch, sql: str, min_reader: int) -> No
     """Pretend that this is the release after the next migration."""
     version = MIGRATIONS[-1].version + 1
     later = Migration(version, "later", min_reader, sql)
-    monkeypatch.setattr(file, "MIGRATIONS", (*MIGRATIONS, later))
+    monkeypatch.setattr(database, "MIGRATIONS", (*MIGRATIONS, later))
 
 
 async def test_an_older_file_is_migrated_with_what_it_holds(
@@ -141,20 +140,15 @@ ALLOWED: dict[str, tuple[str, ...]] = {
 }
 
 
-class Anything(dict[str, int]):
-    """A value for whatever name a statement has for its parameters."""
-
-    def __missing__(self, name: str) -> int:
-        return 0
-
-
-def plan_of(db: sqlite3.Connection, sql: str) -> list[str]:
-    values = (0,) * sql.count("?") if "?" in sql else Anything()
-    return [step for *_, step in db.execute(f"EXPLAIN QUERY PLAN {sql}", values)]
+def plan_of(db: sqlite3.Connection, sql: Statement) -> list[str]:
+    values = (0,) * len(sql.names)
+    return [step for *_, step in db.execute(f"EXPLAIN QUERY PLAN {sql.text}", values)]
 
 
 @pytest.mark.parametrize(("name", "sql"), queries("sqlite").items(), ids=queries("sqlite"))
-def test_no_statement_walks_through_a_whole_table(name: str, sql: str, tmp_path: Path) -> None:
+def test_no_statement_walks_through_a_whole_table(
+    name: str, sql: Statement, tmp_path: Path
+) -> None:
     """Costs grow with what a turn has recorded, not with what the store holds (design 3)."""
     db = connect(tmp_path / "sayso.db")
     plan = plan_of(db, sql)
@@ -189,93 +183,14 @@ def test_who_is_due_is_found_between_two_moments(tmp_path: Path) -> None:
     ]
 
 
-OLD_QUESTION = """
-INSERT INTO interrupt (
-    thread, id, turn_key, place, reason, created_at, message, tool_call_id, response_schema,
-    metadata, policy, expires_at, status, payload, answer_metadata, decided_by, decided_at,
-    channel, run_key
-) VALUES (?, ?, 'turn_t_0', '0', 'tool_call', ?, 'Sure?', 'call_1', x'31', x'32', x'33', ?, ?,
-    x'34', x'35', 'bob', 8, 'inbox', 'run_2')
-ON CONFLICT (thread, id) DO UPDATE SET status = excluded.status
-"""
-
-
-def _asked(name: str, created_at: int, expires_at: int | None, status: str) -> Interrupt:
-    return Interrupt(
-        id=name,
-        turn_key="turn_t_0",
-        place="0",
-        reason="tool_call",
-        created_at=created_at,
-        message="Sure?",
-        tool_call_id="call_1",
-        response_schema=b"1",
-        metadata=b"2",
-        policy=b"3",
-        expires_at=expires_at,
-        status=status,  # type: ignore[arg-type]
-        payload=b"4",
-        answer_metadata=b"5",
-        decided_by="bob",
-        decided_at=8,
-        channel="inbox",
-        run_key="run_2",
-    )
-
-
-async def test_what_schema_1_held_is_listed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The second migration brings owner, agent, order and all members along."""
+def test_a_file_of_before_the_first_release_is_refused_and_left_alone(tmp_path: Path) -> None:
+    """Its layout is another; it says so, and is never misread."""
     path = tmp_path / "sayso.db"
-    with monkeypatch.context() as older:
-        older.setattr(file, "MIGRATIONS", MIGRATIONS[:1])
-        db = connect(path)
-    db.execute("BEGIN")
-    db.execute(
-        "INSERT INTO thread (key, scope, id, owner, agent, revision, fence, created_at,"
-        " updated_at, turn, run, expires_at) VALUES (1, ?, 't', 'ann', 'support', 2, 1, 60, 70,"
-        " 'turn_t_0', 'run_1', 90)",
-        (SCOPE,),
-    )
-    db.execute(
-        "INSERT INTO turn VALUES (5, 1, 'turn_t_0', 'a', '1', 'suspended', 's', 's', '[]', 1, 2)"
-    )
-    db.execute("INSERT INTO request VALUES (5, 1, 'turn_t_0', x'7b7d')")
-    db.execute("INSERT INTO run VALUES (5, 1, 'run_1', 'r', 'turn_t_0', 1, 2, x'7b7d', 1)")
-    db.execute(OLD_QUESTION, (1, "int_b", 65, 90, "open"))
-    db.execute(OLD_QUESTION, (1, "int_a", 64, None, "resolved"))
-    db.execute("COMMIT")
+    connect(path).close()
+    with sqlite3.connect(path) as db:
+        db.execute("UPDATE sayso_schema SET name = 'threads'")
     db.close()
-    async with opened(SqliteStore(path)) as store:
-        page = await store.interrupts(SCOPE)
-        assert [listed.interrupt for listed in page.items] == [
-            _asked("int_a", 64, None, "resolved"),
-            _asked("int_b", 65, 90, "open"),
-        ]
-        assert {(i.thread_id, i.owner, i.agent) for i in page.items} == {("t", "ann", "support")}
-        view = await store.load(SCOPE, "t")
-        assert view is not None
-        assert [i.id for i in view.interrupts] == ["int_b", "int_a"]
-        assert [due.thread_id for due in (await store.due(100, 10)).items] == ["t"]
-        assert [t.active_at for t in (await store.threads(SCOPE)).items] == [70]
-
-
-async def test_what_older_code_writes_is_listed(tmp_path: Path) -> None:
-    """Its statements run on the new schema, beside newer processes (design 6)."""
-    path = tmp_path / "sayso.db"
-    async with opened(SqliteStore(path)) as store:
-        lease = await store.claim(a_claim("t", "me"))
-        older = sqlite3.connect(path, isolation_level=None)
-        older.execute(OLD_QUESTION, (1, "int_1", 64, None, "open"))
-        older.execute(OLD_QUESTION, (1, "int_2", 65, None, "open"))
-        older.execute(OLD_QUESTION, (1, "int_2", 65, None, "resolved"))
-        older.close()
-        page = await store.interrupts(SCOPE, status="open", owner="ann")
-        assert [listed.interrupt.id for listed in page.items] == ["int_1"]
-        page = await store.interrupts(SCOPE)
-        assert [(listed.interrupt.id, listed.agent) for listed in page.items] == [
-            ("int_1", "support"),
-            ("int_2", "support"),
-        ]
-        assert await store.commit(lease, Commit(now=1, release=True)) is False
+    before = path.read_bytes()
+    with pytest.raises(StoreUnavailable, match=r"sayso\.db' was made by a sayso of"):
+        connect(path)
+    assert path.read_bytes() == before

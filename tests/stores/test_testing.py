@@ -6,13 +6,12 @@ from typing import get_args
 
 import pytest
 
-from sayso.approvals import Approval
-from sayso.clock import Clock, iso
-from sayso.errors import LeaseLost, StoreUnavailable
-from sayso.records import Commit, Renewed
-from sayso.stores.memory.store import MemoryStore
-from sayso.testing import Call, FakeClock, FaultyStore
-from sayso.testing.faults import Point
+from sayso.base.clock import Clock, format_time
+from sayso.base.errors import LeaseLost, StoreUnavailable
+from sayso.base.records import Approval, Commit, PageRequest, Renewed, Update
+from sayso.stores.sqlite.memory import MemoryStore
+from sayso.testing import FakeClock, FaultyStore, StoreCall
+from sayso.testing.points import Point
 from tests.stores.processes import SCOPE, a_claim, a_step
 
 POINTS = frozenset(get_args(Point))
@@ -112,7 +111,7 @@ async def test_sleeping_for_nothing_lets_others_run() -> None:
     await clock.sleep(0)
     assert order == ["other"]
     await task
-    assert iso(clock.now()) == "1970-01-01T00:00:00.000Z"
+    assert format_time(clock.now()) == "1970-01-01T00:00:00.000Z"
 
 
 async def _note(order: list[str]) -> None:
@@ -163,9 +162,9 @@ async def test_every_point_can_fail(point: str) -> None:
         "load": lambda: store.load(SCOPE, "t"),
         "journal": lambda: store.journal(SCOPE, "turn_t_0"),
         "claim": lambda: store.claim(a_claim("new", "me")),
-        "settle": lambda: store.settle(SCOPE, "t", 2, [], 1),
+        "settle": lambda: store.settle(Update(scope=SCOPE, thread_id="t", revision=2, now=1)),
         "delivered": lambda: store.delivered(SCOPE, "run_t_0"),
-        "due": lambda: store.due(1, 1),
+        "due": lambda: store.due(1, PageRequest(limit=1)),
         "waiting": lambda: store.waiting(1),
         "threads": lambda: store.threads(SCOPE),
         "interrupts": lambda: store.interrupts(SCOPE),
@@ -213,7 +212,7 @@ async def test_renewing_can_fail_in_its_own_thread() -> None:
         await asyncio.to_thread(store.renew, [lease], 1_000)
     assert await asyncio.to_thread(store.renew, [lease], 1_000) == Renewed()
     assert called == [1]
-    assert store.calls[-1] == Call("renew", (lease,))
+    assert store.calls[-1] == StoreCall("renew", (lease,))
 
 
 async def test_a_hook_alone_lets_the_call_go_on() -> None:
@@ -246,13 +245,13 @@ async def test_a_cut_store_is_dead_until_it_is_mended() -> None:
     """The call that was under way loses its answer too, though it was written."""
     store = await opened_faulty()
     lease = await store.claim(a_claim("t", "me"))
-    store.fail("commit", when="after", hook=store.cut)
+    store.fail("commit", when="after", hook=store.disconnect)
     with pytest.raises(StoreUnavailable, match="cut off"):
         await store.commit(lease, a_step(1))
     with pytest.raises(StoreUnavailable, match="cut off"):
         await store.load(SCOPE, "t")
     assert await _state(store) == b"1"
-    store.mend()
+    store.restore()
     await store.commit(lease, a_step(2))
 
 

@@ -5,7 +5,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from sayso.errors import StoreUnavailable
+from sayso.base.errors import StoreUnavailable
 from sayso.stores import open_store
 from sayso.stores.base import Store
 from tests.stores.backends import NETWORKED, SHARED, opened
@@ -30,7 +30,7 @@ def over_tls(url: str, port: int, *, checked: bool) -> str:
 async def works(store: Store) -> None:
     """Reading, writing, renewing, hearing: each by a connection of its own."""
     async with opened(store):
-        store.follow(lambda scope, thread_id: None)
+        store.subscribe(lambda scope, thread_id: None)
         lease = await store.claim(a_claim("t", "me"))
         for n in range(1, 4):
             assert await store.commit(lease, a_step(n)) is False

@@ -15,5 +15,5 @@ def kind(request: pytest.FixtureRequest) -> str:
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Code that does not end when it is cancelled gets less time than in production."""
-    monkeypatch.setattr("sayso.engine.runner.UNWINDING", 1.0)
-    monkeypatch.setattr("sayso.engine.runner.GRACE", 0.02)
+    monkeypatch.setattr("sayso.engine.runner.UNWIND_TIMEOUT_S", 1.0)
+    monkeypatch.setattr("sayso.engine.runner.GRACE_S", 0.02)

@@ -20,9 +20,10 @@ from types import TracebackType
 from typing import Any, Self
 
 from sayso import Sayso, Turn
-from sayso.errors import StoreError
-from sayso.records import Entry, ThreadView
+from sayso.base.errors import StoreError
+from sayso.base.records import Entry, PageRequest, ThreadView
 from sayso.testing import FakeClock, FaultyStore
+from tests.apps import app_with
 from tests.contract.server import Client
 from tests.contract.wire import Run
 from tests.patience import PATIENCE
@@ -71,18 +72,18 @@ class Process:
 
     def __init__(self, world: "World", declare: Declare, **options: Any) -> None:
         self.window = Window(world.store)
-        self.app = Sayso(
+        self.app = app_with(
             store=self.window, clock=world.clock, console=False, keep_alive=None, **options
         )
         declare(self.app)
 
     async def start(self) -> Self:
-        await self.app.engine.start()
+        await self.app._engine.start()
         return self
 
     async def stop(self, grace: float = PATIENCE) -> None:
         """Shut down in order; of a process that was killed, sweep up what is left in memory."""
-        await self.app.engine.stop(grace)
+        await self.app._engine.stop(grace)
 
     def forget_leases(self) -> None:
         """From now on it renews none, as a process that is stopped by a signal does."""
@@ -90,7 +91,7 @@ class Process:
 
     async def die(self) -> None:
         """From now on nothing of it reaches the store."""
-        self.window.cut()
+        self.window.disconnect()
         await self.stop(0)
 
 
@@ -107,6 +108,7 @@ class World:
         self.options = options
         self.processes: list[Process] = []
         self.tools: Any = None
+        self._declared: Sayso | None = None
 
     @classmethod
     def of(
@@ -124,9 +126,12 @@ class World:
     def register(
         self, app: Sayso, agent: "Agent", tools: "Callable[[World, Sayso], Any] | None" = None
     ) -> None:
-        """Declare the agent, and the tools, which are `self.tools` from now on."""
+        """Declare the agent, and the tools: those of the first process serve all that follow."""
         if tools is not None:
-            self.tools = tools(self, app)
+            if self._declared is None:
+                self._declared, self.tools = app, tools(self, app)
+            else:
+                app.add_tools(*self._declared.tools)
 
         @app.agent("agent")
         async def run(turn: Turn) -> Any:
@@ -213,7 +218,7 @@ class World:
             for _ in range(5):
                 await asyncio.sleep(0.001)
                 with suppress(StoreError):  # asked last, it answers when all before is done
-                    await self.store.due(self.clock.now(), 1)
+                    await self.store.due(self.clock.now(), PageRequest(limit=1))
 
     async def at_rest(self, thread: str, *, seconds: float = 3 * LEASE) -> ThreadView:
         """Move time on until nobody holds the thread and nothing of it is due."""
@@ -229,7 +234,7 @@ class World:
             await asyncio.sleep(0.001)  # the store's thread tells nobody
             with suppress(StoreError):
                 # In this order: what is claimed in between is held by then.
-                due = (await self.store.due(self.clock.now(), 100)).items
+                due = (await self.store.due(self.clock.now(), PageRequest(limit=100))).items
                 view = await self.view(thread)
                 if view.thread.holder is None and not any(d.thread_id == thread for d in due):
                     return True
@@ -276,6 +281,10 @@ class Conversation:
     async def answer_all(self, payload: Callable[[str], Any]) -> Run:
         """Answer all that is open, by a function of the question's message."""
         return await self.answer({name: payload(name) for name in self.pending})
+
+    async def answer_all_with(self, payload: Any, **members: Any) -> Run:
+        """Answer all that is open alike."""
+        return await self.answer(dict.fromkeys(self.pending, payload), **members)
 
     async def cancel(self, *names: str, **members: Any) -> Run:
         """Cancel open questions."""

@@ -56,12 +56,12 @@ def pattern(
 
 async def ask(turn: Turn, question: str) -> Any:
     """A question that takes text."""
-    return (await turn.interrupt("input_required", question, response=str)).value
+    return (await turn.interrupt("input_required", question, schema=str)).value
 
 
 async def do(turn: Turn, w: World, name: str, turns: int = 0) -> Any:
     """A step with one effect, which takes some turns of the loop."""
-    return await turn.step(w.slowly, name, turns, name=f"do {name}")
+    return await turn.step.options(name=f"do {name}")(w.slowly, name, turns)
 
 
 async def two(turn: Turn, w: World, name: str) -> str:

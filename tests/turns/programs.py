@@ -9,7 +9,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from sayso import Sayso, StepFailed, ToolCall, Turn, approval
-from sayso.turns.delegation import AgentFunction
+from sayso.turns.agents.delegation import AgentFunction
 from tests.turns.driver import World, ticks
 
 __all__ = ["Program", "programs", "run", "tools"]
@@ -82,14 +82,14 @@ async def run(program: Program, turn: Turn, world: World) -> Any:
         case "inner":
             return await turn.delegate(inner(program, world), name="inner")
         case "step":
-            return await turn.step(world.slowly, name, len(name) % 4, name=name)
+            return await turn.step.options(name=name)(world.slowly, name, len(name) % 4)
         case "fails":
             return await failing(turn, world, name)
         case "say":
             await turn.say(f"text {name}")
             return None
         case "ask":
-            return (await turn.interrupt("input_required", name, response=str)).value
+            return (await turn.interrupt("input_required", name, schema=str)).value
         case "set":
             await turn.set(f"/{name}", name)
             return turn.state[name]
@@ -98,7 +98,7 @@ async def run(program: Program, turn: Turn, world: World) -> Any:
         case "stream":
             return await turn.stream(words(name))
         case "page":
-            return (await turn.frontend("pick", {"name": name})).value
+            return (await turn.client_tool("pick", {"name": name})).value
         case _:
             return await calling(program.kind, name, turn, world)
 
@@ -108,8 +108,8 @@ async def calling(kind: str, name: str, turn: Turn, world: World) -> Any:
     if kind != "batch":
         return str(await turn.call(world.tools[kind], name=name))
     calls = [
-        ToolCall(tool=world.tools["free"], args={"name": f"{name}f"}),
-        ToolCall(tool=world.tools["gated"], args={"name": f"{name}g"}),
+        ToolCall(world.tools["free"], {"name": f"{name}f"}),
+        ToolCall(world.tools["gated"], {"name": f"{name}g"}),
     ]
     return [str(call) for call in await turn.call_all(calls)]
 
@@ -131,7 +131,7 @@ async def failing(turn: Turn, world: World, name: str) -> str:
         raise ValueError(name)
 
     try:
-        await turn.step(fails, name=name)
+        await turn.step.options(name=name)(fails)
     except StepFailed as failed:
         return f"{failed.error_type} {failed.message}"
     raise AssertionError("a step that raises has failed")

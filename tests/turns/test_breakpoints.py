@@ -19,9 +19,9 @@ BEFORE, AFTER = "Breakpoint before ", "Breakpoint after "
 
 async def working(turn: Turn, world: World) -> Any:
     """A step, a phase with a step in it, and a gated tool."""
-    await turn.step(world.effect, "build", name="build")
+    await turn.step.options(name="build")(world.effect, "build")
     async with turn.phase("release"):
-        await turn.step(world.effect, "ship", name="ship")
+        await turn.step.options(name="ship")(world.effect, "ship")
     return (await turn.call(world.tools.gated, n=7)).status
 
 
@@ -157,7 +157,7 @@ async def test_a_crash_does_not_get_past_a_breakpoint(kind: str, tmp_path: Path)
         talk = Conversation(world)
         window = world.process.window
         # The third write suspends: the second recorded the end of the step.
-        window.fail("commit", n=3, hook=window.cut)
+        window.fail("commit", n=3, hook=window.disconnect)
         assert (await talk.say()).outcome != "interrupt"
         assert world.effects == ["build"]
         await talk.recover()
@@ -171,7 +171,7 @@ async def test_branches_wait_each_at_their_own_breakpoint(kind: str, tmp_path: P
 
     async def agent(turn: Turn, world: World) -> Any:
         async def one(name: str) -> str:
-            done: str = await turn.step(world.slowly, name, name=name)
+            done: str = await turn.step.options(name=name)(world.slowly, name)
             return done
 
         return await turn.gather(one("a"), one("b"), one("c"))
@@ -193,8 +193,7 @@ async def test_calls_of_a_batch_wait_together(kind: str, tmp_path: Path) -> None
     async def agent(turn: Turn, world: World) -> Any:
         calls = [("free", 1), ("fails", None), ("gated", 2), ("gated", 3)]
         wanted = [
-            ToolCall(tool=getattr(world.tools, name), args={} if n is None else {"n": n})
-            for name, n in calls
+            ToolCall(getattr(world.tools, name), {} if n is None else {"n": n}) for name, n in calls
         ]
         return [call.status for call in await turn.call_all(wanted)]
 
@@ -228,7 +227,7 @@ async def test_a_failed_step_is_looked_at_too(kind: str, tmp_path: Path) -> None
 
     async def agent(turn: Turn, world: World) -> Any:
         try:
-            await turn.step(broken, name="broken")
+            await turn.step.options(name="broken")(broken)
         except Exception as error:
             return str(error)
 
@@ -288,7 +287,7 @@ async def test_code_that_changes_at_a_breakpoint_is_told_so(kind: str, tmp_path:
     """Rule 9: another step where the run waits is a mismatch; nothing runs, the question stays."""
 
     async def changed(turn: Turn, world: World) -> Any:
-        return await turn.step(world.effect, "other", name="other")
+        return await turn.step.options(name="other")(world.effect, "other")
 
     async with world_with(kind, tmp_path, Breakpoints(before=["build"])) as world:
         talk = Conversation(world)
@@ -312,7 +311,7 @@ async def test_state_that_was_edited_at_a_breakpoint_is_what_the_turn_goes_on_wi
 
     async def agent(turn: Turn, world: World) -> Any:
         await turn.set("/amount", 5)
-        await turn.step(world.effect, "look", name="look")
+        await turn.step.options(name="look")(world.effect, "look")
         return turn.state["amount"]
 
     async with world_with(kind, tmp_path, Breakpoints(before=["look"]), agent) as world:

@@ -118,7 +118,7 @@ async def test_a_death_while_an_expiry_is_settled_settles_it_once(
             talk = Conversation(world)
             await talk.say()
             window = world.process.window
-            window.fail(point, when=when, hook=window.cut)  # type: ignore[arg-type]
+            window.fail(point, when=when, hook=window.disconnect)  # type: ignore[arg-type]
             await world.elapse(11)
             await world.crash()
             await world.at_rest(talk.thread, seconds=60)

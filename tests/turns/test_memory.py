@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from sayso import ToolCall, Turn
-from sayso.turns.execution import Execution
+from sayso.turns.replay.execution import Execution
 from tests.turns.driver import Conversation, World
 from tests.turns.endings import endings
 
@@ -21,7 +21,7 @@ async def test_a_turn_that_waits_or_has_ended_is_gone_without_the_cycle_collecto
     """Nothing of it keeps itself alive: a busy server would spend a tenth of its time on that."""
 
     async def agent(turn: Turn, world: World) -> Any:
-        await turn.call_all([ToolCall(tool=world.tools.gated, args={"n": n}) for n in (1, 2)])
+        await turn.call_all([ToolCall(world.tools.gated, {"n": n}) for n in (1, 2)])
         await turn.say("done")
 
     async with World.of(kind, tmp_path, agent, endings) as world:

@@ -53,6 +53,46 @@ async def test_an_agent_that_raises_fails_its_turn_alone(
             assert "I am " in talk.texts
 
 
+async def _work() -> None: ...
+
+
+async def _calls_its_step(turn: Turn) -> None:
+    await turn.step(_work())  # type: ignore[call-overload]  # that is the mistake
+
+
+async def _writes_into_a_view(turn: Turn) -> None:
+    turn.state["a"] = 1
+
+
+async def _deletes_from_a_view(turn: Turn) -> None:
+    del turn.state["a"]
+
+
+@pytest.mark.parametrize(
+    ("mistaken", "said"),
+    [
+        (_calls_its_step, "write turn.step(_work, …)"),
+        (_writes_into_a_view, "await turn.set('/…/a', value)"),
+        (_deletes_from_a_view, "await turn.patch(…)"),
+    ],
+)
+async def test_the_log_says_what_to_write_instead(
+    kind: str,
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+    mistaken: Callable[[Turn], Awaitable[None]],
+    said: str,
+) -> None:
+    """And nothing is recorded: the mended code goes on in the same thread."""
+
+    async def agent(turn: Turn, world: World) -> Any:
+        return await mistaken(turn)
+
+    async with World.of(kind, tmp_path, agent) as world:
+        assert (await Conversation(world).say()).outcome == "agent_error"
+    assert said in caplog.text
+
+
 @pytest.mark.parametrize("way", ["say", "write", "stream"])
 async def test_more_text_than_a_thread_holds_ends_the_turn_and_leaves_no_error_behind(
     kind: str, tmp_path: Path, way: str
@@ -102,7 +142,7 @@ async def test_a_step_that_raises_is_a_failed_step_live_and_on_replay(
 
     async def agent(turn: Turn, world: World) -> Any:
         try:
-            await turn.step(raises if sync else raises_later, name="bad")
+            await turn.step.options(name="bad")(raises if sync else raises_later)
         except StepFailed as failed:
             seen.append((failed.step, failed.error_type, failed.message))
         return (await turn.interrupt("confirmation", "Go on?")).value
@@ -119,9 +159,7 @@ async def test_a_step_that_raises_is_a_failed_step_live_and_on_replay(
         assert seen[0][:2] == ("bad", expected)
 
 
-@pytest.mark.parametrize(
-    "rubbish", [object(), {1: object()}, lambda: None, b"\xff\xfe", "\ud800", print]
-)
+@pytest.mark.parametrize("rubbish", [object(), {1: object()}, lambda: None, b"\xff\xfe", print])
 async def test_a_result_that_is_no_json_is_an_error_of_its_own(
     kind: str, tmp_path: Path, rubbish: Any
 ) -> None:
@@ -153,6 +191,33 @@ async def test_a_message_left_open_is_closed_and_kept(kind: str, tmp_path: Path)
         run = await talk.say()
         assert run.outcome == "success"
         assert (await talk.connect()).snapshot[-1]["content"] == "And then"
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        *({"timeout": wrong} for wrong in (0, -1.0, float("nan"), "5")),
+        {"name": 5},
+        {"verify": "look"},
+    ],
+    ids=str,
+)
+async def test_a_step_whose_options_make_no_sense_does_not_begin(
+    kind: str, tmp_path: Path, options: dict[str, Any]
+) -> None:
+    """With no time at all it would begin, and a person be asked what came of it."""
+
+    async def agent(turn: Turn, world: World) -> str:
+        try:
+            await turn.step.options(**options)(world.effect, "one")
+        except (TypeError, ValueError) as error:
+            return str(error)
+        return "it ran"
+
+    async with World.of(kind, tmp_path, agent) as world:
+        run = await Conversation(world).say()
+        assert run.last["result"].startswith(f"{next(iter(options))}= of a step is ")
+        assert world.effects == []
 
 
 @pytest.mark.parametrize("what", ["step", "question", "say", "call of another message"])
@@ -200,7 +265,7 @@ async def test_a_recorded_call_inside_a_step_is_an_error(
 
     async def agent(turn: Turn, world: World) -> Any:
         try:
-            await turn.step(lambda: nests(turn, world), name="outer")
+            await turn.step.options(name="outer")(lambda: nests(turn, world))
         except StepFailed as failed:
             return failed.error_type
 
@@ -317,7 +382,7 @@ async def test_a_reader_does_not_wait_for_code_that_will_not_unwind(
     kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Design 3, rule 1: abandoned and logged; the question is there at once."""
-    monkeypatch.setattr("sayso.engine.runner.UNWINDING", 30.0)
+    monkeypatch.setattr("sayso.engine.runner.UNWIND_TIMEOUT_S", 30.0)
     let_go = asyncio.Event()
 
     async def agent(turn: Turn, world: World) -> Any:
@@ -340,7 +405,7 @@ async def test_a_reader_does_not_wait_for_code_that_will_not_unwind(
         let_go.set()
 
 
-@pytest.mark.parametrize("bad", ["tool_call", "", "core:x", "nocolon"])
+@pytest.mark.parametrize("bad", ["tool_call", "", "core:x"])
 async def test_a_reason_that_clients_could_not_read_is_an_author_s_error(
     kind: str, tmp_path: Path, bad: Any
 ) -> None:
@@ -348,7 +413,7 @@ async def test_a_reason_that_clients_could_not_read_is_an_author_s_error(
 
     async def agent(turn: Turn, world: World) -> Any:
         try:
-            await turn.interrupt(bad, "?", response=str)
+            await turn.interrupt(bad, "?", schema=str)
         except (ValueError, TypeError) as error:
             return str(error)
 

@@ -64,3 +64,25 @@ def test_all_patterns_are_there() -> None:
     assert len(PATTERNS) >= 52
     for module in (experiments, habits, groups):
         assert any(pattern.agent.__module__ == module.__name__ for pattern in PATTERNS)
+
+
+@pytest.mark.parametrize(
+    "pattern", [p for p in PATTERNS if not (p.fails or p.abandoned)], ids=lambda p: p.name
+)
+async def test_a_look_comes_by_the_way_that_a_pattern_took(
+    pattern: Pattern, tmp_path: Path
+) -> None:
+    """Wherever it waits and at its end: what tests of agents hold against their code finds nothing.
+
+    Nothing is done in a look, whatever asyncio is made of it.
+    """
+    async with World.of("memory", tmp_path, pattern.agent) as world:
+        talk = Conversation(world)
+        await talk.say()
+        for _ in range(len(pattern.rounds) + 1):
+            before, view = Counter(world.effects), await world.view(talk.thread)
+            assert await world.process.app._engine.looks.look(view) is None
+            assert await world.view(talk.thread) == view
+            assert not (Counter(world.effects) - before).keys() - {"plain"}
+            if talk.asked:
+                await talk.answer_all(lambda question: f"yes-{question}")

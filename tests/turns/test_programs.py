@@ -52,7 +52,7 @@ async def lived(kind: str, program: Program, seed: int | None) -> tuple[Any, ...
                 else:
                     break
             assert answered.outcome == "success", answered.last
-            world.process.window.mend()
+            world.process.window.restore()
             history = (await talk.connect()).snapshot
             assert len({m["id"] for m in history}) == len(history)
             return (
@@ -68,7 +68,7 @@ def arm(world: World, chance: random.Random) -> None:
     window = world.process.window
     if chance.random() < 0.7:
         when = "before" if chance.random() < 0.5 else "after"
-        window.fail("commit", n=chance.randint(1, 6), when=when, hook=window.cut)  # type: ignore[arg-type]
+        window.fail("commit", n=chance.randint(1, 6), when=when, hook=window.disconnect)  # type: ignore[arg-type]
 
 
 async def begun(world: World, talk: Conversation) -> bool:

@@ -120,7 +120,9 @@ async def test_a_death_between_two_turns_of_one_run_loses_no_message(
         talk = Conversation(world)
         await talk.say()
         window = world.process.window
-        window.fail("commit", when=when, match=lambda c: c.next_turn is not None, hook=window.cut)
+        window.fail(
+            "commit", when=when, match=lambda c: c.next_turn is not None, hook=window.disconnect
+        )
         talk._to_present()
         await talk.client.run(**with_message(talk, YES))
         run = await talk.recover()

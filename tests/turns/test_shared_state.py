@@ -69,7 +69,7 @@ async def test_a_crash_between_pauses_builds_the_same_state(kind: str, tmp_path:
         await turn.set("/a", 1)
         await turn.interrupt("confirmation", "One?")
         await turn.set("/b", 2)
-        await turn.step(world.effect, "one", idempotent=True)
+        await turn.step.options(idempotent=True)(world.effect, "one")
         await turn.set("/c", 3)
         return dict(turn.state)
 
@@ -77,7 +77,7 @@ async def test_a_crash_between_pauses_builds_the_same_state(kind: str, tmp_path:
         talk = Conversation(world)
         await talk.say()
         window = world.process.window
-        window.fail("commit", match=lambda c: c.release, hook=window.cut)
+        window.fail("commit", match=lambda c: c.release, hook=window.disconnect)
         await talk.answer({"One?": YES})
         await talk.recover()
         assert talk.client.model.state == {"a": 1, "b": 2, "c": 3}
@@ -108,12 +108,10 @@ def parts(world: World, app: Sayso) -> Any:
 async def calling(turn: Turn, world: World) -> Any:
     """Three parts at once, one of which ends at once; then a question, then an effect."""
     await turn.set("/log", [])
-    await turn.call_all(
-        [ToolCall(tool=world.tools, args={"name": name}) for name in ("a", "quiet", "b")]
-    )
+    await turn.call_all([ToolCall(world.tools, {"name": name}) for name in ("a", "quiet", "b")])
     read = list(turn.state["log"])
     await turn.interrupt("confirmation", "Later?")
-    await turn.step(world.effect, "one", idempotent=True)
+    await turn.step.options(idempotent=True)(world.effect, "one")
     return [read, list(turn.state["log"])]
 
 
@@ -143,7 +141,7 @@ async def test_what_a_part_wrote_outlives_a_crash_behind_it(kind: str, tmp_path:
         talk = Conversation(world)
         await talk.say()
         window = world.process.window
-        window.fail("commit", match=lambda c: c.release, hook=window.cut)
+        window.fail("commit", match=lambda c: c.release, hook=window.disconnect)
         await talk.answer({"a?": YES, "b?": YES})
         await talk.recover()
         log = talk.client.model.state["log"]

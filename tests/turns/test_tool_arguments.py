@@ -141,9 +141,7 @@ async def test_arguments_that_do_not_fit_raise_before_anything_is_sent(
     async def agent(turn: Turn, world: World) -> Any:
         t = world.tools
         try:
-            await turn.call_all(
-                [ToolCall(tool=t.free, args={}), ToolCall(tool=t.gated, args={"n": "many"})]
-            )
+            await turn.call_all([ToolCall(t.free, {}), ToolCall(t.gated, {"n": "many"})])
         except ValidationError as error:
             await turn.say(f"{error.error_count()} mistake")
         return None
@@ -160,7 +158,7 @@ async def test_arguments_that_do_not_fit_raise_before_anything_is_sent(
 async def test_an_integer_that_a_reviewer_would_see_rounded_is_no_argument(
     kind: str, tmp_path: Path, number: int
 ) -> None:
-    """J3: what is shown is what runs. JSON keeps 64 bits; beyond, it fails and names what to do."""
+    """J3: what is shown is what runs. JSON keeps 64 bits; beyond, it names what to do."""
 
     def declare(world: World, app: Sayso) -> Any:
         @app.tool(approval=approval.always)
@@ -181,7 +179,7 @@ async def test_an_integer_that_a_reviewer_would_see_rounded_is_no_argument(
             await turn.call(world.tools.transfer, wei=number, notes=[])
         most = 2**64 - 1 if number > 0 else -(2**63)
         done = await turn.call(world.tools.transfer, wei=most, notes=[str(number), "1\\" * 20])
-        return [told.status, told.reason, done.args["wei"], done.value == str(most)]
+        return [told.status, str(told), done.args["wei"], done.value == str(most)]
 
     async with World.of(kind, tmp_path, agent, declare) as world:
         talk = Conversation(world)
@@ -190,7 +188,8 @@ async def test_an_integer_that_a_reviewer_would_see_rounded_is_no_argument(
         assert question["metadata"]["sayso"]["arguments"]["wei"] == most
         assert f"wei={most}" in question["message"]
         run = await talk.answer_all(lambda _: {"approved": True})
-        status, reason, wei, same = run.last["result"]
-        assert (status, wei, same) == ("failed", most, True)
-        assert "return it as text" in reason
+        status, said, wei, same = run.last["result"]
+        assert (status, wei, same) == ("executed", most, True)
+        assert "could not be recorded" in said
+        assert "return it as text" in said
         assert world.effects == ["looked", (most, [str(number), "1\\" * 20])]

@@ -37,8 +37,8 @@ async def test_every_ending_leaves_one_result_that_says_which(kind: str, tmp_pat
 
     async def agent(turn: Turn, world: World) -> Any:
         t = world.tools
-        batch = [ToolCall(tool=tool, args={}) for tool in (t.free, t.fails, t.unfit, t.slow)]
-        batch += [ToolCall(tool=t.gated, args={"n": n}) for n in (1, 2, 3)]
+        batch = [ToolCall(tool, {}) for tool in (t.free, t.fails, t.unfit, t.slow)]
+        batch += [ToolCall(t.gated, {"n": n}) for n in (1, 2, 3)]
         done = await turn.call_all(batch)
         return [[call.status, call.reason] for call in done]
 
@@ -57,13 +57,13 @@ async def test_every_ending_leaves_one_result_that_says_which(kind: str, tmp_pat
             ]
         )
         assert [status for status, _ in run.last["result"]] == [
-            *("executed", "failed", "failed", "failed", "executed", "denied", "cancelled")
+            *("executed", "failed", "executed", "failed", "executed", "denied", "cancelled")
         ]
         assert run.last["result"][5] == ["denied", "too dear"]
         assert sorted(world.effects) == ["fails", "free 0", "gated 1", "slow", "unfit"]
         texts = list(one_result_per_call((await talk.connect()).snapshot).values())
         assert "free 0" in texts
-        assert "Failed: ValueError: no luck" in texts
+        assert any(text.startswith("Failed: ValueError (error e_") for text in texts)
         assert any("cannot be recorded as JSON" in text for text in texts)
         assert "Failed: TimeoutError: ran out of time after 0.01 s" in texts
         assert "Not executed: a reviewer denied this call. Reason: too dear" in texts
@@ -219,7 +219,7 @@ async def test_what_is_no_tool_cannot_be_called(kind: str, tmp_path: Path) -> No
 
     async def agent(turn: Turn, world: World) -> Any:
         try:
-            await turn.call(world.effect, name="x")  # type: ignore[arg-type]
+            await turn.call(world.effect, {"name": "x"})  # type: ignore[call-overload]
         except TypeError as error:
             return str(error)
 
@@ -234,10 +234,10 @@ async def test_a_tool_is_called_by_its_name(kind: str, tmp_path: Path) -> None:
 
     async def agent(turn: Turn, world: World) -> Any:
         try:
-            await turn.call_all([ToolCall(tool=n, args={"n": 1}) for n in ("free", "drop_all")])
+            await turn.call_all([ToolCall(n, {"n": 1}) for n in ("free", "drop_all")])
         except LookupError as error:
             unknown = str(error)
-        done = await turn.call("gated", n=7)
+        done = await turn.call("gated", {"n": 7})
         return [unknown, done.status]
 
     async with World.of(kind, tmp_path, agent, endings) as world:
@@ -259,9 +259,7 @@ async def test_a_batch_half_done_goes_on_where_it_was(kind: str, tmp_path: Path)
 
     async def agent(turn: Turn, world: World) -> Any:
         t = world.tools
-        done = await turn.call_all(
-            [ToolCall(tool=t.gated, args={"n": 1}), ToolCall(tool=t.free, args={"n": 2})]
-        )
+        done = await turn.call_all([ToolCall(t.gated, {"n": 1}), ToolCall(t.free, {"n": 2})])
         await ticks(2)
         second = await turn.call(t.gated, n=3)
         return [call.value for call in (*done, second)]

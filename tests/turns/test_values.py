@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from pydantic import BaseModel, Field, SecretStr, field_serializer
+from pydantic import BaseModel, Field
 
 from sayso import NotRecordable, StepFailed, Turn
 from tests.contract.requirements import requirement
@@ -24,14 +24,6 @@ class Order(BaseModel):
     at: datetime.datetime
     total: Decimal
     tags: set[str] = set()
-
-
-class Masked(BaseModel):
-    token: SecretStr
-
-    @field_serializer("token", when_used="json")
-    def shown(self, value: SecretStr) -> str:
-        return value.get_secret_value()
 
 
 @dataclasses.dataclass
@@ -59,10 +51,6 @@ def order() -> Order:
 
 def orders() -> dict[str, list[Order]]:
     return {"found": [ORDER]}
-
-
-def masked() -> Masked:
-    return Masked(token=SecretStr("s"))
 
 
 def point() -> Point:
@@ -146,7 +134,6 @@ class Service:
 TYPED = {
     order: ORDER,
     orders: {"found": [ORDER]},
-    masked: Masked(token=SecretStr("s")),
     point: Point(1, 2.5),
     pair: Pair(1, "r"),
     decimal: Decimal("0.1"),
@@ -170,7 +157,7 @@ async def replayed(kind: str, folder: Path, function: Any) -> list[Any]:
 
     async def agent(turn: Turn, world: World) -> Any:
         try:
-            seen.append(await turn.step(function, name="it"))
+            seen.append(await turn.step.options(name="it")(function))
         except StepFailed as failed:
             seen.append((failed.error_type, failed.message))
         await turn.interrupt("confirmation", "Go on?")
@@ -314,7 +301,7 @@ async def test_sets_in_arguments_match_whatever_order_they_iterate_in(
 
     async def agent(turn: Turn, world: World) -> Any:
         tags = sets[0] if not world.effects else sets[1]
-        await turn.step(lambda s: world.effect(len(s)), tags, name="count")
+        await turn.step.options(name="count")(lambda s: world.effect(len(s)), tags)
         return (await turn.interrupt("confirmation", "Go on?")).value
 
     async with World.of(kind, tmp_path, agent) as world:
@@ -335,9 +322,9 @@ async def test_a_step_takes_lambdas_that_return_coroutines(kind: str, tmp_path: 
         return str(world.effect("later"))
 
     async def agent(turn: Turn, world: World) -> Any:
-        first = await turn.step(lambda: later(world), name="first")
+        first = await turn.step.options(name="first")(lambda: later(world))
         try:
-            await turn.step(lambda: asyncio.sleep(10), name="slow", timeout=0.01)
+            await turn.step.options(name="slow", timeout=0.01)(lambda: asyncio.sleep(10))
         except StepFailed as failed:
             return [first, failed.error_type]
 

@@ -14,55 +14,55 @@ YES = {"approved": True}
 
 async def first(turn: Turn, world: World) -> Any:
     """The code that begins the turns."""
-    await turn.step(world.effect, "before", name="before")
+    await turn.step.options(name="before")(world.effect, "before")
     answer = await turn.interrupt("confirmation", "Go on?")
-    await turn.step(world.effect, "after", name="after")
+    await turn.step.options(name="after")(world.effect, "after")
     return ["first", answer.value]
 
 
 async def renamed(turn: Turn, world: World) -> Any:
     """Asks for another step where the journal holds one."""
-    await turn.step(world.effect, "other", name="other")
+    await turn.step.options(name="other")(world.effect, "other")
     return (await turn.interrupt("confirmation", "Go on?")).value
 
 
 async def other_arguments(turn: Turn, world: World) -> Any:
-    await turn.step(world.effect, "changed", name="before")
+    await turn.step.options(name="before")(world.effect, "changed")
     return (await turn.interrupt("confirmation", "Go on?")).value
 
 
 async def other_order(turn: Turn, world: World) -> Any:
     answer = await turn.interrupt("confirmation", "Go on?")
-    await turn.step(world.effect, "before", name="before")
+    await turn.step.options(name="before")(world.effect, "before")
     return answer.value
 
 
 async def other_question(turn: Turn, world: World) -> Any:
-    await turn.step(world.effect, "before", name="before")
-    return (await turn.interrupt("input_required", "Name?", response=str)).value
+    await turn.step.options(name="before")(world.effect, "before")
+    return (await turn.interrupt("input_required", "Name?", schema=str)).value
 
 
 async def forgetful(turn: Turn, world: World) -> Any:
     """Ends without the question that was asked."""
-    await turn.step(world.effect, "before", name="before")
+    await turn.step.options(name="before")(world.effect, "before")
     return "no question"
 
 
 async def swallowing(turn: Turn, world: World) -> Any:
     """Catches the mismatch and would go on."""
     try:
-        await turn.step(world.effect, "other", name="other")
+        await turn.step.options(name="other")(world.effect, "other")
     except Exception:
-        await turn.step(world.effect, "sly", name="sly")
+        await turn.step.options(name="sly")(world.effect, "sly")
     return "sly"
 
 
 async def reworded(turn: Turn, world: World) -> Any:
     """Changes texts and adds what comes later: no mismatch."""
-    await turn.step(world.effect, "before", name="before")
+    await turn.step.options(name="before")(world.effect, "before")
     answer = await turn.interrupt("confirmation", "Please confirm!", expires_in=5)
     await turn.say("New words.")
-    await turn.step(world.effect, "after", name="after")
+    await turn.step.options(name="after")(world.effect, "after")
     return ["reworded", answer.value]
 
 
@@ -113,7 +113,7 @@ async def test_a_turn_that_other_code_takes_over_waits_for_its_own(
         talk = Conversation(world)
         await talk.say()
         window = world.process.window
-        window.fail("commit", hook=window.cut)
+        window.fail("commit", hook=window.disconnect)
         entry = talk.entry(talk.pending["Go on?"]["id"], YES)
         assert (await talk.send([entry])).outcome == "store_unavailable"
         await world.crash(lambda app: world.register(app, changed))
@@ -182,7 +182,7 @@ async def test_expiry_does_not_disturb_a_turn_whose_code_is_gone(kind: str, tmp_
 
     async def expiring(turn: Turn, world: World) -> Any:
         answer = await turn.interrupt("confirmation", "Go on?", expires_in=10)
-        return await turn.step(world.effect, answer.status, name="after")
+        return await turn.step.options(name="after")(world.effect, answer.status)
 
     async with World.of(kind, tmp_path, expiring) as world:
         talk = Conversation(world)

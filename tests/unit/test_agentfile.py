@@ -3,17 +3,15 @@
 import json
 from pathlib import Path
 from textwrap import dedent
-from typing import Any
 
 import pytest
 
-from sayso import Sayso
-from sayso.agentfile import BACKENDS, app_of
-from sayso.options import Options
-from sayso.stores.memory.store import MemoryStore
+from sayso import Legacy, Sayso
+from sayso.base.options import AgentOptions
+from sayso.ops.agentfile import BACKENDS, YamlFileError, app_of
 from sayso.stores.redis.store import RedisStore
+from sayso.stores.sqlite.memory import MemoryStore
 from sayso.stores.sqlite.store import SqliteStore
-from sayso.yamlfile import YamlFileError
 from tests.contract.rest import call
 
 AGENTS = '''
@@ -47,10 +45,10 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.Fixt
     return tmp_path
 
 
-def app(folder: Path, text: str, **settings: Any) -> Sayso:
+def app(folder: Path, text: str, *, store: str | None = None) -> Sayso:
     path = folder / "agents.yaml"
     path.write_text(dedent(text))
-    return app_of(path.relative_to(folder), console=False, **settings)
+    return app_of(path.relative_to(folder), store=store)
 
 
 def wrong(folder: Path, text: str) -> list[str]:
@@ -87,19 +85,18 @@ def test_agents_are_served_as_the_file_says(folder: Path) -> None:
     assert (support.version, support.kind) == ("2", "langgraph")
     assert support.description == "Answers customers."
     assert (support.options.expires_in, support.options.refusals) == (3600, "recover")
-    assert support.options.may_ask
-    assert (sales.description, sales.options.may_ask) == ("Sells.", False)
+    assert support.options.interrupts_enabled
+    assert (sales.description, sales.options.interrupts_enabled) == ("Sells.", False)
     assert list(made._tools) == ["pay"]
-    assert isinstance(made.engine.store, MemoryStore)
+    assert isinstance(made._engine.store, MemoryStore)
 
 
 def test_a_file_takes_every_option_of_an_agent_that_needs_no_python(folder: Path) -> None:
     """Those of the documented table; what is said elsewhere in it, or is code, is no key there."""
     chosen = {
         "refusals": "recover",
-        "interrupts": "both",
-        "legacy_value": "message",
-        "legacy_answers": False,
+        "client": "assistant-ui",
+        "legacy": {"emission": "both", "answers": False},
         "unknown_entries": "ignore",
         "partial": "accumulate",
         "on_message": "answer",
@@ -108,16 +105,17 @@ def test_a_file_takes_every_option_of_an_agent_that_needs_no_python(folder: Path
         "on_expire": "hold",
         "remind_at": 0.5,
         "tool_errors": "fail",
-        "detached_for": None,
-        "expiries_in_a_row": None,
+        "unattended_timeout": None,
+        "max_consecutive_expiries": None,
         "run_breakpoints": "allow",
     }
-    elsewhere = {"expires_in", "may_ask", "on_reminder", "breakpoints", "detached_at_once"}
-    assert {*chosen, *elsewhere} == {*Options.__dataclass_fields__}
+    elsewhere = {"expires_in", "interrupts_enabled", "on_reminder", "breakpoints"}
+    assert {*chosen, *elsewhere} == {*AgentOptions.__dataclass_fields__}
     text = f"agents: [{{name: a, import: 'desk_agents:sales', options: {json.dumps(chosen)}}}]"
     made = app(folder, text)._agents.newest("a")
     assert made is not None
-    assert {name: getattr(made.options, name) for name in chosen} == chosen
+    read = {name: getattr(made.options, name) for name in chosen}
+    assert read == {**chosen, "legacy": Legacy(emission="both", answers=False)}
 
 
 @pytest.mark.parametrize(
@@ -127,7 +125,7 @@ def test_a_file_takes_every_option_of_an_agent_that_needs_no_python(folder: Path
 async def test_a_file_may_serve_its_agents_to_copilotkit(
     folder: Path, said: str, path: str, status: int
 ) -> None:
-    """Design 5: as `app.copilotkit()` does."""
+    """Design 5: as `app.mount(CopilotKit())` does."""
     one = "store: 'memory:'\nagents: [{name: a, import: 'desk_agents:sales'}]"
     made = app(folder, f"copilotkit: {said}\n{one}")
     assert (await call(made, "GET", f"{path}/info")).status == status
@@ -136,10 +134,10 @@ async def test_a_file_may_serve_its_agents_to_copilotkit(
 def test_a_file_says_where_threads_are_kept(folder: Path) -> None:
     """The command's store goes before the file's, the file's before the backend's own."""
     one = "agents: [{name: a, import: 'desk_agents:sales'}]"
-    assert isinstance(app(folder, one).engine.store, SqliteStore)
-    assert isinstance(app(folder, f"store: 'memory:'\n{one}").engine.store, MemoryStore)
+    assert isinstance(app(folder, one).store, SqliteStore)
+    assert isinstance(app(folder, f"store: 'memory:'\n{one}").store, MemoryStore)
     given = app(folder, f"store: sqlite:///a.db\n{one}", store="memory:")
-    assert isinstance(given.engine.store, MemoryStore)
+    assert isinstance(given._engine.store, MemoryStore)
 
 
 def test_checkpoints_in_redis_are_shown(folder: Path) -> None:
@@ -156,11 +154,11 @@ def test_checkpoints_in_redis_are_shown(folder: Path) -> None:
         "valkey://h/1?durability=relaxed": "redis://h/1",
     }
     for named, url in stores.items():
-        store = app(folder, (f"store: {named}" if named else "") + dedent(agents)).engine.store
+        store = app(folder, (f"store: {named}" if named else "") + dedent(agents)).store
         assert isinstance(store, RedisStore)
         assert (store._url, store._checkpoints) == (url, True)
     plain = "store: redis://h\nagents: [{name: a, import: 'desk_agents:sales'}]"
-    store = app(folder, plain).engine.store
+    store = app(folder, plain).store
     assert isinstance(store, RedisStore)
     assert not store._checkpoints
 
@@ -197,9 +195,9 @@ def test_every_problem_names_its_line_and_key(folder: Path) -> None:
         "seconds above zero, or null for ever, not '-5'",
         "agents.yaml line 12, column 5, agents[1]: 'name' is missing",
         "agents.yaml line 13, column 32, agents[1].options: unknown key 'colour'; there are "
-        "refusals, interrupts, legacy_value, legacy_answers, unknown_entries, partial, on_message, "
-        "on_disconnect, subagents, on_expire, remind_at, tool_errors, detached_for, "
-        "expiries_in_a_row, run_breakpoints",
+        "refusals, client, legacy, unknown_entries, partial, on_message, on_disconnect, "
+        "subagents, on_expire, remind_at, tool_errors, unattended_timeout, "
+        "max_consecutive_expiries, run_breakpoints",
     ]
 
 
@@ -230,6 +228,14 @@ def test_every_problem_names_its_line_and_key(folder: Path) -> None:
         (
             "agents: [{name: a, import: 'desk_agents:sales', options: {refusals: never}}]",
             "refusals must be one of 'error', 'recover', not 'never'",
+        ),
+        (
+            "agents: [{name: a, import: 'desk_agents:sales', options: {legacy: {value: all}}}]",
+            "options.legacy: value of Legacy must be one of 'interrupt', 'message', not 'all'",
+        ),
+        (
+            "agents: [{name: a, import: 'desk_agents:sales', options: {legacy: {mode: both}}}]",
+            "options.legacy: unknown key 'mode'; there are emission, value, answers",
         ),
         (
             "agents: [{name: a, import: 'desk_agents:sales', tools: ['desk_agents:sales']}]",
@@ -340,4 +346,4 @@ def test_a_file_may_name_an_issuer_of_tokens(folder: Path) -> None:
         agents: [{name: a, import: "desk_agents:sales"}]
         """,
     )
-    assert made.authenticates
+    assert made._authenticates

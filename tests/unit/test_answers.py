@@ -6,10 +6,10 @@ from typing import Any
 import orjson
 import pytest
 
-from sayso.errors import Code
-from sayso.gate.ladder import Attach, Replay, Resume, Start
-from sayso.limits import Limits
-from sayso.records import Interrupt
+from sayso.base.codes import Code
+from sayso.base.limits import Limits
+from sayso.base.records import Interrupt
+from sayso.gate.case import Attach, Replay, Resume, Start
 from tests.contract.requirements import requirement
 from tests.deciding import APPROVAL, YES, decide, named, refusal, resumed
 from tests.threads import NOW, asked, message, no, request, settled, thread, yes
@@ -160,7 +160,9 @@ def test_an_answer_after_the_sweep_is_late_and_a_cancel_is_equal() -> None:
     late = refusal(request(yes("i1", YES)), view)
     assert late.code is Code.INTERRUPT_EXPIRED
     assert "by" not in late.details["interrupts"][0]
-    assert decide(request(no("i1")), view) == Replay()
+    given_up = decide(request(no("i1")), view)
+    assert isinstance(given_up, Replay)
+    assert [(item.id, len(item.progress.late)) for item in given_up.late] == [("i1", 1)]
     assert refusal(request(yes("i1"), messages=[U2]), view).code is Code.INTERRUPT_EXPIRED
 
 

@@ -5,15 +5,15 @@ from typing import Any
 import pytest
 
 from sayso import DeclarationError, approval
-from sayso.agents.approval import Policy, Proposed
-from sayso.agents.policy import Decision, Verdict
-from sayso.records import Principal
+from sayso.agents.approval import Policy, ProposedCall
+from sayso.agents.policy import PolicyDecision, Verdict
+from sayso.base.records import Principal
 
 
-def decided(policy: Policy, tool: str = "tool", /, **arguments: Any) -> Decision:
+def decided(policy: Policy, tool: str = "tool", /, **arguments: Any) -> PolicyDecision:
     """What becomes of a call, once the policy was made the tool's."""
-    own = policy.concerning(tool, frozenset(arguments))
-    return own.decide(Proposed(tool=tool, arguments=arguments))
+    own = policy.for_tool(tool, frozenset(arguments))
+    return own.decide(ProposedCall(tool=tool, arguments=arguments))
 
 
 def asks(policy: Policy, **arguments: Any) -> bool:
@@ -22,7 +22,7 @@ def asks(policy: Policy, **arguments: Any) -> bool:
 
 def test_never_and_always_do_not_look_at_arguments() -> None:
     """The two ends."""
-    assert decided(approval.never) == Decision("allow", "never")
+    assert decided(approval.never) == PolicyDecision("allow", "never")
     assert asks(approval.always, a=1)
 
 
@@ -57,7 +57,7 @@ def test_a_rule_that_raises_asks_whatever_it_was_to_say(error: BaseException) ->
 
     assert asks(approval.when(rule))
     assert asks(approval.deny(rule))
-    assert asks(approval.judge(lambda call: "allow" if rule() else "deny"))
+    assert asks(approval.rule(lambda call: "allow" if rule() else "deny"))
     for kind in ("deny", "ask", "allow"):
         lists: dict[str, Any] = {kind: [approval.calls("tool", rule)]}
         assert asks(Policy(**lists, otherwise="allow"))
@@ -103,9 +103,9 @@ def test_rules_that_could_not_be_called_fail_when_they_are_declared() -> None:
     with pytest.raises(DeclarationError, match="is a function"):
         approval.when(True)  # type: ignore[arg-type]
     rule = approval.when(lambda amount, colour: True)
-    rule.concerning("paint", frozenset({"amount", "colour", "more"}))
+    rule.for_tool("paint", frozenset({"amount", "colour", "more"}))
     with pytest.raises(DeclarationError, match="names colour, but the tool takes amount"):
-        rule.concerning("paint", frozenset({"amount"}))
+        rule.for_tool("paint", frozenset({"amount"}))
 
 
 @pytest.mark.parametrize(
@@ -162,18 +162,18 @@ def test_the_strictest_of_several_policies_counts() -> None:
     """Denials first, then every question, and silence only if all are silent."""
     large = approval.when(lambda amount: amount > 10, name="large")
     huge = approval.when(lambda amount: amount > 100, name="huge", by="lead")
-    policy = approval.strictest(large, huge, approval.deny(lambda amount: amount > 1000))
+    policy = approval.all_of(large, huge, approval.deny(lambda amount: amount > 1000))
     assert decided(policy, amount=5).verdict == "allow"
     assert [ask.rule for ask in decided(policy, amount=50).asks] == ["large"]
     assert [ask.rule for ask in decided(policy, amount=500).asks] == ["large", "huge"]
     assert decided(policy, amount=5000).verdict == "deny"
     with pytest.raises(DeclarationError):
-        approval.strictest()
+        approval.all_of()
 
 
 def test_rules_have_names_of_their_own() -> None:
     """A yes to one lambda is no yes to another."""
-    policy = approval.strictest(
+    policy = approval.all_of(
         approval.when(lambda amount: amount > 1), approval.when(lambda amount: amount > 2)
     )
     names = [ask.rule for ask in decided(policy, amount=3).asks]
@@ -193,43 +193,43 @@ def test_rules_have_names_of_their_own() -> None:
 )
 def test_a_judge_says_one_of_three_words(said: Any, verdict: Verdict) -> None:
     """Anything else is no yes."""
-    assert decided(approval.judge(lambda call: said)).verdict == verdict
+    assert decided(approval.rule(lambda call: said)).verdict == verdict
 
 
-def proposed(**members: Any) -> Proposed:
+def proposed(**members: Any) -> ProposedCall:
     caller = Principal(subject="ann", roles=("clerk", "mail:send"))
-    return Proposed(tool="tool", arguments={}, caller=caller, **members)
+    return ProposedCall(tool="tool", arguments={}, caller=caller, **members)
 
 
 @pytest.mark.parametrize(
     ("members", "verdict", "rule"),
     [
-        ({"effect": "irreversible", "scale": 101}, "ask", "guidelines:irreversible"),
-        ({"effect": "irreversible"}, "ask", "guidelines:irreversible"),
-        ({"effect": "irreversible", "scale": 100}, "allow", "guidelines:ordinary"),
-        ({"effect": "write", "scale": 10_000}, "allow", "guidelines:ordinary"),
-        ({"permission": "mail:send"}, "allow", "guidelines:ordinary"),
-        ({"permission": "mail:purge"}, "ask", "guidelines:permission"),
-        ({"permission": "mail:purge", "effect": "read"}, "allow", "guidelines:ordinary"),
-        ({"request": "everything"}, "ask", "guidelines:beyond"),
-        ({"request": "everything", "effect": "read"}, "allow", "guidelines:ordinary"),
+        ({"effect": "irreversible", "scale": 101}, "ask", "by_effect:irreversible"),
+        ({"effect": "irreversible"}, "ask", "by_effect:irreversible"),
+        ({"effect": "irreversible", "scale": 100}, "allow", "by_effect:ordinary"),
+        ({"effect": "write", "scale": 10_000}, "allow", "by_effect:ordinary"),
+        ({"permission": "mail:send"}, "allow", "by_effect:ordinary"),
+        ({"permission": "mail:purge"}, "ask", "by_effect:permission"),
+        ({"permission": "mail:purge", "effect": "read"}, "allow", "by_effect:ordinary"),
+        ({"request": "everything"}, "ask", "by_effect:beyond"),
+        ({"request": "everything", "effect": "read"}, "allow", "by_effect:ordinary"),
     ],
 )
 def test_guidelines_ask_where_judgement_is_worth_its_time(
     members: dict[str, Any], verdict: Verdict, rule: str
 ) -> None:
     """Design 3: irreversible at scale, beyond the request, not granted; never for reads."""
-    policy = approval.guidelines(beyond=lambda call: call.request == "everything")
-    decision = policy.concerning("tool", frozenset()).decide(proposed(**members))
+    policy = approval.by_effect(beyond=lambda call: call.request == "everything")
+    decision = policy.for_tool("tool", frozenset()).decide(proposed(**members))
     assert (decision.verdict, decision.rule) == (verdict, rule)
 
 
 def test_what_is_routine_is_authorised_ahead() -> None:
     """Whatever it declares; others are judged as ever."""
-    policy = approval.guidelines(routine=["nightly_*"])
+    policy = approval.by_effect(routine=["nightly_*"])
     call = proposed(effect="irreversible")
-    assert policy.concerning("nightly_purge", frozenset()).decide(call).verdict == "allow"
-    assert policy.concerning("purge", frozenset()).decide(call).verdict == "ask"
+    assert policy.for_tool("nightly_purge", frozenset()).decide(call).verdict == "allow"
+    assert policy.for_tool("purge", frozenset()).decide(call).verdict == "ask"
 
 
 def test_a_rule_is_named_for_the_record() -> None:
@@ -252,9 +252,9 @@ def test_a_rule_is_named_for_the_record() -> None:
     [
         (approval.never, "never"),
         (approval.always, "always"),
-        (approval.ask(by="lead"), "always"),
+        (approval.always(by="lead"), "always"),
         (approval.when(lambda: True), "when"),
-        (approval.guidelines(), "when"),
+        (approval.by_effect(), "when"),
         (Policy(allow=["tool"]), "never"),
         (Policy(allow=["other"]), "always"),
         (Policy(deny=["tool"]), "never"),
@@ -262,7 +262,7 @@ def test_a_rule_is_named_for_the_record() -> None:
 )
 def test_a_policy_knows_whether_it_can_ask_about_a_tool(policy: Policy, kind: str) -> None:
     """For the description of agents, and for edits that nobody could make."""
-    assert policy.concerning("tool", frozenset()).kind == kind
+    assert policy.for_tool("tool", frozenset()).kind == kind
 
 
 @pytest.mark.parametrize(
@@ -270,11 +270,11 @@ def test_a_policy_knows_whether_it_can_ask_about_a_tool(policy: Policy, kind: st
     [
         {"by": ""},
         {"by": [1]},
-        {"of": 0},
-        {"of": True},
-        {"of": 2},
-        {"of": {}},
-        {"of": {"lead": 0}},
+        {"approvals": 0},
+        {"approvals": True},
+        {"approvals": 2},
+        {"approvals": {}},
+        {"approvals": {"lead": 0}},
         {"expires_in": 0},
         {"remember": "yes"},
     ],
@@ -282,4 +282,4 @@ def test_a_policy_knows_whether_it_can_ask_about_a_tool(policy: Policy, kind: st
 def test_a_way_to_ask_that_cannot_work_fails_when_it_is_declared(how: dict[str, Any]) -> None:
     """Among them several approvers where only the one owner may answer."""
     with pytest.raises(DeclarationError):
-        approval.ask(**how)
+        approval.always(**how)

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from sayso.engine.attendance import GRACE, Attendance
-from sayso.engine.stopping import Stopper
-from sayso.options import Options
+from sayso.base.options import AgentOptions
+from sayso.engine.live import GRACE_S, DisconnectWatch
+from sayso.engine.stop import StopRequest
 from sayso.testing import FakeClock
 from tests.contract.requirements import requirement
 
@@ -31,16 +31,16 @@ class Runner:
         self.attended.set()
         self.stopped: list[str] = []
 
-    def stop(self, stopper: Stopper) -> None:
+    def stop(self, stopper: StopRequest) -> None:
         assert stopper.by is None
         self.stopped.append(stopper.why or "")
 
 
-def watched(readers: int, **options: Any) -> tuple[Any, FakeClock, Attendance]:
+def watched(readers: int, **options: Any) -> tuple[Any, FakeClock, DisconnectWatch]:
     runner: Any = Runner()
     runner.stream.readers = readers
     clock = FakeClock()
-    return runner, clock, Attendance(runner, Options(**options), clock)
+    return runner, clock, DisconnectWatch(runner, AgentOptions(**options), clock)
 
 
 @requirement("OC-15")
@@ -59,8 +59,8 @@ async def test_a_run_without_readers_may_go_on_for_fifteen_minutes() -> None:
 
 
 async def test_a_run_may_go_on_for_ever() -> None:
-    """`detached_for=None`: nothing waits for anything."""
-    runner, clock, attendance = watched(1, detached_for=None)
+    """`unattended_timeout=None`: nothing waits for anything."""
+    runner, clock, attendance = watched(1, unattended_timeout=None)
     runner.stream.become(0)
     assert clock.sleeping == 0
     attendance.close()
@@ -71,21 +71,21 @@ async def test_cancel_holds_effects_until_a_reader_is_back_or_the_grace_is_over(
     back: bool,
 ) -> None:
     """N2: five seconds, however long a detached run might go on."""
-    runner, clock, attendance = watched(1, on_disconnect="cancel", detached_for=None)
+    runner, clock, attendance = watched(1, on_disconnect="cancel", unattended_timeout=None)
     runner.stream.become(0)
     assert not runner.attended.is_set()
-    await clock.advance(GRACE - 1)
+    await clock.advance(GRACE_S - 1)
     if back:
         runner.stream.become(1)
         assert runner.attended.is_set()
-    await clock.advance(GRACE)
+    await clock.advance(GRACE_S)
     assert len(runner.stopped) == (0 if back else 1)
     attendance.close()
 
 
 async def test_cancel_needs_a_reader_who_left() -> None:
     """A run that goes on without a client has lost none; the ceiling holds for it too."""
-    runner, clock, attendance = watched(0, on_disconnect="cancel", detached_for=60)
+    runner, clock, attendance = watched(0, on_disconnect="cancel", unattended_timeout=60)
     assert runner.attended.is_set()
     await clock.advance(59)
     assert runner.stopped == []

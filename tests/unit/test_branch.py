@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from sayso.turns.branch import Branches, Forsaken
+from sayso.turns.replay.branch import Abandoned, Branches
 from tests.patience import PATIENCE
 
 
@@ -17,7 +17,7 @@ async def test_code_that_outlives_its_own_destruction_is_let_go_of_in_any_thread
         while not tired:
             try:
                 if root.destroyed:
-                    await Forsaken()
+                    await Abandoned()
                 await root.park()
             except BaseException:  # noqa: S110 - the habit under test
                 pass

@@ -2,7 +2,7 @@
 
 import threading
 
-from sayso.clock import SystemClock
+from sayso.base.clock import SystemClock
 from tests.patience import PATIENCE
 
 

@@ -5,13 +5,29 @@ from typing import Any
 
 import pytest
 
-from sayso import jsonvalue
-from sayso.errors import Code
-from sayso.gate import desk, held
+from sayso.base import jsonvalue
+from sayso.base.codes import Code
+from sayso.base.limits import Limits
+from sayso.base.records import (
+    AnswerRecord,
+    Interrupt,
+    Principal,
+    Run,
+    Thread,
+    ThreadView,
+    TurnRecord,
+)
+from sayso.gate import changes, interrupts
+from sayso.gate.case import (
+    AlreadyAnswered,
+    GateDecision,
+    HoldAnswers,
+    Resume,
+    case_of_answers,
+)
+from sayso.gate.ladder import INBOX, decide
 from sayso.gate.refusals import Refuse
-from sayso.limits import Limits
 from sayso.protocol.runinput import ResumeEntry
-from sayso.records import Interrupt, Principal, Run, Thread, ThreadView, Turn
 
 NOW = 1_000_000
 ANN = Principal(subject="ann")
@@ -23,7 +39,7 @@ def asked(key: str, **members: Any) -> Interrupt:
 
 
 def view(*items: Interrupt, status: Any = "suspended", holder: str | None = None) -> ThreadView:
-    turn = Turn(
+    turn = TurnRecord(
         key="turn_1",
         agent="a",
         version="1",
@@ -57,13 +73,14 @@ def no(key: str) -> ResumeEntry:
     return ResumeEntry(interrupt_id=key, status="cancelled")
 
 
-def give(seen: ThreadView, *entries: ResumeEntry, now: int = NOW) -> desk.Given:
-    return desk.give(
-        seen, entries, principal=ANN, channel="inbox", now=now, limits=Limits(), judge=None
+def give(seen: ThreadView, *entries: ResumeEntry, now: int = NOW) -> GateDecision:
+    case = case_of_answers(
+        entries, seen, principal=ANN, channel="inbox", now=now, limits=Limits(), check=None
     )
+    return decide(case, INBOX)
 
 
-def code(given: desk.Given | desk.Hold | Refuse) -> Code:
+def code(given: GateDecision) -> Code:
     assert isinstance(given, Refuse)
     return given.code
 
@@ -71,16 +88,16 @@ def code(given: desk.Given | desk.Hold | Refuse) -> Code:
 def test_a_part_is_held_and_the_last_settles_all() -> None:
     """Design 2: each with who gave it, when, and by which channel."""
     first = give(view(asked("one"), asked("two")), yes("one"))
-    assert isinstance(first, desk.Hold)
+    assert isinstance(first, HoldAnswers)
     (kept,) = first.items
     assert (first.remaining, kept.status) == (1, "open")
     whole = give(view(kept, asked("two")), no("two"), now=NOW + 5)
-    assert isinstance(whole, desk.Settle)
-    assert [(i.status, i.decided_by, i.decided_at, i.held) for i in whole.items] == [
+    assert isinstance(whole, Resume)
+    assert [(i.status, i.decided_by, i.decided_at, i.held) for i in whole.settle] == [
         ("resolved", "ann", NOW, None),
         ("cancelled", "ann", NOW + 5, None),
     ]
-    assert whole.items[0].payload == b"true"
+    assert whole.settle[0].payload == b"true"
 
 
 def test_the_first_rule_that_applies_decides() -> None:
@@ -96,8 +113,8 @@ def test_the_first_rule_that_applies_decides() -> None:
     assert code(give(both, yes("gone"), yes("one", 7))) is Code.INTERRUPT_EXPIRED
     assert code(give(both, yes("late"), yes("one", 7))) is Code.INTERRUPT_EXPIRED
     assert code(give(both, yes("one", 7))) is Code.INVALID_PAYLOAD
-    assert isinstance(give(both, yes("one"), yes("done"), no("gone")), desk.Hold)
-    assert isinstance(give(both, yes("one"), no("late")), desk.Settle)
+    assert isinstance(give(both, yes("one"), yes("done"), no("gone")), HoldAnswers)
+    assert isinstance(give(both, yes("one"), no("late")), Resume)
 
 
 def test_equal_answers_stand_whatever_the_thread_does() -> None:
@@ -109,9 +126,9 @@ def test_equal_answers_stand_whatever_the_thread_does() -> None:
         view(done, status="finished"),
         view(replace(done, turn_key="turn_0"), status="failed"),
     ):
-        assert give(seen, yes("done")) == desk.Stand("run_1")
-    assert give(view(done), yes("done")) == desk.Settle(())
-    assert give(view(done, status="failed"), yes("done")) == desk.Settle((), retry=True)
+        assert give(seen, yes("done")) == AlreadyAnswered("run_1")
+    assert give(view(done), yes("done")) == Resume(())
+    assert give(view(done, status="failed"), yes("done")) == Resume((), retry=True)
 
 
 def test_a_thread_that_runs_takes_nothing_new() -> None:
@@ -132,18 +149,18 @@ def test_what_lapsed_takes_a_cancellation_until_it_is_extended() -> None:
     """EX-05, R4."""
     item = asked("one", expires_at=NOW - 10, lapsed_at=NOW - 5)
     assert code(give(view(item), yes("one"))) is Code.INTERRUPT_EXPIRED
-    assert isinstance(give(view(item), no("one")), desk.Settle)
-    longer = desk.extend(view(item), "one", NOW, seconds=60)
-    assert isinstance(longer, desk.Hold)
+    assert isinstance(give(view(item), no("one")), Resume)
+    longer = changes.extend(view(item), "one", NOW, ANN, Limits(), seconds=60)
+    assert isinstance(longer, HoldAnswers)
     assert longer.items[0].expires_at == NOW + 60_000
-    assert isinstance(give(view(*longer.items), yes("one")), desk.Settle)
+    assert isinstance(give(view(*longer.items), yes("one")), Resume)
 
 
 def test_an_extension_keeps_the_reminder_s_part_of_the_lifetime() -> None:
     """R1: 80 % of the new one, and it reminds again."""
     item = asked("one", expires_at=NOW, remind_at=NOW * 8 // 10, reminded_at=NOW * 8 // 10)
-    longer = desk.extend(view(item), "one", NOW - 1, until=2 * NOW)
-    assert isinstance(longer, desk.Hold)
+    longer = changes.extend(view(item), "one", NOW - 1, ANN, Limits(lifetime=NOW), until=2 * NOW)
+    assert isinstance(longer, HoldAnswers)
     (extended,) = longer.items
     assert (extended.remind_at, extended.reminded_at) == (2 * NOW * 8 // 10, None)
 
@@ -152,12 +169,12 @@ def test_what_changes_nothing_writes_nothing() -> None:
     """A withdrawal without an answer, the same assignee, the same answer again."""
     item = asked("one", assigned_to="bob")
     seen = view(item, asked("two"))
-    assert desk.take_back(seen, "one", "ann") == desk.Hold((), 2)
-    assert desk.assign(seen, "one", "bob") == desk.Hold((), 2)
+    assert changes.withdraw(seen, "one", "ann") == HoldAnswers((), 2)
+    assert changes.assign(seen, "one", "bob", ANN) == HoldAnswers((), 2)
     first = give(seen, yes("one"))
-    assert isinstance(first, desk.Hold)
+    assert isinstance(first, HoldAnswers)
     again = give(view(*first.items, asked("two")), yes("one"), now=NOW + 9)
-    assert again == desk.Hold((), 1)
+    assert again == HoldAnswers((), 1)
 
 
 def test_a_held_answer_reads_as_it_was_given() -> None:
@@ -165,12 +182,18 @@ def test_a_held_answer_reads_as_it_was_given() -> None:
     entry = ResumeEntry(
         interrupt_id="one", status="resolved", payload={"a": [1, None]}, metadata={"via": "link"}
     )
-    item = held.hold(asked("one"), entry, ANN, "inbox", NOW)
-    kept = held.read(item)
-    assert kept == held.HeldAnswer(entry=entry, by="ann", at=NOW, channel="inbox")
-    settled = held.settle(item)
+    item = interrupts.hold(asked("one"), interrupts.given(entry, ANN, "inbox", NOW))
+    assert item.held == AnswerRecord(
+        status="resolved",
+        payload=b'{"a":[1,null]}',
+        metadata=b'{"via":"link"}',
+        by="ann",
+        at=NOW,
+        channel="inbox",
+    )
+    settled = interrupts.settle_held(item)
     assert jsonvalue.decode(settled.payload or b"") == {"a": [1, None]}
     assert jsonvalue.decode(settled.answer_metadata or b"") == {"via": "link"}
-    assert held.uncovered([item, asked("two"), settled]) == [asked("two")]
+    assert interrupts.unanswered([item, asked("two"), settled]) == [asked("two")]
     with pytest.raises(ValueError, match="holds no answer"):
-        held.settle(asked("one"))
+        interrupts.settle_held(asked("one"))

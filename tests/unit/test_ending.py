@@ -5,7 +5,7 @@ from typing import Any
 import orjson
 import pytest
 
-from sayso.protocol.ending import Ending
+from sayso.streams.ending import Ending
 from tests.bodies import NEW
 from tests.contract.requirements import requirement
 from tests.judge import model_faults

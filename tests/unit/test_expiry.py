@@ -4,25 +4,32 @@ from typing import Any
 
 import pytest
 
-from sayso.gate import expiry, held
-from sayso.options import GivenAnswer
+from sayso.base.options import FallbackAnswer
+from sayso.base.records import Interrupt, LateRefusal, Terms
+from sayso.gate import interrupts
+from sayso.protocol.runinput import ResumeEntry
 from tests.contract.requirements import requirement
-from tests.deciding import BOB
+from tests.deciding import held
 from tests.threads import NOW, asked, no, settled, yes
+
+
+def noted(item: Interrupt, entry: ResumeEntry, *rest: Any) -> Interrupt | None:
+    """The question with that refusal noted on it; None if nothing is."""
+    return next(iter(interrupts.note_late_refusals([item], [entry], *rest)), None)
 
 
 @requirement("EX-01")
 def test_a_question_is_due_at_its_last_moment_and_once() -> None:
     """EX-01; not when an answer is held, when it lapsed before, or without an expiry (R2)."""
-    assert not expiry.past(asked("i", expires_at=NOW), NOW - 1)
-    assert expiry.past(asked("i", expires_at=NOW), NOW)
+    assert not interrupts.expiry_due(asked("i", expires_at=NOW), NOW - 1)
+    assert interrupts.expiry_due(asked("i", expires_at=NOW), NOW)
     for item in (
         asked("i"),
         asked("i", expires_at=NOW, lapsed_at=NOW),
-        held.hold(asked("i", expires_at=NOW), yes("i"), BOB, "inbox", NOW - 1),
+        held(asked("i", expires_at=NOW), yes("i")),
         settled("i", "expired", expires_at=NOW),
     ):
-        assert not expiry.past(item, NOW + 10**12)
+        assert not interrupts.expiry_due(item, NOW + 10**12)
 
 
 @pytest.mark.parametrize(
@@ -32,34 +39,34 @@ def test_a_question_is_due_at_its_last_moment_and_once() -> None:
         ("deny", "expired", None),
         ("cancel", "cancelled", None),
         ("approve", "resolved", b'{"approved":true}'),
-        (GivenAnswer({"slot": "monday"}), "resolved", b'{"slot":"monday"}'),
-        (GivenAnswer(None), "resolved", None),
+        (FallbackAnswer({"slot": "monday"}), "resolved", b'{"slot":"monday"}'),
+        (FallbackAnswer(None), "resolved", None),
     ],
 )
 def test_each_rule_settles_without_a_decider(rule: Any, status: str, payload: Any) -> None:
     """R3, R4: nobody decided, whatever the question becomes."""
-    item = asked("i", expires_at=NOW, policy=expiry.policy_of(rule))
-    done = expiry.lapsed(item, NOW + 1)
+    item = asked("i", expires_at=NOW, terms=Terms(on_expire=rule))
+    done = interrupts.apply_expiry(item, NOW + 1)
     assert (done.status, done.payload) == (status, payload)
     assert (done.decided_by, done.decided_at, done.channel) == (None, NOW + 1, "expiry")
-    assert expiry.by_expiry(done)
-    assert expiry.denied_by_expiry(done) is (rule == "deny")
-    assert expiry.expired(item, NOW).status == "expired"
+    assert interrupts.settled_by_expiry(done)
+    assert interrupts.denied_by_expiry(done) is (rule == "deny")
+    assert interrupts.expire(item, NOW).status == "expired"
 
 
 def test_a_held_question_lapses_and_stays_open() -> None:
     """Design 4: only cancellable from then on, and not due again."""
-    item = asked("i", expires_at=NOW, policy=expiry.policy_of("hold"))
-    done = expiry.lapsed(item, NOW + 1)
+    item = asked("i", expires_at=NOW, terms=Terms(on_expire="hold"))
+    done = interrupts.apply_expiry(item, NOW + 1)
     assert (done.status, done.lapsed_at, done.decided_at) == ("open", NOW + 1, None)
-    assert not expiry.past(done, NOW + 2)
-    assert not expiry.by_expiry(done)
+    assert not interrupts.expiry_due(done, NOW + 2)
+    assert not interrupts.settled_by_expiry(done)
 
 
 def test_what_a_person_settled_is_not_by_expiry() -> None:
     """Nor is what is still open."""
-    assert not expiry.by_expiry(settled("i", channel="run"))
-    assert not expiry.by_expiry(asked("i"))
+    assert not interrupts.settled_by_expiry(settled("i", channel="run"))
+    assert not interrupts.settled_by_expiry(asked("i"))
 
 
 @pytest.mark.parametrize(
@@ -76,31 +83,31 @@ def test_what_a_person_settled_is_not_by_expiry() -> None:
 )
 def test_a_refusal_is_a_cancellation_or_a_no(entry: Any, said: bool) -> None:
     """D6: booleans alone say no."""
-    assert expiry.refuses(entry) is said
+    assert interrupts.refuses(entry) is said
 
 
 def test_a_late_refusal_is_noted_once_for_each_person_and_the_rule_stays() -> None:
     """D6: who and when, beside what the server made of it."""
-    item = settled("i", "expired", policy=expiry.policy_of("deny"))
-    assert expiry.late_refusals(item) == []
-    once = expiry.noted(item, yes("i", {"approved": False}), "bob", "run", NOW)
+    item = settled("i", "expired", terms=Terms(on_expire="deny"))
+    assert item.progress.late == ()
+    once = noted(item, yes("i", {"approved": False}), "bob", "run", NOW)
     assert once is not None
-    assert expiry.noted(once, no("i"), "bob", "run", NOW + 1) is None
-    twice = expiry.noted(once, no("i"), "cyd", "inbox", NOW + 2)
+    assert noted(once, no("i"), "bob", "run", NOW + 1) is None
+    twice = noted(once, no("i"), "cyd", "inbox", NOW + 2)
     assert twice is not None
-    assert expiry.late_refusals(twice) == [
-        {"by": "bob", "at": NOW, "said": "denied", "channel": "run"},
-        {"by": "cyd", "at": NOW + 2, "said": "cancelled", "channel": "inbox"},
-    ]
-    assert expiry.denied_by_expiry(twice)
+    assert twice.progress.late == (
+        LateRefusal(by="bob", at=NOW, said="denied", channel="run"),
+        LateRefusal(by="cyd", at=NOW + 2, said="cancelled", channel="inbox"),
+    )
+    assert interrupts.denied_by_expiry(twice)
 
 
 def test_a_row_keeps_no_more_than_so_many_late_refusals() -> None:
     """Whoever may call cannot make it grow."""
     item: Any = settled("i", "expired")
     for at in range(50):
-        item = expiry.noted(item, no("i"), f"p{at}", "run", NOW) or item
-    assert len(expiry.late_refusals(item)) == 20
+        item = noted(item, no("i"), f"p{at}", "run", NOW) or item
+    assert len(item.progress.late) == 20
 
 
 def test_sets_without_a_person_are_counted_back_from_the_newest() -> None:
@@ -117,6 +124,6 @@ def test_sets_without_a_person_are_counted_back_from_the_newest() -> None:
         settled("h", "expired", **gone),
         asked("i"),
     ]
-    assert expiry.unattended_sets(items) == 2
-    assert expiry.unattended_sets(items[:2]) == 0
-    assert expiry.unattended_sets([]) == 0
+    assert interrupts.consecutive_expiries(items) == 2
+    assert interrupts.consecutive_expiries(items[:2]) == 0
+    assert interrupts.consecutive_expiries([]) == 0

@@ -6,8 +6,14 @@ import pytest
 from pydantic import BaseModel, Field
 
 from sayso import DeclarationError
-from sayso.schemas.forms import approval_schema, confirmation, response_type, unsure_schema
-from sayso.schemas.schema import compile_schema
+from sayso.base import jsonvalue
+from sayso.schemas.responses import (
+    approval_schema,
+    confirmation,
+    indeterminate_schema,
+    response_type,
+)
+from sayso.schemas.schema import compile_approval, compile_schema
 
 
 class Closing(BaseModel):
@@ -16,7 +22,7 @@ class Closing(BaseModel):
 
 
 def fits(schema: dict[str, Any], payload: Any) -> bool:
-    return not compile_schema(schema).problems(payload)
+    return not compile_schema(schema).errors(payload)
 
 
 def test_one_declaration_publishes_and_reads() -> None:
@@ -64,10 +70,15 @@ def test_a_plain_confirmation_is_a_yes_or_a_no(payload: Any, value: bool) -> Non
 
 
 def test_an_approval_takes_a_boolean_a_reason_and_nothing_else() -> None:
-    """TB-06, TB-08: no edits unless they are offered."""
-    schema = approval_schema(None)
-    assert fits(schema, {"approved": True})
-    assert fits(schema, {"approved": False, "reason": "too dear"})
+    """TB-06, TB-08: no edits unless they are offered; what is published has plain keywords."""
+    published = approval_schema(None)
+    assert not {"additionalProperties", "maxLength"} & {
+        *published,
+        *(keyword for member in published["properties"].values() for keyword in member),
+    }
+    holds = compile_approval(jsonvalue.encode(published)).errors
+    assert not holds({"approved": True})
+    assert not holds({"approved": False, "reason": "too dear"})
     for wrong in (
         {},
         None,
@@ -78,7 +89,7 @@ def test_an_approval_takes_a_boolean_a_reason_and_nothing_else() -> None:
         {"approved": True, "reason": 5},
         {"approved": True, "reason": "x" * 2001},
     ):
-        assert not fits(schema, wrong), wrong
+        assert holds(wrong), wrong
 
 
 def test_offered_edits_are_checked_by_the_tool_s_own_schema() -> None:
@@ -113,9 +124,23 @@ def test_offered_edits_are_checked_by_the_tool_s_own_schema() -> None:
 )
 def test_an_unsure_effect_has_three_ways_on(optional: bool, payload: Any, good: bool) -> None:
     """Design 3, rule 5: run again, skip with a result of the effect's type, stop."""
-    assert fits(unsure_schema({"type": "string"}, optional=optional), payload) is good
+    assert fits(indeterminate_schema({"type": "string"}, optional=optional), payload) is good
+
+
+@pytest.mark.parametrize(
+    ("result", "offered"),
+    [({"type": "string"}, False), ({"type": ["string", "null"]}, True), (None, True)],
+)
+def test_no_result_is_offered_where_it_is_taken(
+    result: dict[str, Any] | None, offered: bool
+) -> None:
+    """Whoever reads the field is not sent to an answer that is refused."""
+    schema = indeterminate_schema(result, optional=False)
+    said = schema["properties"]["result"]["description"]
+    assert ("null" in said) is offered
+    assert fits(schema, {"action": "skip", "result": None}) is offered
 
 
 def test_an_effect_without_a_type_takes_any_result() -> None:
     """Then the schema can say no more."""
-    assert fits(unsure_schema(None, optional=True), {"action": "skip", "result": [1]})
+    assert fits(indeterminate_schema(None, optional=True), {"action": "skip", "result": [1]})

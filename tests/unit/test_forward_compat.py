@@ -1,5 +1,6 @@
 """Requests of older and newer peers: what is left out, translated, or refused by name."""
 
+from dataclasses import replace
 from typing import Any
 
 import orjson
@@ -22,7 +23,10 @@ def test_thread_run_and_messages_are_enough() -> None:
 
 @requirement("FC-04")
 def test_nulls_of_older_clients_are_absent() -> None:
-    """Whole nulls are read as absence, at every level of the protocol's own objects."""
+    """Whole nulls are read as absence, at every level of the protocol's own objects.
+
+    That the state was null is remembered: its sender cannot apply a delta.
+    """
     given = read(
         state=None,
         forwardedProps=None,
@@ -33,10 +37,11 @@ def test_nulls_of_older_clients_are_absent() -> None:
         resume=[{"interruptId": "i", "status": "resolved", "payload": None, "metadata": None}],
         messages=[{**USER, "name": None, "metadata": None, "encryptedValue": None}],
     )
-    assert given == read(
+    absent = read(
         tools=[{"name": "f", "description": "d"}],
         resume=[{"interruptId": "i", "status": "resolved"}],
     )
+    assert given == replace(absent, null_state=True)
     assert given.warnings == ()
     assert bodies(given) == [USER]
 

@@ -80,7 +80,7 @@ def test_what_has_no_json_form_is_named_and_nothing_is_written(value: object) ->
 def test_a_frame_that_clients_would_refuse_is_refused_here() -> None:
     """Over ten megabytes in one frame is fatal in 1.0.0 (EN-09)."""
     with pytest.raises(ValueError, match="STATE_SNAPSHOT"):
-        frames.state_snapshot(b'"' + b"x" * frames.FRAME_LIMIT + b'"')
+        frames.state_snapshot(b'"' + b"x" * frames.MAX_FRAME_BYTES + b'"')
 
 
 def test_the_fast_path_of_text_writes_what_the_slow_one_does() -> None:

@@ -5,9 +5,10 @@ from typing import Any
 
 import pytest
 
-from sayso.errors import Code
-from sayso.gate.ladder import Attach, Replay, Resume, Start
-from sayso.limits import Limits
+from sayso.base.codes import Code
+from sayso.base.limits import Limits
+from sayso.gate.case import Attach, Replay, Resume, Start
+from sayso.protocol.runinput import RunInput
 from tests.contract.requirements import requirement
 from tests.deciding import APPROVAL, YES, decide, named, refusal, resumed
 from tests.threads import NOW, asked, calling, message, no, request, result, settled, thread, yes
@@ -20,12 +21,38 @@ U1, U2 = message("u1"), message("u2")
 
 @requirement("FC-06")
 def test_a_new_thread_starts() -> None:
-    """Also with no message at all, and with answers to nothing beside a message (RE-10)."""
+    """Also with no message at all."""
     assert decide(request(messages=[U1]), None) == Start((U1,), ())
     assert decide(request(), None) == Start((), ())
-    beside = decide(request(yes("x"), messages=[U1]), None)
-    assert isinstance(beside, Start)
-    assert len(beside.warnings) == 1
+
+
+@pytest.mark.parametrize(
+    "lost",
+    [
+        request(yes("x")),
+        request(yes("x"), messages=[U1]),
+        request(messages=[U1, calling("a1", "c1"), result("t1", "c1")]),
+    ],
+)
+def test_what_goes_on_with_a_thread_that_is_gone_begins_nothing(lost: RunInput) -> None:
+    """D2: its answer, also beside a message, or the result of a call that was made there."""
+    for view in (None, thread("finished", messages=[message("other"), message("o2", "assistant")])):
+        if view is not None and lost.resume:
+            strange = message("a9", "assistant", content="of the other conversation")
+            lost = replace(lost, messages=(*lost.messages, strange))
+        refused = refusal(lost, view)
+        assert refused.code is Code.UNKNOWN_INTERRUPT
+        assert refused.lets_go
+
+
+def test_a_thread_that_has_the_history_takes_a_message_beside_a_dead_answer() -> None:
+    """RE-10: the answer is left out with a warning."""
+    said = message("a1", "assistant", content="hi")
+    view = thread("finished", messages=[U1, said])
+    for sent in ([U2], [U1, said, U2]):
+        decision = decide(request(yes("x"), messages=sent), view)
+        assert isinstance(decision, Start)
+        assert len(decision.warnings) == 1
 
 
 @pytest.mark.parametrize("status", ["finished", "failed", "cancelled"])
@@ -103,7 +130,7 @@ def test_a_running_thread_is_busy_for_anything_new() -> None:
 @requirement("CR-1", "CR-2")
 def test_answers_to_ids_that_were_never_asked_are_refused_by_name() -> None:
     """Whoever else may have asked them; nothing tells a foreign id from an invented one (D1)."""
-    for view in (None, thread("finished"), thread("failed")):
+    for view in (thread("finished"), thread("failed")):
         refused = refusal(request(yes("int_x"), no("int_y")), view)
         assert refused.code is Code.UNKNOWN_INTERRUPT
         assert named(refused) == ["int_x", "int_y"]
@@ -288,7 +315,8 @@ def test_refusals_come_in_the_documented_order() -> None:
 
 def test_a_sentence_stays_short_whatever_the_client_calls_things() -> None:
     """The details name everything, the sentence the first few, cut (ER-14)."""
-    refused = refusal(request(*(yes(f"{n}" + "x" * 400) for n in range(50))), None)
+    many = request(*(yes(f"{n}" + "x" * 400) for n in range(50)))
+    refused = refusal(many, thread("finished"))
     assert len(refused.details["interrupts"]) == 50
     assert len(refused.message) < 600
     assert "and 45 more" in refused.message

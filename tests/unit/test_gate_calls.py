@@ -5,26 +5,26 @@ from typing import Any
 
 import pytest
 
-from sayso import jsonvalue
-from sayso.errors import Code
-from sayso.gate import held
-from sayso.gate.frontend import FRONT_END, results_of
-from sayso.gate.ladder import Attach, Hold, Replay, Resume, Start
-from sayso.limits import Limits
-from sayso.options import Options
-from sayso.records import Interrupt
+from sayso.base import jsonvalue
+from sayso.base.codes import Code
+from sayso.base.limits import Limits
+from sayso.base.options import AgentOptions
+from sayso.base.records import Interrupt
+from sayso.gate.case import Attach, HoldAnswers, Replay, Resume, Start
+from sayso.gate.client_tools import results_of
+from sayso.protocol.reasons import CLIENT_TOOL
 from tests.contract.requirements import requirement
-from tests.deciding import BOB, decide, named, refusal, resumed
+from tests.deciding import decide, held, named, refusal, resumed
 from tests.threads import NOW, asked, calling, message, no, request, result, settled, thread, yes
 
 U1, U2 = message("u1"), message("u2")
-KEEP = Options(partial="accumulate")
+KEEP = AgentOptions(partial="accumulate")
 C1, C2 = result("t1", "c1"), result("t2", "c2")
 
 
 def left(call: str, **members: Any) -> Interrupt:
     """A call that was left to the client."""
-    return asked(f"i-{call}", reason=FRONT_END, tool_call_id=call, **members)
+    return asked(f"i-{call}", reason=CLIENT_TOOL, tool_call_id=call, **members)
 
 
 def outcomes(decision: Any) -> list[tuple[str, str]]:
@@ -98,9 +98,9 @@ def test_some_of_the_answers_are_refused_or_kept() -> None:
     assert "'c1'" in refused.message
     assert "i-c1" not in refused.message
     kept = decide(given, TWO, options=KEEP)
-    assert isinstance(kept, Hold)
-    assert [one.id for one in kept.held] == ["i-c2"]
-    waiting = thread("suspended", left("c1"), kept.held[0], messages=STORED)
+    assert isinstance(kept, HoldAnswers)
+    assert [one.id for one in kept.items] == ["i-c2"]
+    waiting = thread("suspended", left("c1"), kept.items[0], messages=STORED)
     assert decide(given, waiting, options=KEEP) == Replay()
     decision = resumed(request(messages=[C1]), waiting, options=KEEP)
     assert results_of(decision.settle) == (C1, C2)
@@ -135,9 +135,9 @@ def test_a_message_that_steers_leaves_the_call_as_well() -> None:
     """`on_message`, both values: it answers or cancels the question, and the call has no answer."""
     text = thread("suspended", asked("i1", schema={"type": "string"}), left("c1"), messages=STORED)
     for way, status in (("answer", "resolved"), ("cancel", "cancelled")):
-        decision = decide(request(messages=[U2]), text, options=Options(on_message=way))  # type: ignore[arg-type]
+        decision = decide(request(messages=[U2]), text, options=AgentOptions(on_message=way))  # type: ignore[arg-type]
         assert outcomes(decision) == [("i1", status), ("i-c1", "cancelled")]
-    with_it = decide(request(messages=[U2, C1]), text, options=Options(on_message="cancel"))
+    with_it = decide(request(messages=[U2, C1]), text, options=AgentOptions(on_message="cancel"))
     assert outcomes(with_it) == [("i1", "cancelled"), ("i-c1", "resolved")]
 
 
@@ -157,8 +157,8 @@ def test_a_tool_message_for_any_other_call_is_nothing() -> None:
 @pytest.mark.parametrize("unknown", ["refuse", "ignore"])
 def test_no_entry_names_such_a_call(unknown: Any) -> None:
     """D1: open or settled, its id was never told; `unknown_entries` goes for it as for any."""
-    options = Options(unknown_entries=unknown)
-    for view in (ONE, thread("finished", settled("i-c1", reason=FRONT_END, tool_call_id="c1"))):
+    options = AgentOptions(unknown_entries=unknown)
+    for view in (ONE, thread("finished", settled("i-c1", reason=CLIENT_TOOL, tool_call_id="c1"))):
         for entry in (yes("i-c1", {"content": "x"}), no("i-c1")):
             refused = refusal(request(entry), view, options=options)
             assert (refused.code, named(refused)) == (Code.UNKNOWN_INTERRUPT, ["i-c1"])
@@ -184,7 +184,7 @@ def test_an_answer_at_its_end_is_too_late_and_talk_goes_on(lapsed: int | None) -
 @requirement("ID-01", "ID-06", "ID-07")
 def test_an_answer_that_comes_after_all_is_over_starts_nothing() -> None:
     """Two tabs ran the tool: while the turn runs it is followed, afterwards shown."""
-    over = settled("i-c1", reason=FRONT_END, tool_call_id="c1")
+    over = settled("i-c1", reason=CLIENT_TOOL, tool_call_id="c1")
     running = thread(messages=[*STORED, C1], held=True)
     late = request(messages=[*STORED, result("t9", "c1")])
     assert decide(late, replace(running, interrupts=(over,))) == Attach()
@@ -230,7 +230,7 @@ def test_another_agent_and_a_running_thread_are_as_ever() -> None:
 def test_a_ready_thread_goes_on_with_what_is_held() -> None:
     """All that was needed is there: the next request, whatever it is, lets the turn go on."""
     item = left("c1")
-    kept = held.hold(item, yes(item.id, jsonvalue.decode(C1.body)), BOB, "run", NOW - 300)
+    kept = held(item, yes(item.id, jsonvalue.decode(C1.body)), channel="run")
     view = thread("suspended", kept, messages=STORED)
     decision = resumed(request(messages=STORED), view)
     assert results_of(decision.settle) == (C1,)

@@ -5,28 +5,27 @@ from typing import Any
 
 import pytest
 
-from sayso.errors import Code
-from sayso.gate import held
-from sayso.gate.ladder import Attach, Hold, Replay, Resume, Start
-from sayso.limits import Limits
-from sayso.options import Options
+from sayso.base.codes import Code
+from sayso.base.limits import Limits
+from sayso.base.options import AgentOptions
+from sayso.base.records import Interrupt
+from sayso.gate.case import Attach, HoldAnswers, Replay, Resume, Start
 from sayso.protocol.runinput import RunInput
-from sayso.records import Interrupt
 from tests.contract.requirements import requirement
-from tests.deciding import APPROVAL, BOB, YES, decide, named, refusal, resumed
+from tests.deciding import APPROVAL, YES, decide, held, named, refusal, resumed
 from tests.threads import NOW, asked, message, no, request, result, settled, thread, yes
 
-IGNORE = Options(unknown_entries="ignore")
-KEEP = Options(partial="accumulate")
-ANSWER = Options(on_message="answer")
-CANCEL = Options(on_message="cancel")
+IGNORE = AgentOptions(unknown_entries="ignore")
+KEEP = AgentOptions(partial="accumulate")
+ANSWER = AgentOptions(on_message="answer")
+CANCEL = AgentOptions(on_message="cancel")
 U1 = message("u1", content="Paris")
 TEXT = {"type": "string", "minLength": 3}
 
 
 def holding(item: Interrupt, payload: Any = None) -> Interrupt:
     """With an answer that somebody gave before."""
-    return held.hold(item, yes(item.id, payload), BOB, "inbox", NOW - 300)
+    return held(item, yes(item.id, payload))
 
 
 # unknown_entries
@@ -71,7 +70,7 @@ def test_ignored_ids_beside_a_settled_answer_replay_or_follow_it() -> None:
 def test_ignored_ids_beside_a_message_start_with_a_warning_under_either_value() -> None:
     """RE-10, design 4: nothing is open, so they answer nothing."""
     idle = thread("finished", settled("i1"), messages=[])
-    for options in (Options(), IGNORE):
+    for options in (AgentOptions(), IGNORE):
         for entries in ((yes("x"),), (yes("x"), yes("i1"))):
             decision = decide(request(*entries, messages=[U1]), idle, options=options)
             assert isinstance(decision, Start)
@@ -89,8 +88,8 @@ def test_some_answers_are_kept_until_the_rest_has_come() -> None:
     given = request(yes("i1", YES, metadata={"note": 1}))
     assert refusal(given, view).code is Code.PARTIAL_RESUME
     decision = decide(given, view, options=KEEP)
-    assert isinstance(decision, Hold)
-    (kept,) = decision.held
+    assert isinstance(decision, HoldAnswers)
+    (kept,) = decision.items
     assert (kept.id, kept.status) == ("i1", "open")
     since = thread("suspended", kept, two)
     done = resumed(request(no("i2")), since, options=KEEP, now=NOW + 5)
@@ -105,7 +104,7 @@ def test_some_answers_are_kept_until_the_rest_has_come() -> None:
 def test_a_kept_answer_counts_under_either_value() -> None:
     """Somebody may have given it in the inbox: a request for the rest completes the set."""
     view = thread("suspended", holding(asked("i1")), asked("i2"))
-    for options in (Options(), KEEP):
+    for options in (AgentOptions(), KEEP):
         done = resumed(request(yes("i2")), view, options=options)
         assert [one.channel for one in done.settle] == ["inbox", "run"]
     assert named(refusal(request(messages=[U1]), view)) == ["i2"]
@@ -116,8 +115,8 @@ def test_a_kept_answer_may_be_replaced_until_the_set_is_complete() -> None:
     view = thread("suspended", holding(asked("i1"), "a"), asked("i2"))
     assert decide(request(yes("i1", "a")), view, options=KEEP) == Replay()
     decision = decide(request(yes("i1", "b")), view, options=KEEP)
-    assert isinstance(decision, Hold)
-    replaced = thread("suspended", decision.held[0], asked("i2"))
+    assert isinstance(decision, HoldAnswers)
+    replaced = thread("suspended", decision.items[0], asked("i2"))
     assert resumed(request(yes("i2")), replaced).settle[0].payload == b'"b"'
     over = resumed(request(yes("i1", "c"), yes("i2")), view)
     assert over.settle[0].payload == b'"c"'
@@ -137,14 +136,14 @@ def test_only_good_answers_are_kept() -> None:
         (yes("x"), Code.UNKNOWN_INTERRUPT),
     ):
         assert refusal(request(yes("i3"), entry), view, options=KEEP).code is code
-    assert isinstance(decide(request(yes("i3"), no("i2")), view, options=KEEP), Hold)
+    assert isinstance(decide(request(yes("i3"), no("i2")), view, options=KEEP), HoldAnswers)
 
 
 @requirement("CR-3")
 def test_a_message_beside_some_answers_is_refused_under_either_value() -> None:
     """E6: it would be stored beside a turn that has not gone on."""
     view = thread("suspended", asked("i1"), asked("i2"))
-    for options in (Options(), KEEP):
+    for options in (AgentOptions(), KEEP):
         refused = refusal(request(yes("i1"), messages=[U1]), view, options=options)
         assert (refused.code, named(refused)) == (Code.PARTIAL_RESUME, ["i2"])
 
@@ -250,7 +249,7 @@ def test_a_message_may_cancel_what_is_open_and_start_afterwards() -> None:
     ],
 )
 def test_only_a_message_alone_stands_for_answers(
-    options: Options, given: RunInput, code: Code
+    options: AgentOptions, given: RunInput, code: Code
 ) -> None:
     """D2: a request that carries answers, of whatever kind, means those."""
     view = thread("suspended", asked("i1", schema=TEXT), settled("i2", "cancelled"))
@@ -258,7 +257,7 @@ def test_only_a_message_alone_stands_for_answers(
 
 
 @pytest.mark.parametrize("options", [ANSWER, CANCEL])
-def test_a_message_stands_for_no_answer_where_nothing_is_asked(options: Options) -> None:
+def test_a_message_stands_for_no_answer_where_nothing_is_asked(options: AgentOptions) -> None:
     """Idle: it starts; running: busy; another agent's: refused; ready: it waits."""
     given = request(messages=[U1])
     assert isinstance(decide(given, thread("finished"), options=options), Start)
@@ -270,7 +269,7 @@ def test_a_message_stands_for_no_answer_where_nothing_is_asked(options: Options)
 
 
 @pytest.mark.parametrize("options", [ANSWER, CANCEL])
-def test_a_message_that_does_not_fit_into_the_thread_answers_nothing(options: Options) -> None:
+def test_a_message_that_does_not_fit_into_the_thread_answers_nothing(options: AgentOptions) -> None:
     """Design 4: `thread_too_large` before anything is settled."""
     view = thread("suspended", asked("i1", schema=TEXT))
     refused = refusal(

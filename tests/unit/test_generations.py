@@ -2,9 +2,9 @@
 
 import pytest
 
-from sayso import jsonvalue
-from sayso.protocol.ending import Ending
-from sayso.protocol.generations import flat, is_new, shown_to
+from sayso.base import jsonvalue
+from sayso.protocol.compat import as_text, bodies_for, needs_v1
+from sayso.streams.ending import Ending
 from tests.bodies import NEW, OLD, attached, events, stream_of
 from tests.contract.requirements import requirement
 
@@ -21,7 +21,7 @@ def test_parts_are_flattened_to_their_text_and_nothing_is_invented(
     content: object, text: str
 ) -> None:
     """TC-15, VN-07: what is no text is left out; a result without text is the empty string."""
-    assert flat(content) == text
+    assert as_text(content) == text
 
 
 @requirement("TC-07", "VN-07")
@@ -66,10 +66,10 @@ def test_files_of_a_provider_are_left_out_for_older_clients() -> None:
     file = {"type": "image", "source": {"type": "file", "value": "f"}}
     body = jsonvalue.encode({"id": "u", "role": "user", "content": [PARTS[0], file, IMAGE]})
     kept = {"id": "u", "role": "user", "content": [PARTS[0], IMAGE]}
-    assert jsonvalue.decode(shown_to(False, [body])[0]) == kept
-    assert shown_to(True, [body]) == [body]
+    assert jsonvalue.decode(bodies_for([body], versioned=False, typed=False)[0]) == kept
+    assert bodies_for([body], versioned=True, typed=True) == [body]
     untouched = jsonvalue.encode(kept)
-    assert shown_to(False, [untouched]) == [untouched]
+    assert bodies_for([untouched], versioned=False, typed=False) == [untouched]
 
 
 @requirement("VN-07")
@@ -79,4 +79,28 @@ def test_what_older_clients_can_read_goes_out_as_it_is() -> None:
         {"type": "TOOL_CALL_RESULT", "messageId": "m", "toolCallId": "c", "content": "x"},
         {"type": "CUSTOM", "name": "a:b", "value": [1]},
     ):
-        assert not is_new(event)
+        assert not needs_v1(event)
+
+
+def test_the_type_of_a_sealed_value_is_for_clients_that_declared_its_version() -> None:
+    """1.1 has added it: of messages and of calls; the value stays, and what a user said of it."""
+    said = '"encryptedValueType": is what I typed'
+    body = jsonvalue.encode(
+        {
+            "id": "a1",
+            "role": "assistant",
+            "content": said,
+            "encryptedValue": "x",
+            "encryptedValueType": "maker.kind",
+            "toolCalls": [{"id": "c1", "encryptedValue": "y", "encryptedValueType": "maker.call"}],
+        }
+    )
+    (plain,) = bodies_for([body], versioned=True, typed=False)
+    assert jsonvalue.decode(plain) == {
+        "id": "a1",
+        "role": "assistant",
+        "content": said,
+        "encryptedValue": "x",
+        "toolCalls": [{"id": "c1", "encryptedValue": "y"}],
+    }
+    assert bodies_for([body], versioned=True, typed=True) == [body]

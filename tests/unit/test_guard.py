@@ -228,7 +228,7 @@ def test_a_refused_event_changes_nothing() -> None:
         guard = after(*before)
         with pytest.raises(StreamOrderError):
             guard.check(event)
-        assert guard.closers() == after(*before).closers()
+        assert guard.close_all() == after(*before).close_all()
 
 
 def test_what_is_right_is_sent() -> None:
@@ -266,7 +266,7 @@ def test_what_is_right_is_sent() -> None:
     ]  # fmt: skip
     guard = StreamGuard()
     assert [event for event in events if not guard.check(event)] == []
-    assert guard.closers() == []
+    assert guard.close_all() == []
     assert schema_faults([event for event in events if event.get("result", 0) is not None]) == []
 
 
@@ -283,11 +283,11 @@ def test_a_new_reader_is_shown_each_activity_as_it_is_now() -> None:
     ):
         with pytest.raises(StreamOrderError, match=words):
             guard.check(delta | {"patch": patch})
-    assert list(guard.restated()) == [shown | {"content": {"n": 1, "m": 2}}]
+    assert list(guard.replay_open()) == [shown | {"content": {"n": 1, "m": 2}}]
     guard.check(shown | {"content": {}, "replace": False})
-    assert list(guard.restated()) == [shown | {"content": {"n": 1, "m": 2}}]
+    assert list(guard.replay_open()) == [shown | {"content": {"n": 1, "m": 2}}]
     guard.check(shown | {"content": {"k": 3}})
-    assert list(guard.restated()) == [shown | {"content": {"k": 3}}]
+    assert list(guard.replay_open()) == [shown | {"content": {"k": 3}}]
 
 
 @requirement("ST-01")
@@ -320,7 +320,7 @@ def test_the_boundary_closes_everything_in_one_order() -> None:
         call("START"),
         text("START", subagentRunId="sub"),
     )
-    assert guard.closers() == [
+    assert guard.close_all() == [
         {"type": "TEXT_MESSAGE_END", "messageId": "m", "subagentRunId": "sub"},
         {"type": "TOOL_CALL_END", "toolCallId": "c"},
         {"type": "REASONING_MESSAGE_END", "messageId": "t"},
@@ -330,13 +330,13 @@ def test_the_boundary_closes_everything_in_one_order() -> None:
         {"type": "SUBAGENT_FINISHED", "subagentRunId": "sub", "outcome": {"type": "suspended"}},
         {"type": "STEP_FINISHED", "stepName": "s"},
     ]
-    assert guard.closers() == []
+    assert guard.close_all() == []
 
 
 def test_an_end_that_comes_after_the_boundary_is_taken_and_not_sent() -> None:
     """A `finally` of the author must not fail because the boundary was first (design 3, rule 1)."""
     guard = after(step("STARTED"), step("STARTED"), text("START"), call("START"))
-    guard.closers()
+    guard.close_all()
     late = [text("END"), call("END"), step("FINISHED"), step("FINISHED")]
     assert [guard.check(event) for event in late] == [False] * 4
     for event in late:
@@ -358,7 +358,7 @@ def test_what_is_open_is_restated_with_its_text_so_far() -> None:
         text("END", "done"),
         call("START"),
     )
-    assert list(guard.restated()) == [
+    assert list(guard.replay_open()) == [
         subagent("STARTED"),
         step("STARTED", subagentRunId="sub"),
         text("START", name="Bo", subagentRunId="sub"),
@@ -366,4 +366,4 @@ def test_what_is_open_is_restated_with_its_text_so_far() -> None:
         call("START"),
     ]
     other = StreamGuard()
-    assert all(other.check(event) for event in guard.restated())
+    assert all(other.check(event) for event in guard.replay_open())

@@ -1,6 +1,11 @@
 """A thread's messages against those of a request."""
 
-from sayso.gate.history import merge, new_user_messages, too_large, visible
+from collections.abc import Sequence
+
+from sayso.base.records import Message
+from sayso.gate import history
+from sayso.gate.alignment import align
+from sayso.gate.history import Merge, too_large, visible
 from tests.contract.requirements import requirement
 from tests.threads import calling, message, result
 
@@ -8,12 +13,17 @@ U1, U2, U3 = message("u1"), message("u2"), message("u3")
 A1 = message("a1", "assistant", content="hi")
 
 
+def merge(sent: Sequence[Message], stored: tuple[Message, ...]) -> Merge:
+    """What a Start does with a list."""
+    return history.merge(align(sent, stored), stored)
+
+
 def test_a_new_message_is_a_user_message_that_the_thread_has_not_stored() -> None:
     """Hidden and waiting ones are stored; assistants and tools are never new input (design 4)."""
     stored = (U1, message("u2", visibility="hidden"), message("u3", visibility="waiting"))
     sent = (U1, U2, U3, A1, result("t1", "c"), message("s", "system"), message("u4"))
-    assert new_user_messages(sent, stored) == (message("u4"),)
-    assert new_user_messages((), stored) == ()
+    assert align(sent, stored).fresh == (message("u4"),)
+    assert align((), stored).fresh == ()
 
 
 @requirement("MS-01", "TR-24")

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from sayso import ReplayMismatch
-from sayso.records import Entry
-from sayso.turns.journal import Journal, ended, fingerprint, numbered, without_last_failures
+from sayso.base.records import Entry
+from sayso.turns.journal.journal import Journal, ended, fingerprint, numbered, without_last_failures
 
 
 def entry(

@@ -5,8 +5,8 @@ import threading
 from collections.abc import Sequence
 from typing import Any, cast
 
+from sayso.base.records import Lease, Renewed
 from sayso.engine.leases import LeaseKeeper
-from sayso.records import Lease, Renewed
 from sayso.stores.base import Store
 from sayso.testing import FakeClock
 from tests.patience import PATIENCE
@@ -24,7 +24,7 @@ class Slow:
             self.entered.set()
             assert self.passes.wait(PATIENCE)
         self.renewed.append(lease_ms)
-        return Renewed(lost=(), stopping=())
+        return Renewed(lost=(), stop_requested=())
 
 
 async def test_a_renewal_under_way_does_not_overtake_the_end() -> None:
@@ -33,8 +33,8 @@ async def test_a_renewal_under_way_does_not_overtake_the_end() -> None:
     keeper = LeaseKeeper(cast(Store, store), FakeClock())
     keeper.start(lambda _: None)
     lease: Any = Lease(scope="s", thread_id="t", holder="h", fence=1)
-    keeper.keep(lease, 0.0)
-    keeper.look(None)
+    keeper.track(lease, 0.0)
+    keeper.renew_now(None)
     assert await asyncio.to_thread(store.entered.wait, PATIENCE)
     stopping = asyncio.create_task(asyncio.to_thread(keeper.stop))
     await asyncio.wait((stopping,), timeout=0.05)  # without the lock it is over by then

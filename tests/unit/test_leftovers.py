@@ -3,14 +3,14 @@
 from itertools import count
 from typing import Any
 
-from sayso import jsonvalue
-from sayso.records import Entry, Message, Principal, Turn
-from sayso.turns.leftovers import leftovers
-from sayso.turns.results import call_message, tool_message
+from sayso.base import jsonvalue
+from sayso.base.records import Entry, Interrupt, Message, Principal, TurnRecord
+from sayso.turns.calls.dangling import close_dangling
+from sayso.turns.calls.results import call_message, tool_message
 
 
-def turn(history: int = 0) -> Turn:
-    return Turn(
+def turn(history: int = 0) -> TurnRecord:
+    return TurnRecord(
         key="turn_1",
         agent="a",
         version="1",
@@ -49,7 +49,7 @@ def test_each_call_gets_one_result_that_says_how_far_it_came() -> None:
         tool_message("r3", "call_3", "sent"),
         tool_message("r5", "call_5", "sent"),
     ]
-    left = leftovers(turn(), entries, history, count(7).__next__, stopped=True)
+    left = close_dangling(turn(), entries, history, count(7).__next__, stopped=True, interrupts={})
     texts = {event["toolCallId"]: event["content"] for event in left.events}
     assert texts == {
         "call_0": "Not executed: the turn was stopped before anyone decided.",
@@ -66,10 +66,52 @@ def test_each_call_gets_one_result_that_says_how_far_it_came() -> None:
     assert len(set(told.values())) == 4
 
 
+def decided(name: str, status: Any, payload: Any = None, by: str | None = "ann") -> Interrupt:
+    return Interrupt(
+        id=name,
+        turn_key="turn_1",
+        place="0",
+        reason="tool_call",
+        created_at=0,
+        status=status,
+        payload=None if payload is None else jsonvalue.encode(payload),
+        decided_by=by,
+    )
+
+
+def test_what_was_decided_about_a_call_is_told_though_it_was_not_carried_out() -> None:
+    """Nobody is told that nobody decided, and nobody that a tool did not run which had failed."""
+    asked = {
+        "yes": decided("yes", "resolved", {"approved": True}),
+        "yes by nobody": decided("yes by nobody", "resolved", {"approved": True}, by=None),
+        "no": decided("no", "resolved", {"approved": False, "reason": "too dear"}),
+        "withdrawn": decided("withdrawn", "cancelled"),
+        "late": decided("late", "expired", by=None),
+        "open": decided("open", "open", by=None),
+    }
+    entries = [call(name, "asked", interrupt=name) for name in asked]
+    entries.append(call("broken", "asked", interrupt="open", why="failed", error="OSError: no"))
+    left = close_dangling(turn(), entries, [], count().__next__, stopped=False, interrupts=asked)
+    told = {event["toolCallId"].removeprefix("call_"): event["content"] for event in left.events}
+    assert told == {
+        "yes": "Approved by ann; not executed: the turn ended before the call began.",
+        "yes by nobody": "Approved; not executed: the turn ended before the call began.",
+        "no": "Not executed: a reviewer denied this call. Reason: too dear",
+        "withdrawn": "Not executed: the request for approval was cancelled; nobody approved the "
+        "call.",
+        "late": "Not executed: the request for approval expired before anyone decided, and nobody "
+        "was there for the turn to go on.",
+        "open": "Not executed: the turn ended before anyone decided.",
+        "broken": "Failed: OSError: no",
+    }
+
+
 def test_calls_from_before_the_turn_are_left_alone() -> None:
     """What a client says an assistant called is text, and no call of ours (TB-13)."""
     history = [proposed("theirs", message="old"), proposed("ours", message="new")]
-    left = leftovers(turn(history=1), [], history, count().__next__, stopped=False)
+    left = close_dangling(
+        turn(history=1), [], history, count().__next__, stopped=False, interrupts={}
+    )
     (event,) = left.events
     assert event["toolCallId"] == "ours"
     assert event["content"] == "Not executed: the turn ended before this call began."

@@ -6,8 +6,8 @@ from typing import Any
 import orjson
 import pytest
 
-from sayso.limits import Limits
-from sayso.protocol.legacy import Command, asking, meant, named_id, read_command
+from sayso.base.limits import Limits
+from sayso.protocol.legacy import Command, interrupt_id_of, legacy_event, parse_answer, read_command
 from sayso.protocol.runinput import decode_run_input
 from sayso.schemas.schema import compile_schema
 from tests.contract.requirements import requirement
@@ -67,7 +67,7 @@ def test_presence_makes_an_answer_and_truth_does_not(props: Any, found: Command 
 )
 def test_an_event_names_what_it_was_asked_for(event: Any, named: str | None) -> None:
     """LG-03: hooks hand the value on as text or parsed; both name the same interrupt."""
-    assert named_id(event) == named
+    assert interrupt_id_of(event) == named
     assert Command(1, event).names == ([] if named is None else [named])
 
 
@@ -101,9 +101,9 @@ def test_a_map_names_each_of_its_keys() -> None:
 )
 def test_a_string_is_json_only_where_no_string_fits(text: str, value: Any) -> None:
     """G3: what is no JSON, or nests too deeply, stays what it is and meets the schema so."""
-    assert meant(text, takes_text=False) == value
-    assert meant(text, takes_text=True) == text
-    assert meant(7, takes_text=False) == meant(7, takes_text=True) == 7
+    assert parse_answer(text, takes_text=False) == value
+    assert parse_answer(text, takes_text=True) == text
+    assert parse_answer(7, takes_text=False) == parse_answer(7, takes_text=True) == 7
 
 
 NODE = {"type": "object", "properties": {"next": {"$ref": "#/$defs/node"}}}
@@ -137,7 +137,7 @@ NODE = {"type": "object", "properties": {"next": {"$ref": "#/$defs/node"}}}
 )
 def test_a_schema_says_whether_some_string_may_fit(schema: Any, takes: bool) -> None:
     """Never False for one that takes a string: its text would change its type."""
-    assert compile_schema(schema).takes_text is takes
+    assert compile_schema(schema).accepts_string is takes
 
 
 @requirement("LG-01", "LG-02")
@@ -146,13 +146,13 @@ def test_a_question_by_event_is_text() -> None:
     body = '{"id":"i1","reason":"confirmation","message":"Grüße?\\n"}'
     said = {"interrupt": body, "message": "Grüße?\n"}
     for form in ("interrupt", "message"):
-        (event,) = events_of(asking(body.encode(), form))
+        (event,) = events_of(legacy_event(body.encode(), form))
         assert event == {"type": "CUSTOM", "name": "on_interrupt", "value": said[form]}
     bare = b'{"id":"i1","reason":"confirmation"}'
-    (event,) = events_of(asking(bare, "message"))
+    (event,) = events_of(legacy_event(bare, "message"))
     assert event["value"] == bare.decode()
     with pytest.raises(ValueError, match="CUSTOM event"):
-        asking(b'{"id":"i","message":"' + b"x" * 10_000_000 + b'"}', "interrupt")
+        legacy_event(b'{"id":"i","message":"' + b"x" * 10_000_000 + b'"}', "interrupt")
 
 
 @requirement("LG-07")

@@ -8,7 +8,7 @@ from pydantic import ValidationError
 from sayso import parts
 from sayso.agents.codec import Codec
 from sayso.agents.parts import Part, are_parts
-from sayso.jsonvalue import decode
+from sayso.base.jsonvalue import decode
 from tests.contract.requirements import requirement
 from tests.spec.judge import shape_faults
 

@@ -5,14 +5,14 @@ from typing import Any
 
 import pytest
 
-from sayso.errors import DeclarationError
+from sayso.base.errors import DeclarationError
 from sayso.schemas.schema import compile_bytes, compile_schema
 from tests.contract.requirements import requirement
 from tests.recursive import EXPRESSION
 
 
 def problems(schema: Any, value: Any) -> dict[str, str]:
-    return dict(compile_schema(schema).problems(value))
+    return dict(compile_schema(schema).errors(value))
 
 
 @requirement("IN-08")
@@ -153,7 +153,8 @@ def test_a_deep_schema_is_refused() -> None:
 @pytest.mark.parametrize(
     "schema",
     [
-        {"$schema": "http://json-schema.org/draft-07/schema#"},
+        {"$schema": "http://json-schema.org/draft-04/schema#"},
+        {"$schema": 7},
         {"$defs": {"a": {"$id": "https://example.com/a"}}},
         {"$defs": {"a": {"$dynamicRef": "#a"}}},
         {"default": {1, 2}},
@@ -178,7 +179,7 @@ def test_names_that_look_like_keywords_are_names() -> None:
 def test_equal_bytes_are_compiled_once() -> None:
     """A gate checks the same schema for every answer."""
     assert compile_bytes(b'{"type":"null"}') is compile_bytes(b'{"type":"null"}')
-    assert compile_bytes(b'{"type":"null"}').fits(None)
+    assert compile_bytes(b'{"type":"null"}').is_valid(None)
     for data in (b"{", b"true"):
         with pytest.raises(DeclarationError):
             compile_bytes(data)

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 import pytest
 from pydantic import BaseModel, Field, ValidationError
 
-from sayso import DeclarationError, Sayso, Tool, approval
+from sayso import DeclarationError, Sayso, ServerOptions, Tool, approval
 
 
 class Kind(enum.Enum):
@@ -55,7 +55,7 @@ def test_arguments_are_coerced_and_defaulted_once() -> None:
         b'{"to":{"streetName":"High St"},"amount":3,"price":"1.5","when":null,"kind":"s",'
         b'"speed":"slow","tags":["a","b"]}'
     )
-    values = SHIP.values(arguments)
+    values = SHIP.decode_arguments(arguments)
     assert values["to"] == Address(streetName="High St")
     assert values["price"] == Decimal("1.5")
     assert values["kind"] is Kind.SMALL
@@ -78,20 +78,20 @@ def test_arguments_are_coerced_and_defaulted_once() -> None:
 )
 def test_what_is_wrong_is_named_at_its_member(given: Any, pointers: set[str]) -> None:
     """J5: JSON Pointers; the same arguments raise when they are passed."""
-    assert {fault.pointer for fault in SHIP.problems(given)} == pointers
+    assert {fault.pointer for fault in SHIP.argument_errors(given)} == pointers
     with pytest.raises(ValidationError):
         SHIP.arguments(given)
 
 
 def test_arguments_that_fit_have_no_problems() -> None:
     """As JSON says them: a date is a string."""
-    assert SHIP.problems({"to": TO, "amount": 1, "when": "2030-01-02"}) == ()
+    assert SHIP.argument_errors({"to": TO, "amount": 1, "when": "2030-01-02"}) == ()
 
 
 def test_a_partial_function_is_a_tool_too() -> None:
     """What is bound already is a default like any other."""
     tool = Tool(functools.partial(ship, amount=3), name="ship_three")
-    assert tool.values(tool.arguments({"to": TO}))["amount"] == 3
+    assert tool.decode_arguments(tool.arguments({"to": TO}))["amount"] == 3
     assert tool.name == "ship_three"
 
 
@@ -102,9 +102,9 @@ def test_a_default_of_none_makes_the_argument_optional() -> None:
         """List files."""
 
     tool = Tool(listing)
-    assert tool.values(tool.arguments({})) == {"path": None}
-    assert tool.problems({"path": None}) == ()
-    assert tool.values(tool.arguments({"path": "x"})) == {"path": "x"}
+    assert tool.decode_arguments(tool.arguments({})) == {"path": None}
+    assert tool.argument_errors({"path": None}) == ()
+    assert tool.decode_arguments(tool.arguments({"path": "x"})) == {"path": "x"}
 
 
 def test_a_default_that_does_not_fit_fails_when_it_is_declared() -> None:
@@ -134,7 +134,7 @@ def test_parameters_may_have_any_name() -> None:
 
     tool = Tool(odd)
     given = {"json": 1, "copy": "c", "schema": True, "model_fields": 3, "self": 4}
-    assert tool.values(tool.arguments(given)) == given
+    assert tool.decode_arguments(tool.arguments(given)) == given
 
 
 def test_a_tool_called_directly_says_how_to_call_it() -> None:
@@ -183,7 +183,11 @@ def test_what_cannot_be_called_by_name_fails_when_it_is_declared(fn: Any) -> Non
 
 @pytest.mark.parametrize(
     "options",
-    [{"approval": "always"}, {"approval": lambda: True}, {"timeout": 0}, {"timeout": -1.0}],
+    [
+        {"approval": "always"},
+        {"approval": lambda: True},
+        *({"timeout": wrong} for wrong in (0, -1.0, float("nan"))),
+    ],
 )
 def test_options_that_cannot_work_fail_when_they_are_declared(options: Any) -> None:
     """The message says which values there are."""
@@ -199,7 +203,7 @@ def test_a_rule_about_arguments_that_are_not_there_fails_when_it_is_declared() -
 
 def test_two_tools_of_one_name_are_refused() -> None:
     """Approvals are bound to names."""
-    app = Sayso(store="memory:", console=False)
+    app = Sayso(store="memory:", server=ServerOptions(console=False))
     app.tool()(ship)
     with pytest.raises(DeclarationError, match="declared twice"):
         app.tool()(ship)

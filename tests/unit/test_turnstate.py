@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sayso.turns.turnstate import TurnState, view
+from sayso.turns.journal.state import TurnState, view
 
 
 def add(path: str, value: Any) -> list[dict[str, Any]]:
@@ -101,8 +101,8 @@ def pause(state: TurnState, resume: Any = None) -> dict[str, Any]:
     """The record of a pause now, resumed with another state or with the same."""
     return {
         "writes": state.writes,
-        "state": state.shown,
-        "resume": state.shown if resume is None else resume,
+        "state": state.visible,
+        "resume": state.visible if resume is None else resume,
     }
 
 
@@ -114,12 +114,12 @@ def test_replay_is_silent_and_reads_what_was_read_then() -> None:
     again = TurnState({}, [pause(first)])
     assert again.patch("", add("/a", 1)) == []
     assert again.value == {"a": 1}
-    assert again.shown == {"a": 2}
+    assert again.visible == {"a": 2}
     assert again.patch("", add("/a", 2)) == []
     again.resume(0)
     assert again.difference is None
     assert again.patch("", add("/a", 3)) == add("/a", 3)
-    assert again.shown == {"a": 3}
+    assert again.visible == {"a": 3}
 
 
 def test_each_resume_brings_the_state_that_it_was_given() -> None:
@@ -141,6 +141,42 @@ def test_each_resume_brings_the_state_that_it_was_given() -> None:
     assert third.difference is None
     assert third.patch("", add("/log/-", "three")) == add("/log/-", "three")
     assert third.value == {"log": ["mine", "two", "three"]}
+
+
+def test_only_what_somebody_changed_is_put_over_the_past() -> None:
+    """Code in front of its own writes reads what it read then, but for what was changed."""
+    first = TurnState({"n": 0, "plan": {"city": "Rome", "nights": 3}, "gone": 1})
+    first.patch("", add("/n", 1))
+    changed = {"n": 1, "plan": {"city": "Oslo", "nights": 3}, "new": None}
+    again = TurnState({"n": 0, "plan": {"city": "Rome", "nights": 3}, "gone": 1}, [pause(first)])
+    assert not again.was_changed(0)
+    assert again.as_changed(0, 0) == again.value
+    again = TurnState(again.value, [pause(first, changed)])
+    assert again.was_changed(0)
+    assert again.as_changed(0, 0) == {**changed, "n": 0}
+    again.patch("", add("/n", 1))
+    assert again.as_changed(0, 0) == changed
+
+
+def test_writes_that_are_left_out_stand_for_no_later_ones() -> None:
+    """Code that is evaluated anew may write less; what comes behind the pause is new."""
+    first = TurnState({})
+    first.patch("", add("/a", 1))
+    again = TurnState({}, [pause(first, {"a": 2})])
+    again.resume(0)
+    again.catch_up("", 0)
+    assert again.patch("", add("/b", 1)) == add("/b", 1)
+    assert again.value == {"a": 2, "b": 1}
+
+
+def test_a_write_that_was_made_of_a_changed_state_is_not_held_against_the_code() -> None:
+    """It is in what the turn was resumed with, whether or not it applies to the past."""
+    first = TurnState({"list": []})
+    first.patch("", add("/list/0", "a"))
+    again = TurnState({"list": []}, [pause(first, {"list": ["a", "b", "c"]})])
+    assert again.patch("", add("/list/3", "a"), again=True) == []
+    again.resume(0)
+    assert (again.difference, again.value) == (None, {"list": ["a", "b", "c"]})
 
 
 def test_another_state_than_the_recorded_one_is_found_out() -> None:

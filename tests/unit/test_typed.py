@@ -9,9 +9,9 @@ import pytest
 import typing_extensions
 from pydantic import BaseModel, Field, field_validator
 
-from sayso.errors import DeclarationError
+from sayso.base.errors import DeclarationError
 from sayso.schemas.schema import compile_schema
-from sayso.schemas.typed import hoist, schema_of
+from sayso.schemas.typed import hoist_definitions, schema_of
 
 
 class Colour(enum.Enum):
@@ -72,9 +72,9 @@ def test_a_type_gives_a_schema_that_its_values_fit_and_survive(
     """Live equals replay: what comes back is what went in (design 3)."""
     schema, conversion = schema_of(kind)
     assert conversion.encode(value) == encoded
-    assert compile_schema(schema).problems(encoded) == ()
+    assert compile_schema(schema).errors(encoded) == ()
     assert conversion.decode(encoded) == value
-    assert conversion.problems(encoded) == ()
+    assert conversion.errors(encoded) == ()
 
 
 @pytest.mark.parametrize("kind", [3, object(), enum])
@@ -104,15 +104,15 @@ def test_what_a_model_refuses_is_named_by_member_and_not_repeated() -> None:
         "tree": {"name": "a", "children": [{"name": "b"}, {}]},
         "headCount": "many",
     }
-    found = dict(conversion.problems(value))
+    found = dict(conversion.errors(value))
     assert set(found) == {"/quarter", "/due", "/note", "/tree/children/1/name", "/headCount"}
     assert not any("SECRET" in message for message in found.values())
     with pytest.raises(ValueError, match=r"^/quarter: ") as caught:
         conversion.decode(value)
     assert "Q9" not in str(caught.value)
     fitting = {"quarter": "Q1", "due": "2026-01-02T00:00:00Z", "note": "SECRET"}
-    assert compile_schema(schema).problems(fitting) == ()
-    assert dict(conversion.problems(fitting)) == {"/note": "Value error, do not shout"}
+    assert compile_schema(schema).errors(fitting) == ()
+    assert dict(conversion.errors(fitting)) == {"/note": "do not shout"}
 
 
 def test_a_value_that_the_type_does_not_have_is_not_encoded() -> None:
@@ -125,8 +125,8 @@ def test_a_value_that_the_type_does_not_have_is_not_encoded() -> None:
 def test_a_hoisted_schema_works_inside_another() -> None:
     """Its definitions move to the document that holds it, under names of their own."""
     schema, _ = schema_of(Ticket)
-    first, first_defs = hoist(schema, "first")
-    second, second_defs = hoist(schema, "second")
+    first, first_defs = hoist_definitions(schema, "first")
+    second, second_defs = hoist_definitions(schema, "second")
     assert "$defs" not in first
     whole = compile_schema(
         {
@@ -136,7 +136,7 @@ def test_a_hoisted_schema_works_inside_another() -> None:
         }
     )
     bad = {"quarter": "Q1", "due": "2026-01-02T00:00:00Z", "tree": {"name": "a", "children": [1]}}
-    assert dict(whole.problems({"a": bad, "b": bad})) == {
+    assert dict(whole.errors({"a": bad, "b": bad})) == {
         "/a/tree/children/0": "must be an object",
         "/b/tree/children/0": "must be an object",
     }
@@ -157,11 +157,11 @@ def test_a_hoisted_schema_that_refers_to_itself_becomes_a_definition() -> None:
         "definitions": {"a/b": {"type": "null"}},
         "additionalProperties": False,
     }
-    part, defs = hoist(tree, "tree")
+    part, defs = hoist_definitions(tree, "tree")
     whole = compile_schema({"properties": {"t": part}, "$defs": defs})
-    assert whole.problems({"t": {"children": [{"n": 1, "m": 1, "k": 1, "o": None}]}}) == ()
+    assert whole.errors({"t": {"children": [{"n": 1, "m": 1, "k": 1, "o": None}]}}) == ()
     bad = {"t": {"children": [{"n": "1", "m": 2, "k": 2, "o": 1, "p": 1}]}}
-    assert {fault.pointer for fault in whole.problems(bad)} == {
+    assert {fault.pointer for fault in whole.errors(bad)} == {
         f"/t/children/0/{name}" for name in "nmkop"
     }
     assert "$anchor" not in str(defs)

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sayso.protocol.ending import Ending
-from sayso.protocol.peers import Peer
+from sayso.protocol.client_profile import ClientProfile
 from sayso.protocol.usage import Usage
+from sayso.streams.ending import Ending
 from tests.contract.requirements import requirement
 from tests.spec.judge import schema_faults
 from tests.stream_checker import events_of
@@ -135,5 +135,5 @@ def test_no_report_breaks_an_ending(
         Ending(type="cancelled", usage=usage.entries()),
     ):
         for versioned in (True, False):
-            frame = ending.last_frames("t", "r", Peer(versioned=versioned))
+            frame = ending.last_frames("t", "r", ClientProfile(speaks_v1=versioned))
             assert schema_faults(events_of(frame)) == []

@@ -9,17 +9,17 @@ type Bundle = Readonly<Record<string, Rolldown.OutputAsset | Rolldown.OutputChun
 
 /** The JavaScript files of the first load: the entry and what it imports, and those in their turn. */
 export function firstLoad(bundle: Bundle): readonly Rolldown.OutputChunk[] {
-  const found = new Set<Rolldown.OutputChunk>();
+  const match = new Set<Rolldown.OutputChunk>();
   const add = (name: string) => {
     const file = bundle[name];
-    if (file?.type !== "chunk" || found.has(file)) return;
-    found.add(file);
+    if (file?.type !== "chunk" || match.has(file)) return;
+    match.add(file);
     file.imports.forEach(add);
   };
   for (const file of Object.values(bundle)) {
     if (file.type === "chunk" && file.isEntry) add(file.fileName);
   }
-  return [...found];
+  return [...match];
 }
 
 /** Fails the build when the first load is over its limit, or holds the form editor. */

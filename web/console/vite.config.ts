@@ -7,7 +7,10 @@ import { budget } from "./budget.js";
 export default defineConfig({
   base: "./",
   plugins: [react(), budget()],
-  resolve: { conditions: ["@sayso/source", "module", "browser", "development|production"] },
+  resolve: {
+    conditions: ["@sayso/source", "module", "browser", "development|production"],
+    alias: { "@ag-ui/proto": "/src/binaryEvents.ts" },
+  },
   build: {
     target: "es2022",
     assetsInlineLimit: 0,

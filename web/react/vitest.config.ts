@@ -6,6 +6,7 @@ const at = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 // Everything runs under React 19, and what hooks into React under React 18 as well: its names lead
 // to the pair in `web/react-18` there, in our code and in the testing library.
 export default defineConfig({
+  resolve: { conditions: ["@sayso/source", "module", "browser", "development|production"] },
   test: {
     environment: "jsdom",
     setupFiles: ["tests/setup.ts"],

@@ -10,8 +10,8 @@ from collections.abc import AsyncIterator
 
 import benchlib
 
-from sayso import Sayso, ToolCall, Turn, approval
-from sayso.serving import settle_memory
+from sayso import Sayso, ServerOptions, ToolCall, Turn, approval
+from sayso.ops.serving import settle_memory
 
 STORES = {
     "memory": "memory:",
@@ -20,7 +20,9 @@ STORES = {
     "redis": os.environ.get("BENCH_REDIS", ""),
 }
 
-served = Sayso(store=STORES[os.environ.get("BENCH_PROFILE", "memory")], console=False)
+served = Sayso(
+    store=STORES[os.environ.get("BENCH_PROFILE", "memory")], server=ServerOptions(console=False)
+)
 
 
 @served.tool(approval=approval.always)
@@ -59,8 +61,8 @@ async def bench(turn: Turn) -> None:
         return
     questions, steps = numbers
     for number in range(steps):
-        await turn.step(nothing, name=f"step {number}")
-    await turn.call_all([ToolCall(tool=act, args={"i": i}) for i in range(questions)])
+        await turn.step.options(name=f"step {number}")(nothing)
+    await turn.call_all([ToolCall(act, {"i": i}) for i in range(questions)])
     await turn.stream(at_once(benchlib.deltas(4, 12)))
 
 

@@ -1,21 +1,22 @@
 import {
   CopilotChat,
   CopilotKitProvider,
+  useConfigureSuggestions,
   useFrontendTool,
   useThreads,
 } from "@copilotkit/react-core/v2";
-import { useMemo, useSyncExternalStore } from "react";
+import { useMemo } from "react";
 
 import { Approvals } from "./Approvals";
 import { Meeting } from "./Meeting";
 import { useRecovery } from "./recovery";
 import { SaysoAgent } from "./SaysoAgent";
-import { AGENT, openThread, settings, threadOf } from "./settings";
+import { AGENT, openThread, settings, useThread } from "./settings";
 
 export function App() {
-  const threadId = useSyncExternalStore(onThread, () => threadOf(location));
+  const threadId = useThread();
   const { generation, trouble, dismiss, onError } = useRecovery();
-  const { runtimeUrl, useSingleEndpoint, agentUrl, wildcard } = settings;
+  const { runtimeUrl, useSingleEndpoint, agentUrl, wildcard, suggestions, plain } = settings;
   // Fresh agents for each thread, and after a run that failed: an agent that waits for an answer
   // refuses to load anything, and only a new one gets out of that.
   const key = `${threadId} ${generation}`;
@@ -27,7 +28,12 @@ export function App() {
     [key, runtimeUrl, useSingleEndpoint, agentUrl],
   );
   return (
-    <CopilotKitProvider key={key} enableInspector={false} onError={onError} {...reach}>
+    <CopilotKitProvider
+      key={key}
+      enableInspector={false}
+      onError={plain ? () => undefined : onError}
+      {...reach}
+    >
       <main>
         {agentUrl ? null : <Threads current={threadId} />}
         <section aria-label="Conversation">
@@ -41,16 +47,12 @@ export function App() {
             </p>
           )}
           {wildcard ? <AnyTool /> : null}
+          {suggestions ? <Suggestions /> : null}
           <CopilotChat agentId={AGENT} threadId={threadId} />
         </section>
       </main>
     </CopilotKitProvider>
   );
-}
-
-function onThread(changed: () => void): () => void {
-  window.addEventListener("hashchange", changed);
-  return () => window.removeEventListener("hashchange", changed);
 }
 
 function Threads({ current }: { current: string }) {
@@ -70,6 +72,17 @@ function Threads({ current }: { current: string }) {
       </ul>
     </nav>
   );
+}
+
+// What CopilotKit then sends at each load and after each message is no run of the agent here.
+function Suggestions() {
+  useConfigureSuggestions({
+    instructions: "Suggest a refund, an email or a deploy.",
+    providerAgentId: AGENT,
+    consumerAgentId: AGENT,
+    available: "always",
+  });
+  return null;
 }
 
 // A front-end tool by the name "*" is handed every call that has no result yet, also one that

@@ -2,6 +2,7 @@ import { useHumanInTheLoop } from "@copilotkit/react-core/v2";
 import { z } from "zod";
 
 import { AGENT } from "./settings";
+import { Slots } from "./Slots";
 
 const parameters = z.object({ subject: z.string(), slots: z.array(z.string()) });
 
@@ -14,18 +15,7 @@ export function Meeting() {
     description: "Lets the user pick a time for a meeting.",
     parameters,
     render: ({ args, respond }) => (
-      <div className="card" role="group" aria-label="Pick a time">
-        <p>{args.subject}</p>
-        {respond ? (
-          <div className="row">
-            {(args.slots ?? []).map((slot) => (
-              <button key={slot} onClick={() => void respond({ slot })}>
-                {slot}
-              </button>
-            ))}
-          </div>
-        ) : null}
-      </div>
+      <Slots subject={args.subject} slots={args.slots} respond={respond} />
     ),
   });
   return null;

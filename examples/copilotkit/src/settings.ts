@@ -4,12 +4,19 @@
 //   &transport=rest|single                      one of its two transports; else CopilotKit picks
 //   ?agent=http://localhost:8000/agents/ops     or no mount at all: an agent of its own
 //   &wildcard                                   with a front-end tool that takes any call
+//   &suggestions                                asks the agent what the user could say next
+//   &plain                                      without this page's own care, as first pages are:
+//                                               cards without a key, no new provider after a failure
+
+import { useSyncExternalStore } from "react";
 
 export interface Settings {
   runtimeUrl: string;
   useSingleEndpoint: boolean | undefined;
   agentUrl: string | undefined;
   wildcard: boolean;
+  suggestions: boolean;
+  plain: boolean;
 }
 
 const query = new URLSearchParams(location.search);
@@ -20,12 +27,21 @@ export const settings: Settings = {
   useSingleEndpoint: transport === null ? undefined : transport === "single",
   agentUrl: query.get("agent") ?? undefined,
   wildcard: query.has("wildcard"),
+  suggestions: query.has("suggestions"),
+  plain: query.has("plain"),
 };
 
 export const AGENT = "ops";
 
 // The thread is in the address, so that a reload, a bookmark and a second tab are on the same one.
 export const threadOf = (address: Location): string => address.hash.slice(1);
+
+export const useThread = (): string => useSyncExternalStore(onThread, () => threadOf(location));
+
+function onThread(changed: () => void): () => void {
+  window.addEventListener("hashchange", changed);
+  return () => window.removeEventListener("hashchange", changed);
+}
 
 export function openThread(id: string = crypto.randomUUID()): void {
   location.hash = id;

@@ -1,1 +1,1 @@
-"""What authors declare, and what they get back. Pure."""
+"""The declarations of authors, and what they get back. Pure."""

@@ -1,86 +1,76 @@
 """Which tool calls ask a person first: what an author writes as `approval=`. Pure.
 
-`never`, `always`, `when(predicate)`, `ask(by=…)`, `deny(predicate)`, `guidelines(…)`, `judge(fn)`,
+`never`, `always`, `always(by=…)`, `when(predicate)`, `deny(predicate)`, `by_effect(…)`, `rule(fn)`,
 or a `Policy` of lists. Rules decide on the validated, effective arguments; one that raises asks.
 """
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import Any, Final, Unpack
 
-from sayso.agents.asking import Remember, asking
-from sayso.agents.policy import Policy, Proposed, Rule, Verdict, rule_name
-from sayso.errors import DeclarationError
-from sayso.options import DEFAULT, Default
-from sayso.records import Principal
+from sayso.agents.asking import AskOptions, ask_terms
+from sayso.agents.policy import Policy as Policy
+from sayso.agents.policy import ProposedCall as ProposedCall
+from sayso.agents.policy import Rule, Verdict, facts, rule_name
+from sayso.base.approvers import Approvers as Approvers
+from sayso.base.errors import DeclarationError
+from sayso.base.records import Principal
+from sayso.schemas.remember import Remember as Remember
 
-__all__ = [
-    "Policy",
-    "Proposed",
-    "Remember",
-    "always",
-    "ask",
-    "calls",
-    "deny",
-    "guidelines",
-    "judge",
-    "never",
-    "strictest",
-    "when",
-]
-
-never = Policy.of(Rule(name="never", verdict="allow"))
+never: Final = Policy.of(Rule(name="never", verdict="allow"))
 """Runs without asking."""
 
-always = Policy.of(Rule(name="always"))
-"""Asks the owner of the thread for every call."""
+
+class _Always(Policy):
+    """Asks about every call: as it is, or called, in a certain way."""
+
+    __slots__ = ()
+
+    def __call__(
+        self,
+        *,
+        name: str = "always",
+        version: str | int | None = None,
+        **how: Unpack[AskOptions],
+    ) -> Policy:
+        """Asks about every call, in a certain way: `always(by="lead", approvals=2)`.
+
+        `how` is described in `AskOptions`: `by`, `approvals`, `not_by`, `approvers`, `expires_in`,
+        `remember`. `version` counts instead of the code of the functions that decide: change it
+        with what they call.
+        """
+        return Policy.of(Rule(name=name, asking=ask_terms(**how), version=version))
+
+
+always: Final = _Always.of(Rule(name="always"))
+"""Asks the owner of the thread for every call; `always(by=…)` asks in a certain way."""
 
 
 def when(
     predicate: Callable[..., object],
     *,
     name: str | None = None,
-    by: str | Sequence[str] | None = None,
-    of: int | Mapping[str, int] = 1,
-    expires_in: float | Default | None = DEFAULT,
-    remember: Remember | bool = False,
+    version: str | int | None = None,
+    **how: Unpack[AskOptions],
 ) -> Policy:
     """Asks when the predicate is true; it takes any of the tool's arguments by name.
 
-    The other arguments are those of `ask`. Raises `DeclarationError` for a predicate whose
+    The other arguments are those of `always`. Raises `DeclarationError` for a predicate whose
     parameters cannot be passed by name, or that is asynchronous.
     """
-    how = asking(by=by, of=of, expires_in=expires_in, remember=remember)
+    terms = ask_terms(**how)
     called = name or rule_name("when", predicate)
     return Policy.of(
-        _argued(Rule(name=called, asking=how), predicate),
+        _argued(Rule(name=called, asking=terms, version=version), predicate),
         otherwise=Policy.of(Rule(name=called, verdict="allow")),
     )
-
-
-def ask(
-    *,
-    name: str = "ask",
-    by: str | Sequence[str] | None = None,
-    of: int | Mapping[str, int] = 1,
-    expires_in: float | Default | None = DEFAULT,
-    remember: Remember | bool = False,
-) -> Policy:
-    """Asks for every call, in a certain way.
-
-    `by`: roles that may answer instead of the thread's owner, of which an approver has one. `of`:
-    how many different people have to say the same, or for each role how many who have it. The
-    question stays open for `expires_in` seconds. `remember`: whether a yes may be remembered, or in
-    which ways (a `Remember`).
-    """
-    how = asking(by=by, of=of, expires_in=expires_in, remember=remember)
-    return Policy.of(Rule(name=name, asking=how))
 
 
 def deny(predicate: Callable[..., object], *, name: str | None = None) -> Policy:
     """Refuses calls for which the predicate is true, by itself, and lets others run.
 
-    Together with a policy that asks: `strictest(deny(…), always)`.
+    Together with a policy that asks: `all_of(deny(…), always)`.
     """
     called = name or rule_name("deny", predicate)
     return Policy.of(
@@ -94,65 +84,70 @@ def calls(
     predicate: Callable[..., object] | None = None,
     *,
     name: str | None = None,
-    by: str | Sequence[str] | None = None,
-    of: int | Mapping[str, int] = 1,
-    expires_in: float | Default | None = DEFAULT,
-    remember: Remember | bool = False,
+    version: str | int | None = None,
+    **how: Unpack[AskOptions],
 ) -> Rule:
     """For the lists of a `Policy`: calls of some tools for whose arguments the predicate is true.
 
     `tools` is a name, or a pattern with `*` and `?`; a pattern means those tools that have the
-    arguments which the predicate takes. The other arguments, of use in `ask=`, are those of `ask`.
+    arguments which the predicate takes. The other arguments are those of `always`, of use in
+    `ask=`.
     """
-    given: object = tools
-    if not isinstance(given, str) or not given:
+    pattern: object = tools
+    if not isinstance(pattern, str) or not pattern:
         raise DeclarationError(f"approval.calls takes a tool's name or a pattern, not {tools!r}")
-    how = asking(by=by, of=of, expires_in=expires_in, remember=remember)
-    rule = Rule(name=name or rule_name(tools, predicate), tools=tools, asking=how)
+    terms = ask_terms(**how)
+    rule = Rule(
+        name=name or rule_name(tools, predicate), tools=tools, asking=terms, version=version
+    )
     return rule if predicate is None else _argued(rule, predicate)
 
 
-def judge(
-    function: Callable[[Proposed], Verdict | None],
+def rule(
+    function: Callable[[ProposedCall], Verdict | None],
     *,
     name: str | None = None,
-    by: str | Sequence[str] | None = None,
-    of: int | Mapping[str, int] = 1,
-    expires_in: float | Default | None = DEFAULT,
-    remember: Remember | bool = False,
+    version: str | int | None = None,
+    **how: Unpack[AskOptions],
 ) -> Policy:
     """Leaves it to a function of the whole call: it returns `allow`, `ask` or `deny`.
 
     It sees who is calling, what the tool declares, and the arguments; None and everything else asks
-    too. The other arguments are those of `ask`.
+    too. The other arguments are those of `always`.
     """
     _check_sync(function)
-    how = asking(by=by, of=of, expires_in=expires_in, remember=remember)
+    terms = ask_terms(**how)
 
-    def decided(call: Proposed) -> Verdict:
-        said = function(call)
-        return "ask" if said is None else said
+    def decided(call: ProposedCall) -> Verdict:
+        verdict = function(call)
+        return "ask" if verdict is None else verdict
 
-    return Policy.of(Rule(name=name or rule_name("judge", function), judge=decided, asking=how))
+    return Policy.of(
+        Rule(
+            name=name or rule_name("rule", function),
+            judge=decided,
+            asking=terms,
+            decided_by=(function,),
+            version=version,
+        )
+    )
 
 
-def strictest(*policies: Policy) -> Policy:
+def all_of(*policies: Policy) -> Policy:
     """All of these at once: what one denies is denied, what one asks about is asked about."""
     if not policies or not all(isinstance(policy, Policy) for policy in policies):
-        raise DeclarationError(f"approval.strictest takes policies, not {policies!r}")
-    return Policy.strictest(*policies)
+        raise DeclarationError(f"approval.all_of takes policies, not {policies!r}")
+    return Policy.all_of(*policies)
 
 
-def guidelines(
+def by_effect(
     *,
     scale_over: float = 100,
     granted: Callable[[Principal, str], object] | None = None,
-    beyond: Callable[[Proposed], object] | None = None,
+    beyond: Callable[[ProposedCall], object] | None = None,
     routine: Iterable[str] = (),
-    by: str | Sequence[str] | None = None,
-    of: int | Mapping[str, int] = 1,
-    expires_in: float | Default | None = DEFAULT,
-    remember: Remember | bool = False,
+    version: str | int | None = None,
+    **how: Unpack[AskOptions],
 ) -> Policy:
     """Asks where a person's judgement is worth its time, by what tools declare of themselves.
 
@@ -160,45 +155,70 @@ def guidelines(
     irreversible and touches more than `scale_over` things, or does not say how many; for what goes
     `beyond` what was requested; and for a tool whose `permission` the caller was not `granted`: by
     default, is none of the caller's roles. Everything else runs. The other arguments are those of
-    `ask`.
+    `always`.
     """
     if isinstance(routine, str):
-        raise DeclarationError(f"routine= of guidelines takes a list: write [{routine!r}]")
+        raise DeclarationError(f"routine= of by_effect takes a list: write [{routine!r}]")
     if isinstance(scale_over, bool) or not isinstance(scale_over, int | float):
-        raise DeclarationError(f"scale_over= of guidelines is a number, not {scale_over!r}")
+        raise DeclarationError(f"scale_over= of by_effect is a number, not {scale_over!r}")
     for hook in (granted, beyond):
         if hook is not None:
             _check_sync(hook)
-    how = asking(by=by, of=of, expires_in=expires_in, remember=remember)
+    terms = ask_terms(**how)
 
-    def permitted(call: Proposed) -> bool:
+    def permitted(call: ProposedCall) -> bool:
         if call.permission is None:
             return True
         if granted is not None:
             return bool(granted(call.caller, call.permission))
         return call.permission in call.caller.roles
 
-    def harmless(verdict: Callable[[Proposed], bool]) -> Callable[[Proposed], Verdict | None]:
+    def harmless(
+        verdict: Callable[[ProposedCall], bool],
+    ) -> Callable[[ProposedCall], Verdict | None]:
         return lambda call: "ask" if call.effect != "read" and verdict(call) else None
 
-    def large(call: Proposed) -> bool:
+    def large(call: ProposedCall) -> bool:
         return call.effect == "irreversible" and (call.scale is None or call.scale > scale_over)
 
-    asked: list[tuple[str, Callable[[Proposed], bool]]] = [
-        ("irreversible", large),
-        ("permission", lambda call: not permitted(call)),
+    def uncounted(call: ProposedCall) -> tuple[str, ...]:
+        left = () if call.scale is not None else ("It does not say how many things it touches.",)
+        return (*facts(call), *left)
+
+    hooks: dict[str, tuple[Callable[..., object], ...]] = {
+        "permission": () if granted is None else (granted,),
+        "beyond": () if beyond is None else (beyond,),
+    }
+    guidelines: list[
+        tuple[str, Callable[[ProposedCall], bool], Callable[[ProposedCall], Iterable[str]]]
+    ] = [
+        ("irreversible", large, uncounted),
+        (
+            "permission",
+            lambda call: not permitted(call),
+            lambda call: (f"{call.caller.subject} lacks the permission {call.permission}.",),
+        ),
     ]
     if beyond is not None:
-        asked.append(("beyond", lambda call: bool(beyond(call))))
+        went = ("It goes beyond what was asked for.",)
+        guidelines.append(("beyond", lambda call: bool(beyond(call)), lambda call: went))
     careful = Policy.of(
         *(
-            Rule(name=f"guidelines:{name}", judge=harmless(verdict), asking=how)
-            for name, verdict in asked
+            Rule(
+                name=f"by_effect:{name}",
+                judge=harmless(verdict),
+                asking=terms,
+                parameters=(("guideline", name), ("scale_over", scale_over)),
+                decided_by=hooks.get(name, ()),
+                version=version,
+                because=because,
+            )
+            for name, verdict, because in guidelines
         ),
-        otherwise=Policy.of(Rule(name="guidelines:ordinary", verdict="allow")),
+        otherwise=Policy.of(Rule(name="by_effect:ordinary", verdict="allow")),
     )
     return Policy.of(
-        *(Rule(name=f"guidelines:routine:{t}", verdict="allow", tools=t) for t in routine),
+        *(Rule(name=f"by_effect:routine:{t}", verdict="allow", tools=t) for t in routine),
         otherwise=careful,
     )
 
@@ -214,14 +234,7 @@ def _argued(rule: Rule, predicate: Callable[..., object]) -> Rule:
     names: tuple[str, ...] | None = tuple(p.name for p in parameters if p.kind is not p.VAR_KEYWORD)
     if any(p.kind is p.VAR_KEYWORD for p in parameters):
         names = None
-    return Rule(
-        name=rule.name,
-        verdict=rule.verdict,
-        tools=rule.tools,
-        predicate=predicate,
-        names=names,
-        asking=rule.asking,
-    )
+    return replace(rule, predicate=predicate, names=names, decided_by=(predicate,))
 
 
 def _check_sync(function: Any) -> None:

@@ -6,6 +6,8 @@ first run exactly what it will see after a restart (design 3, rule 4).
 
 import functools
 import inspect
+import logging
+import re
 import typing
 from collections.abc import Callable
 from typing import Any, Final
@@ -14,10 +16,13 @@ import orjson
 import pydantic_core
 from pydantic import BaseModel, PydanticUserError, TypeAdapter, ValidationError
 
-from sayso import jsonvalue
-from sayso.errors import NotRecordable
+from sayso.agents.fidelity import hidden, same
+from sayso.base import jsonvalue
+from sayso.base.errors import DeclarationError, NotRecordable
+from sayso.base.texts import to_utf8_safe_deep
+from sayso.schemas.times import Published
 
-__all__ = ["Codec", "annotated", "return_codec", "stable", "to_json"]
+_log = logging.getLogger("sayso.agents.codec")
 
 _STRICT: Final = (
     orjson.OPT_PASSTHROUGH_DATACLASS
@@ -25,6 +30,10 @@ _STRICT: Final = (
     | orjson.OPT_PASSTHROUGH_SUBCLASS
 )
 _ANY: TypeAdapter[Any] = TypeAdapter(Any)
+_RAISED: Final = re.compile(r"(Error calling function `[^`]*`: \w+): .*", re.DOTALL)
+"""How pydantic tells of a serializer that raised: its name, the type of the error, its words."""
+_HALVES: Final = "surrogates not allowed"
+"""What errors say of a text that has to be made fit first (`texts`)."""
 
 
 class Codec:
@@ -34,40 +43,80 @@ class Codec:
         self.annotation = annotation
         plain = annotation in (Any, object, inspect.Parameter.empty)
         self._adapter: TypeAdapter[Any] | None = None if plain else TypeAdapter(annotation)
+        self._told = False
 
     def encode(self, value: Any, what: str) -> bytes:
         """JSON bytes of a value; `NotRecordable` names `what` and the reason."""
         if self._adapter is None:
-            return to_json(value, what)
+            return recorded(value, what)
         try:
             # By its core: the adapter's own methods cost as much again as what they call.
             return self._adapter.serializer.to_json(value, warnings="error", by_alias=True)
         except (pydantic_core.PydanticSerializationError, TypeError, ValueError) as error:
-            raise NotRecordable(
-                f"{what} does not fit its annotation {self.annotation!r}: {error}"
-            ) from None
+            reason = str(error)
+        if _HALVES in reason:
+            try:
+                return jsonvalue.encode(
+                    self._adapter.dump_python(
+                        to_utf8_safe_deep(value), mode="json", warnings="error", by_alias=True
+                    )
+                )
+            except (pydantic_core.PydanticSerializationError, TypeError, ValueError) as error:
+                reason = str(error)
+        raise NotRecordable(
+            f"{what} does not fit its annotation {self.annotation!r}: {_readable(reason, what)}"
+        )
+
+    def tell_change(self, value: Any, read: Any, what: str) -> None:
+        """Log, once, that a serializer makes another value of a result.
+
+        It is too late to refuse it: what made it has run. What is stored, shown and given to the
+        agent is `read`, live and on replay.
+        """
+        if self._told or self._adapter is None or same(value, read):
+            return
+        self._told = True
+        _log.warning(
+            "%s is another value in its JSON form, and everybody gets that one, the agent too: "
+            "give %r a serializer that keeps it, or a return annotation that can be read back",
+            what,
+            self.annotation,
+        )
+
+    def core(self) -> Any:
+        """The annotation as pydantic's core knows it; None without one."""
+        return None if self._adapter is None else self._adapter.core_schema
 
     def schema(self) -> dict[str, Any] | None:
         """The JSON Schema of the annotation, if it has one."""
         if self._adapter is None:
             return None
         try:
-            return self._adapter.json_schema()
+            return self._adapter.json_schema(schema_generator=Published)
         except PydanticUserError:
             return None
 
-    def takes_null(self) -> bool:
-        """Whether null is a value of the annotation."""
+    def only_null(self) -> bool:
+        """True if null is the one value of the annotation."""
+        return self.schema() == {"type": "null"}
+
+    def refusal(self, data: bytes) -> ValidationError | None:
+        """Why the annotation refuses a JSON value, if it does."""
         try:
-            self.decode(b"null", "null")
-        except NotRecordable:
-            return False
-        return True
+            if self._adapter is not None:
+                self._adapter.validator.validate_json(data)
+        except ValidationError as error:
+            return error
+        return None
 
     def decode(self, data: bytes, what: str) -> Any:
         """The value of JSON bytes; `NotRecordable` if the annotation refuses it."""
         if self._adapter is None:
-            return jsonvalue.decode(data)
+            return (
+                pydantic_core.from_json(data)
+                if jsonvalue.loses_digits(data)
+                else jsonvalue.decode(data)
+            )
         try:
             return self._adapter.validator.validate_json(data)
         except ValidationError as error:
@@ -78,22 +127,53 @@ class Codec:
             ) from None
 
 
+def _readable(reason: str, what: str) -> str:
+    """Why a value has no JSON form. What a serializer of the author's raised is told by its type.
+
+    Models and clients read the reason, and what an exception says may hold a secret.
+    """
+    readable = _RAISED.sub(r"\1", reason)
+    if readable != reason:
+        _log.warning("%s has no JSON form: %s", what, reason)
+    return readable
+
+
 def to_json(value: Any, what: str) -> bytes:
+    """JSON bytes of a value that readers of JSON get as it is.
+
+    `NotRecordable` names `what` when it has none (`recorded`), or an integer that readers round.
+    """
+    data = recorded(value, what)
+    if jsonvalue.loses_digits(data):
+        raise NotRecordable(
+            f"{what} holds an integer beyond 64 bits, which readers of JSON round: give it as text"
+        )
+    return data
+
+
+def recorded(value: Any, what: str) -> bytes:
     """JSON bytes of any value that has an obvious JSON form (models, dataclasses, dates, sets).
 
-    `NotRecordable` names `what` when there is none: functions, clients, open files, bytes that are
-    no text.
+    Its integers keep all digits. `NotRecordable` names `what` when there is none: functions,
+    clients, open files, bytes that are no text.
     """
     try:
         return pydantic_core.to_json(value, inf_nan_mode="null", by_alias=True)
     except (pydantic_core.PydanticSerializationError, ValueError, RecursionError) as error:
-        raise NotRecordable(
-            f"{what} cannot be recorded as JSON ({error}); pass plain data, a pydantic model or a "
-            "dataclass, and create clients inside the function"
-        ) from None
+        reason = str(error)
+    if _HALVES in reason:
+        try:
+            plain = pydantic_core.to_jsonable_python(to_utf8_safe_deep(value), by_alias=True)
+            return jsonvalue.encode(plain)
+        except (pydantic_core.PydanticSerializationError, ValueError, RecursionError) as error:
+            reason = str(error)
+    raise NotRecordable(
+        f"{what} cannot be recorded as JSON ({_readable(reason, what)}); pass plain data, a "
+        "pydantic model or a dataclass, and create clients inside the function"
+    )
 
 
-def stable(value: Any, written: bytes) -> bytes:
+def in_stable_order(value: Any, written: bytes) -> bytes:
     """The JSON that was written of a value, with sets in an order that the next process has too.
 
     Sets iterate by a hash that differs between processes; what a call asks for must not.
@@ -106,7 +186,7 @@ def stable(value: Any, written: bytes) -> bytes:
 
 
 def _is_plain(value: Any, written: bytes) -> bool:
-    """Whether it is made of JSON values alone, and so holds no set; quick, and may miss some."""
+    """True if it is made of JSON values alone, and so holds no set; quick, and may miss some."""
     members = value.__dict__ if isinstance(value, BaseModel) else value
     try:
         return orjson.dumps(members, option=_STRICT) == written
@@ -152,6 +232,12 @@ def _return_codec(fn: Callable[..., Any]) -> Codec:
     except (NameError, TypeError, AttributeError):
         return Codec()
     try:
-        return Codec(hints.get("return", Any))
+        codec = Codec(hints.get("return", Any))
     except (PydanticUserError, pydantic_core.SchemaError):
         return Codec()
+    if (lost := hidden(codec.core())) is not None:
+        raise DeclarationError(
+            f"{getattr(fn, '__qualname__', fn)!r} returns {lost}: what is recorded and given back "
+            "is JSON, so nobody would ever get it. Leave it out of what the function returns"
+        )
+    return codec

@@ -6,31 +6,20 @@ that a model gets about either kind of answer.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
-from sayso.agents.outcomes import Answer, AnswerStatus, Terms
-from sayso.agents.wording import said, sentence
-from sayso.schemas.forms import Choice, ResponseType, choice_schema
+from sayso.agents.briefing import Described
+from sayso.agents.outcomes import Answer, AnswerStatus, QuestionTerms, ToolCall
+from sayso.agents.summaries import summarize
+from sayso.schemas.errors import SchemaViolation
+from sayso.schemas.responses import Choice, ResponseType, choice_schema
 from sayso.schemas.schema import compile_schema
 from sayso.schemas.typed import Conversion, schema_of
 
-__all__ = [
-    "Chosen",
-    "Clarifying",
-    "Decision",
-    "Described",
-    "Option",
-    "decision_type",
-    "describe",
-    "in_words",
-]
 
-Described = str | Mapping[str, Any]
-"""A text, or figures by name: `{"files": 847, "size": "2.1 GB"}`."""
-
-
-class Clarifying(Terms, total=False):
-    """What a clarification says beside its question, by name."""
+class ClarifyTerms(QuestionTerms, total=False):
+    """Further members of a clarification, by name."""
 
     scope: Described | None
     blast_radius: Described | None
@@ -40,19 +29,24 @@ class Clarifying(Terms, total=False):
 class Option:
     """One way to go: its name on the screen, the `action` that code sees, what follows from it.
 
-    `params` is what a person may set about it: a pydantic model, a Python type or a JSON Schema
-    object.
+    `schema` is the type of what a person may set about it: a pydantic model, a Python type or a
+    JSON Schema object; what they set is `decision.params`. `data` is the author's own: it comes
+    back as `decision.option.data`, and nobody is shown it. `permits` is a call of a tool: whoever
+    chooses this way has approved exactly that call, once in this turn, as far as its rules ask
+    them.
     """
 
     label: str
     action: str
     consequence: str = ""
-    params: Any = None
+    schema: Any = None
+    data: Any = None
+    permits: ToolCall | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
-    """What a person chose; `option` is None unless `resolved`.
+    """The choice of a person; `option` is None unless `resolved`.
 
     `params` are as the option's type has them, None for an option without. `note` is a word that
     the person added. `by` is the authenticated subject, None when nobody decided. `request` is the
@@ -67,7 +61,12 @@ class Decision:
     by: str | None = None
     metadata: dict[str, Any] = field(default_factory=dict)
     request: Any = None
-    said: str = ""
+    text: str = ""
+
+    def __str__(self) -> str:
+        """The decision, as `describe` says it."""
+        meaning = "" if self.option is None else self.option.consequence
+        return summarize(self.question, self.status, self.text, by=self.by, meaning=meaning)
 
     @property
     def action(self) -> str | None:
@@ -95,67 +94,74 @@ def describe(answer: Decision | Answer[Any]) -> str:
 
     It says as plainly that nothing was decided: a model takes no silence for a yes.
     """
-    option = answer.option if isinstance(answer, Decision) else None
-    return sentence(
-        answer.question,
-        answer.status,
-        answer.said,
-        by=answer.by,
-        meaning=option.consequence if option else "",
-    )
-
-
-def in_words(value: Described) -> str:
-    """A text as it is, figures as `files: 847; size: 2.1 GB`."""
-    return value if isinstance(value, str) else said(dict(value), None)
+    return str(answer)
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
-    """What a payload says, before it is known who said it."""
+class ChosenOption:
+    """The choice in a payload, before it is known who made it."""
 
     option: Option
     params: Any
     note: str | None
 
 
-def decision_type(title: str, options: Sequence[Option]) -> ResponseType:
+def decision_type(
+    title: str, options: Sequence[Option], runs: Mapping[str, str] = MappingProxyType({})
+) -> ResponseType:
     """The schema over some options, and how a payload that fits it is read.
 
-    ValueError for options that cannot be offered, `DeclarationError` for a type of `params`
-    without a JSON Schema.
+    `runs` says, by action, what a choice permits; that stands behind the consequence.
+
+    ValueError for options that cannot be offered, `DeclarationError` for a type without
+    a JSON Schema.
     """
     _check(options)
-    known = {one.action: (one, _params(one)) for one in options}
+    by_action = {one.action: (one, _params(one)) for one in options}
     choices = [
         Choice(
             action=one.action,
             title=one.label,
-            description=one.consequence,
+            description=" ".join(filter(None, (one.consequence, runs.get(one.action)))),
             params=params.schema if params else None,
             needs_params=params is not None and params.required,
         )
-        for one, params in known.values()
+        for one, params in by_action.values()
     ]
 
-    def read(payload: dict[str, Any]) -> Chosen:
-        option, params = known[payload["action"]]
-        given = params and params.conversion.decode(payload.get("params", params.absent))
-        return Chosen(option, given, payload.get("note"))
+    def chosen(payload: dict[str, Any]) -> tuple[Option, _Params | None]:
+        chosen_option = by_action.get(payload["action"])
+        if chosen_option is None:
+            offered = ", ".join(map(repr, by_action))
+            raise ValueError(f"/action: {payload['action']!r} is none of {offered}")
+        return chosen_option
 
-    return ResponseType(choice_schema(title, choices), read)
+    def read(payload: dict[str, Any]) -> ChosenOption:
+        option, params = chosen(payload)
+        value = params and params.conversion.decode(payload.get("params", params.absent))
+        return ChosenOption(option, value, payload.get("note"))
+
+    def problems(payload: dict[str, Any]) -> tuple[SchemaViolation, ...]:
+        _, params = chosen(payload)
+        if params is None:
+            return ()
+        wrong = params.conversion.errors(payload.get("params", params.absent))
+        return tuple(SchemaViolation(f"/params{error.pointer}", error.message) for error in wrong)
+
+    stricter = any(params is not None for _, params in by_action.values())
+    return ResponseType(choice_schema(title, choices), read, problems, stricter)
 
 
 def _check(options: Sequence[Option]) -> None:
     if not options:
         raise ValueError("a decision needs options: Option(label, action, consequence)")
-    for one in options:
-        if not isinstance(one, Option):
-            raise TypeError(f"{one!r} is no Option: write Option(label, action, consequence)")
+    for option in options:
+        if not isinstance(option, Option):
+            raise TypeError(f"{option!r} is no Option: write Option(label, action, consequence)")
         for name in ("label", "action"):
-            value = getattr(one, name)
+            value = getattr(option, name)
             if not isinstance(value, str) or not value.strip():
-                raise ValueError(f"{name} of {one!r} must be a text that says something")
+                raise ValueError(f"{name} of {option!r} must be a text that says something")
     actions = [one.action for one in options]
     twice = sorted({action for action in actions if actions.count(action) > 1})
     if twice:
@@ -164,7 +170,7 @@ def _check(options: Sequence[Option]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Params:
-    """What an option takes; `absent` stands for params that were left out, unless required."""
+    """The type of an option's params; `absent` stands for params left out, unless required."""
 
     schema: dict[str, Any]
     conversion: Conversion
@@ -173,10 +179,10 @@ class _Params:
 
 
 def _params(option: Option) -> _Params | None:
-    if option.params is None:
+    if option.schema is None:
         return None
-    schema, conversion = schema_of(option.params)
+    schema, conversion = schema_of(option.schema)
     compiled = compile_schema(schema)
     possible: tuple[Any, ...] = ({}, None)
-    taken = [value for value in possible if not compiled.problems(value)]
+    taken = [value for value in possible if not compiled.errors(value)]
     return _Params(schema, conversion, not taken, taken[0] if taken else None)

@@ -1,4 +1,4 @@
-"""What an author gets back from a question or a tool call.
+"""The outcomes of questions and tool calls, as an author gets them.
 
 Pure records: they hold what was decided, by whom, and with which effective arguments.
 """
@@ -8,9 +8,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Generic, Literal, TypedDict, TypeVar
 
-from sayso.options import DEFAULT, Default, OnExpire
-
-__all__ = ["Answer", "AnswerStatus", "Call", "CallStatus", "Question", "Terms", "ToolCall"]
+from sayso.agents.summaries import summarize
+from sayso.base.options import DEFAULT, Default, OnExpire
 
 T = TypeVar("T")
 
@@ -23,21 +22,21 @@ class Question:
     """One question to a person, for `Turn.interrupt_all`.
 
     `reason` is `input_required`, `confirmation`, or a namespaced one of your own (`shop:refund`).
-    `response` is a pydantic model, a Python type or a JSON Schema object. Seconds in `expires_in`
+    `schema` is a pydantic model, a Python type or a JSON Schema object. Seconds in `expires_in`
     (None: for ever), an aware datetime in `expires_at`. `on_expire` is `expire`, `hold`, `cancel`
-    or a `GivenAnswer`. What is not given is as the agent has it.
+    or a `FallbackAnswer`. What is not given is as the agent has it.
     """
 
     reason: str
     message: str
-    response: Any = None
+    schema: Any = None
     expires_in: float | Default | None = DEFAULT
     expires_at: Any = None
     on_expire: OnExpire | Default = DEFAULT
-    metadata: dict[str, Any] | None = None
+    metadata: Mapping[str, Any] | None = None
 
 
-class Terms(TypedDict, total=False):
+class QuestionTerms(TypedDict, total=False):
     """How long a question waits and what becomes of it then, as in `Question`, by name."""
 
     expires_in: float | Default | None
@@ -52,8 +51,8 @@ class Answer(Generic[T]):
 
     `value` is the payload as the type that was asked for; None unless `resolved`. `by` is the
     authenticated subject, None when nobody decided. `request` is the run input that brought the
-    answer, None when it came another way. `question` and `said` are both in words: `describe`
-    makes a sentence of them.
+    answer, None when it came another way. `question` and `text` are both in words: `str()` is the
+    sentence that `describe` makes of them.
     """
 
     status: AnswerStatus
@@ -62,7 +61,11 @@ class Answer(Generic[T]):
     metadata: dict[str, Any] = field(default_factory=dict)
     request: Any = None
     question: str = ""
-    said: str = ""
+    text: str = ""
+
+    def __str__(self) -> str:
+        """The question and its answer, as `describe` says it."""
+        return summarize(self.question, self.status, self.text, by=self.by)
 
     @property
     def resolved(self) -> bool:
@@ -80,12 +83,17 @@ class Answer(Generic[T]):
         return self.status == "expired"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class ToolCall:
-    """A tool, itself or by its name on the app, with its arguments, for `Turn.call_all`."""
+    """A tool, itself or by its name on the app, with its arguments, for `Turn.call_all`.
+
+    `why` is what the agent says it wants the call for: whoever decides about it reads that, in
+    place of what the tool says (`why=`). It is no part of what is called.
+    """
 
     tool: Any
-    args: dict[str, Any]
+    args: Mapping[str, Any]
+    why: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

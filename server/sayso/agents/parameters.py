@@ -1,4 +1,4 @@
-"""What a tool takes, read off its function's signature: a model that validates arguments. Pure."""
+"""The parameters of a tool, read off its function's signature: a validating model. Pure."""
 
 import inspect
 import typing
@@ -13,13 +13,12 @@ from pydantic import BaseModel, ConfigDict, PydanticUserError, TypeAdapter, Vali
 from pydantic.fields import FieldInfo
 
 from sayso.agents.codec import annotated
-from sayso.errors import DeclarationError
+from sayso.agents.fidelity import hidden
+from sayso.base.errors import DeclarationError
 
-__all__ = ["Parameters", "TurnHandle", "parameters_of"]
 
-
-class TurnHandle:
-    """What `Turn` is, as far as a tool's signature has to know it."""
+class TurnMarker:
+    """The base of `Turn`, as far as a tool's signature has to know it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +79,7 @@ def parameters_of(fn: Callable[..., Any], name: str) -> Parameters:
                 "itself; give it another one"
             )
         hint = hints.get(parameter.name)
-        if isinstance(hint, type) and issubclass(hint, TurnHandle):
+        if isinstance(hint, type) and issubclass(hint, TurnMarker):
             if turn is not None:
                 raise DeclarationError(f"tool {name!r} takes the turn twice: once is enough")
             turn = parameter.name
@@ -94,4 +93,9 @@ def parameters_of(fn: Callable[..., Any], name: str) -> Parameters:
             model = pydantic.create_model(f"{name}_arguments", __config__=config, **fields)
     except (PydanticUserError, pydantic_core.SchemaError, NameError) as error:
         raise DeclarationError(f"tool {name!r}: {error}") from None
+    if (lost := hidden(model.__pydantic_core_schema__)) is not None:
+        raise DeclarationError(
+            f"tool {name!r} takes {lost}: what is proposed, approved and run is JSON, so the tool "
+            "would never get it. Take secrets inside the function, from where they are kept"
+        )
     return Parameters(model, turn)

@@ -5,7 +5,7 @@ declared protocol 1.0 gets the parts, an older one their text. Pure.
 """
 
 import base64
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from pydantic import (
     BaseModel,
@@ -16,11 +16,11 @@ from pydantic import (
     model_validator,
 )
 
-__all__ = ["Part", "Source", "are_parts", "audio", "document", "image", "text", "video"]
-
 
 class _Shape(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+    model_config: ClassVar[ConfigDict] = ConfigDict(
+        extra="forbid", frozen=True, populate_by_name=True
+    )
 
     @model_serializer(mode="wrap")
     def _without_nulls(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
@@ -28,7 +28,7 @@ class _Shape(BaseModel):
         return {name: value for name, value in handler(self).items() if value is not None}
 
 
-class Source(_Shape):
+class MediaSource(_Shape):
     """Where the bytes of a part are: inline as base64, behind a URL, or in a provider's file."""
 
     type: Literal["data", "url", "file"]
@@ -42,7 +42,7 @@ class Part(_Shape):
 
     type: Literal["text", "image", "audio", "video", "document"]
     text: str | None = None
-    source: Source | None = None
+    source: MediaSource | None = None
 
     @model_validator(mode="after")
     def _is_one_thing(self) -> "Part":
@@ -86,18 +86,18 @@ def document(
     return Part(type="document", source=_source(url, data, mime_type))
 
 
-def _source(url: str | None, data: bytes | None, mime_type: str | None) -> Source:
+def _source(url: str | None, data: bytes | None, mime_type: str | None) -> MediaSource:
     if (url is None) == (data is None):
         raise ValueError("a part needs either url= or data=")
     if data is None:
-        return Source(type="url", value=url or "", mimeType=mime_type)
+        return MediaSource(type="url", value=url or "", mimeType=mime_type)
     if mime_type is None:
         raise ValueError("bytes need their mime_type=, such as 'image/png'")
-    return Source(type="data", value=base64.b64encode(data).decode(), mimeType=mime_type)
+    return MediaSource(type="data", value=base64.b64encode(data).decode(), mimeType=mime_type)
 
 
 def are_parts(value: Any) -> bool:
-    """Whether a tool's result is content parts, and not a value like any other."""
+    """True if a tool's result is content parts, and not a value like any other."""
     if isinstance(value, list | tuple):
         return bool(value) and all(isinstance(item, Part) for item in value)
     return isinstance(value, Part)

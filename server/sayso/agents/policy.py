@@ -11,13 +11,14 @@ import logging
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Final, Literal
+from math import isinf
+from typing import Any, Final, Literal, Self
 
-from sayso.agents.asking import Asking
-from sayso.errors import DeclarationError
-from sayso.records import Principal
-
-__all__ = ["Ask", "Decision", "Effect", "Policy", "Proposed", "Rule", "Verdict", "rule_name"]
+from sayso.agents.asking import AskTerms
+from sayso.agents.ruledigest import digest
+from sayso.base.approvers import Approvers
+from sayso.base.errors import DeclarationError
+from sayso.base.records import Principal
 
 _log = logging.getLogger("sayso.agents.policy")
 
@@ -29,11 +30,12 @@ _WILD: Final = re.compile(r"[*?\[]")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Proposed:
+class ProposedCall:
     """A tool call before anybody has decided, as a rule sees it.
 
     `arguments` are the values that the tool would get: validated, coerced, defaulted (J4). `scale`
-    is how many things the call touches, None if the tool does not say. `request` is the text of the
+    is how many things the call touches, None if the tool does not say, and `scale_of` the argument
+    that says or holds them. `request` is the text of the
     message that began the turn.
     """
 
@@ -41,27 +43,71 @@ class Proposed:
     arguments: Mapping[str, Any]
     effect: Effect = "write"
     scale: float | None = None
+    scale_of: str | None = None
     permission: str | None = None
     caller: Principal = field(default_factory=Principal)
     thread_id: str = ""
     request: str = ""
 
 
+def facts(call: ProposedCall) -> tuple[str, ...]:
+    """List what a call declares of itself that whoever decides has to know, in our sentences."""
+    said = ["It cannot be undone."] if call.effect == "irreversible" else []
+    if call.scale is not None and isinf(call.scale):
+        said.append("How many things it touches cannot be told.")
+    elif call.scale is not None:
+        number = f"{call.scale:,.0f}" if call.scale.is_integer() else f"{call.scale:,g}"
+        of = (call.scale_of or "").replace("_", " ")
+        many = of if of.endswith("s") else "things"
+        said.append(f"It touches {number} {'thing' if call.scale == 1 else many}.")
+    return tuple(said)
+
+
 @dataclass(frozen=True, slots=True)
-class Ask:
+class AskingRule:
     """A rule that asks, and how."""
 
     rule: str
-    asking: Asking = field(default_factory=Asking)
+    asking: AskTerms = field(default_factory=AskTerms)
+    source: "Rule | None" = field(default=None, compare=False, repr=False)
+    raised: bool = False
+    """It asks because it could not be read."""
+
+    @property
+    def digest(self) -> str:
+        """The identity of the rule: a remembered approval stands for no other."""
+        return (self.source or Rule(name=self.rule, asking=self.asking)).digest
+
+    def because(self, call: ProposedCall | None) -> tuple[tuple[str, ...], bool]:
+        """Why it asks about a call, in sentences, and whether they say more than that it does."""
+        if self.raised:
+            return (f"Rule {self.rule!r} could not be read, so a person decides.",), True
+        if self.source is not None and self.source.because is not None and call is not None:
+            return tuple(self.source.because(call)), True
+        return (self._plainly(),), False
+
+    def _plainly(self) -> str:
+        source = self.source
+        if source is None or self.rule.startswith("otherwise:"):
+            return "No rule lets this call run by itself."
+        if source.fixed:
+            return (
+                "Every call of this tool is asked about."
+                if source.tools is None
+                else f"Calls of {source.tools} are asked about."
+            )
+        named = self.rule.rpartition(":")[2]
+        asks = f"Rule {named!r} asks" if named.isprintable() and "<" not in named else "A rule asks"
+        return f"{asks} about this call."
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
-    """What a policy says about a call, and by which rule; `asks` are all the rules that ask."""
+class PolicyDecision:
+    """The verdict of a policy on a call, and by which rule; `asks` are all the rules that ask."""
 
     verdict: Verdict
     rule: str
-    asks: tuple[Ask, ...] = ()
+    asks: tuple[AskingRule, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +115,8 @@ class Rule:
     """One rule. Without a predicate it always speaks; `judge` returns the verdict itself.
 
     `tools` is a name, or a pattern with `*` and `?`; None for a rule of one tool. `names` are the
-    arguments that the predicate takes, None for all of them.
+    arguments that the predicate takes, None for all of them. `parameters` and `decided_by` are what
+    its author gave: values, and functions, whose `version` stands for their code if it is given.
     """
 
     name: str
@@ -77,30 +124,51 @@ class Rule:
     tools: str | None = None
     predicate: Callable[..., object] | None = None
     names: tuple[str, ...] | None = None
-    judge: Callable[[Proposed], object] | None = None
-    asking: Asking = field(default_factory=Asking)
+    judge: Callable[[ProposedCall], object] | None = None
+    asking: AskTerms = field(default_factory=AskTerms)
+    parameters: tuple[tuple[str, Any], ...] = ()
+    decided_by: tuple[Callable[..., object], ...] = ()
+    version: str | int | None = None
+    because: Callable[[ProposedCall], Iterable[str]] | None = None
+    """Sentences that say why it asks about a call; no part of what the rule is."""
+
+    @property
+    def digest(self) -> str:
+        """The identity of the rule: it changes with verdict, approvers and code, not by name."""
+        how, remember = self.asking.approvers, self.asking.remember
+        declared = {
+            "verdict": self.verdict,
+            "tools": self.tools,
+            "names": None if self.names is None else list(self.names),
+            "approvers": how.terms(),
+            "remember": None
+            if remember is None
+            else [list(remember.arguments), list(remember.scopes), remember.expires_in],
+            "parameters": [[name, repr(value)] for name, value in self.parameters],
+        }
+        return digest(declared, self.decided_by, self.version)
 
     @property
     def fixed(self) -> bool:
-        """Whether it speaks about every call."""
+        """True if it speaks about every call."""
         return self.predicate is None and self.judge is None
 
-    def says(self, call: Proposed) -> Verdict | None:
-        """Its verdict on a call, None if the call is none of its business; raising asks."""
+    def evaluate(self, call: ProposedCall) -> Verdict | Literal["raised"] | None:
+        """Its verdict on a call, None if the call is none of its business; one that raised asks."""
         try:
             if self.judge is not None:
                 return _read(self.judge(call))
             if self.predicate is None:
                 return self.verdict
-            given = call.arguments
+            arguments = call.arguments
             if self.names is not None:
-                given = {name: given[name] for name in self.names}
-            return self.verdict if _true(self.predicate(**given)) else None
+                arguments = {name: arguments[name] for name in self.names}
+            return self.verdict if _true(self.predicate(**arguments)) else None
         except BaseException:  # sys.exit() in a rule is no approval either
             _log.exception("rule %s raised on tool %r; a person is asked", self.name, call.tool)
-            return "ask"
+            return "raised"
 
-    def concerning(self, tool: str, parameters: frozenset[str]) -> "Rule | None":
+    def for_tool(self, tool: str, parameters: frozenset[str]) -> "Rule | None":
         """The rule as it stands for one tool, or None if it can never speak there.
 
         Raises `DeclarationError` if it asks a tool that it names for arguments which that tool does
@@ -146,10 +214,10 @@ class Policy:
         self.rules: tuple[Rule, ...] = _distinct(listed, taken)
         self.parts: tuple[Policy, ...] = ()
         self.otherwise: Policy | None = _fallback(otherwise)._renamed(taken)
-        self._settled: Decision | None = None
+        self._settled: PolicyDecision | None = None
 
     @classmethod
-    def of(cls, *rules: Rule, otherwise: "Policy | None" = None) -> "Policy":
+    def of(cls, *rules: Rule, otherwise: "Policy | None" = None) -> Self:
         """A policy of these rules; a single one without a predicate needs no `otherwise`."""
         policy = cls.__new__(cls)
         policy.rules, policy.otherwise, policy.parts = rules, otherwise, ()
@@ -159,7 +227,7 @@ class Policy:
         return policy
 
     @classmethod
-    def strictest(cls, *policies: "Policy") -> "Policy":
+    def all_of(cls, *policies: "Policy") -> "Policy":
         """All of these: what one denies is denied, what one asks about is asked about."""
         policy = cls.__new__(cls)
         taken: set[str] = set()
@@ -167,18 +235,18 @@ class Policy:
         policy.parts = tuple(part._renamed(taken) for part in policies)
         return policy
 
-    def decide(self, call: Proposed) -> Decision:
-        """What becomes of a call."""
+    def decide(self, call: ProposedCall) -> PolicyDecision:
+        """Decide about a call."""
         if self._settled is not None:
             return self._settled
-        asks: list[Ask] = []
+        asks: list[AskingRule] = []
         allowed: str | None = None
         for rule in self.rules:
-            verdict = rule.says(call)
+            verdict = rule.evaluate(call)
             if verdict == "deny":
-                return Decision("deny", rule.name)
-            if verdict == "ask":
-                asks.append(Ask(rule.name, rule.asking))
+                return PolicyDecision("deny", rule.name)
+            if verdict in ("ask", "raised"):
+                asks.append(AskingRule(rule.name, rule.asking, rule, verdict == "raised"))
             elif verdict == "allow" and allowed is None:
                 allowed = rule.name
         for part in self.parts:
@@ -189,32 +257,39 @@ class Policy:
             if decision.verdict == "allow" and allowed is None:
                 allowed = decision.rule
         if asks:
-            return Decision("ask", asks[0].rule, tuple(asks))
+            return PolicyDecision("ask", asks[0].rule, tuple(asks))
         if allowed is not None:
-            return Decision("allow", allowed)
+            return PolicyDecision("allow", allowed)
         return _ASK if self.otherwise is None else self.otherwise.decide(call)
 
-    def concerning(self, tool: str, parameters: frozenset[str]) -> "Policy":
+    def for_tool(self, tool: str, parameters: frozenset[str]) -> "Policy":
         """The policy for one tool: only the rules that can speak there, so that it is quick.
 
         Raises `DeclarationError` for a rule that asks for arguments which the tool does not have.
         """
-        rules = (rule.concerning(tool, parameters) for rule in self.rules)
+        rules = (rule.for_tool(tool, parameters) for rule in self.rules)
         policy = Policy.of(*(rule for rule in rules if rule is not None))
-        policy.parts = tuple(part.concerning(tool, parameters) for part in self.parts)
+        policy.parts = tuple(part.for_tool(tool, parameters) for part in self.parts)
         if self.otherwise is not None:
-            policy.otherwise = self.otherwise.concerning(tool, parameters)
+            policy.otherwise = self.otherwise.for_tool(tool, parameters)
         return policy
 
     @property
-    def settled(self) -> Decision | None:
-        """What it says of every call, if it need not look at any."""
+    def constant(self) -> PolicyDecision | None:
+        """The decision on every call, if it need not look at any."""
         return self._settled
 
     @property
-    def roles(self) -> frozenset[str]:
-        """The roles that its rules ask for an approval."""
-        return frozenset(role for rule in self._all() for role in rule.asking.by)
+    def approvers(self) -> tuple[Approvers, ...]:
+        """Whom its rules ask, if not the owner of the thread."""
+        approvers = (rule.asking.approvers for rule in self._all())
+        return tuple(people for people in approvers if not people.owners)
+
+    @property
+    def digests(self) -> dict[str, str]:
+        """The digests of its rules that may ask, by name."""
+        asks = (rule for rule in (Rule(name="ask"), *self._all()) if rule.verdict == "ask")
+        return {rule.name: rule.digest for rule in asks}
 
     @property
     def kind(self) -> Literal["never", "always", "when"]:
@@ -227,12 +302,12 @@ class Policy:
 
     def _all(self) -> list[Rule]:
         """Its rules, those of its parts, and what speaks when they are silent."""
-        found = [*self.rules]
+        rules = [*self.rules]
         for part in self.parts:
-            found += part._all()
-        if self.otherwise is not None and not any(rule.fixed for rule in found):
-            found += self.otherwise._all()
-        return found
+            rules += part._all()
+        if self.otherwise is not None and not any(rule.fixed for rule in rules):
+            rules += self.otherwise._all()
+        return rules
 
     def _renamed(self, taken: set[str]) -> "Policy":
         """The same under names that are not taken yet."""
@@ -243,19 +318,19 @@ class Policy:
 
 
 def rule_name(kind: str, predicate: Callable[..., object] | None) -> str:
-    """What a rule is called: by its kind and by the function that decides, if there is one."""
+    """Name a rule by its kind and by the function that decides, if there is one."""
     if predicate is None:
         return kind
     return f"{kind}:{getattr(predicate, '__name__', type(predicate).__name__)}"
 
 
-_ASK: Final = Decision("ask", "ask", (Ask("ask"),))
+_ASK: Final = PolicyDecision("ask", "ask", (AskingRule("ask"),))
 
 
-def _decision(rule: Rule) -> Decision:
-    """What a rule that always speaks makes of every call."""
-    asks = (Ask(rule.name, rule.asking),) if rule.verdict == "ask" else ()
-    return Decision(rule.verdict, rule.name, asks)
+def _decision(rule: Rule) -> PolicyDecision:
+    """Make the one decision of a rule that always speaks."""
+    asks = (AskingRule(rule.name, rule.asking, rule),) if rule.verdict == "ask" else ()
+    return PolicyDecision(rule.verdict, rule.name, asks)
 
 
 def _read(said: object) -> Verdict | None:
@@ -308,7 +383,7 @@ def _distinct(rules: Iterable[Rule], taken: set[str]) -> tuple[Rule, ...]:
 
     One that allows whatever comes is no question, and may share its name.
     """
-    found = []
+    distinct = []
     for rule in rules:
         name, number = rule.name, 1
         if not (rule.fixed and rule.verdict == "allow"):
@@ -316,5 +391,5 @@ def _distinct(rules: Iterable[Rule], taken: set[str]) -> tuple[Rule, ...]:
                 number += 1
                 name = f"{rule.name}#{number}"
             taken.add(name)
-        found.append(rule if name == rule.name else replace(rule, name=name))
-    return tuple(found)
+        distinct.append(rule if name == rule.name else replace(rule, name=name))
+    return tuple(distinct)

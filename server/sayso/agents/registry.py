@@ -6,24 +6,26 @@ from dataclasses import dataclass, field
 from inspect import iscoroutinefunction, signature
 from typing import Any, Protocol
 
-from sayso.errors import DeclarationError
-from sayso.options import Options
-
-__all__ = ["Agent", "Agents", "StateShape", "check_agent"]
+from sayso.agents.suggestions import Suggest
+from sayso.base import jsonvalue
+from sayso.base.codes import Code
+from sayso.base.errors import DeclarationError, Problem
+from sayso.base.limits import MAX_STATE_BYTES
+from sayso.base.options import AgentOptions
 
 _NO_SEGMENT = re.compile(r"[\s/\\?#%\x00-\x1f\x7f]")
 """What no URL can hold as it is in one of its segments, or what is read as something else there."""
 
 
 class StateShape(Protocol):
-    """What an agent declares of its state."""
+    """The type that an agent declares for its state."""
 
     @property
     def schema(self) -> dict[str, Any]:
         """Its JSON Schema."""
 
-    def problems(self, value: Any) -> Sequence[tuple[str, str]]:
-        """What is wrong with a state, as JSON Pointers and sentences."""
+    def errors(self, value: Any) -> Sequence[tuple[str, str]]:
+        """List what is wrong with a state, as JSON Pointers and sentences."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,7 +38,23 @@ class Agent:
     description: str = ""
     state: StateShape | None = None
     kind: str = "sayso"
-    options: Options = field(default_factory=Options)
+    options: AgentOptions = field(default_factory=AgentOptions)
+    suggest: Suggest | None = None
+    """What a page is told that asks what its user could say next; None: nothing."""
+
+    def state_errors(self, state: Any, before: Any = None) -> Sequence[tuple[str, str]]:
+        """List what is wrong with a state from outside, as JSON Pointers and sentences.
+
+        It fits what the agent declares; one that declares nothing takes any object, and in place of
+        a state that was no object `before` any JSON value.
+        """
+        if len(jsonvalue.encode(state)) > MAX_STATE_BYTES:
+            return [("", f"has more than {MAX_STATE_BYTES} bytes as JSON")]
+        if self.state is not None:
+            return self.state.errors(state)
+        if isinstance(state, dict) or not isinstance(before, dict):
+            return ()
+        return [("", "must be an object")]
 
 
 class Agents:
@@ -60,14 +78,23 @@ class Agents:
         versions = self._versions.get(name)
         return next(reversed(versions.values())) if versions else None
 
+    def require(self, name: str) -> Agent:
+        """The version that new turns get; raises Problem `unknown_agent` where there is none."""
+        agent = self.newest(name)
+        if agent is None:
+            raise Problem(
+                Code.UNKNOWN_AGENT, "No agent of that name is served. GET /agents lists them."
+            )
+        return agent
+
     def version(self, name: str, version: str) -> Agent | None:
         """The version that an open turn began with, if it is still registered."""
         return self._versions.get(name, {}).get(version)
 
     def of(self, function: Callable[[Any], Awaitable[Any]]) -> Agent | None:
         """The newest registration of that very function, if it was registered."""
-        found = [agent for agent in self.all() if agent.function is function]
-        return found[-1] if found else None
+        agents = [agent for agent in self.all() if agent.function is function]
+        return agents[-1] if agents else None
 
     def all(self) -> list[Agent]:
         """Every version of every agent, in the order of registration."""
@@ -76,6 +103,10 @@ class Agents:
     def names(self) -> list[str]:
         """All names, in the order of registration."""
         return list(self._versions)
+
+    def each_newest(self) -> list[Agent]:
+        """The newest version of each agent, in the order of registration."""
+        return [next(reversed(versions.values())) for versions in self._versions.values()]
 
 
 def check_agent(name: str, function: Callable[..., Any]) -> None:

@@ -7,26 +7,42 @@ reviewer is shown and that the function gets are the same validated, coerced, de
 import inspect
 import logging
 import typing
-from collections.abc import Awaitable, Callable, Mapping, Sized
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sized
 from math import inf, isnan
-from typing import Any, Literal
+from typing import (
+    Any,
+    Concatenate,
+    Generic,
+    Literal,
+    ParamSpec,
+    Protocol,
+    TypedDict,
+    TypeVar,
+    Unpack,
+    overload,
+)
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
+from pydantic_core import PydanticSerializationError
 
-from sayso import jsonvalue
 from sayso.agents.approval import never
-from sayso.agents.asking import Remember
-from sayso.agents.codec import Codec, annotated, return_codec, stable
-from sayso.agents.parameters import parameters_of
-from sayso.agents.policy import Effect, Policy, Proposed
-from sayso.errors import DeclarationError, NotRecordable
-from sayso.options import DEFAULT, Default, GivenAnswer, OnExpire, check_lifetime
-from sayso.records import Principal
-from sayso.schemas.forms import approval_schema
-from sayso.schemas.schema import Fault, Schema, compile_schema
-from sayso.schemas.typed import faults_of
-
-__all__ = ["DidNotHappen", "Happened", "OnError", "Scale", "Tool", "Verify"]
+from sayso.agents.briefing import Impact, Said, Wording, in_bounds
+from sayso.agents.codec import Codec, annotated, in_stable_order, return_codec
+from sayso.agents.fidelity import same
+from sayso.agents.parameters import TurnMarker, parameters_of
+from sayso.agents.policy import Effect, Policy, ProposedCall
+from sayso.base import jsonvalue, redaction
+from sayso.base.approvers import OWNER, Approvers
+from sayso.base.errors import DeclarationError, NotRecordable
+from sayso.base.options import DEFAULT, Default, FallbackAnswer, OnExpire, check_lifetime
+from sayso.base.records import Principal
+from sayso.base.texts import to_utf8_safe_deep
+from sayso.schemas.errors import SchemaViolation
+from sayso.schemas.remember import Remember
+from sayso.schemas.responses import approval_schema
+from sayso.schemas.schema import Schema, compile_approval
+from sayso.schemas.times import Published
+from sayso.schemas.typed import errors_of
 
 _log = logging.getLogger("sayso.agents.tools")
 
@@ -45,16 +61,63 @@ Verify = Callable[[str], Awaitable[Happened | DidNotHappen]]
 """Asked with the call's key after a crash between started and done."""
 
 
-OnError = Literal["text", "fail", "ask"]
-"""An error becomes result text, fails the turn, or is put to a person: retry, skip or stop."""
+OnError = Literal["type", "text", "fail", "ask"]
+"""An error becomes a result that tells its type, or its text; fails the turn; or is put to a
+person: retry, skip or stop."""
 
 Scale = str | Callable[..., float]
 """How many things a call touches: the argument that says or holds them, or a function of some."""
 
 
-class Tool:
-    """What `@app.tool` makes of a function; call it through `Turn.call`, or plainly as `.fn`."""
+class ToolOptions(TypedDict, total=False):
+    """The options of a tool, by name; see `Sayso.tool`."""
 
+    name: str | None
+    description: str | None
+    approval: Policy
+    editable: bool
+    idempotent: bool
+    timeout: float | None
+    verify: Verify | None
+    expires_in: float | Default | None
+    on_expire: OnExpire | Default
+    effect: Effect
+    scale: Scale | None
+    permission: str | None
+    complete: bool
+    on_error: OnError | None
+    approvers: Approvers | None
+    title: Said | None
+    why: Said | None
+    impact: Impact | None
+
+
+P = ParamSpec("P")
+R = TypeVar("R")
+H = TypeVar("H", bound=TurnMarker)
+
+
+class Tool(Generic[P, R]):
+    """A function that agents may call; call it through `Turn.call`, or plainly as `.fn`.
+
+    Type checkers know it by what the function takes, but for its turn, and by what a call gives.
+    """
+
+    # A type checker takes the first that fits: the order counts, as in `ToolDecorator`.
+    @overload
+    def __init__(
+        self, fn: Callable[Concatenate[H, P], Awaitable[R]], **options: Unpack[ToolOptions]
+    ) -> None: ...
+    @overload
+    def __init__(
+        self: "Tool[P, str]",
+        fn: Callable[P, AsyncIterator[str]],
+        **options: Unpack[ToolOptions],
+    ) -> None: ...
+    @overload
+    def __init__(self, fn: Callable[P, Awaitable[R]], **options: Unpack[ToolOptions]) -> None: ...
+    @overload
+    def __init__(self, fn: Callable[P, R], **options: Unpack[ToolOptions]) -> None: ...
     def __init__(
         self,
         fn: Callable[..., Any],
@@ -73,6 +136,10 @@ class Tool:
         permission: str | None = None,
         complete: bool = False,
         on_error: OnError | None = None,
+        approvers: Approvers | None = None,
+        title: Said | None = None,
+        why: Said | None = None,
+        impact: Impact | None = None,
     ) -> None:
         own = getattr(fn, "__name__", type(fn).__name__)
         if not isinstance(approval, Policy):
@@ -84,50 +151,71 @@ class Tool:
             raise DeclarationError(
                 f"effect of tool {own!r} is 'read', 'write' or 'irreversible', not {effect!r}"
             )
-        if timeout is not None and timeout <= 0:
+        if approvers is not None and not isinstance(approvers, Approvers):
+            raise DeclarationError(f"approvers of tool {own!r} is an Approvers, not {approvers!r}")
+        if timeout is not None and not timeout > 0:
             raise DeclarationError(f"timeout of tool {own!r} must be seconds above zero")
         if on_error not in (None, *typing.get_args(OnError)):
             raise DeclarationError(
-                f"on_error of tool {own!r} is 'text', 'fail' or 'ask', not {on_error!r}"
+                f"on_error of tool {own!r} is 'type', 'text', 'fail' or 'ask', not {on_error!r}"
             )
         self.fn = fn
-        self.name = name or own
+        self.name: str | Any = name or own
         self.complete = complete
         self.on_error = on_error
-        self.description = description or inspect.getdoc(fn) or ""
+        self.description: str = description or inspect.getdoc(fn) or ""
         self.editable = editable
         self.effect = effect
         self.permission = permission
         self.idempotent = idempotent
         self.timeout = timeout
         self.verify = verify
-        self.is_async = inspect.iscoroutinefunction(fn)
+        self.is_async: bool = inspect.iscoroutinefunction(fn)
         parameters = parameters_of(fn, self.name)
-        self.model = parameters.model
-        self.turn = parameters.turn
-        self.streams = inspect.isasyncgenfunction(annotated(fn))
+        self.model: type[BaseModel] = parameters.model
+        self.turn: str | None = parameters.turn
+        self.streams: bool = inspect.isasyncgenfunction(annotated(fn))
         self._fields = tuple(self.model.model_fields)
         names = frozenset(self._fields)
-        self.approval = approval.concerning(self.name, names)
+        self.approval: Policy = approval.for_tool(self.name, names)
         if editable and self.approval.kind == "never":
             raise DeclarationError(
                 f"tool {self.name!r} is editable, but nobody is ever asked about it: give it an "
                 "approval=, or leave out editable=True"
             )
+        self.approvers: Approvers = approvers or OWNER
+        """Who decides about a run that failed, or may have happened, if no rule asked about it."""
+        self.asked: tuple[Approvers, ...] = (
+            *self.approval.approvers,
+            *([approvers] if approvers else []),
+        )
+        """Whom questions about its calls may wait for, beside the owners of threads."""
+        self._words = tuple(
+            wording
+            for name, words in (("title", title), ("why", why), ("impact", impact))
+            if (wording := Wording.of(words, name, self.name, self._fields)) is not None
+        )
         self._scale = scale
         self._scaled_by = _scaled_by(scale, self.name, names)
-        self.parameters: dict[str, Any] = self.model.model_json_schema()
+        self.parameters: dict[str, Any] = self.model.model_json_schema(schema_generator=Published)
         self.parameters.pop("title", None)
         self.result: Codec = Codec(str) if self.streams else return_codec(fn)
         self._check_kind()
         self.expires_in = expires_in
         self.on_expire = on_expire
-        answers = compile_schema(approval_schema(self.parameters))
+        answers = compile_approval(jsonvalue.encode(approval_schema(self.parameters)))
         self._answers: dict[Any, bytes] = {}
         if expires_in is not DEFAULT:
             check_lifetime(expires_in, f"expires_in of tool {self.name!r}")
         if on_expire is not DEFAULT:
             _check_on_expire(on_expire, self.name, answers)
+        if on_expire == "approve" and any(
+            people.approvals != 1 or people.not_by for people in self.asked
+        ):
+            raise DeclarationError(
+                f"on_expire='approve' of tool {self.name!r}: silence is no yes of several people, "
+                "nor of somebody else than who asked"
+            )
 
     def __call__(self, *args: object, **kwargs: object) -> Any:
         """Refuse: a direct call would bypass approval and record nothing."""
@@ -135,6 +223,18 @@ class Tool:
             f"tool {self.name!r} was called directly; use `await turn.call({self.name}, ...)` "
             f"inside an agent, or `{self.name}.fn(...)` for the plain function"
         )
+
+    def by_name(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+        """Arguments as for the function, each by its name; TypeError for one without a place."""
+        signature = inspect.signature(self.fn)
+        taken = [parameter for name, parameter in signature.parameters.items() if name != self.turn]
+        try:
+            bound = signature.replace(parameters=taken).bind_partial(*args)
+        except TypeError as error:
+            raise TypeError(f"tool {self.name!r}: {error}") from None
+        if twice := [name for name in bound.arguments if name in kwargs]:
+            raise TypeError(f"tool {self.name!r} is given {', '.join(map(repr, twice))} twice")
+        return {**bound.arguments, **kwargs}
 
     def _check_kind(self) -> None:
         """Refuse what a tool of this kind cannot do."""
@@ -155,7 +255,7 @@ class Tool:
             "verify": self.verify is not None,
             "on_error='ask'": self.on_error == "ask",
         }
-        wrong = [option for option, given in effect_only.items() if given]
+        wrong = [option for option, is_set in effect_only.items() if is_set]
         if wrong:
             raise DeclarationError(
                 f"tool {self.name!r} takes the turn, so it is no effect itself: give "
@@ -164,89 +264,163 @@ class Tool:
 
     @property
     def scaled(self) -> bool:
-        """Whether a call says how many things it touches."""
+        """True if a call says how many things it touches."""
         return self._scale is not None
 
-    def answers(self, remember: Remember | None) -> bytes:
+    def approval_schema(self, remember: Remember | None) -> bytes:
         """JSON of the schema of what answers a gated call, made once for each way to remember."""
         ways = remember and (tuple(remember.arguments), tuple(remember.scopes), remember.expires_in)
-        found = self._answers.get(ways)
-        if found is None:
+        schema_bytes = self._answers.get(ways)
+        if schema_bytes is None:
             editable = self.parameters if self.editable else None
             schema = approval_schema(editable, remember, self.parameters["properties"])
-            found = self._answers[ways] = jsonvalue.encode(schema)
-        return found
+            schema_bytes = self._answers[ways] = jsonvalue.encode(schema)
+        return schema_bytes
 
-    def missing(self, given: Mapping[str, Any]) -> list[str]:
+    def missing(self, arguments: Mapping[str, Any]) -> list[str]:
         """Required arguments that are not given."""
-        return [name for name in self.parameters.get("required", ()) if name not in given]
+        return [name for name in self.parameters.get("required", ()) if name not in arguments]
 
-    def arguments(self, given: dict[str, Any]) -> bytes:
+    def arguments(self, decoded: dict[str, Any]) -> bytes:
         """The effective arguments as JSON: validated, coerced, defaults filled in.
 
         Raises pydantic's `ValidationError` for arguments that do not fit, `NotRecordable` for an
-        integer of which a person would be shown a rounded one.
+        integer of which a person would be shown a rounded one, and for what comes back from JSON as
+        another value than was given.
         """
-        model = self.model.model_validate(given)
-        written = model.model_dump_json(by_alias=True).encode()
-        if jsonvalue.rounds(written):
+        try:
+            model = self.model.model_validate(decoded)
+            written = self._json(model)
+        except (ValidationError, NotRecordable):
+            fitted = to_utf8_safe_deep(decoded)  # a model may have written half a character
+            if fitted == decoded:
+                raise
+            model = self.model.model_validate(fitted)
+            written = self._json(model)
+        if jsonvalue.loses_digits(written):
             raise NotRecordable(
                 f"an argument of tool {self.name!r} is an integer beyond 64 bits, which readers of "
                 "JSON round: declare it as str, or as Decimal"
             )
-        return stable(model, written)
+        if lost := self._lost(model, written):
+            raise NotRecordable(
+                f"tool {self.name!r} would get another value than it was called with: argument "
+                f"{', '.join(map(repr, lost))} is not the same once it was written as JSON and "
+                "read again; give it a type whose JSON says all of it"
+            )
+        return in_stable_order(model, written)
 
-    def values(self, arguments: bytes) -> dict[str, Any]:
+    def _json(self, model: BaseModel) -> bytes:
+        try:
+            return model.model_dump_json(by_alias=True).encode()
+        except PydanticSerializationError as error:
+            raise NotRecordable(
+                f"an argument of tool {self.name!r} has no JSON form: {error}"
+            ) from None
+
+    def _lost(self, model: BaseModel, written: bytes) -> list[str]:
+        """The arguments that do not come back from their JSON as they were given."""
+        try:
+            read = self.model.model_validate_json(written).__dict__
+        except ValidationError as error:
+            places = [item["loc"][0] for item in error.errors(include_input=False) if item["loc"]]
+            return list(dict.fromkeys(map(str, places))) or list(self._fields)
+        values = model.__dict__
+        return [name for name in self._fields if not same(values[name], read[name])]
+
+    def decode_arguments(self, arguments: bytes) -> dict[str, Any]:
         """The Python values of effective arguments, as the function gets them."""
         model = self.model.model_validate_json(arguments)
-        given = model.__dict__
-        return {name: given[name] for name in self._fields}
+        values = model.__dict__
+        return {name: values[name] for name in self._fields}
 
     def proposed(
         self, arguments: bytes, caller: Principal, thread_id: str, request: str = ""
-    ) -> Proposed:
+    ) -> ProposedCall:
         """A call with effective arguments as the rules see it."""
-        values = self.values(arguments)
-        return Proposed(
+        values = self.decode_arguments(arguments)
+        return ProposedCall(
             tool=self.name,
             arguments=values,
             effect=self.effect,
             scale=None if self._scale is None else self._measured(values),
+            scale_of=self._scale if isinstance(self._scale, str) else None,
             permission=self.permission,
             caller=caller,
             thread_id=thread_id,
             request=request,
         )
 
+    def shown(self, plain: dict[str, Any]) -> dict[str, Any]:
+        """Effective arguments as a text may tell them: without what is marked as secret."""
+        shown: dict[str, Any] = redaction.redacted(plain, self.parameters)
+        return shown
+
+    def briefing(
+        self, arguments: bytes, shown: Mapping[str, Any], why: str | None = None
+    ) -> dict[str, Any]:
+        """Word a call for a person: `title`, `why` and `impact`, as far as given.
+
+        `why` is what the agent says for this very call, in place of the tool's own.
+        """
+        said: dict[str, Any] = {} if why is None or not why.strip() else {"why": why}
+        for word in self._words:
+            if word.name not in said:
+                said[word.name] = word.about(lambda: self.decode_arguments(arguments), shown)
+        texts = ((name, in_bounds(name, said.get(name))) for name in ("title", "why", "impact"))
+        return {name: text for name, text in texts if text}
+
     def _measured(self, values: dict[str, Any]) -> float:
         """How many things a call touches; more than any number where that cannot be said."""
         try:
             if callable(self._scale):
-                given = {name: values[name] for name in self._scaled_by}
-                found: Any = self._scale(**given)
+                scaled = {name: values[name] for name in self._scaled_by}
+                count: Any = self._scale(**scaled)
             else:
-                found = values[self._scaled_by[0]]
-            counted = isinstance(found, Sized) and not isinstance(found, str | bytes)
-            scale = float(len(found) if counted else found)
+                count = values[self._scaled_by[0]]
+            counted = isinstance(count, Sized) and not isinstance(count, str | bytes)
+            scale = float(len(count) if counted else count)
             return inf if isnan(scale) else scale
         except Exception:
             _log.exception("the scale of a call of tool %r cannot be told", self.name)
             return inf
 
-    def problems(self, arguments: Any) -> tuple[Fault, ...]:
-        """What is wrong with proposed arguments, each at its member; empty if nothing."""
+    def argument_errors(self, arguments: Any) -> tuple[SchemaViolation, ...]:
+        """List what is wrong with proposed arguments, each at its member; empty if nothing."""
         try:
-            self.model.model_validate_json(jsonvalue.encode(arguments))
+            model = self.model.model_validate_json(jsonvalue.encode(arguments))
+            lost = self._lost(model, self._json(model))
         except ValidationError as error:
-            return faults_of(error, arguments)
-        return ()
+            return errors_of(error, arguments)
+        except NotRecordable as error:
+            return (SchemaViolation("", str(error)),)
+        return tuple(
+            SchemaViolation(
+                jsonvalue.pointer((name,)),
+                "is another value once it was written as JSON and read again",
+            )
+            for name in lost
+        )
+
+
+class ToolDecorator(Protocol):
+    """The decorator `@app.tool(…)`, for functions of each kind."""
+
+    @overload
+    def __call__(self, fn: Callable[Concatenate[H, P], Awaitable[R]], /) -> Tool[P, R]: ...
+    @overload
+    def __call__(self, fn: Callable[P, AsyncIterator[str]], /) -> Tool[P, str]: ...
+    @overload
+    def __call__(self, fn: Callable[P, Awaitable[R]], /) -> Tool[P, R]: ...
+    @overload
+    def __call__(self, fn: Callable[P, R], /) -> Tool[P, R]: ...
 
 
 def _check_on_expire(rule: Any, name: str, answers: Schema) -> None:
-    """What may become of an approval that nobody gave; a yes is spelled out as `approve`."""
+    """Check what becomes of an approval that nobody gave; a yes is spelled out as `approve`."""
     where = f"on_expire of tool {name!r}"
-    if isinstance(rule, GivenAnswer):
-        wrong = answers.problems(rule.payload)
+    if isinstance(rule, FallbackAnswer):
+        wrong = answers.errors(rule.payload)
         if wrong:
             raise DeclarationError(
                 f"{where}: {wrong[0].pointer or 'the answer'} {wrong[0].message}"
@@ -257,27 +431,27 @@ def _check_on_expire(rule: Any, name: str, answers: Schema) -> None:
             raise DeclarationError(f"{where}: a denied call has no arguments to edit")
     elif rule not in ("expire", "hold", "deny", "cancel", "approve"):
         raise DeclarationError(
-            f"{where} must be 'expire', 'hold', 'deny', 'cancel', 'approve' or a GivenAnswer, "
+            f"{where} must be 'expire', 'hold', 'deny', 'cancel', 'approve' or a FallbackAnswer, "
             f"not {rule!r}"
         )
 
 
 def _scaled_by(scale: Any, tool: str, names: frozenset[str]) -> tuple[str, ...]:
     """The arguments that tell how many things a call touches."""
-    wanted: tuple[str, ...] = ()
+    scale_names: tuple[str, ...] = ()
     if isinstance(scale, str):
-        wanted = (scale,)
+        scale_names = (scale,)
     elif callable(scale):
-        wanted = tuple(inspect.signature(scale).parameters)
+        scale_names = tuple(inspect.signature(scale).parameters)
     elif scale is not None:
         raise DeclarationError(
             f"scale of tool {tool!r} is the name of an argument, or a function of arguments, "
             f"not {scale!r}"
         )
-    missing = [name for name in wanted if name not in names]
+    missing = [name for name in scale_names if name not in names]
     if missing:
         raise DeclarationError(
             f"scale of tool {tool!r} names {', '.join(missing)}, but the tool takes "
             f"{', '.join(sorted(names)) or 'no arguments'}"
         )
-    return wanted
+    return scale_names

@@ -1,6 +1,6 @@
 """An async client of AG-UI 1.0: runs, answers to interrupts, threads that are opened again.
 
-Needs httpx: `pip install 'sayso[client]'`.
+Needs httpx: the extra `client`, or `pip install httpx`.
 """
 
 from sayso.client.answers import CANCEL, is_expired
@@ -9,10 +9,10 @@ from sayso.client.errors import (
     Busy,
     ClientError,
     Expired,
-    Misfit,
-    NotCovered,
+    InvalidPayload,
+    PartialAnswers,
     ProtocolViolation,
-    Refused,
+    RefusedByServer,
     Truncated,
     Unreachable,
 )
@@ -23,10 +23,10 @@ __all__ = [
     "Client",
     "ClientError",
     "Expired",
-    "Misfit",
-    "NotCovered",
+    "InvalidPayload",
+    "PartialAnswers",
     "ProtocolViolation",
-    "Refused",
+    "RefusedByServer",
     "Truncated",
     "Unreachable",
     "is_expired",

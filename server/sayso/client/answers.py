@@ -8,11 +8,10 @@ from datetime import datetime
 from enum import Enum
 from typing import Any, Final
 
-from sayso.client.errors import Expired, Misfit, NotCovered
-from sayso.errors import DeclarationError
+from sayso.base import digits
+from sayso.base.errors import DeclarationError
+from sayso.client.errors import Expired, InvalidPayload, PartialAnswers
 from sayso.schemas.schema import compile_schema
-
-__all__ = ["CANCEL", "Answer", "entries", "expires_at", "is_expired", "misfits"]
 
 
 class _Cancel(Enum):
@@ -31,19 +30,19 @@ def entries(
 ) -> list[dict[str, Any]]:
     """The `resume` of a request, in the order of `pending`; `now` in milliseconds.
 
-    Raises `NotCovered`, `Expired` or `Misfit`, in this order, before anything is sent.
+    Raises `PartialAnswers`, `Expired` or `InvalidPayload`, in this order, before anything is sent.
     """
     ids = [interrupt["id"] for interrupt in pending]
     missing = [each for each in ids if each not in answers]
     unknown = [each for each in answers if each not in ids]
     if missing or unknown:
-        raise NotCovered(missing, unknown)
+        raise PartialAnswers(missing, unknown)
     resolved = [each for each in pending if answers[each["id"]] is not CANCEL]
     if late := [each["id"] for each in resolved if is_expired(each, now)]:
         raise Expired(late)
     for interrupt in resolved:
-        if faults := misfits(interrupt, answers[interrupt["id"]]):
-            raise Misfit(interrupt["id"], faults)
+        if faults := errors(interrupt, answers[interrupt["id"]]):
+            raise InvalidPayload(interrupt["id"], faults)
     return [_entry(each, answers[each]) for each in ids]
 
 
@@ -52,11 +51,14 @@ def _entry(interrupt_id: str, answer: Answer) -> dict[str, Any]:
         return {"interruptId": interrupt_id, "status": "cancelled"}
     # A null says as much as nothing, and is left out as everywhere (RE-05).
     payload = {} if answer is None else {"payload": answer}
-    return {"interruptId": interrupt_id, "status": "resolved", **payload}
+    # This client keeps all digits; a server cannot tell that from one that rounds, but by these.
+    exact = digits.exact_integers(answer)
+    metadata = {"metadata": {"sayso": {"exact": exact}}} if exact else {}
+    return {"interruptId": interrupt_id, "status": "resolved", **payload, **metadata}
 
 
-def misfits(interrupt: Mapping[str, Any], answer: Any) -> tuple[tuple[str, str], ...]:
-    """What `responseSchema` has against an answer, as (JSON pointer, message).
+def errors(interrupt: Mapping[str, Any], answer: Any) -> tuple[tuple[str, str], ...]:
+    """List what `responseSchema` has against an answer, as (JSON pointer, message).
 
     Nothing without a schema, or with one that cannot be compiled: then the server is the judge.
     """
@@ -67,7 +69,7 @@ def misfits(interrupt: Mapping[str, Any], answer: Any) -> tuple[tuple[str, str],
         compiled = compile_schema(schema)
     except DeclarationError:
         return ()
-    return tuple((fault.pointer, fault.message) for fault in compiled.problems(answer))
+    return tuple((fault.pointer, fault.message) for fault in compiled.errors(answer))
 
 
 def expires_at(interrupt: Mapping[str, Any]) -> int | None:
@@ -79,6 +81,6 @@ def expires_at(interrupt: Mapping[str, Any]) -> int | None:
 
 
 def is_expired(interrupt: Mapping[str, Any], now: int) -> bool:
-    """Whether its time is over; at the very moment it is."""
+    """True if its time is over; at the very moment it is."""
     end = expires_at(interrupt)
     return end is not None and end <= now

@@ -8,8 +8,6 @@ from typing import Any, Final
 
 from sayso.client.errors import ProtocolViolation
 
-__all__ = ["Chunks"]
-
 Event = dict[str, Any]
 
 
@@ -81,7 +79,7 @@ class Chunks:
         self._lanes: dict[str | None, _Lane] = {}
 
     def expanded(self, event: Event) -> list[Event]:
-        """What an event stands for; `ProtocolViolation` for a chunk that continues nothing."""
+        """Spell out an event; `ProtocolViolation` for a chunk that continues nothing."""
         name, owner = event["type"], event.get("subagentRunId")
         kind = _KINDS.get(name)
         if kind is None:
@@ -90,9 +88,9 @@ class Chunks:
             closed = list(self._lanes) if name in _EVERY_LANE else [owner]
             return [end for lane in closed for end in self._close(lane)] + [event]
         lane = self._lanes.get(owner)
-        found: list[Event] = []
+        events: list[Event] = []
         if lane is None or lane.kind is not kind or event.get(kind.id, lane.id) != lane.id:
-            found = [*self._close(owner), self._open(kind, event, owner)]
+            events = [*self._close(owner), self._open(kind, event, owner)]
             lane = self._lanes[owner]
         else:
             for member in kind.fixed:
@@ -103,9 +101,9 @@ class Chunks:
             if "delta" not in event and "metadata" in event:
                 event = {**event, "delta": ""}
         if "delta" in event:
-            merged = {} if found else _metadata(event)
-            found.append(lane.event(kind.content, delta=event["delta"], **merged))
-        return found
+            merged = {} if events else _metadata(event)
+            events.append(lane.event(kind.content, delta=event["delta"], **merged))
+        return events
 
     def _open(self, kind: _Kind, event: Event, owner: str | None) -> Event:
         for member in (kind.id, *kind.needed):

@@ -9,30 +9,30 @@ from uuid import uuid4
 
 import httpx
 
-from sayso import jsonvalue
+from sayso.base import jsonvalue
+from sayso.base.clock import Clock, SystemClock
+from sayso.base.printable import address
 from sayso.client.answers import Answer, entries
+from sayso.client.bodies import read_async
 from sayso.client.errors import (
     Busy,
-    NotCovered,
+    PartialAnswers,
     ProtocolViolation,
-    Refused,
+    RefusedByServer,
     Truncated,
     Unreachable,
 )
 from sayso.client.events import read_message
 from sayso.client.fields import Notes
 from sayso.client.stream import PROTOCOL, Stream
-from sayso.client.thread import Thread
-from sayso.clock import Clock, SystemClock
-
-__all__ = ["Client"]
+from sayso.client.thread import ThreadState
 
 Json = dict[str, Any]
 _LOG = logging.getLogger("sayso.client")
 _STREAM: Final = "text/event-stream"
-CONNECT_WITHIN: Final = 10.0
+CONNECT_TIMEOUT_S: Final = 10.0
 """Seconds for a connection."""
-SILENCE: Final = 120.0
+SILENCE_TIMEOUT_S: Final = 120.0
 """Seconds without a byte, comments included, after which a stream is given up."""
 
 
@@ -62,26 +62,29 @@ class Client:
         state: Any = None,
         http: httpx.AsyncClient | None = None,
         clock: Clock | None = None,
-        silence: float | None = SILENCE,
+        silence: float | None = SILENCE_TIMEOUT_S,
         warn: Callable[[str], None] | None = None,
     ) -> None:
         """`url` is the agent's endpoint; a bearer `token` and `headers` go with every request.
 
-        `http` is used as it is and not closed; without one the client has its own. `silence` is
+        `http` is used as it is and not closed; without one the client has its own. `clock` is taken
+        for the server's; without one the client goes by what the server says (EX-07). `silence` is
         the longest wait for a byte of a stream, in seconds; None waits for ever. `warn` gets what
         was dropped from streams, else the logger `sayso.client` does.
         """
-        self.url = url.rstrip("/")
-        self.thread_id = thread_id or f"t-{uuid4().hex}"
+        self.url: str = url.rstrip("/")
+        self.thread_id: str = thread_id or f"t-{uuid4().hex}"
         self.run_id: str | None = None
-        self._thread = Thread(state)
+        self._thread = ThreadState(state)
         self._headers = {**(headers or {}), "accept": _STREAM, "content-type": "application/json"}
         if token is not None:
             self._headers["authorization"] = f"Bearer {token}"
         self._own = http is None
         self._http = http or httpx.AsyncClient()
-        self._timeout = httpx.Timeout(silence, connect=CONNECT_WITHIN)
+        self._timeout = httpx.Timeout(silence, connect=CONNECT_TIMEOUT_S)
         self._clock = clock or SystemClock()
+        self._ahead = 0
+        self._trusted = clock is not None
         self._warn = warn or _LOG.warning
         self._busy = False
 
@@ -137,6 +140,15 @@ class Client:
         """The `message`, and the `code` if any, of the RUN_ERROR that ended the last run."""
         return self._thread.error
 
+    def now(self) -> int:
+        """The server's time, in milliseconds since the epoch, as far as it is known."""
+        return self._clock.now() + self._ahead
+
+    @property
+    def refused(self) -> bool:
+        """True if the last run was one that the server refused, having changed nothing."""
+        return self._thread.refused
+
     def call(self, call_id: str) -> Json | None:
         """A tool call of the thread by its id, as in `toolCalls` of a message (CL-18)."""
         return self._thread.call(call_id)
@@ -149,8 +161,9 @@ class Client:
         """A run with a new user message, or with new messages of any role; its events as they come.
 
         `parts` are further members of the request (`tools`, `context`, `forwardedProps`). The
-        messages are kept once the agent has begun to answer. Raises `NotCovered` while interrupts
-        are pending (CL-11), and the errors of `sayso.client.errors`, when it is iterated.
+        messages are kept once the agent has begun to answer. Raises `PartialAnswers` while
+        interrupts are pending (CL-11), and the errors of `sayso.client.errors`, when it is
+        iterated.
         """
         said = [] if text is None else [{"id": f"m-{uuid4().hex}", "role": "user", "content": text}]
         return self._run([*self._fit(messages), *said], None, parts)
@@ -160,7 +173,8 @@ class Client:
     ) -> AsyncGenerator[Json, None]:
         """Answer every pending interrupt: a JSON value, or `CANCEL`, by interrupt id.
 
-        Raises `NotCovered`, `Expired` or `Misfit` before anything is sent, else as `run`.
+        Raises `PartialAnswers`, `Expired` or `InvalidPayload` before anything is sent, else as
+        `run`.
         """
         return self._run(self._fit(messages), dict(answers), parts)
 
@@ -172,9 +186,9 @@ class Client:
         self, new: list[Json], answers: dict[str, Answer] | None, parts: Json
     ) -> AsyncGenerator[Json, None]:
         if answers is not None:
-            parts = {**parts, "resume": entries(self.pending, answers, self._clock.now())}
+            parts = {**parts, "resume": entries(self.pending, answers, self.now())}
         elif self.pending:
-            raise NotCovered([each["id"] for each in self.pending], [])
+            raise PartialAnswers([each["id"] for each in self.pending], [])
         async with aclosing(self._exchange(self.url, new, parts)) as events:
             async for event in events:
                 yield event
@@ -198,7 +212,7 @@ class Client:
     def _body(self, new: list[Json], parts: Json) -> bytes:
         """A request with a runId that was never used before (LC-19, VN-02, MS-07)."""
         self.run_id = f"r-{uuid4().hex}"
-        told = [each for each in self.messages if each["role"] != "activity"]
+        history = [each for each in self.messages if each["role"] != "activity"]
         body = {
             "tools": [],
             "context": [],
@@ -207,7 +221,7 @@ class Client:
             "threadId": self.thread_id,
             "runId": self.run_id,
             "protocolVersion": PROTOCOL,
-            "messages": [*told, *new],
+            "messages": [*history, *new],
             "state": {} if self.state is None else self.state,
         }
         return jsonvalue.encode(body)
@@ -226,23 +240,30 @@ class Client:
                 async for chunk in response.aiter_bytes():
                     for event in stream.take(chunk):
                         self._tell(stream.notes)
+                        self._hear(event)
                         yield event
                     self._tell(stream.notes)
         except httpx.TransportError as error:
-            told = str(error) or type(error).__name__
+            text = str(error) or type(error).__name__
             if begun and not stream.ended:
                 raise Truncated(
-                    f"the stream broke before its run ended ({told}): connect to see how it stands"
+                    f"the stream broke before its run ended ({text}): connect to see how it stands"
                 ) from error
             if not begun:
-                raise Unreachable(f"{url} gave no answer: {told}") from error
+                raise Unreachable(f"{address(url)} gave no answer: {text}") from error
+
+    def _hear(self, event: Json) -> None:
+        """Take over what time it is at the server."""
+        timestamp = event.get("timestamp")
+        if event["type"] == "RUN_STARTED" and isinstance(timestamp, int) and not self._trusted:
+            self._ahead = timestamp - self._clock.now()
 
     def _fit(self, messages: Iterable[Json]) -> list[Json]:
         """Messages as they are sent (FC-11)."""
         notes: Notes = []
-        found = [read_message(each, notes) for each in messages]
+        readable = [read_message(each, notes) for each in messages]
         self._tell(notes)
-        return found
+        return readable
 
     def _tell(self, notes: Notes) -> None:
         for note in notes:
@@ -257,7 +278,7 @@ async def _accepted(response: httpx.Response) -> None:
         if kind != _STREAM:
             raise ProtocolViolation(f"the answer is {kind or 'of no type'}, not {_STREAM}")
         return
-    data = await response.aread()
+    data = await read_async(response.aiter_bytes())
     problem: Any = None
     if kind == "application/json" or kind.endswith("+json"):
         try:
@@ -265,4 +286,6 @@ async def _accepted(response: httpx.Response) -> None:
         except ValueError:
             problem = None
     reason = response.reason_phrase or "the request was refused"
-    raise Refused(response.status_code, problem if isinstance(problem, dict) else {}, reason)
+    raise RefusedByServer(
+        response.status_code, problem if isinstance(problem, dict) else {}, reason
+    )

@@ -1,4 +1,4 @@
-"""What a client cannot go on with, and what it says about it.
+"""The errors of a client: what it cannot continue with, and why.
 
 SaysoError
 └── ClientError
@@ -7,7 +7,7 @@ SaysoError
     ├── ProtocolViolation  a stream, or a message, that breaks the protocol
     ├── Truncated          a body that ended, or broke, before its run did
     ├── Busy               the client is following another run
-    ├── NotCovered         open interrupts without an answer, or answers to none (CR-3)
+    ├── PartialAnswers         open interrupts without an answer, or answers to none (CR-3)
     ├── Expired            an answer to an interrupt whose time is over (EX-02)
     └── Misfit             an answer that its `responseSchema` does not take (CL-05)
 """
@@ -15,19 +15,7 @@ SaysoError
 from collections.abc import Sequence
 from typing import Any
 
-from sayso.errors import SaysoError
-
-__all__ = [
-    "Busy",
-    "ClientError",
-    "Expired",
-    "Misfit",
-    "NotCovered",
-    "ProtocolViolation",
-    "Refused",
-    "Truncated",
-    "Unreachable",
-]
+from sayso.base.errors import SaysoError
 
 
 class ClientError(SaysoError):
@@ -38,16 +26,16 @@ class Unreachable(ClientError):
     """No answer came. The request may or may not have arrived; a resume can be sent again."""
 
 
-class Refused(ClientError):
+class RefusedByServer(ClientError):
     """An HTTP error and no stream (ER-01): `status`, `code`, `detail`, `errors`, the `problem`."""
 
     def __init__(self, status: int, problem: dict[str, Any], fallback: str) -> None:
         detail, code = problem.get("detail"), problem.get("code")
         self.status = status
-        self.code = code if isinstance(code, str) else None
-        self.detail = detail if isinstance(detail, str) else fallback
+        self.code: str | None = code if isinstance(code, str) else None
+        self.detail: str = detail if isinstance(detail, str) else fallback
         errors = problem.get("errors")
-        self.errors = errors if isinstance(errors, list) else []
+        self.errors: list[Any] = errors if isinstance(errors, list) else []
         self.problem = problem
         super().__init__(f"{status}{f' {self.code}' if self.code else ''}: {self.detail}")
 
@@ -64,11 +52,12 @@ class Busy(ClientError):
     """The client follows a run already; end or close that one first (CL-13)."""
 
 
-class NotCovered(ClientError):
+class PartialAnswers(ClientError):
     """`missing` interrupts lack an answer; `unknown` ids are not open. Nothing was sent."""
 
     def __init__(self, missing: Sequence[str], unknown: Sequence[str]) -> None:
-        self.missing, self.unknown = tuple(missing), tuple(unknown)
+        self.missing: tuple[str, ...] = tuple(missing)
+        self.unknown: tuple[str, ...] = tuple(unknown)
         parts = []
         if missing:
             parts.append(f"open and unanswered: {', '.join(missing)}; answer or cancel them all")
@@ -81,14 +70,15 @@ class Expired(ClientError):
     """Interrupts whose `expiresAt` has come can be cancelled, no longer answered."""
 
     def __init__(self, ids: Sequence[str]) -> None:
-        self.ids = tuple(ids)
+        self.ids: tuple[str, ...] = tuple(ids)
         super().__init__(f"expired, so cancel instead of answering: {', '.join(ids)}")
 
 
-class Misfit(ClientError):
+class InvalidPayload(ClientError):
     """An answer that does not fit; `errors` are (JSON pointer, message) pairs."""
 
     def __init__(self, interrupt_id: str, errors: Sequence[tuple[str, str]]) -> None:
-        self.interrupt_id, self.errors = interrupt_id, tuple(errors)
-        told = "; ".join(f"{at or 'the answer'}: {message}" for at, message in errors)
-        super().__init__(f"the answer to {interrupt_id} does not fit: {told}")
+        self.interrupt_id: str = interrupt_id
+        self.errors: tuple[tuple[str, str], ...] = tuple(errors)
+        details = "; ".join(f"{pointer or 'the answer'}: {message}" for pointer, message in errors)
+        super().__init__(f"the answer to {interrupt_id} does not fit: {details}")

@@ -19,10 +19,8 @@ from sayso.client.fields import (
     text,
     union,
 )
-from sayso.protocol.forward_compat import Findings
+from sayso.protocol.forward_compat import ReadReport
 from sayso.protocol.messages import media_of
-
-__all__ = ["read_event", "read_message"]
 
 _OWNED: Final[dict[str, Reader]] = {"metadata": mapping, "subagentRunId": text}
 _COMMON: Final[dict[str, Reader]] = {
@@ -53,16 +51,17 @@ _PARTS = listing(
 )
 _CONTENT = either(text, _PARTS)
 
+_SEALED: Final[dict[str, Reader]] = {"encryptedValue": text, "encryptedValueType": text}
 _CALL = record(
     {
         "id": text,
         "type": literal("function"),
         "function": record({"name": text, "arguments": text}),
     },
-    {"encryptedValue": text, "metadata": mapping, "subagentRunId": text},
+    {**_SEALED, "metadata": mapping, "subagentRunId": text},
 )
 _HEAD: Final[dict[str, Reader]] = {"id": text, "role": text}
-_NAMED: Final[dict[str, Reader]] = {**_OWNED, "name": text, "encryptedValue": text}
+_NAMED: Final[dict[str, Reader]] = {**_OWNED, **_SEALED, "name": text}
 _SPOKEN = record({**_HEAD, "content": text}, _NAMED)
 _MESSAGE = union(
     "role",
@@ -73,10 +72,10 @@ _MESSAGE = union(
         "assistant": record(_HEAD, {**_NAMED, "content": text, "toolCalls": listing(_CALL)}),
         "tool": record(
             {**_HEAD, "content": _CONTENT, "toolCallId": text},
-            {**_OWNED, "error": text, "encryptedValue": text},
+            {**_OWNED, **_SEALED, "error": text},
         ),
         "activity": record({**_HEAD, "activityType": text, "content": mapping}, _OWNED),
-        "reasoning": record({**_HEAD, "content": text}, {**_OWNED, "encryptedValue": text}),
+        "reasoning": record({**_HEAD, "content": text}, {**_OWNED, **_SEALED}),
     },
 )
 
@@ -180,7 +179,8 @@ _EVENTS: Final[dict[str, Reader]] = {
     "REASONING_MESSAGE_END": _event(_ID),
     "REASONING_MESSAGE_CHUNK": _event({}, {**_ID, **_DELTA}),
     "REASONING_ENCRYPTED_VALUE": _event(
-        {"subtype": literal("message", "tool-call"), "entityId": text, "encryptedValue": text}
+        {"subtype": literal("message", "tool-call"), "entityId": text, "encryptedValue": text},
+        {"encryptedValueType": text},
     ),
     "STATE_SNAPSHOT": _event({"snapshot": anything}),
     "STATE_DELTA": _event({"delta": _PATCH}),
@@ -212,11 +212,11 @@ def read_event(value: Any, notes: Notes) -> dict[str, Any] | None:
     Raises `ProtocolViolation` for a known member with a wrong value.
     """
     try:
-        found = _EVENT(value, "", notes)
+        read = _EVENT(value, "", notes)
     except ProtocolViolation as error:
         kind = value.get("type") if isinstance(value, dict) else None
         raise ProtocolViolation(f"{kind or 'an event'}: {error}") from None
-    return None if found is DROPPED else found
+    return None if read is DROPPED else read
 
 
 def read_message(value: Any, notes: Notes) -> dict[str, Any]:
@@ -225,10 +225,10 @@ def read_message(value: Any, notes: Notes) -> dict[str, Any]:
     What the protocol does not describe is left out of it and noted; the retired `binary` part goes
     as the media part that says the same.
     """
-    found = _MESSAGE(_with_media(value), "", notes)
-    if found is DROPPED:
+    message = _MESSAGE(_with_media(value), "", notes)
+    if message is DROPPED:
         raise ProtocolViolation(f"the message cannot be sent: {notes[-1]}")
-    result: dict[str, Any] = found
+    result: dict[str, Any] = message
     return result
 
 
@@ -236,7 +236,7 @@ def _with_media(message: Any) -> Any:
     content = message.get("content") if isinstance(message, dict) else None
     if not isinstance(content, list):
         return message
-    findings, parts = Findings(), []
+    findings, parts = ReadReport(), []
     for position, part in enumerate(content):
         if isinstance(part, dict) and part.get("type") == "binary":
             parts.append(media_of(part, ("content", position), findings))

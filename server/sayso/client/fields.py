@@ -8,25 +8,8 @@ goes from the nearest place that can do without it (FC-07).
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
-from sayso import jsonvalue
+from sayso.base import jsonvalue
 from sayso.client.errors import ProtocolViolation
-
-__all__ = [
-    "DROPPED",
-    "Notes",
-    "Reader",
-    "anything",
-    "boolean",
-    "either",
-    "integer",
-    "listing",
-    "literal",
-    "mapping",
-    "pointer",
-    "record",
-    "text",
-    "union",
-]
 
 Notes = list[str]
 Reader = Callable[[Any, str, Notes], Any]
@@ -34,60 +17,60 @@ DROPPED: Final[Any] = object()
 _SAFE: Final = 2**53 - 1
 
 
-def _wrong(at: str, wanted: str, value: Any) -> ProtocolViolation:
+def _wrong(pointer: str, expected: str, value: Any) -> ProtocolViolation:
     kind = "null" if value is None else type(value).__name__
-    return ProtocolViolation(f"{at or 'the event'} must be {wanted}, not {kind}")
+    return ProtocolViolation(f"{pointer or 'the event'} must be {expected}, not {kind}")
 
 
-def anything(value: Any, at: str, notes: Notes) -> Any:
+def anything(value: Any, pointer: str, notes: Notes) -> Any:
     """Any JSON value, null too."""
     return value
 
 
-def text(value: Any, at: str, notes: Notes) -> Any:
+def text(value: Any, pointer: str, notes: Notes) -> Any:
     """A string."""
     if not isinstance(value, str):
-        raise _wrong(at, "a string", value)
+        raise _wrong(pointer, "a string", value)
     return value
 
 
-def boolean(value: Any, at: str, notes: Notes) -> Any:
+def boolean(value: Any, pointer: str, notes: Notes) -> Any:
     """True or false."""
     if not isinstance(value, bool):
-        raise _wrong(at, "a boolean", value)
+        raise _wrong(pointer, "a boolean", value)
     return value
 
 
-def integer(value: Any, at: str, notes: Notes) -> Any:
+def integer(value: Any, pointer: str, notes: Notes) -> Any:
     """A whole number that every client holds exactly (LC-26); 1.0 is one in JSON."""
     whole = isinstance(value, float) and value.is_integer()
     if (type(value) is not int and not whole) or abs(value) > _SAFE:
-        raise _wrong(at, "a whole number within 2^53", value)
+        raise _wrong(pointer, "a whole number within 2^53", value)
     return value
 
 
-def mapping(value: Any, at: str, notes: Notes) -> Any:
+def mapping(value: Any, pointer: str, notes: Notes) -> Any:
     """An object whose members are data."""
     if not isinstance(value, dict):
-        raise _wrong(at, "an object", value)
+        raise _wrong(pointer, "an object", value)
     return value
 
 
-def pointer(value: Any, at: str, notes: Notes) -> Any:
+def pointer(value: Any, where: str, notes: Notes) -> Any:
     """A JSON pointer (SS-03)."""
     try:
-        jsonvalue.tokens(text(value, at, notes))
+        jsonvalue.parse_pointer(text(value, where, notes))
     except ValueError:
-        raise ProtocolViolation(f"{at} must be a JSON pointer") from None
+        raise ProtocolViolation(f"{where} must be a JSON pointer") from None
     return value
 
 
 def literal(*choices: str) -> Reader:
     """One of some strings; another one is refused, as the official client does."""
 
-    def read(value: Any, at: str, notes: Notes) -> Any:
+    def read(value: Any, pointer: str, notes: Notes) -> Any:
         if not isinstance(value, str) or value not in choices:
-            raise ProtocolViolation(f"{at} must be one of {', '.join(choices)}")
+            raise ProtocolViolation(f"{pointer} must be one of {', '.join(choices)}")
         return value
 
     return read
@@ -101,13 +84,13 @@ def either(first: Reader, second: Reader) -> Reader:
 def listing(item: Reader, least: int = 0) -> Reader:
     """A list; unknown members of it are left out."""
 
-    def read(value: Any, at: str, notes: Notes) -> Any:
+    def read(value: Any, pointer: str, notes: Notes) -> Any:
         if not isinstance(value, list):
-            raise _wrong(at, "a list", value)
+            raise _wrong(pointer, "a list", value)
         if len(value) < least:
-            raise ProtocolViolation(f"{at} must have {least} or more items")
-        found = [item(each, f"{at}/{position}", notes) for position, each in enumerate(value)]
-        return [each for each in found if each is not DROPPED]
+            raise ProtocolViolation(f"{pointer} must have {least} or more items")
+        items = [item(each, f"{pointer}/{position}", notes) for position, each in enumerate(value)]
+        return [each for each in items if each is not DROPPED]
 
     return read
 
@@ -122,14 +105,14 @@ def record(
     """An object with these members. Those in `absent` may be null, which says nothing (FC-12)."""
     readers = {**(optional or {}), **required}
 
-    def read(value: Any, at: str, notes: Notes) -> Any:
-        members = mapping(value, at, notes)
+    def read(value: Any, pointer: str, notes: Notes) -> Any:
+        members = mapping(value, pointer, notes)
         for name in required:
             if name not in members:
-                raise ProtocolViolation(f"{at or 'the event'} has no {name!r}")
+                raise ProtocolViolation(f"{pointer or 'the event'} has no {name!r}")
         result = {}
         for name, member in members.items():
-            place = at + jsonvalue.pointer([name])
+            place = pointer + jsonvalue.pointer([name])
             if name not in readers:
                 if opened:
                     result[name] = member
@@ -138,9 +121,9 @@ def record(
             elif member is None and name in absent:
                 notes.append(f"{place} is null and was read as absent")
             else:
-                found = readers[name](member, place, notes)
-                if found is not DROPPED:
-                    result[name] = found
+                read_members = readers[name](member, place, notes)
+                if read_members is not DROPPED:
+                    result[name] = read_members
                 elif name in required:
                     return DROPPED
         return result
@@ -151,13 +134,13 @@ def record(
 def union(tag: str, arms: Mapping[str, Reader]) -> Reader:
     """An object that is told apart by the string at `tag`."""
 
-    def read(value: Any, at: str, notes: Notes) -> Any:
-        kind = mapping(value, at, notes).get(tag)
+    def read(value: Any, pointer: str, notes: Notes) -> Any:
+        kind = mapping(value, pointer, notes).get(tag)
         if not isinstance(kind, str):
-            raise ProtocolViolation(f"{at or 'the event'} has no {tag!r} that is a string")
+            raise ProtocolViolation(f"{pointer or 'the event'} has no {tag!r} that is a string")
         if kind not in arms:
-            notes.append(f"{at or 'an event'}: {tag} {kind!r} is unknown and was left out")
+            notes.append(f"{pointer or 'an event'}: {tag} {kind!r} is unknown and was left out")
             return DROPPED
-        return arms[kind](value, at, notes)
+        return arms[kind](value, pointer, notes)
 
     return read

@@ -4,13 +4,13 @@ import codecs
 import re
 from typing import Any, Final
 
-from sayso import jsonvalue
+from sayso.base import jsonvalue
 from sayso.client.errors import ProtocolViolation
 
-__all__ = ["Frames"]
-
-LARGEST: Final = 10 * 1024 * 1024
+MAX_FRAME_BYTES: Final = 10 * 1024 * 1024
 """Characters that one frame may have (EN-09)."""
+_PER_LINE: Final = 32
+"""Characters that a line counts for besides its own: each takes memory, also an empty one."""
 _END = re.compile(r"\r\n|\n|\r")
 
 
@@ -33,7 +33,7 @@ class Frames:
         if self._after_return and text:
             text, self._after_return = text.removeprefix("\n"), False
         self._after_return |= text.endswith("\r")
-        found = []
+        frames = []
         *lines, rest = _END.split(text)
         for line in lines:
             whole = "".join([*self._line, line])
@@ -42,29 +42,29 @@ class Frames:
                 self._field(whole)
                 continue
             if self._data:
-                found.append(_json("\n".join(self._data)))
+                frames.append(_json("\n".join(self._data)))
                 self._data.clear()
             self._size = 0
         if rest:
             self._line.append(rest)
             self._grow(len(rest))
-        return found
+        return frames
 
     def _field(self, line: str) -> None:
         name, _, value = line.partition(":")
         if name == "data":
             self._data.append(value.removeprefix(" "))
-            self._grow(len(value))
+            self._grow(len(value) + _PER_LINE)
 
     def _grow(self, size: int) -> None:
         self._size += size
-        if self._size > 2 * LARGEST:
-            raise ProtocolViolation(f"a frame has more than {LARGEST} characters")
+        if self._size > 2 * MAX_FRAME_BYTES:
+            raise ProtocolViolation(f"a frame has more than {MAX_FRAME_BYTES} characters")
 
 
 def _json(data: str) -> Any:
-    if len(data) > LARGEST:
-        raise ProtocolViolation(f"a frame has more than {LARGEST} characters")
+    if len(data) > MAX_FRAME_BYTES:
+        raise ProtocolViolation(f"a frame has more than {MAX_FRAME_BYTES} characters")
     try:
         return jsonvalue.decode(data.encode())
     except ValueError as error:

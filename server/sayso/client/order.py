@@ -4,8 +4,6 @@ from typing import Any, Final
 
 from sayso.client.errors import ProtocolViolation
 
-__all__ = ["Order"]
-
 Event = dict[str, Any]
 _Key = tuple[str, str | None, str]
 
@@ -35,8 +33,8 @@ class Order:
     """Follows one body; every breach is a `ProtocolViolation`, and ends it."""
 
     def __init__(self) -> None:
-        self.ended = False
-        """Whether the last run has its terminal event."""
+        self.ended: bool = False
+        """True if the last run has its terminal event."""
         self._last = ""
         self._run: tuple[str, str] | None = None
         self._open: dict[_Key, str | None] = {}
@@ -62,6 +60,8 @@ class Order:
     def _start(self, event: Event) -> None:
         if self._last and not self.ended:
             raise ProtocolViolation("RUN_STARTED came while a run is going on")
+        if self._run is not None and self._run[0] != event["threadId"]:
+            raise ProtocolViolation("RUN_STARTED names another thread than the run before it")
         self._run = (event["threadId"], event["runId"])
         self._open.clear()
         self._gone.clear()

@@ -8,9 +8,7 @@ from sayso.client.events import read_event
 from sayso.client.fields import Notes
 from sayso.client.frames import Frames
 from sayso.client.order import Order
-from sayso.client.thread import Thread
-
-__all__ = ["PROTOCOL", "Stream"]
+from sayso.client.thread import ThreadState
 
 PROTOCOL: Final = "1.0"
 
@@ -18,7 +16,7 @@ PROTOCOL: Final = "1.0"
 class Stream:
     """One body of a thread. `notes` fills with what was dropped or could not be applied."""
 
-    def __init__(self, thread: Thread) -> None:
+    def __init__(self, thread: ThreadState) -> None:
         self.notes: Notes = []
         self._thread = thread
         self._frames = Frames()
@@ -27,7 +25,7 @@ class Stream:
 
     @property
     def ended(self) -> bool:
-        """Whether a body that ends here is whole (LC-16)."""
+        """True if a body that ends here is whole (LC-16)."""
         return self._order.ended
 
     def take(self, chunk: bytes) -> Iterator[dict[str, Any]]:

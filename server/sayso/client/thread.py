@@ -6,16 +6,14 @@ Pure. `Thread.apply` takes events that `events` has read and `order` has passed.
 import copy
 from typing import Any
 
-from sayso import jsonpatch
+from sayso.base import jsonpatch
 from sayso.client.fields import Notes
-
-__all__ = ["Thread"]
 
 Json = dict[str, Any]
 
 
-class Thread:
-    """What a client holds. `outcome` is the last run's: success, interrupt, cancelled or error."""
+class ThreadState:
+    """A client's thread. `outcome` is the last run's: success, interrupt, cancelled or error."""
 
     def __init__(self, state: Any = None) -> None:
         self.messages: list[Json] = []
@@ -24,6 +22,7 @@ class Thread:
         self.outcome: str | None = None
         self.result: Any = None
         self.error: Json | None = None
+        self.refused: bool = False
         self._requested: str | None = None
         self._asked = False
 
@@ -34,6 +33,7 @@ class Thread:
 
     def _forget(self) -> None:
         self.outcome = self.result = self.error = None
+        self.refused = False
 
     def apply(self, event: Json, notes: Notes) -> None:
         """Take an event; what cannot be applied is noted and changes nothing (SS-04)."""
@@ -66,6 +66,9 @@ class Thread:
     def _run_error(self, event: Json, notes: Notes) -> None:
         self.outcome = "error"
         self.error = {key: event[key] for key in ("code", "message") if key in event}
+        metadata = event.get("metadata")
+        ours = metadata.get("sayso") if isinstance(metadata, dict) else None
+        self.refused = isinstance(ours, dict) and ours.get("refused") is True
 
     # Messages
 
@@ -105,6 +108,10 @@ class Thread:
         entity = self.call(event["entityId"]) if of_call else self._find(event["entityId"])
         if entity is not None:
             entity["encryptedValue"] = event["encryptedValue"]
+            # The type is that of one value: it goes with it.
+            entity.pop("encryptedValueType", None)
+            if "encryptedValueType" in event:
+                entity["encryptedValueType"] = event["encryptedValueType"]
 
     def _messages_snapshot(self, event: Json, notes: Notes) -> None:
         shown = {message["id"]: message for message in event["messages"]}
@@ -207,8 +214,8 @@ class Thread:
         for message in self.messages:
             for call in message.get("toolCalls", ()):
                 if call["id"] == call_id:
-                    found: Json = call
-                    return found
+                    entry: Json = call
+                    return entry
         return None
 
     def _find(self, message_id: str) -> Json | None:

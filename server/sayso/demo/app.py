@@ -7,16 +7,15 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from sayso import Clock, Sayso, jsonvalue
+from sayso import Clock, CopilotKit, Sayso, ServerOptions
+from sayso.base import jsonvalue
 from sayso.demo.ledger import Ledger
 from sayso.demo.ops import declare
 from sayso.demo.sandbox import Sandbox
 from sayso.demo.settings import Settings
-from sayso.demo.tools import Ops, Pace, die
+from sayso.demo.tools import Delay, Ops, kill_worker
 from sayso.http.console import EFFECTS
 from sayso.stores.base import Store
-
-__all__ = ["demo_app"]
 
 
 def demo_app(
@@ -24,8 +23,8 @@ def demo_app(
     *,
     store: Store | None = None,
     clock: Clock | None = None,
-    pace: Pace | None = None,
-    die: Callable[[], None] = die,
+    pace: Delay | None = None,
+    die: Callable[[], None] = kill_worker,
 ) -> Sayso:
     """Make the app; the rest of the arguments is for tests.
 
@@ -37,26 +36,29 @@ def demo_app(
     ledger = Ledger(folder / "ledger.db", clock=clock)
 
     def effects(request: Request) -> Response:
-        found = ledger.effects(request.query_params.get("threadId"))
-        return Response(jsonvalue.encode({"effects": found}), media_type="application/json")
+        rows = ledger.effects(request.query_params.get("threadId"))
+        return Response(jsonvalue.encode({"effects": rows}), media_type="application/json")
 
     app = Sayso(
         store=store or settings.store,
-        keep_alive=settings.keep_alive,
-        hosts=settings.hosts,
-        origins=settings.origins,
-        routes=[Route("/demo/effects", effects, methods=["GET"], name=EFFECTS)],
-        clock=clock,
+        server=ServerOptions(
+            keep_alive=settings.keep_alive,
+            hosts=settings.hosts,
+            insecure_no_auth=settings.insecure_no_auth,
+            origins=settings.origins,
+            routes=[Route("/demo/effects", effects, methods=["GET"], name=EFFECTS)],
+            clock=clock,
+        ),
     )
     ops = Ops(
         app,
         ledger,
         Sandbox(folder / "sandbox"),
         expires_in=settings.expires_in,
-        pace=pace or Pace(),
+        pace=pace or Delay(),
         die=die,
     )
     declare(app, ops)
-    app.copilotkit()
-    app.copilotkit("/copilotkit-legacy", interrupts="legacy")
+    app.mount(CopilotKit())
+    app.mount(CopilotKit("/copilotkit-legacy", emission="legacy"))
     return app

@@ -10,12 +10,10 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
-from sayso import jsonvalue
 from sayso.agents.tools import DidNotHappen, Happened
-from sayso.clock import Clock, SystemClock, iso
-from sayso.turns.effects import current_call
-
-__all__ = ["Ledger"]
+from sayso.base import jsonvalue
+from sayso.base.clock import Clock, SystemClock, format_time
+from sayso.turns.replay.effects import current_call
 
 _TABLES = """
 CREATE TABLE IF NOT EXISTS effects (
@@ -52,7 +50,7 @@ _LIST = (
 )
 _FIND = "SELECT result FROM effects WHERE call_key = ? ORDER BY number LIMIT 1"
 
-_PATIENCE = 10.0
+_LOCK_TIMEOUT_S = 10.0
 """Seconds to wait for a replica that is writing."""
 
 
@@ -65,7 +63,7 @@ class Ledger:
         self._clock = clock or SystemClock()
         # Never the last to close the file: whoever is takes it for itself to empty its log, and a
         # process that is stopped right then keeps every other out.
-        kept = sqlite3.connect(path, timeout=_PATIENCE, check_same_thread=False)
+        kept = sqlite3.connect(path, timeout=_LOCK_TIMEOUT_S, check_same_thread=False)
         weakref.finalize(self, kept.close)
         kept.execute("PRAGMA journal_mode = WAL")
         kept.executescript(_TABLES)
@@ -80,14 +78,14 @@ class Ledger:
         args = {"to": recipient, "subject": subject, "body": body}
         row = self._row("email", args, result)
         with self._connected() as db, db:
-            db.execute(_MAIL, (recipient, subject, body, iso(self._clock.now())))
+            db.execute(_MAIL, (recipient, subject, body, format_time(self._clock.now())))
             db.execute(_EFFECT, row)
 
     def verify(self, key: str) -> Happened | DidNotHappen:
-        """Whether the call of this key took effect, and what it returned: a `verify=` hook."""
+        """Look up if the call of this key took effect, and its result: a `verify=` hook."""
         with self._connected() as db:
-            found = db.execute(_FIND, (key,)).fetchone()
-        return DidNotHappen() if found is None else Happened(jsonvalue.decode(found[0].encode()))
+            row = db.execute(_FIND, (key,)).fetchone()
+        return DidNotHappen() if row is None else Happened(jsonvalue.decode(row[0].encode()))
 
     def is_first(self, what: str) -> bool:
         """True for the first who asks this in the thread of the running step, ever."""
@@ -99,8 +97,8 @@ class Ledger:
         with self._connected() as db:
             rows = db.execute(_LIST, {"thread_id": thread_id}).fetchall()
         return [
-            {"kind": kind, "args": jsonvalue.decode(args.encode()), "threadId": thread, "at": at}
-            for kind, args, thread, at in rows
+            {"kind": kind, "args": jsonvalue.decode(args.encode()), "threadId": thread, "at": time}
+            for kind, args, thread, time in rows
         ]
 
     def _row(self, kind: str, args: dict[str, Any], result: Any) -> tuple[str, ...]:
@@ -109,7 +107,7 @@ class Ledger:
             kind,
             jsonvalue.encode(args).decode(),
             call.thread_id,
-            iso(self._clock.now()),
+            format_time(self._clock.now()),
             call.key,
             jsonvalue.encode(result).decode(),
         )
@@ -117,5 +115,5 @@ class Ledger:
     @contextmanager
     def _connected(self) -> Iterator[sqlite3.Connection]:
         """A connection of its own for each use: threads and processes need no other agreement."""
-        with closing(sqlite3.connect(self._path, timeout=_PATIENCE)) as db:
+        with closing(sqlite3.connect(self._path, timeout=_LOCK_TIMEOUT_S)) as db:
             yield db

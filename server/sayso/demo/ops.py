@@ -8,14 +8,13 @@ goes on; what it did before comes out of the journal.
 
 import re
 from collections.abc import Awaitable, Callable
-from typing import Literal, get_args
+from typing import ClassVar, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from sayso import Answer, Call, Option, Sayso, ToolCall, Turn, jsonvalue
+from sayso import Answer, Call, Option, Sayso, ToolCall, Turn
+from sayso.base import jsonvalue
 from sayso.demo.tools import Ops
-
-__all__ = ["ROWS", "declare"]
 
 
 async def hello(turn: Turn, ops: Ops) -> None:
@@ -29,8 +28,8 @@ async def order_and_refund(turn: Turn, ops: Ops) -> None:
     await ops.say(turn, "I look the order up and prepare its refund.")
     status, refunded = await turn.call_all(
         [
-            ToolCall(tool=ops.order_status, args={"order_id": "A-17"}),
-            ToolCall(tool=ops.issue_refund, args={"order_id": "A-17", "amount": 240.0}),
+            ToolCall(ops.order_status, {"order_id": "A-17"}),
+            ToolCall(ops.issue_refund, {"order_id": "A-17", "amount": 240.0}),
         ]
     )
     condition = status.value["condition"] if status.value else "not known"
@@ -56,7 +55,7 @@ async def email(turn: Turn, ops: Ops) -> None:
     """Three gated calls at once, each decided on its own."""
     await ops.say(turn, "I have three mails ready. Have a look at each of them.")
     calls = [
-        ToolCall(tool=ops.send_email, args={"to": to, "subject": subject, "body": body})
+        ToolCall(ops.send_email, {"to": to, "subject": subject, "body": body})
         for to, subject, body in (
             ("ada@example.com", "Your refund", "Dear Ada, 240.00 are on their way to you."),
             ("sam@example.com", "Damaged goods", "Sam, please check the parcels of line 4."),
@@ -70,7 +69,9 @@ async def email(turn: Turn, ops: Ops) -> None:
 async def clean_up(turn: Turn, ops: Ops) -> None:
     """A decision that informs; the files are real, in the sandbox folder."""
     thread_id = turn.input.thread_id
-    old = await turn.step(ops.find_old_files, thread_id, name="find old files", idempotent=True)
+    old = await turn.step.options(name="find old files", idempotent=True)(
+        ops.find_old_files, thread_id
+    )
     decision = await turn.decide(
         planned_action=f"Delete {old.count} files that are older than a year.",
         why=f"None of them has been opened since; the oldest is from {old.since}.",
@@ -93,8 +94,8 @@ async def clean_up(turn: Turn, ops: Ops) -> None:
     if decision.action is None or decision.action == "cancel":
         await ops.say(turn, f"All {old.count} files stay where they are.")
         return
-    done = await turn.step(
-        ops.clean_up, thread_id, decision.action, name="clean up", verify=ops.happened
+    done = await turn.step.options(name="clean up", verify=ops.happened)(
+        ops.clean_up, thread_id, decision.action
     )
     await ops.say(turn, done)
 
@@ -102,7 +103,7 @@ async def clean_up(turn: Turn, ops: Ops) -> None:
 class Filing(BaseModel):
     """A quarterly report."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
     quarter: Literal["Q1", "Q2", "Q3", "Q4"] = Field(title="Quarter")
     year: int = Field(title="Year", ge=2000)
     revenue: float = Field(title="Revenue", description="In euros.")
@@ -111,19 +112,14 @@ class Filing(BaseModel):
 async def quarterly(turn: Turn, ops: Ops) -> None:
     """A form; the model makes its schema, validates what comes back and types the answer."""
     answer: Answer[Filing] = await turn.interrupt(
-        "input_required", "Which figures shall I file?", response=Filing
+        "input_required", "Which figures shall I file?", schema=Filing
     )
     filing = answer.value
     if filing is None:
         await ops.say(turn, f"Nothing was filed: {why_not(answer)}")
         return
-    done = await turn.step(
-        ops.file_report,
-        filing.quarter,
-        filing.year,
-        filing.revenue,
-        name="file",
-        verify=ops.happened,
+    done = await turn.step.options(name="file", verify=ops.happened)(
+        ops.file_report, filing.quarter, filing.year, filing.revenue
     )
     await ops.say(turn, done)
 
@@ -131,7 +127,7 @@ async def quarterly(turn: Turn, ops: Ops) -> None:
 class Go(BaseModel):
     """A yes or no, with a word about it."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
     approved: bool = Field(title="Go ahead")
     note: str | None = Field(default=None, title="Note")
 
@@ -144,13 +140,13 @@ async def deploy(turn: Turn, ops: Ops) -> None:
         "It changes the orders table, which cannot be undone. Really deploy it?",
     ):
         answer: Answer[Go] = await turn.interrupt(
-            "confirmation", question, response=Go, expires_in=ops.expires_in
+            "confirmation", question, schema=Go, expires_in=ops.expires_in
         )
         if answer.value is None or not answer.value.approved:
             await ops.say(turn, f"Not deployed: {why_not(answer)}")
             return
         notes.append(answer.value.note or "")
-    build = await turn.step(ops.deploy, "2.4.1", notes, name="deploy", verify=ops.happened)
+    build = await turn.step.options(name="deploy", verify=ops.happened)(ops.deploy, "2.4.1", notes)
     await ops.say(turn, build)
 
 
@@ -160,7 +156,7 @@ Slot = Literal["Monday 09:00", "Tuesday 14:00", "Thursday 11:00"]
 class Meeting(BaseModel):
     """When to meet."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
     slot: Slot = Field(title="When")
 
 
@@ -170,19 +166,21 @@ async def meeting(turn: Turn, ops: Ops) -> None:
     if any(tool["name"] == "schedule_meeting" for tool in turn.input.tools):
         await ops.say(turn, "Pick a time, and I put it into the calendar.")
         offer = {"subject": subject, "slots": list(get_args(Slot))}
-        call = await turn.frontend("schedule_meeting", offer)
-        slot = picked(call.value) if call.executed else None
+        call = await turn.client_tool("schedule_meeting", offer)
+        slot = choose_row(call.value) if call.executed else None
         reason = str(call) if slot is None and not call.executed else "no time was picked."
     else:
         answer: Answer[Meeting] = await turn.interrupt(
-            "input_required", f"{subject}: when shall we meet?", response=Meeting
+            "input_required", f"{subject}: when shall we meet?", schema=Meeting
         )
         slot = answer.value.slot if answer.value else None
         reason = why_not(answer)
     if slot is None:
         await ops.say(turn, f"No meeting: {reason}")
         return
-    done = await turn.step(ops.schedule, subject, slot, name="schedule", verify=ops.happened)
+    done = await turn.step.options(name="schedule", verify=ops.happened)(
+        ops.schedule, subject, slot
+    )
     await ops.say(turn, done)
 
 
@@ -219,7 +217,7 @@ async def nickname(turn: Turn, ops: Ops) -> None:
     answer: Answer[str | None] = await turn.interrupt(
         "input_required",
         "What shall I call you? Leave it empty to stay nameless.",
-        response=str | None,
+        schema=str | None,
     )
     if not answer.resolved:
         await ops.say(turn, f"I do not know what to call you: {why_not(answer)}")
@@ -233,7 +231,7 @@ async def list_files(turn: Turn, ops: Ops) -> None:
     """A gated call that a person may allow for good: for no path, for one, or for any."""
     within = re.search(r"list files (?:in|of|under) (\S+)", turn.input.text, re.IGNORECASE)
     arguments = {} if within is None else {"path": within[1]}
-    await ops.say(turn, told(await turn.call(ops.list_files, **arguments)))
+    await ops.say(turn, told(await turn.call(ops.list_files, arguments)))
 
 
 async def progress(turn: Turn, ops: Ops) -> None:
@@ -242,7 +240,9 @@ async def progress(turn: Turn, ops: Ops) -> None:
         await ops.say(turn, "I read the monthly report. Its figures add up.")
         answer: Answer[bool] = await turn.interrupt("confirmation", "Publish the monthly report?")
         if answer.value:
-            done = await turn.step(ops.publish, "monthly", name="publish", verify=ops.happened)
+            done = await turn.step.options(name="publish", verify=ops.happened)(
+                ops.publish, "monthly"
+            )
         else:
             done = f"Not published: {why_not(answer)}"
     await ops.say(turn, done)
@@ -261,7 +261,7 @@ async def crash(turn: Turn, ops: Ops) -> None:
     ends the turn without coming back here.
     """
     await ops.say(turn, "I charge the card, and my server will die before it can note that.")
-    receipt = await turn.step(ops.charge, "A-17", 240.0, name="charge")
+    receipt = await turn.step.options(name="charge")(ops.charge, "A-17", 240.0)
     await ops.say(turn, receipt or "I go on as if the card had been charged.")
 
 
@@ -311,14 +311,14 @@ def declare(app: Sayso, ops: Ops) -> None:
 
 
 def row_for(text: str) -> Row:
-    """What a message makes the agent do."""
+    """Choose what a message makes the agent do."""
     said = " ".join(text.lower().split())
     return next((row for words, row in ROWS if all(word in said for word in words)), other)
 
 
 async def rebuild(turn: Turn, ops: Ops, what: str) -> str:
     """The slow step."""
-    done: str = await turn.step(ops.rebuild, what, name="rebuild", verify=ops.happened)
+    done: str = await turn.step.options(name="rebuild", verify=ops.happened)(ops.rebuild, what)
     return done
 
 
@@ -334,7 +334,7 @@ def told(call: Call[str]) -> str:
     return f"Not done: {'the question was withdrawn' if call.cancelled else 'time ran out'}."
 
 
-def picked(result: str | None) -> str | None:
+def choose_row(result: str | None) -> str | None:
     """The time that the page's tool says: as text, or as the `slot` of a JSON object."""
     try:
         said = jsonvalue.decode((result or "null").encode())

@@ -6,8 +6,6 @@ from datetime import UTC, datetime
 from hashlib import blake2b
 from pathlib import Path
 
-__all__ = ["OldFiles", "Sandbox"]
-
 OLD = 847
 """How many old files there are."""
 SCOPED = 312
@@ -22,7 +20,7 @@ _NAMES = tuple(
 
 @dataclass(frozen=True, slots=True)
 class OldFiles:
-    """What there is to clean up: how many files, the temporary ones among them, since when."""
+    """The files to clean up: how many, how many of them temporary, and since when."""
 
     count: int
     temporary: int
@@ -69,8 +67,8 @@ class Sandbox:
 
     def count(self, thread_id: str, folder: str | None) -> int:
         """How many files there are in a folder, or in all; a name that leads elsewhere has none."""
-        found = self._of(thread_id).glob("*/*")
-        return sum(1 for path in found if folder in (None, path.parent.name))
+        files = self._of(thread_id).glob("*/*")
+        return sum(1 for path in files if folder in (None, path.parent.name))
 
     def _of(self, thread_id: str) -> Path:
         # A thread's id is the client's: it names a folder by its digest only.

@@ -1,13 +1,11 @@
-"""What `sayso demo` was told, checked and complete, in a form that its processes pass on."""
+"""The settings of `sayso demo`, checked and complete, in a form that its processes pass on."""
 
 import re
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Self
 
-from sayso import jsonvalue
-
-__all__ = ["DEFAULT_STORE", "Settings", "data_beside"]
+from sayso.base import jsonvalue
 
 DEFAULT_STORE = "sqlite:///.sayso/demo.db"
 
@@ -24,10 +22,11 @@ class Settings:
     keep_alive: float
     origins: tuple[str, ...] = ()
     hosts: tuple[str, ...] = ()
+    insecure_no_auth: bool = False
     browser: bool = False
     log_format: str = "text"
     again: bool = False
-    """Whether this server takes the place of one that was killed."""
+    """True if this server takes the place of one that was killed."""
 
     @property
     def url(self) -> str:

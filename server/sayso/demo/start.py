@@ -7,14 +7,12 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-from sayso.binding import CannotStart
+from sayso.base.errors import DeclarationError
 from sayso.demo.settings import Settings
 from sayso.demo.worker import work
-from sayso.errors import DeclarationError
+from sayso.ops.binding import CannotStart
+from sayso.ops.supervisor import keep_serving, write_line
 from sayso.stores import open_store
-from sayso.supervisor import keep_serving, tell
-
-__all__ = ["check_store", "make_folder", "start"]
 
 
 def check_store(url: str) -> None:
@@ -50,7 +48,7 @@ def start(settings: Settings, sock: socket.socket) -> int:
     command = [sys.executable, *safe, "-m", "sayso.demo.worker", str(sock.fileno())]
 
     def say(line: str) -> None:
-        tell(sys.stderr, f"{line}\n")
+        write_line(sys.stderr, f"{line}\n")
 
     return asyncio.run(
         keep_serving(command, sock, lambda again: replace(settings, again=again).to_json(), say)

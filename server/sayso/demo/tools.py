@@ -19,11 +19,9 @@ from sayso import DidNotHappen, Happened, Sayso, Turn, approval, current_call
 from sayso.demo.ledger import Ledger
 from sayso.demo.sandbox import OldFiles, Sandbox
 
-__all__ = ["Ops", "Pace"]
-
 
 @dataclass(frozen=True, slots=True)
-class Pace:
+class Delay:
     """How long things take, in seconds: a piece of text, and the work of the slow rows."""
 
     piece: float = 0.02
@@ -34,8 +32,8 @@ class Pace:
         await asyncio.sleep(self.work)
 
 
-def die() -> None:
-    """What a power cut does to this process."""
+def kill_worker() -> None:
+    """Die as in a power cut."""
     os.kill(os.getpid(), signal.SIGKILL)
 
 
@@ -54,8 +52,8 @@ class Ops:
         sandbox: Sandbox,
         *,
         expires_in: float | None,
-        pace: Pace,
-        die: Callable[[], None] = die,
+        pace: Delay,
+        die: Callable[[], None] = kill_worker,
     ) -> None:
         self._ledger = ledger
         self._sandbox = sandbox
@@ -66,9 +64,9 @@ class Ops:
         @app.tool(verify=self.happened)
         def order_status(order_id: str) -> dict[str, str]:
             """Look an order up; free, since it changes nothing."""
-            found = {"order_id": order_id, "status": "delivered", "condition": "damaged"}
-            ledger.record("lookup", {"order_id": order_id}, found)
-            return found
+            order = {"order_id": order_id, "status": "delivered", "condition": "damaged"}
+            ledger.record("lookup", {"order_id": order_id}, order)
+            return order
 
         @app.tool(approval=approval.when(large), editable=True, verify=self.happened)
         def issue_refund(order_id: str, amount: Annotated[float, Field(gt=0)]) -> str:
@@ -98,11 +96,11 @@ class Ops:
             ledger.record("inner", {"town": town, "parcels": parcels}, done)
             return done
 
-        @app.tool(approval=approval.ask(remember=True), effect="read", verify=self.happened)
+        @app.tool(approval=approval.always(remember=True), effect="read", verify=self.happened)
         def list_files(path: str | None = None) -> str:
             """List the files of a folder, or of all of them; a person may allow that for good."""
-            found = sandbox.count(current_call().thread_id, path)
-            done = f"Found {found} files in {path or 'all folders'}."
+            count = sandbox.count(current_call().thread_id, path)
+            done = f"Found {count} files in {path or 'all folders'}."
             ledger.record("list", {"path": path}, done)
             return done
 

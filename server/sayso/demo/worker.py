@@ -7,14 +7,12 @@ import sys
 import threading
 import webbrowser
 
+from sayso.base.errors import SaysoError
+from sayso.base.logs import log_to_stderr
 from sayso.demo.app import demo_app
 from sayso.demo.settings import Settings
-from sayso.errors import SaysoError
-from sayso.logs import log_to_stderr
-from sayso.serving import serve
-from sayso.supervisor import leave, settings_of_parent, tell
-
-__all__ = ["work"]
+from sayso.ops.serving import serve
+from sayso.ops.supervisor import exit_now, settings_of_parent, write_line
 
 BAD_SETTINGS = 2
 """Exit code for what the person who started it can put right."""
@@ -25,7 +23,7 @@ def work(settings: Settings, sock: socket.socket) -> int:
     log_to_stderr(settings.log_format, logging.WARNING)
 
     def ready() -> None:
-        tell(sys.stdout, "Serving again.\n" if settings.again else _greeting(settings))
+        write_line(sys.stdout, "Serving again.\n" if settings.again else _greeting(settings))
         if settings.browser and not settings.again:
             # Some browsers keep their caller waiting.
             threading.Thread(target=webbrowser.open, args=(settings.url,), daemon=True).start()
@@ -33,7 +31,7 @@ def work(settings: Settings, sock: socket.socket) -> int:
     try:
         serve(demo_app(settings), sock, ready=ready)
     except (SaysoError, OSError, sqlite3.Error) as error:
-        tell(sys.stderr, f"sayso: {error}\n")
+        write_line(sys.stderr, f"sayso: {error}\n")
         return BAD_SETTINGS
     return 0
 
@@ -59,7 +57,7 @@ def main() -> None:
     settings = Settings.from_json(settings_of_parent())
     code = work(settings, socket.socket(fileno=int(sys.argv[1])))
     # A tool that hangs in a thread would keep the interpreter here for ever.
-    leave(code)
+    exit_now(code)
 
 
 if __name__ == "__main__":

@@ -1,56 +1,65 @@
-"""Approvals that stand for later calls: listed, shown, revoked. Of others' nothing is told."""
+"""Approvals of later calls: listed, shown, revoked. Other owners' are invisible."""
 
 import logging
 from dataclasses import dataclass
 
-from sayso.approvals import Approval, ApprovalUse
-from sayso.clock import Clock
-from sayso.errors import Code, Conflict, Problem
-from sayso.records import Page, Principal
-from sayso.stores.base import Store
-
-__all__ = ["Approvals", "Known"]
+from sayso.base import jsonvalue
+from sayso.base.codes import Code
+from sayso.base.errors import Conflict, Problem
+from sayso.base.records import Approval, ApprovalUse, Page, PageRequest, Principal
+from sayso.turns.services import Services
 
 _log = logging.getLogger("sayso.engine.approvals")
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class ApprovalWithUses:
     """An approval with its newest uses, newest first."""
 
     approval: Approval
     uses: tuple[ApprovalUse, ...]
 
 
-class Approvals:
+class ApprovalService:
     """The approvals of one caller at a time: those for its calls, and those that it gave."""
 
-    def __init__(self, store: Store, clock: Clock) -> None:
-        self._store = store
-        self._clock = clock
+    def __init__(self, services: Services) -> None:
+        self._store, self._clock = services.store, services.clock
+        self._tools = services.tools
+
+    def stale(self, approval: Approval) -> str | None:
+        """Why an approval no longer counts, though nobody revoked it; None if it does."""
+        tool = self._tools.get(approval.tool)
+        if tool is None:
+            return "there is no such tool any more"
+        if approval.terms is None:
+            return "it was given without its terms being kept: say yes again"
+        digests = jsonvalue.decode(approval.terms)["rules"]
+        now = tool.approval.digests
+        if any(now.get(name) == digest for name, digest in digests.items()):
+            return None
+        return "the rules that it was given for have changed: say yes again"
 
     async def page(
         self, principal: Principal, *, after: str | None = None, limit: int = 100
     ) -> Page[Approval]:
-        """Those that stand, oldest first; ValueError for a cursor of no list."""
+        """Those that stand, oldest first; ValueError for an invalid cursor."""
         return await self._store.approvals(
-            principal.scope,
-            self._clock.now(),
-            party=principal.subject,
-            after=after,
-            limit=limit,
+            principal.scope, self._clock.now(), PageRequest(after, limit), party=principal.subject
         )
 
-    async def known(self, principal: Principal, approval_id: str) -> Known:
+    async def with_uses(self, principal: Principal, approval_id: str) -> ApprovalWithUses:
         """One of them, whether it stands or not; Problem `unknown_approval`, also for others'."""
-        found = await self._store.approval(principal.scope, approval_id)
-        if found is None or principal.subject not in (found.owner, found.given_by):
+        approval = await self._store.approval(principal.scope, approval_id)
+        if approval is None or principal.subject not in (approval.owner, approval.given_by):
             raise _unknown()
-        return Known(found, await self._store.approval_uses(principal.scope, approval_id))
+        return ApprovalWithUses(
+            approval, await self._store.approval_uses(principal.scope, approval_id)
+        )
 
-    async def revoke(self, principal: Principal, approval_id: str) -> Known:
-        """Let one stand no more; that it was revoked before changes nothing."""
-        before = await self.known(principal, approval_id)
+    async def revoke(self, principal: Principal, approval_id: str) -> ApprovalWithUses:
+        """Revoke an approval; that it was revoked before changes nothing."""
+        before = await self.with_uses(principal, approval_id)
         if before.approval.revoked_at is None:
             try:
                 await self._store.revoke(
@@ -60,7 +69,7 @@ class Approvals:
                 _log.info("approval %r was revoked or deleted meanwhile", approval_id)
             else:
                 _log.info("approval %r was revoked by %r", approval_id, principal.subject)
-        return await self.known(principal, approval_id)
+        return await self.with_uses(principal, approval_id)
 
 
 def _unknown() -> Problem:

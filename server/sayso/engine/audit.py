@@ -1,34 +1,59 @@
 """Who asked, decided and did what: read by owners, and by auditors for a whole scope."""
 
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from sayso.audit import FIRST, AuditRow, broken
-from sayso.records import Page, Principal
-from sayso.seals import Head
-from sayso.stores.base import Store
+from sayso.base import jsonvalue
+from sayso.base.audit import GENESIS, AuditRow, first_broken, is_told, rows_of_interrupt
+from sayso.base.records import Interrupt, InterruptFilter, Page, PageRequest, Principal
+from sayso.base.seals import Head
+from sayso.stores.base import every
+from sayso.turns.services import Services
 
-__all__ = ["AUDITOR", "Audit", "Chain"]
+Json = dict[str, Any]
 
 AUDITOR = "auditor"
 """The role of callers who read the rows of other owners' threads."""
-_AT_ONCE = 500
+_PAGE_SIZE = 500
 
 
 @dataclass(frozen=True, slots=True)
 class Chain:
-    """What became of a thread's rows: how many there are, the last digest, where they break."""
+    """A thread's rows, checked: how many there are, the last digest, where they break."""
 
     rows: int
     head: str
     broken_at: int | None
+    differs: tuple["Difference", ...] = ()
+    """Where a question of the thread is kept otherwise than its row says."""
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A member of a settled question, as the trail has it and as the question itself does."""
+
+    interrupt_id: str
+    member: str
+    trail: Any
+    record: Any
+
+
+@dataclass(frozen=True, slots=True)
+class SealCheck:
+    """A scope's trail, compared with its seals."""
+
+    lost: tuple[Head, ...]
+    """Heads that the trail no longer has as they were, or on a broken chain."""
+    differs: tuple[tuple[str, Difference], ...]
+    """Where a question of a sealed thread is kept otherwise than its row says, with the thread."""
 
 
 class Audit:
     """The audit trail of a store."""
 
-    def __init__(self, store: Store) -> None:
-        self._store = store
+    def __init__(self, services: Services) -> None:
+        self._store = services.store
 
     async def page(
         self,
@@ -38,13 +63,12 @@ class Audit:
         after: str | None = None,
         limit: int = 100,
     ) -> Page[AuditRow]:
-        """Rows in the order of writing; ValueError for a cursor of no list."""
+        """Rows in the order of writing; ValueError for an invalid cursor."""
         return await self._store.audit(
             principal.scope,
+            PageRequest(after, limit),
             thread_id=thread_id,
             owner=None if AUDITOR in principal.roles else principal.subject,
-            after=after,
-            limit=limit,
         )
 
     async def verify(self, principal: Principal, thread_id: str) -> Chain:
@@ -54,58 +78,88 @@ class Audit:
         in it there is none.
         """
         own = AUDITOR in principal.roles
-        count, head = 0, FIRST
+        count, head = 0, GENESIS
         wrong: int | None = None
+        said: dict[str, tuple[str, Json]] = {}
         async for rows in self._rows(principal.scope, thread_id):
+            said |= _settled(rows)
             own = own or any(row.owner == principal.subject for row in rows)
             if wrong is None:
-                wrong = _broken_behind(count, head, rows)
+                wrong = _broken_behind(principal.scope, count, head, rows)
             if wrong is None:
                 count, head = rows[-1].number, rows[-1].digest
             elif own:
                 break
-        return Chain(count, head, wrong) if own else Chain(0, FIRST, None)
+        if not own:
+            return Chain(0, GENESIS, None)
+        return Chain(count, head, wrong, await self._differences(principal.scope, thread_id, said))
+
+    async def _differences(
+        self, scope: str, thread_id: str, said: Mapping[str, tuple[str, Json]]
+    ) -> tuple[Difference, ...]:
+        """Where questions that were answered or cancelled are not as their rows say."""
+        if not said:
+            return ()
+        questions = every(
+            lambda after: self._store.interrupts(
+                scope, InterruptFilter(thread_id=thread_id), PageRequest(after, _PAGE_SIZE)
+            )
+        )
+        differences: list[Difference] = []
+        async for interrupt in (listed.interrupt async for listed in questions):
+            if interrupt.id in said:
+                differences += _compared(interrupt, *said[interrupt.id])
+        return tuple(differences)
 
     async def heads(self, scope: str, after: str | None) -> tuple[list[Head], str | None]:
         """How far each thread has come that has rows behind a place, and where the last page began.
 
         Both places are cursors of the scope's list, None is its beginning.
         """
-        found: dict[str, Head] = {}
+        heads: dict[str, Head] = {}
         while True:
-            page = await self._store.audit(scope, after=after, limit=_AT_ONCE)
+            page = await self._store.audit(scope, PageRequest(after, _PAGE_SIZE))
             for row in page.items:
-                head = found.get(row.thread_id)
+                head = heads.get(row.thread_id)
                 if head is None or head.number < row.number:
-                    found[row.thread_id] = Head(row.thread_id, row.number, row.digest)
+                    heads[row.thread_id] = Head(row.thread_id, row.number, row.digest)
             if page.next is None:
-                return list(found.values()), after
+                return list(heads.values()), after
             after = page.next
 
-    async def lost(self, scope: str, heads: Iterable[Head]) -> list[Head]:
-        """Those heads that the trail has no more as they were, or on a broken chain."""
-        told: dict[str, list[Head]] = {}
+    async def check(self, scope: str, heads: Iterable[Head]) -> SealCheck:
+        """Hold the trail against sealed heads, and the questions of their threads against it."""
+        by_thread: dict[str, list[Head]] = {}
         for head in heads:
-            told.setdefault(head.thread_id, []).append(head)
+            by_thread.setdefault(head.thread_id, []).append(head)
         lost: list[Head] = []
-        for thread_id, wanted in told.items():
+        differs: list[tuple[str, Difference]] = []
+        for thread_id, sealed in by_thread.items():
             digests: dict[int, str] = {}
-            count, last = 0, FIRST
+            count, last = 0, GENESIS
+            said: dict[str, tuple[str, Json]] = {}
             async for rows in self._rows(scope, thread_id):
-                wrong = _broken_behind(count, last, rows)
+                said |= _settled(rows)
+                wrong = _broken_behind(scope, count, last, rows)
                 digests |= {row.number: row.digest for row in rows}
                 if wrong is not None:
-                    digests = {number: one for number, one in digests.items() if number < wrong}
+                    digests = {
+                        number: digest for number, digest in digests.items() if number < wrong
+                    }
                     break
                 count, last = rows[-1].number, rows[-1].digest
-            lost += (head for head in wanted if digests.get(head.number) != head.digest)
-        return lost
+            lost += (head for head in sealed if digests.get(head.number) != head.digest)
+            differences = await self._differences(scope, thread_id, said)
+            differs += ((thread_id, difference) for difference in differences)
+        return SealCheck(tuple(lost), tuple(differs))
 
     async def _rows(self, scope: str, thread_id: str) -> AsyncIterator[Sequence[AuditRow]]:
         """The rows of a thread, in pieces that have some."""
         after = None
         while True:
-            page = await self._store.audit(scope, thread_id=thread_id, after=after, limit=_AT_ONCE)
+            page = await self._store.audit(
+                scope, PageRequest(after, _PAGE_SIZE), thread_id=thread_id
+            )
             if page.items:
                 yield page.items
             after = page.next
@@ -113,6 +167,31 @@ class Audit:
                 return
 
 
-def _broken_behind(count: int, head: str, rows: Sequence[AuditRow]) -> int | None:
+def _settled(rows: Sequence[AuditRow]) -> dict[str, tuple[str, Json]]:
+    """The questions that a person settled, by id, as rows tell of them: status and content."""
+    settled: dict[str, tuple[str, Json]] = {}
+    for row in rows:
+        if row.kind in ("resolved", "cancelled") and row.content is not None and is_told(row):
+            content = jsonvalue.decode(row.content)
+            # A call that was cancelled has a row of its own, which names no question; and what
+            # somebody has written over a row can be anything.
+            if isinstance(content, dict) and isinstance(content.get("interruptId"), str):
+                settled[content["interruptId"]] = (row.kind, content)
+    return settled
+
+
+def _compared(interrupt: Interrupt, status: str, content: Json) -> list[Difference]:
+    _, written = rows_of_interrupt("settled", interrupt)
+    record = jsonvalue.decode(written)
+    pairs = {name: (content.get(name), record.get(name)) for name in ("by", "channel", "payload")}
+    pairs["status"] = (status, interrupt.status)
+    return [
+        Difference(interrupt.id, member, trail, record)
+        for member, (trail, record) in pairs.items()
+        if not jsonvalue.equal(trail, record)
+    ]
+
+
+def _broken_behind(scope: str, count: int, head: str, rows: Sequence[AuditRow]) -> int | None:
     """Where rows break that shall follow so many, the last of them with this digest."""
-    return broken(rows, head) if rows[0].number == count + 1 else count + 1
+    return first_broken(scope, rows, head) if rows[0].number == count + 1 else count + 1

@@ -4,21 +4,13 @@ import asyncio
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from secrets import token_hex
 from typing import Any
 
-from sayso import jsonvalue
 from sayso.agents.registry import Agent
-from sayso.agents.turninput import begun_with, request_of, text_of, turn_input
-from sayso.clock import Clock
-from sayso.engine.leases import LeaseKeeper
-from sayso.errors import LeaseLost, StoreUnavailable
-from sayso.gate import ladder as gate
-from sayso.gate.frontend import results_of
-from sayso.gate.settled import settled_message
-from sayso.making import changed, quick
-from sayso.protocol.runinput import RunInput
-from sayso.records import (
+from sayso.base import digits, ids, jsonvalue
+from sayso.base.errors import LeaseLost, StoreUnavailable
+from sayso.base.fastrecords import copy_with, fast
+from sayso.base.records import (
     Claim,
     Commit,
     Entry,
@@ -28,16 +20,32 @@ from sayso.records import (
     Principal,
     Run,
     ThreadView,
-    Turn,
+    TurnRecord,
 )
-from sayso.stores.base import Store
-from sayso.turns.copies import Copied
-from sayso.turns.marks import edited, pauses, resumed_mark
+from sayso.engine.instrumented import log_questions, log_resumed
+from sayso.engine.leases import LeaseKeeper
+from sayso.gate import refusals
+from sayso.gate.activity import settled_message
+from sayso.gate.case import Start
+from sayso.gate.client_tools import joining, results_of
+from sayso.gate.interrupts import taken_by
+from sayso.gate.refusals import Refuse
+from sayso.protocol.runinput import RunInput
+from sayso.turns.input import TurnInput, text_of_messages
+from sayso.turns.journal.forks import Fork
+from sayso.turns.journal.journal import edited, pauses, resumed_mark
+from sayso.turns.services import Services
 
-__all__ = ["Claimed", "Claims"]
+
+class Unfit(Exception):
+    """A request brings a state that its agent does not take; nothing was changed."""
+
+    def __init__(self, refusal: Refuse) -> None:
+        super().__init__(refusal.message)
+        self.refusal = refusal
 
 
-@quick
+@fast
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claimed:
     """A thread as it stands right after it was claimed."""
@@ -45,12 +53,14 @@ class Claimed:
     lease: Lease
     alive: Callable[[], bool]
     agent: Agent
-    turn: Turn
+    turn: TurnRecord
     run: Run
     state: Any
     messages: tuple[Message, ...]
     interrupts: tuple[Interrupt, ...] = ()
     settled: tuple[Interrupt, ...] = ()
+    answered: tuple[Interrupt, ...] = ()
+    """The settled ones as they stood before."""
     entries: tuple[Entry, ...] = ()
     retry: bool = False
 
@@ -59,17 +69,19 @@ _OVER = "this server is shutting down: it takes no thread any more"
 
 
 class Claims:
-    """Claims threads for one holder. Every method raises `Conflict` when the thread has changed."""
+    """Claims threads for one holder. Every method raises `Conflict` when the thread has changed.
 
-    def __init__(self, store: Store, clock: Clock, keeper: LeaseKeeper) -> None:
-        self._store = store
-        self._clock = clock
+    A method that is given a request raises `Unfit` for a state that its agent does not take.
+    """
+
+    def __init__(self, services: Services, keeper: LeaseKeeper) -> None:
+        self._store, self._clock = services.store, services.clock
         self._keeper = keeper
-        self._holder = f"holder_{token_hex(16)}"
+        self._holder = ids.new("holder")
 
     async def start(
         self,
-        decision: gate.Start,
+        decision: Start,
         agent: Agent,
         request: RunInput,
         principal: Principal,
@@ -78,17 +90,18 @@ class Claims:
         """Begin a turn with what a request brought."""
         now = self._clock.now()
         before = view.messages if view else ()
-        state = request.state
-        if state is None:
-            state = jsonvalue.decode(view.thread.state) if view else {}
+        kept = jsonvalue.decode(view.thread.state) if view else {}
+        state = kept if request.state is None else _brought(request.state, kept, agent)
         messages = _started_with(before, decision)
-        given = begun_with(request, state, text_of(decision.append) or request.user_text)
-        turn = Turn(
-            key=f"turn_{token_hex(16)}",
+        turn_input = TurnInput.from_request(
+            request, state, text_of_messages(decision.append) or request.user_text
+        )
+        turn = TurnRecord(
+            key=ids.new("turn"),
             agent=agent.name,
             version=agent.version,
             status="running",
-            request=request_of(given, len(messages)),
+            request=turn_input.to_json(len(messages)),
             principal=principal,
             started_at=now,
         )
@@ -122,7 +135,7 @@ class Claims:
     async def resume(
         self,
         view: ThreadView,
-        turn: Turn,
+        turn: TurnRecord,
         agent: Agent,
         *,
         settle: Iterable[Interrupt] = (),
@@ -134,22 +147,23 @@ class Claims:
 
         The results of the client's own tools join the history with it.
         """
-        run_id = request.run_id if request is not None else f"run_{token_hex(16)}"
+        run_id = request.run_id if request is not None else ids.new("run")
         run = new_run(run_id, turn, self._clock.now())
         entries = await self._store.journal(view.thread.scope, turn.key)
         # A client that was just loaded sends {} because it knows nothing, not to clear the state.
         # And who edited the state while the turn waited knew more than a page that was open then.
         waited = pauses(entries)
         is_edited = bool(waited and edited(entries, waited[-1]))
-        sent = request.state if request is not None and not is_edited else None
-        state = sent or jsonvalue.decode(view.thread.state)
+        state = jsonvalue.decode(view.thread.state)
+        if request is not None and request.state and not is_edited:
+            state = _brought(request.state, state, agent)
+            request = replace(request, state=state)
         pause = None if retry else _resumed(entries, state, request)
-        settled = tuple(changed(interrupt, run_key=run.key) for interrupt in settle)
-        known = {message.id for message in view.messages}
-        results = tuple(one for one in results_of(settled) if one.id not in known)
-        return await self._again(
+        settled = tuple(taken_by(interrupt, run.key) for interrupt in settle)
+        results = joining(results_of(settled), view.messages, queue)
+        claimed = await self._again(
             view,
-            changed(turn, status="running", ended_at=None),
+            copy_with(turn, status="running", ended_at=None),
             agent,
             run,
             state,
@@ -159,32 +173,63 @@ class Claims:
             pause=pause,
             retry=retry,
         )
+        log_resumed(view.thread.id, run_id)
+        return claimed
 
-    async def take_over(self, view: ThreadView, turn: Turn, run: Run, agent: Agent) -> Claimed:
+    async def take_over(
+        self, view: ThreadView, turn: TurnRecord, run: Run, agent: Agent
+    ) -> Claimed:
         """Go on with the run of a holder whose lease ran out, from its journal."""
         entries = await self._store.journal(view.thread.scope, turn.key)
         state = jsonvalue.decode(view.thread.state)
         return await self._again(view, turn, agent, run, state, entries=entries)
 
-    async def begin_again(self, view: ThreadView, turn: Turn, agent: Agent) -> Claimed:
-        """Begin a turn with what another one began with, which has ended."""
+    async def unclaimed(self, view: ThreadView, turn: TurnRecord, agent: Agent) -> Claimed:
+        """Read a turn that nobody runs, without a lease: it can only be looked at."""
+        entries = await self._store.journal(view.thread.scope, turn.key)
+        state = jsonvalue.decode(view.thread.state)
+        pause = _resumed(entries, state, None) if turn.status == "suspended" else None
+        return Claimed(
+            lease=Lease(scope=view.thread.scope, thread_id=view.thread.id, holder="", fence=0),
+            alive=lambda: False,
+            agent=agent,
+            turn=turn,
+            run=new_run(ids.new("run"), turn, self._clock.now()),
+            state=state,
+            messages=view.messages,
+            interrupts=view.interrupts,
+            entries=tuple(
+                pause if pause is not None and entry.place == pause.place else entry
+                for entry in entries
+            ),
+        )
+
+    async def restart(
+        self, view: ThreadView, turn: TurnRecord, agent: Agent, mark: Entry
+    ) -> Claimed:
+        """Begin a turn with what another one began with, which has ended; `mark` says by whom."""
         now = self._clock.now()
-        given = turn_input(view.thread.id, jsonvalue.decode(turn.request), view.messages)
-        run_id = f"run_{token_hex(16)}"
-        again = Turn(
-            key=f"turn_{token_hex(16)}",
+        turn_input = TurnInput.from_json(
+            view.thread.id, jsonvalue.decode(turn.request), view.messages
+        )
+        run_id = ids.new("run")
+        again = TurnRecord(
+            key=ids.new("turn"),
             agent=agent.name,
             version=agent.version,
             status="running",
-            request=request_of(replace(given, run_id=run_id), len(view.messages)),
+            request=replace(turn_input, run_id=run_id).to_json(len(view.messages)),
             principal=turn.principal,
             started_at=now,
         )
         # The interrupts of the view are those of the turn before.
-        before = changed(view, interrupts=())
-        return await self._again(before, again, agent, new_run(run_id, again, now), given.state)
+        before = copy_with(view, interrupts=())
+        run = new_run(run_id, again, now)
+        return await self._again(
+            before, again, agent, run, turn_input.state, entries=(mark,), mark=mark
+        )
 
-    async def found(self, owner: Principal, thread_id: str, made: Copied, run: Run) -> None:
+    async def create_fork(self, owner: Principal, thread_id: str, made: Fork, run: Run) -> None:
         """Make a thread out of a copied turn, which waits; `Conflict` if there is one."""
         await self._write(
             Claim(
@@ -209,7 +254,7 @@ class Claims:
     async def close(
         self,
         view: ThreadView,
-        turn: Turn,
+        turn: TurnRecord,
         run: Run,
         *,
         interrupts: tuple[Interrupt, ...] = (),
@@ -244,13 +289,14 @@ class Claims:
     async def _write(self, claim: Claim, release: Commit) -> None:
         """Write all in a claim, and let the thread go at once."""
         lease = await self._store.claim(claim)
+        log_questions(claim.thread_id, claim.interrupts)
         with suppress(LeaseLost):
             await self._store.commit(lease, release)
 
     async def _again(
         self,
         view: ThreadView,
-        turn: Turn,
+        turn: TurnRecord,
         agent: Agent,
         run: Run,
         state: Any,
@@ -259,9 +305,10 @@ class Claims:
         queue: tuple[Message, ...] = (),
         entries: tuple[Entry, ...] = (),
         pause: Entry | None = None,
+        mark: Entry | None = None,
         retry: bool = False,
     ) -> Claimed:
-        told = tuple(m for item in settled if (m := settled_message(item)) is not None)
+        messages = tuple(m for item in settled if (m := settled_message(item)) is not None)
         claim = Claim(
             scope=view.thread.scope,
             thread_id=view.thread.id,
@@ -274,9 +321,9 @@ class Claims:
             turn=turn,
             run=run,
             state=jsonvalue.encode(state),
-            messages=(*told, *queue),
+            messages=(*messages, *queue),
             interrupts=settled,
-            entries=(pause,) if pause else (),
+            entries=tuple(entry for entry in (pause, mark) if entry is not None),
         )
         lease, alive = await self._take(claim)
         answered = {interrupt.id for interrupt in settled}
@@ -287,9 +334,10 @@ class Claims:
             turn=turn,
             run=run,
             state=state,
-            messages=(*view.messages, *told, *queue),
+            messages=_written_over(view.messages, (*messages, *queue)),
             interrupts=tuple(i for i in view.interrupts if i.id not in answered),
             settled=settled,
+            answered=tuple(i for i in view.interrupts if i.id in answered),
             entries=tuple(
                 pause if pause is not None and entry.place == pause.place else entry
                 for entry in entries
@@ -300,36 +348,43 @@ class Claims:
     async def _take(self, claim: Claim) -> tuple[Lease, Callable[[], bool]]:
         if self._is_over():
             raise StoreUnavailable(_OVER)
-        asked = self._clock.monotonic()
+        claimed_at = self._clock.monotonic()
         lease = await self._store.claim(claim)
         if self._is_over():  # since then: what the claim holds is for others
-            await asyncio.to_thread(self._keeper.let_go, (lease,))
+            await asyncio.to_thread(self._keeper.release, (lease,))
             raise StoreUnavailable(_OVER)
-        return lease, self._keeper.keep(lease, asked)
+        log_questions(claim.thread_id, claim.interrupts)
+        return lease, self._keeper.track(lease, claimed_at)
 
     def _is_over(self) -> bool:
-        return not self._keeper.keeps
+        return not self._keeper.tracks
 
 
-def new_run(run_id: str, turn: Turn, now: int) -> Run:
+def new_run(run_id: str, turn: TurnRecord, now: int) -> Run:
     """A run of a turn, under a key of our own (ID-02, TR-07)."""
-    return Run(key=f"run_{token_hex(16)}", run_id=run_id, turn_key=turn.key, started_at=now)
+    return Run(key=ids.new("run"), run_id=run_id, turn_key=turn.key, started_at=now)
 
 
-def _started_with(before: tuple[Message, ...], decision: gate.Start) -> tuple[Message, ...]:
+def _started_with(before: tuple[Message, ...], decision: Start) -> tuple[Message, ...]:
     """The thread's messages as the claim leaves them."""
-    known = {message.id for message in before}
+    stored = {message.id for message in before}
     shown = {message.id for message in decision.append}
     hidden = set(decision.hide)
     kept = [
-        changed(message, visibility="hidden")
+        copy_with(message, visibility="hidden")
         if message.id in hidden
-        else changed(message, visibility="visible")
+        else copy_with(message, visibility="visible")
         if message.id in shown
         else message
         for message in before
     ]
-    return (*kept, *(message for message in decision.append if message.id not in known))
+    return (*kept, *(message for message in decision.append if message.id not in stored))
+
+
+def _written_over(before: tuple[Message, ...], written: tuple[Message, ...]) -> tuple[Message, ...]:
+    """The thread's messages as a step leaves them: what it writes again keeps its place."""
+    new = {message.id: message for message in written}
+    return (*(new.pop(message.id, message) for message in before), *new.values())
 
 
 def _resumed(entries: tuple[Entry, ...], state: Any, request: RunInput | None) -> Entry | None:
@@ -337,7 +392,24 @@ def _resumed(entries: tuple[Entry, ...], state: Any, request: RunInput | None) -
     waited = pauses(entries)
     if not waited:
         return None
-    given = None
+    brought = None
     if request is not None:
-        given = request_of(begun_with(request, request.state, request.user_text), 0)
-    return resumed_mark(waited[-1], jsonvalue.encode(state), given)
+        brought = TurnInput.from_request(request, request.state, request.user_text).to_json(0)
+    return resumed_mark(waited[-1], jsonvalue.encode(state), brought)
+
+
+def _brought(sent: Any, kept: Any, agent: Agent) -> Any:
+    """The state that a turn continues with: what a client sent back of the thread's own.
+
+    Clients that read numbers as doubles send large ones rounded; that changes nothing. What did
+    change has to be a state that the agent takes; what the agent itself has left is not judged.
+    """
+    if jsonvalue.equal(sent, kept):
+        return kept
+    state = digits.unrounded(sent, kept)
+    if jsonvalue.equal(state, kept):
+        return kept
+    wrong = () if state == {} else agent.state_errors(state, kept)
+    if wrong:
+        raise Unfit(refusals.unfit_state(agent.name, wrong))
+    return state

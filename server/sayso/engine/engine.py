@@ -5,61 +5,89 @@ Every answer is a `Reader`: of a live run, or of frames that say how the thread 
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
 
 from sayso.agents.registry import Agent, Agents
 from sayso.agents.tools import Tool
-from sayso.clock import Clock
-from sayso.engine.approvals import Approvals
+from sayso.base import breakpoints
+from sayso.base.clock import Clock
+from sayso.base.codes import Code
+from sayso.base.errors import Conflict, Problem
+from sayso.base.fastrecords import copy_with
+from sayso.base.limits import Limits
+from sayso.base.logs import log_context
+from sayso.base.metrics import Metrics
+from sayso.base.records import PageRequest, Principal, ThreadView, TurnRecord, Update
+from sayso.engine.answers import AnswerService, problem_of
+from sayso.engine.approvals import ApprovalService
 from sayso.engine.audit import Audit
-from sayso.engine.breakpoints import breakpoints_of, permitted
-from sayso.engine.claims import Claimed, Claims
-from sayso.engine.desk import Desk, problem_of
+from sayso.engine.claims import Claims, Unfit
+from sayso.engine.context import Contexts
+from sayso.engine.dialect import Dialect
 from sayso.engine.health import Health
 from sayso.engine.inbox import Inbox
-from sayso.engine.judge import approving_roles, tool_judge
+from sayso.engine.instrumented import InstrumentedStore, log_held, log_refused
 from sayso.engine.leases import LeaseKeeper
 from sayso.engine.live import LiveRuns
-from sayso.engine.measured import measured
 from sayso.engine.repairs import Repairs
 from sayso.engine.runner import Runner
-from sayso.engine.sessions import Sessions
-from sayso.engine.standing import idle, present, recovered, refused, standing, told, unsent
-from sayso.engine.stopping import Stopper, Stopping
+from sayso.engine.snapshots import (
+    current_outcome,
+    look_outcome,
+    problem_message,
+    recovered,
+    refused,
+    snapshot_run,
+    unsent_messages,
+)
+from sayso.engine.stop import StopRequest, StopService
+from sayso.engine.suggestions import Suggestions, asks_for_suggestions
 from sayso.engine.sweeper import Sweeper
-from sayso.engine.threads import Threads
-from sayso.errors import Code, Conflict, Problem
-from sayso.gate import ladder as gate
-from sayso.gate import refusals, sessions
-from sayso.limits import Limits
-from sayso.logs import about
-from sayso.metrics import Metrics
-from sayso.protocol.ending import Ending
-from sayso.protocol.peers import Manner, Peer, peer_of
+from sayso.engine.threads import SessionService, Threads
+from sayso.engine.validation import Looks
+from sayso.gate import refusals
+from sayso.gate.alignment import aligned
+from sayso.gate.case import (
+    AlreadyAnswered,
+    Attach,
+    Case,
+    GateDecision,
+    HoldAnswers,
+    Replay,
+    Resume,
+    Start,
+    case_of_request,
+)
+from sayso.gate.history import said_since
+from sayso.gate.ladder import RUN, decide
+from sayso.gate.refusals import Refuse
+from sayso.protocol.client_profile import ClientProfile
 from sayso.protocol.runinput import RunInput
-from sayso.records import Principal, ThreadView, Turn
 from sayso.stores.base import Store
-from sayso.streams.stream import Reader
-
-__all__ = ["Engine"]
+from sayso.streams.ending import Ending
+from sayso.streams.reader import Reader
+from sayso.turns.denials import Denials
+from sayso.turns.replay.effects import ToolThreads
+from sayso.turns.services import TOO_FAST, Services, fresh
 
 _log = logging.getLogger("sayso.engine.engine")
 
 AT_ONCE = 0.5
 """Seconds that a stop waits for the end of a run, so that the thread can be used right after."""
-ATTEMPTS = 8
-"""Times that a request is judged anew because the thread changed under it."""
 
-AS_ASKED = Manner()
-"""What a request says itself, and no more."""
+AS_ASKED = Dialect()
+"""Only what a request says itself."""
+_FORGOTTEN = "this thread was deleted before: only what was said since was taken from this request"
 _GOING = Ending(
     type="error",
     code=Code.SHUTTING_DOWN.value,
     message="This server is shutting down: connect again to see the run go on.",
     details={"code": Code.SHUTTING_DOWN.value},
-    goes_on=True,
+    continues_elsewhere=True,
 )
 
 
@@ -68,8 +96,9 @@ class _Asked:
     """A request, what its sender can take, and how its edge wants it answered."""
 
     request: RunInput
-    peer: Peer
-    manner: Manner
+    peer: ClientProfile
+    dialect: Dialect
+    principal: Principal
 
 
 class Engine:
@@ -79,62 +108,60 @@ class Engine:
         self,
         *,
         agents: Agents,
-        tools: dict[str, Tool],
+        tools: dict[str, Tool[..., Any]],
         store: Store,
         clock: Clock,
         limits: Limits,
         tool_threads: int = 16,
+        shared: bool = False,
         lease: float = 10.0,
-        detached_at_once: int = 8,
+        max_unattended: int = 8,
     ) -> None:
-        self._agents, self._tools = agents, tools
         self.store = store
-        self._metrics = Metrics()
-        store = measured(store, self._metrics, clock)
-        self._clock, self._limits = clock, limits
-        self._keeper = LeaseKeeper(store, clock, seconds=lease)
-        self._claims = Claims(store, clock, self._keeper)
-        self._stopping = Stopping(store, clock, self._claims)
-        self.inbox = Inbox(store, clock, lambda: approving_roles(tools))
-        self.approvals = Approvals(store, clock)
-        self.audit = Audit(store)
-        self.threads = Threads(store, clock, self.inbox.ring)
-        self.sessions = Sessions(store, clock)
-        self._live = LiveRuns(
-            store,
-            clock,
-            self._keeper,
-            limits,
-            agents,
-            tools,
-            tool_threads,
-            stop_paused=self._stopping.paused,
-            changed=self.inbox.ring,
-        )
-        self.desk = Desk(
-            agents=agents,
-            store=store,
+        metrics = Metrics()
+        services = self._services = Services(
+            store=InstrumentedStore(store, metrics, clock),
             clock=clock,
             limits=limits,
+            agents=agents,
             tools=tools,
-            claims=self._claims,
-            live=self._live,
-            inbox=self.inbox,
+            metrics=metrics,
+            changed=lambda scope: self.inbox.ring(scope),
         )
-        self.repairs = Repairs(
-            self.threads, agents, store, clock, self._claims, self._live, self._stopping
+        self._keeper = LeaseKeeper(services.store, clock, seconds=lease)
+        self._claims = Claims(services, self._keeper)
+        self._suggestions = Suggestions(services)
+        self._denials = Denials(services)
+        self._stopping = StopService(services, self._claims, self._denials)
+        self._live = LiveRuns(
+            services,
+            self._keeper,
+            partial(ToolThreads, tool_threads, shared=shared),
+            self._stopping.paused,
         )
         self._sweeper = Sweeper(
-            agents,
-            store,
-            clock,
+            services,
             self._claims,
             self._live,
             self._stopping,
-            at_once=detached_at_once,
-            changed=self.inbox.ring,
+            self._denials,
+            at_once=max_unattended,
+            shared=shared,
         )
-        self.health = Health(store, clock, self._metrics, self._live.running)
+        self.threads: Threads = Threads(services)
+        self.sessions: SessionService = SessionService(services)
+        self.inbox: Inbox = Inbox(services)
+        self.contexts: Contexts = Contexts(services, self.inbox)
+        self.approvals: ApprovalService = ApprovalService(services)
+        self.audit: Audit = Audit(services)
+        self.looks: Looks = Looks(services, self._claims, self._live)
+        self.answers: AnswerService = AnswerService(
+            services, self.looks, self._claims, self._live, self.inbox, self._denials
+        )
+        self.repairs: Repairs = Repairs(
+            services, self.threads, self._claims, self._live, self._stopping, self._denials
+        )
+        self.health: Health = Health(services, self._live.running)
         self._open = False
 
     async def start(self, *, sweep: bool = True) -> None:
@@ -145,7 +172,7 @@ class Engine:
         if not self._open:
             await self.store.open()
             self._keeper.start(self._live.told_to_stop)
-            self._live.start(follow=sweep)
+            self._live.open(follow=sweep)
             if sweep:
                 self._sweeper.start()
             self._open = True
@@ -157,6 +184,7 @@ class Engine:
         self._open = False
         await self._sweeper.stop()
         await self.inbox.close()
+        await self._suggestions.close()
         await self._live.close(grace, _GOING)
         self._keeper.stop()
         if answered is not None:
@@ -168,64 +196,131 @@ class Engine:
         agent_name: str,
         request: RunInput,
         principal: Principal,
-        manner: Manner = AS_ASKED,
+        dialect: Dialect = AS_ASKED,
     ) -> Reader:
         """Start, resume, replay, follow or refuse. Raises `Problem` before there is a stream."""
-        agent = self._agent(agent_name, manner)
-        asked = _Asked(request, peer_of(request, manner, agent.options), manner)
+        agent = self._agent(agent_name, dialect)
+        peer = dialect.profile_for(request, agent.options, principal, self._services.clock.now())
+        asked = _Asked(request, peer, dialect, principal)
         _warn(request, request.warnings)
-        if request.command is not None and not agent.options.legacy_answers:
-            _warn(request, ["forwardedProps.command answers nothing here: legacy_answers is off"])
-        stops = breakpoints_of(request)
-        for _ in range(ATTEMPTS):
-            view = await self._load(request, principal)
-            now = self._clock.now()
-            decision = gate.check(
-                request,
-                view,
+        if request.tools and asks_for_suggestions(request):  # no thread is read or made for it
+            return self._suggestions.answer(agent, request, principal, asked.peer)
+        if request.command is not None and not agent.options.legacy.answers:
+            _warn(request, ["forwardedProps.command answers nothing here: Legacy(answers=False)"])
+        props = request.forwarded_props
+        stops = breakpoints.from_request(props) if props else None
+        may_answer = bool(request.resume or request.command or agent.options.on_message == "answer")
+
+        async def act(view: ThreadView | None) -> Reader:
+            _check_count(request, view, self._services.limits.messages)
+            if may_answer and view is not None and await self._denials.hear(view):
+                raise Conflict("the thread has changed by what was heard")
+            check = await self.looks.payload_check(view, None if may_answer else ())
+            case_of = partial(
+                case_of_request,
+                view=view,
                 agent=agent_name,
                 principal=principal,
-                channel=manner.channel,
-                now=now,
-                limits=self._limits,
-                judge=tool_judge(self._tools, view),
+                channel=dialect.channel,
+                now=self._services.clock.now(),
+                limits=self._services.limits,
                 options=agent.options,
+                check=check,
+                has_breakpoints=bool(stops),
+                refuse_repeats=dialect.refuse_repeats,
             )
-            if stops and isinstance(decision, gate.Start | gate.Resume):
-                decision = permitted(decision, agent)
-            if manner.once and view is not None and isinstance(decision, gate.Replay | gate.Attach):
-                decision = sessions.given(view, request.resume) or decision
+            decision = decide(case_of(request), RUN)
+            if isinstance(decision, Start) and _recalls(decision, view):
+                decision = await self._without_deleted(decision, request, principal, view, case_of)
             try:
-                if gate.may_be_late(decision) and view is not None:
-                    entries = gate.entries(request, view, agent_name, agent.options)
-                    await self.desk.note_late(view, entries, principal, manner.channel, now)
+                late = decision.late if isinstance(decision, Refuse | Replay | Attach) else ()
+                if view is not None and late:
+                    await self.answers.note(view, late, principal)
                 return await self._carry_out(decision, agent, asked, principal, view)
-            except Conflict:
-                continue
-        busy = gate.Refuse(Code.THREAD_BUSY, "This thread changes too fast: send this again.")
-        return self._refused(busy, agent, asked, await self._load(request, principal))
+            except Unfit as unfit:
+                return self._refused(unfit.refusal, agent, asked, view)
+
+        async def exhausted(_: ThreadView | None) -> Reader:
+            busy = Refuse(Code.THREAD_BUSY, TOO_FAST)
+            return self._refused(busy, agent, asked, await self._load(request, principal))
+
+        read = partial(self._load, request, principal)
+        return await fresh(read, act, exhausted=exhausted)
+
+    async def _without_deleted(
+        self,
+        decision: Start,
+        request: RunInput,
+        principal: Principal,
+        view: ThreadView | None,
+        case_of: Callable[[RunInput], Case],
+    ) -> GateDecision:
+        """What was deleted stays so, though a page that is still open sends it again.
+
+        Its thread's id may be used again: then only what was said since is taken.
+        """
+        if not await self._was_deleted(principal, request.thread_id, view):
+            return decision
+        since = said_since(request.messages)
+        if not any(message.role == "user" for message in since):
+            return refusals.gone([])
+        newer = decide(case_of(copy_with(request, messages=since)), RUN)
+        if isinstance(newer, Start):
+            return replace(newer, warnings=(*newer.warnings, _FORGOTTEN))
+        return newer
+
+    async def _was_deleted(
+        self, principal: Principal, thread_id: str, view: ThreadView | None
+    ) -> bool:
+        """True if the caller's thread of that id was deleted; a trail alone says so too."""
+        after: str | None = None
+        while True:
+            rows = await self._services.store.audit(
+                principal.scope, PageRequest(after), thread_id=thread_id, owner=principal.subject
+            )
+            if any(view is None or row.kind == "deleted" for row in rows.items):
+                return True
+            after = rows.next
+            if after is None:
+                return False
+
+    async def suggest(
+        self,
+        agent_name: str,
+        request: RunInput,
+        principal: Principal,
+        dialect: Dialect = AS_ASKED,
+    ) -> Reader:
+        """Suggest what the user could say next; nothing is stored."""
+        agent = self._agent(agent_name, dialect)
+        peer = dialect.profile_for(request, agent.options, principal, self._services.clock.now())
+        return self._suggestions.answer(agent, request, principal, peer)
 
     async def connect(
         self,
         agent_name: str,
         request: RunInput,
         principal: Principal,
-        manner: Manner = AS_ASKED,
+        dialect: Dialect = AS_ASKED,
     ) -> Reader:
         """The thread as one run of snapshots; then live, if a run is going on (A1)."""
-        peer = peer_of(request, manner, self._agent(agent_name).options)
-        view = await self._load(request, principal)
+        options = self._agent(agent_name, dialect).options
+        peer = dialect.profile_for(request, options, principal, self._services.clock.now())
+        try:
+            view = await self._load(request, principal)
+        except Problem:  # somebody else's is told as what nobody has
+            view = None
         if view is None:
-            return standing(request, peer, None, Ending(type="success"))
+            return snapshot_run(request, peer, None, Ending(type="success"))
         if view.turn is not None and view.turn.agent != agent_name:
             text = f"This thread belongs to agent {view.turn.agent!r}: connect there."
-            return refused(request, peer, gate.Refuse(Code.WRONG_AGENT, text))
+            return refused(request, peer, Refuse(Code.WRONG_AGENT, text))
         if view.thread.holder is not None:
             return self._live.attach(view, request.run_id, peer)
         # A turn that is suspended with nothing open could not go on: its last run says why.
         stuck = view.turn is not None and view.turn.status == "suspended"
-        ending = present(view) if stuck else idle(view)
-        return standing(request, peer, view, ending)
+        ending = current_outcome(view) if stuck else look_outcome(view)
+        return snapshot_run(request, peer, view, ending)
 
     async def stop_thread(
         self,
@@ -234,7 +329,7 @@ class Engine:
         run_id: str | None = None,
         *,
         waiting: bool = True,
-        stopper: Stopper | None = None,
+        stopper: StopRequest | None = None,
     ) -> bool:
         """Stop what a thread is doing; False if that is nothing, or another run than `run_id`.
 
@@ -247,7 +342,7 @@ class Engine:
             run_id = None
         runner: Runner | None = None
 
-        def running_here(stopper: Stopper) -> bool:
+        def running_here(stopper: StopRequest) -> bool:
             nonlocal runner
             runner = self._live.stop(principal.scope, thread_id, stopper)
             return runner is not None
@@ -260,7 +355,7 @@ class Engine:
             running_here=running_here,
             stopper=stopper,
         )
-        self.inbox.ring(principal.scope)
+        self._services.changed(principal.scope)
         if runner is None:
             return stopped
         with suppress(TimeoutError):
@@ -271,16 +366,13 @@ class Engine:
     async def delivered(self, reader: Reader, principal: Principal) -> None:
         """Note that a body went out whole: it tells a retry from a regenerate."""
         if reader.run_key is not None:
-            await self.store.delivered(principal.scope, reader.run_key)
+            await self._services.store.delivered(principal.scope, reader.run_key)
 
-    def _agent(self, name: str, manner: Manner = AS_ASKED) -> Agent:
-        agent = self._agents.newest(name)
-        if agent is None:
-            raise Problem(Code.UNKNOWN_AGENT, "There is no agent of that name: see GET /agents.")
-        return manner.serves(agent)
+    def _agent(self, name: str, dialect: Dialect) -> Agent:
+        return dialect.agent_for(self._services.agents.require(name))
 
     async def _load(self, request: RunInput, principal: Principal) -> ThreadView | None:
-        view = await self.store.load(
+        view = await self._services.store.load(
             principal.scope,
             request.thread_id,
             run_id=request.run_id,
@@ -292,77 +384,94 @@ class Engine:
 
     async def _carry_out(
         self,
-        decision: gate.Decision,
+        decision: GateDecision,
         agent: Agent,
         asked: _Asked,
         principal: Principal,
         view: ThreadView | None,
     ) -> Reader:
-        if isinstance(decision, gate.Refuse):
+        if isinstance(decision, Refuse):
             return self._refused(decision, agent, asked, view)
+        if isinstance(decision, AlreadyAnswered):
+            raise AssertionError("that is decided of answers without a request")
         _warn(asked.request, decision.warnings)
-        asked = replace(asked, peer=asked.peer.warned(decision.warnings))
+        if decision.warnings:
+            asked = replace(asked, peer=asked.peer.with_warnings(decision.warnings))
         request, peer = asked.request, asked.peer
         match decision:
-            case gate.Start():
+            case Start():
                 claimed = await self._claims.start(decision, agent, request, principal, view)
-                return self._started(claimed, asked)
-            case gate.Resume() if view is not None and view.turn is not None:
+                return self._live.start(claimed, request.run_id, peer, holds=request)
+            case Resume() if view is not None and view.turn is not None:
                 return await self._resume(decision, agent, asked, view, view.turn)
-            case gate.Hold() if view is not None:
+            case HoldAnswers() if view is not None:
                 return await self._hold(decision, asked, view)
-            case gate.Attach() if view is not None:
+            case Attach() if view is not None:
                 return self._live.attach(view, request.run_id, peer)
-            case gate.Replay() if view is not None:
-                return standing(request, peer, view, present(view))
+            case Replay() if view is not None:
+                return snapshot_run(request, peer, view, current_outcome(view))
         raise AssertionError(f"the gate decided {decision!r} without a thread")
 
     def _refused(
-        self, refusal: gate.Refuse, agent: Agent, asked: _Asked, view: ThreadView | None
+        self, refusal: Refuse, agent: Agent, asked: _Asked, view: ThreadView | None
     ) -> Reader:
         """Say no in the way that the agent's clients can go on from (OC-01, TR-03)."""
         request, peer = asked.request, asked.peer
-        if asked.manner.refusals != "problem":  # those are counted where problems are answered
-            self._metrics.refusals.add(refusal.code.value)
-        strict = (asked.manner.refusals or agent.options.refusals) == "error"
+        if asked.dialect.refusals != "problem":  # those are counted where problems are answered
+            self._services.metrics.refusals.add(refusal.code.value)
+        strict = agent.options.refusals == "error"
         # A client of the older dialect has no other way back to the question (design 5).
         again = refusal.code is Code.INTERRUPTS_PENDING and peer.interrupts != "standard"
-        if asked.manner.refusals == "problem":
+        if asked.dialect.refusals == "problem":  # they are logged there as well
             raise problem_of(refusal, {})
+        named = refusal.details.get("interrupts", ())
+        ids = [detail.get("interruptId") or detail["toolCallId"] for detail in named]
+        log_refused(request.thread_id, asked.principal.subject, refusal.code, ids)
         if strict and not again:
             return refused(request, peer, refusal)
         held = view is not None and view.thread.holder is not None
         if view is not None and held and refusal.code is not Code.WRONG_AGENT:
-            said = [*unsent(request, view), told(refusal)]
+            said = [*unsent_messages(request, view), problem_message(refusal)]
             return self._live.attach(view, request.run_id, peer, said)
         return recovered(request, peer, view, refusal)
 
-    async def _hold(self, decision: gate.Hold, asked: _Asked, view: ThreadView) -> Reader:
+    async def _hold(self, decision: HoldAnswers, asked: _Asked, view: ThreadView) -> Reader:
         """Keep answers, and ask for the rest again."""
-        kept = {item.id: item for item in decision.held}
+        kept = {item.id: item for item in decision.items}
         thread = view.thread
         if kept:
-            await self.store.settle(
-                thread.scope, thread.id, thread.revision, decision.held, self._clock.now()
+            await self._services.store.settle(
+                Update(
+                    scope=thread.scope,
+                    thread_id=thread.id,
+                    revision=thread.revision,
+                    now=self._services.clock.now(),
+                    interrupts=decision.items,
+                )
             )
-            self.inbox.ring(thread.scope)
-        rest = replace(view, interrupts=tuple(kept.get(one.id, one) for one in view.interrupts))
+            log_held(thread.id, decision.items, asked.principal.subject)
+            self._services.changed(thread.scope)
+            await self._denials.tell(thread, decision.items)
+        rest = replace(
+            view,
+            interrupts=tuple(kept.get(interrupt.id, interrupt) for interrupt in view.interrupts),
+        )
         said = [message.body for message in decision.shown]
-        return standing(asked.request, asked.peer, rest, present(rest), said)
+        return snapshot_run(asked.request, asked.peer, rest, current_outcome(rest), said)
 
     async def _resume(
         self,
-        decision: gate.Resume,
+        decision: Resume,
         newest: Agent,
         asked: _Asked,
         view: ThreadView,
-        turn: Turn,
+        turn: TurnRecord,
     ) -> Reader:
         request = asked.request
-        agent = self._agents.version(turn.agent, turn.version)
+        agent = self._services.agents.version(turn.agent, turn.version)
         if agent is None:
             return self._refused(refusals.missing_version(turn), newest, asked, view)
-        agent = asked.manner.serves(agent)
+        agent = asked.dialect.agent_for(agent)
         claimed = await self._claims.resume(
             view,
             turn,
@@ -372,29 +481,40 @@ class Engine:
             retry=decision.retry,
             request=request,
         )
-        runner = self._live.begin(claimed)
-        messages, state = runner.shown()
         try:
-            return runner.stream.attach(request.run_id, asked.peer, messages=messages, state=state)
-        finally:
-            self._live.go(claimed, runner)  # it has its answers, whether or not that can be shown
-
-    def _started(self, claimed: Claimed, asked: _Asked) -> Reader:
-        """A new turn's reader: it is told only what the client does not know already."""
-        request = asked.request
-        runner = self._live.begin(claimed)
-        known = [message.id for message in request.messages]
-        shown = [m.id for m in claimed.messages if m.visibility != "hidden"]
-        messages = None if known == shown else runner.bodies()
-        state = runner.state() if request.state is None else b"{}"
-        given = None if state == b"{}" else state
-        try:
-            return runner.stream.attach(request.run_id, asked.peer, messages=messages, state=given)
-        finally:
-            self._live.go(claimed, runner)
+            await self._denials.tell(view.thread, decision.settle)
+        except BaseException:
+            self._live.start_unread(claimed)  # it has its answers, whatever copies are told
+            raise
+        return self._live.start(claimed, request.run_id, asked.peer)
 
 
 def _warn(request: RunInput, warnings: Sequence[str]) -> None:
     for warning in warnings:
-        with about(thread=request.thread_id, run=request.run_id):
+        with log_context(thread=request.thread_id, run=request.run_id):
             _log.warning("request of thread %r: %s", request.thread_id, warning)
+
+
+def _recalls(decision: Start, view: ThreadView | None) -> bool:
+    """True if a turn would begin with words of an assistant or a tool that the thread lacks."""
+    stored = {message.id for message in view.messages} if view is not None else set()
+    return any(
+        message.role in ("assistant", "tool") and message.id not in stored
+        for message in decision.append
+    )
+
+
+def _check_count(request: RunInput, view: ThreadView | None, most: int) -> None:
+    """Refuse more new messages than a request may bring; those of the thread only come back."""
+    if len(request.messages) <= most:
+        return
+    stored = len(view.messages) if view is not None else 0
+    # Each stored message stands for one at most, so a longer list need not be looked through.
+    if len(request.messages) > most + stored or len(aligned(request, view).new) > most:
+        wrong = {"pointer": "/messages", "message": f"has more than {most} new messages"}
+        raise Problem(
+            Code.INVALID_INPUT,
+            f"This request brings more than {most} messages that the thread does not have: send "
+            "fewer at once.",
+            errors=(wrong,),
+        )

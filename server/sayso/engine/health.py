@@ -3,17 +3,15 @@
 import asyncio
 from collections.abc import Callable, Iterator
 
-from sayso.clock import Clock
-from sayso.errors import Code, Problem, StoreError
-from sayso.metrics import Metrics, gauge
-from sayso.records import Waiting
-from sayso.stores.base import Store
+from sayso.base.codes import Code
+from sayso.base.errors import Problem, StoreError
+from sayso.base.metrics import Metrics, gauge
+from sayso.base.records import OpenCount
+from sayso.turns.services import Services
 
-__all__ = ["Health"]
-
-PATIENCE = 2.0
+PROBE_TIMEOUT_S = 2.0
 """Seconds that the store has to answer a probe."""
-COUNTED = 10_000
+MAX_COUNTED = 10_000
 """Open interrupts that are counted at most, so that looking costs the same however many there are.
 """
 
@@ -21,14 +19,11 @@ COUNTED = 10_000
 class Health:
     """Answers probes; `running` is how many runs are going on in this process."""
 
-    def __init__(
-        self, store: Store, clock: Clock, metrics: Metrics, running: Callable[[], int]
-    ) -> None:
-        self.metrics = metrics
-        self._store = store
-        self._clock = clock
+    def __init__(self, services: Services, running: Callable[[], int]) -> None:
+        self.metrics: Metrics = services.metrics
+        self._store, self._clock = services.store, services.clock
         self._running = running
-        self._asked: asyncio.Task[Waiting] | None = None
+        self._asked: asyncio.Task[OpenCount] | None = None
 
     async def ready(self) -> None:
         """Return if the store answers; raises `StoreUnavailable`, or a Problem if it is silent."""
@@ -37,25 +32,25 @@ class Health:
     async def lines(self) -> Iterator[str]:
         """All that can be told now, as Prometheus reads it; a silent store is told as such."""
         try:
-            waiting = await self._count(COUNTED)
+            waiting = await self._count(MAX_COUNTED)
         except (Problem, StoreError):
             waiting = None
         return self._lines(waiting)
 
-    async def _count(self, most: int) -> Waiting:
+    async def _count(self, most: int) -> OpenCount:
         """Ask the store. Probes of a store that hangs wait for one call, each for its own time."""
         if self._asked is None or self._asked.done():
             self._asked = asyncio.create_task(self._store.waiting(most), name="probe")
             self._asked.add_done_callback(_retrieved)
         try:
-            async with asyncio.timeout(PATIENCE):
+            async with asyncio.timeout(PROBE_TIMEOUT_S):
                 return await asyncio.shield(self._asked)
         except TimeoutError:
             raise Problem(
-                Code.STORE_UNAVAILABLE, f"The store did not answer within {PATIENCE:g} s."
+                Code.STORE_UNAVAILABLE, f"The store did not answer within {PROBE_TIMEOUT_S:g} s."
             ) from None
 
-    def _lines(self, waiting: Waiting | None) -> Iterator[str]:
+    def _lines(self, waiting: OpenCount | None) -> Iterator[str]:
         yield from gauge(
             "sayso_store_up", "Whether the store answers.", [0 if waiting is None else 1]
         )
@@ -64,7 +59,8 @@ class Health:
         )
         yield from gauge(
             "sayso_interrupts_open",
-            f"Questions that wait in the store, of all servers; {COUNTED} stands for that or more.",
+            f"Questions that wait in the store, of all servers; {MAX_COUNTED} stands for that or "
+            f"more.",
             [] if waiting is None else [waiting.count],
         )
         yield from gauge(
@@ -78,7 +74,7 @@ class Health:
         return 0.0 if since is None else max(self._clock.now() - since, 0) / 1000
 
 
-def _retrieved(task: asyncio.Task[Waiting]) -> None:
-    """A failure that no probe waits for any more is nobody's surprise."""
+def _retrieved(task: asyncio.Task[OpenCount]) -> None:
+    """Take note of a failure that no probe waits for any longer."""
     if not task.cancelled():
         task.exception()

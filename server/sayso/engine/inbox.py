@@ -7,44 +7,45 @@ and from time to time besides.
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
-from sayso.clock import Clock
-from sayso.engine.bell import Bell
-from sayso.errors import Code, Problem, StoreError
-from sayso.gate.approvers import may_see
-from sayso.gate.frontend import is_call
-from sayso.records import (
+from sayso.agents.tools import Tool
+from sayso.base.codes import Code
+from sayso.base.errors import Problem, StoreError
+from sayso.base.records import (
     Change,
     ChangeKind,
+    InterruptFilter,
     InterruptStatus,
     ListedInterrupt,
     Page,
+    PageRequest,
     Principal,
 )
-from sayso.stores.base import Store
-
-__all__ = ["Inbox", "Listener", "Notice"]
+from sayso.engine.wakeup import Wakeup
+from sayso.gate.client_tools import is_call
+from sayso.gate.quorum import may_see
+from sayso.turns.services import Services
 
 _log = logging.getLogger("sayso.engine.inbox")
 
-POLL: Final = 1.0
+POLL_S: Final = 1.0
 """Seconds between looks for what other processes have changed, if the store does not tell."""
-UNREAD: Final = 1_000
-"""Notices that a listener may leave unread; then it is told to read its lists anew."""
-LOOKS: Final = 10
+MAX_UNREAD: Final = 1_000
+"""Notices that a listener may leave unread; then it is told to read its lists again."""
+MAX_LOOKS: Final = 10
 """Pages of a scope that are looked through for what waits for a role, for one page of the inbox."""
-AT_ONCE: Final = 1_000
+PAGE_SIZE: Final = 1_000
 """Changes that are read in one go."""
 
 
 @dataclass(frozen=True, slots=True)
-class Notice:
+class InboxEvent:
     """Something that happened in the inbox.
 
-    `gap`: notices are missing, so that lists must be read anew. `deleted` has no interrupt: all of
+    `gap`: notices are missing, so that lists must be read again. `deleted` has no interrupt: all of
     its thread are gone. Otherwise `interrupt` is as it stands now, which may be later.
     """
 
@@ -54,35 +55,35 @@ class Notice:
     interrupt: ListedInterrupt | None = None
 
 
-class Listener:
-    """One who follows an inbox; `wake` is called when there is something to take, or the end."""
+class InboxSubscription:
+    """A follower of an inbox; `wake` is called when there is something to take, or the end."""
 
     def __init__(self, principal: Principal, wake: Callable[[], None]) -> None:
         self.principal = principal
-        self.ended = False
+        self.ended: bool = False
         self._wake = wake
-        self._unread: list[Notice] = []
+        self._unread: list[InboxEvent] = []
 
     @property
     def ready(self) -> bool:
-        """Whether there is something to take, or nothing will come any more."""
+        """True if there is something to take, or nothing will come."""
         return self.ended or bool(self._unread)
 
-    def take(self) -> list[Notice]:
+    def take(self) -> list[InboxEvent]:
         """All that has come since the last time."""
         taken, self._unread = self._unread, []
         return taken
 
-    def add(self, notice: Notice) -> None:
+    def add(self, notice: InboxEvent) -> None:
         """Keep a notice until it is taken."""
-        if len(self._unread) >= UNREAD:
-            self._unread = [Notice("gap")]
+        if len(self._unread) >= MAX_UNREAD:
+            self._unread = [InboxEvent("gap")]
         elif notice.kind != "gap" or notice not in self._unread:
             self._unread.append(notice)
         self._wake()
 
     def end(self) -> None:
-        """There will be no more notices."""
+        """Say that no notice will follow."""
         self.ended = True
         self._wake()
 
@@ -92,22 +93,22 @@ class _Hub:
     """Those who listen in one scope, and how far its changes have been read."""
 
     mark: int
-    listeners: list[Listener]
-    bell: Bell
+    listeners: list[InboxSubscription]
+    wakeup: Wakeup
 
 
 class Inbox:
-    """Interrupts across threads. Of others' threads nothing is listed or told."""
+    """Interrupts across threads. Other owners' threads are invisible."""
 
-    def __init__(
-        self, store: Store, clock: Clock, roles: Callable[[], frozenset[str]] = frozenset
-    ) -> None:
-        """`roles` are those that questions of this server may wait for."""
-        self._roles = roles
-        self._store = store
-        self._clock = clock
+    def __init__(self, services: Services) -> None:
+        self._store, self._clock = services.store, services.clock
+        self._tools = services.tools
         self._hubs: dict[str, _Hub] = {}
         self._tasks: set[asyncio.Task[None]] = set()
+
+    def now(self) -> int:
+        """The server's time, in milliseconds since the epoch."""
+        return self._clock.now()
 
     async def interrupts(
         self,
@@ -121,26 +122,27 @@ class Inbox:
         after: str | None = None,
         limit: int = 100,
     ) -> Page[ListedInterrupt]:
-        """A page of the caller's interrupts, oldest first; ValueError for a cursor of no list.
+        """A page of the caller's interrupts, oldest first; ValueError for an invalid cursor.
 
         Those that wait for one of its roles are the caller's as well. Calls of the client's own
         tools are none of them: no person answers those.
         """
         items: list[ListedInterrupt] = []
-        approves = self._approves(principal)
-        for _ in range(LOOKS if approves else 1):
+        is_approver = _is_approver(self._tools, principal)
+        for _ in range(MAX_LOOKS if is_approver else 1):
             page = await self._store.interrupts(
                 principal.scope,
-                owner=None if approves else principal.subject,
-                status=status,
-                agent=agent,
-                reason=reason,
-                thread_id=thread_id,
-                assigned_to=assigned_to,
-                after=after,
-                limit=limit - len(items),
+                InterruptFilter(
+                    owner=None if is_approver else principal.subject,
+                    status=status,
+                    agent=agent,
+                    reason=reason,
+                    thread_id=thread_id,
+                    assigned_to=assigned_to,
+                ),
+                PageRequest(after, limit - len(items)),
             )
-            items += [one for one in page.items if _concerns(one, principal)]
+            items += [item for item in page.items if _concerns(item, principal)]
             after = page.next
             if after is None or len(items) == limit:
                 break
@@ -148,48 +150,44 @@ class Inbox:
 
     async def interrupt(self, principal: Principal, interrupt_id: str) -> ListedInterrupt:
         """One of the caller's interrupts; Problem `unknown_interrupt`, also for a foreign one."""
-        found = await self._store.interrupt(principal.scope, interrupt_id)
-        if found is None or not _concerns(found, principal):
+        listed = await self._store.interrupt(principal.scope, interrupt_id)
+        if listed is None or not _concerns(listed, principal):
             raise Problem(
                 Code.UNKNOWN_INTERRUPT,
                 "There is no such interrupt: GET /interrupts lists those that are open.",
             )
-        return found
+        return listed
 
-    def _approves(self, principal: Principal) -> bool:
-        """Whether questions of others may wait for this caller."""
-        return bool(principal.roles) and not self._roles().isdisjoint(principal.roles)
-
-    async def listen(self, principal: Principal, wake: Callable[[], None]) -> Listener:
+    async def listen(self, principal: Principal, wake: Callable[[], None]) -> InboxSubscription:
         """Follow the caller's inbox from now on, until `leave`."""
-        listener = Listener(principal, wake)
+        listener = InboxSubscription(principal, wake)
         hub = self._hubs.get(principal.scope)
         if hub is None:
             mark = (await self._store.changes(principal.scope, None)).mark
             hub = self._hubs.get(principal.scope)
         if hub is None:
-            hub = self._hubs[principal.scope] = _Hub(mark, [], Bell(self._store, self._clock))
+            hub = self._hubs[principal.scope] = _Hub(mark, [], Wakeup(self._store, self._clock))
             task = asyncio.create_task(self._follow(principal.scope, hub), name="inbox")
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
         hub.listeners.append(listener)
         return listener
 
-    def leave(self, listener: Listener) -> None:
-        """Follow no more; idempotent."""
+    def leave(self, listener: InboxSubscription) -> None:
+        """Stop following; idempotent."""
         hub = self._hubs.get(listener.principal.scope)
         if hub is not None and listener in hub.listeners:
             hub.listeners.remove(listener)
             if not hub.listeners:
                 del self._hubs[listener.principal.scope]
-                hub.bell.ring()
+                hub.wakeup.notify()
 
     def ring(self, scope: str | None) -> None:
         """Something has changed in a scope (None: in any): look at once."""
-        for one in self._hubs if scope is None else (scope,):
-            hub = self._hubs.get(one)
+        for each in self._hubs if scope is None else (scope,):
+            hub = self._hubs.get(each)
             if hub is not None:
-                hub.bell.ring()
+                hub.wakeup.notify()
 
     async def close(self) -> None:
         """End all listeners."""
@@ -204,7 +202,7 @@ class Inbox:
 
     async def _follow(self, scope: str, hub: _Hub) -> None:
         while self._hubs.get(scope) is hub:
-            await hub.bell.rest(POLL)
+            await hub.wakeup.wait(POLL_S)
             try:
                 await self._look(scope, hub)
             except StoreError as error:
@@ -215,21 +213,21 @@ class Inbox:
     async def _look(self, scope: str, hub: _Hub) -> None:
         more = True
         while more and self._hubs.get(scope) is hub:
-            found = await self._store.changes(scope, hub.mark, AT_ONCE)
-            hub.mark = found.mark
-            more = len(found.items) == AT_ONCE
-            if found.gap:
+            changes = await self._store.changes(scope, hub.mark, PAGE_SIZE)
+            hub.mark = changes.mark
+            more = len(changes.items) == PAGE_SIZE
+            if changes.gap:
                 for listener in list(hub.listeners):
-                    listener.add(Notice("gap"))
-            for change in found.items:
+                    listener.add(InboxEvent("gap"))
+            for change in changes.items:
                 await self._tell(scope, hub, change)
 
     async def _tell(self, scope: str, hub: _Hub, change: Change) -> None:
-        def concerned() -> list[Listener]:
+        def concerned() -> list[InboxSubscription]:
             return [
                 one
                 for one in hub.listeners
-                if one.principal.subject == change.owner or self._approves(one.principal)
+                if one.principal.subject == change.owner or _is_approver(self._tools, one.principal)
             ]
 
         if not concerned() or change.kind == "run_ended":
@@ -244,10 +242,19 @@ class Inbox:
         for listener in concerned():
             principal = listener.principal
             if principal.subject == change.owner or (item and _concerns(item, principal)):
-                listener.add(Notice(change.kind, change.thread_id, change.at, item))
+                listener.add(InboxEvent(change.kind, change.thread_id, change.at, item))
 
 
 def _concerns(listed: ListedInterrupt, principal: Principal) -> bool:
-    """Whether a question is the caller's: of its thread, or for one of its roles."""
-    asked = listed.interrupt
-    return not is_call(asked) and may_see(asked, listed.owner, principal)
+    """True if a question is the caller's: of its thread, or for one of its roles."""
+    interrupt = listed.interrupt
+    return not is_call(interrupt) and may_see(interrupt, listed.owner, principal)
+
+
+def _is_approver(tools: Mapping[str, Tool[..., Any]], principal: Principal) -> bool:
+    """True if questions of other people's threads may wait for this caller."""
+    approving = (approvers for tool in tools.values() for approvers in tool.asked)
+    return any(
+        principal.subject in approvers.people or not {*principal.roles}.isdisjoint(approvers.roles)
+        for approvers in approving
+    )

@@ -9,12 +9,10 @@ import logging
 import threading
 from collections.abc import Callable, Sequence
 
-from sayso.clock import Clock
-from sayso.errors import StoreError
-from sayso.records import Lease
+from sayso.base.clock import Clock
+from sayso.base.errors import StoreError
+from sayso.base.records import Lease
 from sayso.stores.base import Store
-
-__all__ = ["LeaseKeeper"]
 
 _log = logging.getLogger("sayso.engine.leases")
 
@@ -24,13 +22,13 @@ class LeaseKeeper:
 
     def __init__(self, store: Store, clock: Clock, *, seconds: float = 10.0) -> None:
         """A lease holds for so many seconds and is renewed thrice in that time (design 6)."""
-        self.lease_ms = round(seconds * 1000)
+        self.lease_ms: int = round(seconds * 1000)
         self._store = store
         self._clock = clock
         self._every = 0.3 * seconds
         self._held: dict[tuple[str, str], tuple[Lease, float]] = {}
         self._lock = threading.Lock()
-        self._asking = threading.Lock()  # of two renewals, also the last one, none overtakes
+        self._asking = threading.Lock()  # renewals must not overtake each other
         self._end: Callable[[], None] | None = None
         self._tell: Callable[[Lease], object] = lambda _: None
 
@@ -45,22 +43,22 @@ class LeaseKeeper:
             self._end = self._clock.every(self._every, self._renew, "sayso-leases")
 
     def stop(self) -> None:
-        """Renew no more; idempotent. Leases that are still held are let go.
+        """Stop renewing; idempotent. Leases that are still held are released.
 
         So another process can take those threads over at once. Author code of theirs must have
-        been cancelled: it can begin no effect any more.
+        been cancelled: it can no longer begin an effect.
         """
         if self._end is not None:
             self._end()
             self._end = None
-            self._let_go()
+            self._release()
 
     @property
-    def keeps(self) -> bool:
-        """Whether leases are renewed: not before the start, and not after the end."""
+    def tracks(self) -> bool:
+        """True while leases are renewed: from the start to the end."""
         return self._end is not None
 
-    def keep(self, lease: Lease, claimed: float) -> Callable[[], bool]:
+    def track(self, lease: Lease, claimed: float) -> Callable[[], bool]:
         """Renew a lease that was claimed at that monotonic second; returns its `alive` check."""
         key = (lease.scope, lease.thread_id)
         with self._lock:
@@ -77,24 +75,24 @@ class LeaseKeeper:
 
         return alive
 
-    def let_go(self, leases: Sequence[Lease]) -> None:
-        """Let another process take threads over at once; blocks, and never raises."""
+    def release(self, leases: Sequence[Lease]) -> None:
+        """Release leases, so that others can take the threads over; blocks, and never raises."""
         try:
             self._store.renew(leases, 0)
         except StoreError as error:
-            _log.warning("leases could not be let go and will run out: %s", error)
+            _log.warning("leases could not be released and will run out: %s", error)
 
-    def drop(self, lease: Lease) -> None:
+    def forget(self, lease: Lease) -> None:
         """Stop renewing a lease: it was released, or is lost."""
         with self._lock:
             held = self._held.get((lease.scope, lease.thread_id))
             if held is not None and held[0].fence == lease.fence:
                 del self._held[lease.scope, lease.thread_id]
 
-    def look(self, key: tuple[str, str] | None) -> None:
-        """Somebody else may have done something to that thread (None: any), a stop for one.
+    def renew_now(self, key: tuple[str, str] | None) -> None:
+        """Renew the lease of that thread (None: of any) at once, in a thread, if it is held here.
 
-        If it is held here, its lease is renewed at once, in a thread, which tells.
+        Another process may have changed it, or may have asked to stop it: the renewal tells.
         """
         with self._lock:
             held = bool(self._held) if key is None else key in self._held
@@ -103,30 +101,30 @@ class LeaseKeeper:
 
     def _renew(self) -> None:
         with self._asking:
-            self._renew_now()
+            self._renew_once()
 
-    def _renew_now(self) -> None:
+    def _renew_once(self) -> None:
         with self._lock:
             leases = [lease for lease, _ in self._held.values()]
         if not leases:
             return
-        asked = self._clock.monotonic()
+        began = self._clock.monotonic()
         try:
             renewed = self._store.renew(leases, self.lease_ms)
         except StoreError as error:
             _log.warning("leases could not be renewed: %s", error)
             return
-        self._note(leases, renewed.lost, asked + self.lease_ms / 1000)
-        for lease in renewed.stopping:
+        self._note(leases, renewed.lost, began + self.lease_ms / 1000)
+        for lease in renewed.stop_requested:
             self._tell(lease)
 
-    def _let_go(self) -> None:
+    def _release(self) -> None:
         with self._asking:
             with self._lock:
                 leases = [lease for lease, _ in self._held.values()]
                 self._held.clear()
             if leases:
-                self.let_go(leases)
+                self.release(leases)
 
     def _note(self, leases: list[Lease], lost: tuple[Lease, ...], deadline: float) -> None:
         gone = {(lease.scope, lease.thread_id, lease.fence) for lease in lost}

@@ -1,35 +1,357 @@
-"""What a person can do to a thread by hand: edit its state, copy it, begin its turn anew."""
+"""Repairs of a thread by hand: edit its state, copy it, restart its turn."""
 
-from sayso.agents.registry import Agents
-from sayso.clock import Clock
+import logging
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from sayso.agents.registry import Agent
+from sayso.base import ids, jsonvalue
+from sayso.base.codes import Code
+from sayso.base.errors import Conflict, Problem
+from sayso.base.jsonpatch import merge_patch
+from sayso.base.records import Entry, Interrupt, Principal, Run, ThreadView, TurnRecord, Update
 from sayso.engine.claims import Claims
-from sayso.engine.edits import StateEdits
-from sayso.engine.forks import Forks
 from sayso.engine.live import LiveRuns
-from sayso.engine.restarts import Restarts
-from sayso.engine.stopping import Stopping
+from sayso.engine.stop import StopRequest, StopService
 from sayso.engine.threads import Threads
-from sayso.stores.base import Store
+from sayso.gate import refusals
+from sayso.gate.interrupts import mark_copied
+from sayso.turns.denials import Denials, first_of, questions
+from sayso.turns.input import TurnInput
+from sayso.turns.journal.before import decisions, may_not_be_asked_again
+from sayso.turns.journal.forks import Fork, fork
+from sayso.turns.journal.journal import again_mark, copied_from, edit_mark
+from sayso.turns.replay.conclusion import suspension
+from sayso.turns.services import Services, fresh
 
-__all__ = ["Repairs"]
+_log = logging.getLogger("sayso.engine.repairs")
+
+
+@dataclass(frozen=True, slots=True)
+class Restarted:
+    """The run that began, and the names of what the turn before had done and may now do again."""
+
+    run_id: str
+    repeats: tuple[str, ...]
 
 
 class Repairs:
-    """`edit` changes a state, `fork` copies a thread, `restart` begins a turn anew."""
+    """Changes the threads of one caller at a time. Every method raises `Problem`."""
 
     def __init__(
         self,
+        services: Services,
         threads: Threads,
-        agents: Agents,
-        store: Store,
-        clock: Clock,
         claims: Claims,
         live: LiveRuns,
-        stopping: Stopping,
+        stopping: StopService,
+        denials: Denials,
     ) -> None:
-        changed = threads.changed
-        self._restarts = Restarts(threads, agents, store, claims, live, stopping)
-        self.edit = StateEdits(threads, agents, store, clock, changed).edit
-        self.fork = Forks(threads, claims, store, clock, changed).fork
-        self.restart = self._restarts.restart
-        self.repeats = self._restarts.repeats
+        self._store, self._clock = services.store, services.clock
+        self._agents = services.agents
+        self._changed = services.changed
+        self._threads = threads
+        self._claims = claims
+        self._live = live
+        self._stopping = stopping
+        self._denials = denials
+
+    async def edit(
+        self, principal: Principal, thread_id: str, patch: dict[str, Any], *, channel: str = "edit"
+    ) -> None:
+        """Apply a merge patch (RFC 7396) to the state of a thread that waits.
+
+        The edit is checked and journalled, and is stronger than what a client sends.
+
+        Raises:
+            Problem: `unknown_thread`; `thread_busy` while it runs; `not_waiting`;
+                `invalid_payload` for a state that its agent does not take.
+        """
+
+        async def act(view: ThreadView) -> None:
+            turn = _waiting_turn(view)
+            state = merge_patch(jsonvalue.decode(view.thread.state), patch)
+            self._check_edit(turn, state)
+            entries = await self._store.journal(principal.scope, turn.key)
+            now = self._clock.now()
+            try:
+                mark = edit_mark(entries, patch, by=principal.subject, at=now, channel=channel)
+            except IndexError:
+                raise Conflict("its journal has ended since") from None
+            await self._store.settle(
+                Update(
+                    scope=principal.scope,
+                    thread_id=thread_id,
+                    revision=view.thread.revision,
+                    now=now,
+                    state=jsonvalue.encode(state),
+                    entries=(mark,),
+                )
+            )
+
+        await fresh(partial(self._threads.view, principal, thread_id), act)
+        self._changed(principal.scope)
+
+    def _check_edit(self, turn: TurnRecord, state: Any) -> None:
+        agent = self._agents.version(turn.agent, turn.version)
+        if agent is None:
+            missing = refusals.missing_version(turn)
+            raise Problem(missing.code, missing.message)
+        wrong = agent.state_errors(state)
+        if wrong:
+            raise Problem(
+                Code.INVALID_PAYLOAD,
+                f"The state would not be one of agent {turn.agent!r} any more: `errors` say where. "
+                "Nothing was changed.",
+                errors=tuple(
+                    {"pointer": f"/values{pointer}", "message": text} for pointer, text in wrong
+                ),
+            )
+
+    async def fork(
+        self, principal: Principal, thread_id: str, interrupt_id: str, *, channel: str = "fork"
+    ) -> str:
+        """A new thread that waits where this one waited, or waits, for that answer; its id.
+
+        The other answer can be tried there; the thread that is copied continues as before.
+
+        Raises:
+            Problem: `unknown_thread`; `unknown_interrupt`; `journal_gone` once another turn has
+                begun; `denied_before` for what its approvers will not be asked again;
+                `thread_busy` when it runs too fast to be copied.
+        """
+
+        async def act(view: ThreadView) -> tuple[Fork, ThreadView]:
+            interrupt, turn = _interrupt_of(view, interrupt_id)
+            entries = await self._store.journal(principal.scope, turn.key)
+            after = await self._store.load(principal.scope, thread_id)
+            if after is None or after.thread.revision != view.thread.revision:
+                raise Conflict("thread and journal do not belong together")
+            before = decisions(_of_turn(view, turn), entries, thread_id)
+            _check_denied(_of_turn(view, turn), before)
+            first = await self._first(view, entries)
+            if first is None and await self._mark_copied(view, interrupt):
+                raise Conflict("the thread has changed by the note")
+            made = fork(
+                view,
+                turn,
+                entries,
+                interrupt,
+                now=self._clock.now(),
+                told={
+                    "threadId": thread_id,
+                    "interruptId": interrupt_id,
+                    "by": principal.subject,
+                    "channel": channel,
+                    **({} if first in (None, thread_id) else {"first": first}),
+                    **({"before": before} if before else {}),
+                },
+            )
+            if made is None:
+                raise _gone()
+            return made, view
+
+        read = partial(self._threads.view, principal, thread_id, interrupt_ids=[interrupt_id])
+        made, copied = await fresh(read, act)
+        copy = await self._create_fork(principal, made)
+        await self._tell_denied_meanwhile(principal, copied)
+        return copy
+
+    async def _first(self, view: ThreadView, entries: Sequence[Entry]) -> str | None:
+        """The first of the threads that this one was copied from; None if it was not."""
+        if (first := first_of(view.interrupts, entries)) is not None:
+            return first
+        return first_of(await questions(self._store, view.thread.scope, view.thread.id), ())
+
+    async def _mark_copied(self, view: ThreadView, item: Interrupt) -> bool:
+        """Note with the question that the thread was copied there: what is denied in copies counts.
+
+        True if that was written now; a thread that runs cannot be written to.
+        """
+        if item.progress.copied or view.thread.holder is not None:
+            return False
+        now = self._clock.now()
+        with suppress(Conflict):
+            await self._store.settle(
+                Update(
+                    scope=view.thread.scope,
+                    thread_id=view.thread.id,
+                    revision=view.thread.revision,
+                    now=now,
+                    interrupts=(mark_copied(item),),
+                )
+            )
+        return True
+
+    async def _create_fork(self, principal: Principal, made: Fork) -> str:
+        thread_id = ids.new("thread")
+        now = self._clock.now()
+        open_now = [item for item in made.interrupts if item.status == "open"]
+        run = Run(
+            key=ids.new("run"),
+            run_id=ids.new("run"),
+            turn_key=made.turn.key,
+            started_at=now,
+            ended_at=now,
+            outcome=suspension(open_now).to_json(),
+        )
+        await self._claims.create_fork(principal, thread_id, made, run)
+        self._changed(principal.scope)
+        return thread_id
+
+    async def _tell_denied_meanwhile(self, principal: Principal, copied: ThreadView) -> None:
+        """Tell the copy of what was denied while it was made."""
+        view = await self._store.load(principal.scope, copied.thread.id)
+        if view is not None and view.thread.revision != copied.thread.revision:
+            await self._denials.tell(view.thread, view.interrupts)
+
+    async def repeats(self, principal: Principal, thread_id: str) -> tuple[str, ...]:
+        """Names of tools and steps that a restart would run again, in order."""
+        view = await self._threads.view(principal, thread_id)
+        if view.turn is None:
+            return ()
+        return repeated(await self._store.journal(principal.scope, view.turn.key))
+
+    async def restart(
+        self,
+        principal: Principal,
+        thread_id: str,
+        *,
+        by: str | None = None,
+        channel: str = "restart",
+    ) -> Restarted:
+        """Stop the turn if it waits, and begin it again from its own request.
+
+        The server never does that by itself: what was done before is done again. Its questions are
+        cancelled and its calls get results that say so. The new turn has the newest version of the
+        agent, the same input, and the history with all that happened. `by` is who does it, the
+        caller if not given.
+
+        Raises:
+            Problem: `unknown_thread`; `thread_busy` while it runs; `not_waiting` once it has ended
+                well; `unknown_agent` for one that is no longer served; `denied_before` for what
+                its approvers will not be asked again.
+        """
+        repeats: tuple[str, ...] = ()
+        actor = by or principal.subject
+
+        async def act(view: ThreadView) -> str:
+            nonlocal repeats
+            turn, agent = self._restartable(view)
+            entries = await self._store.journal(principal.scope, turn.key)
+            repeats = repeated(entries) or repeats
+            mine = _of_turn(view, turn)
+            before = decisions(mine, entries, thread_id)
+            _check_denied(mine, before)
+            if turn.status == "suspended":
+                await self._stopping.end(view, turn, StopRequest(actor, channel=channel))
+                raise Conflict("the turn has ended by that")
+            mark = again_mark(actor, before, copied_from(entries))
+            claimed = await self._claims.restart(view, turn, agent, mark)
+            self._live.start_unread(claimed)
+            return claimed.run.run_id
+
+        run_id = await fresh(partial(self._threads.view, principal, thread_id), act)
+        _log.info("%r restarted thread %r", principal.subject, thread_id)
+        return Restarted(run_id, repeats)
+
+    def _restartable(self, view: ThreadView) -> tuple[TurnRecord, Agent]:
+        """The turn of a thread that can begin again, and the agent that it then has."""
+        turn = view.turn
+        if view.thread.holder is not None:
+            raise Problem(Code.THREAD_BUSY, "This thread is running: stop it first.")
+        if turn is None or turn.status == "finished":
+            raise Problem(
+                Code.NOT_WAITING,
+                "The turn has ended well, so there is nothing to begin again: send a message.",
+            )
+        agent = self._agents.newest(turn.agent)
+        if agent is None:
+            raise Problem(
+                Code.UNKNOWN_AGENT,
+                f"Agent {turn.agent!r} is not served any more: register it, or stop the turn.",
+            )
+        # Refused before anything is cancelled: what newer code could not begin with.
+        state = TurnInput.from_json(view.thread.id, jsonvalue.decode(turn.request), ()).state
+        wrong = agent.state_errors(state) if state and agent.version != turn.version else ()
+        if wrong:
+            raise Problem(
+                Code.INVALID_PAYLOAD,
+                f"The turn began with a state that version {agent.version!r} of agent "
+                f"{agent.name!r} does not take, so it was not restarted: `errors` say where. Stop "
+                "it, and begin anew.",
+                errors=tuple(
+                    {"pointer": f"/state{pointer}", "message": text} for pointer, text in wrong
+                ),
+            )
+        return turn, agent
+
+
+def repeated(entries: Iterable[Entry]) -> tuple[str, ...]:
+    """Names of tools and steps that were run, or may have been, in order."""
+    return tuple(
+        entry.name
+        for entry in entries
+        if entry.kind in ("call", "step") and (entry.status == "started" or _ran(entry))
+    )
+
+
+def _ran(entry: Entry) -> bool:
+    if entry.status == "asked":
+        return b'"why":"unsure"' in entry.data
+    return entry.kind == "step" or b'"status":"executed"' in entry.data
+
+
+def _waiting_turn(view: ThreadView) -> TurnRecord:
+    """The turn that a thread waits in; Problem if it runs, or waits for nobody."""
+    if view.thread.holder is not None:
+        raise Problem(
+            Code.THREAD_BUSY, "This thread is running: stop it, or wait until it asks or ends."
+        )
+    if view.turn is None or view.turn.status != "suspended":
+        raise Problem(
+            Code.NOT_WAITING,
+            "This thread waits for nobody: its turn has ended. Only a turn that waits can be "
+            "changed.",
+        )
+    return view.turn
+
+
+def _of_turn(view: ThreadView, turn: TurnRecord) -> list[Interrupt]:
+    return [item for item in view.interrupts if item.turn_key == turn.key]
+
+
+def _interrupt_of(view: ThreadView, interrupt_id: str) -> tuple[Interrupt, TurnRecord]:
+    interrupt = next((item for item in view.interrupts if item.id == interrupt_id), None)
+    if interrupt is None:
+        raise Problem(
+            Code.UNKNOWN_INTERRUPT,
+            "This thread never asked that: GET /threads/{id}/history lists its interrupts.",
+        )
+    turn = view.turn
+    if turn is None or interrupt.turn_key != turn.key:
+        raise _gone()
+    return interrupt, turn
+
+
+def _check_denied(items: Sequence[Interrupt], before: Sequence[dict[str, Any]]) -> None:
+    """Raise Problem `denied_before` if what is to be asked again was denied for good."""
+    again = may_not_be_asked_again(items, before)
+    if again:
+        raise Problem(
+            Code.DENIED_BEFORE,
+            "An approver has denied a call of this turn, and copies and restarts of such calls are "
+            "refused: send a message to ask for something else.",
+            more={"interrupts": [{"interruptId": interrupt_id} for interrupt_id in again]},
+        )
+
+
+def _gone() -> Problem:
+    return Problem(
+        Code.JOURNAL_GONE,
+        "Another turn has begun since, and what this one had recorded is gone: a copy can be made "
+        "at the questions of a thread's newest turn.",
+    )

@@ -6,50 +6,45 @@ begins the next turn in the same run. The run does not depend on anybody reading
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from secrets import token_hex
 from typing import Any
 
-from sayso import jsonvalue
-from sayso.agents.registry import Agents
-from sayso.agents.tools import Tool
-from sayso.agents.turninput import request_of, text_of, turn_input
-from sayso.breakpoints import in_force
-from sayso.clock import Clock
+from sayso.base import ids, jsonvalue
+from sayso.base.codes import Code
+from sayso.base.errors import JournalMissing, StoreError, TurnError
+from sayso.base.fastrecords import copy_with
+from sayso.base.records import Entry, Lease, TurnRecord
 from sayso.engine.claims import Claimed
-from sayso.engine.stopping import Stopper
-from sayso.errors import Code, JournalMissing, StoreError
+from sayso.engine.instrumented import log_questions
+from sayso.engine.stop import StopRequest
 from sayso.gate.history import paired
-from sayso.limits import Limits
-from sayso.making import changed
-from sayso.protocol.ending import STOPPED, Ending
-from sayso.records import Entry, Turn
-from sayso.stores.base import Store
+from sayso.streams.ending import STOPPED, Ending
 from sayso.streams.stream import RunStream
-from sayso.turns.effects import Effects
-from sayso.turns.endings import Conclusion, conclude
-from sayso.turns.execution import Execution
-from sayso.turns.journal import Journal, without_last_failures
-from sayso.turns.leased import Leased
-from sayso.turns.marks import is_mark, key_origins, origins, pauses
-from sayso.turns.spending import spent
-from sayso.turns.transcript import Transcript
+from sayso.turns.input import text_of_messages
+from sayso.turns.journal.journal import (
+    without_last_failures,
+)
+from sayso.turns.output.activities import spent
+from sayso.turns.replay.commits import LeasedStore
+from sayso.turns.replay.conclusion import Conclusion, conclude
+from sayso.turns.replay.effects import Effects, Share
+from sayso.turns.replay.execution import Execution
+from sayso.turns.replay.opened import OpenTurn
+from sayso.turns.services import Services
 from sayso.turns.turn import Turn as AuthorTurn
-from sayso.turns.turnstate import TurnState
-
-__all__ = ["Runner", "StopPaused"]
 
 _log = logging.getLogger("sayso.engine.runner")
 
-StopPaused = Callable[[str, str, Stopper], Awaitable[tuple[dict[str, Any], ...] | None]]
-"""Ends a turn of that scope and thread which waits; None if it does so no more."""
+StopPaused = Callable[[str, str, StopRequest], Awaitable[tuple[dict[str, Any], ...] | None]]
+"""Ends a turn of that scope and thread which waits; None if it no longer waits."""
 
-GRACE = 0.1
+LOOK_TIMEOUT_S = 5.0
+"""Seconds that author code gets to come to what it waits for, where it is only looked at."""
+GRACE_S = 0.1
 """Seconds that readers wait for author code to unwind."""
-UNWINDING = 5.0
+UNWIND_TIMEOUT_S = 5.0
 """Seconds that author code gets to unwind in all, once its turn is closed."""
 
 
@@ -60,32 +55,26 @@ class Runner:
         self,
         claimed: Claimed,
         stream: RunStream,
-        *,
-        store: Store,
-        clock: Clock,
-        pool: ThreadPoolExecutor,
-        limits: Limits,
-        agents: Agents,
-        tools: Mapping[str, Tool],
+        services: Services,
+        pool: Share,
         stop_paused: StopPaused,
+        *,
+        looks: bool = False,
     ) -> None:
         self.stream = stream
         self.ending: Ending | None = None
         """How the run ended, once it has."""
-        self.over = asyncio.Event()
+        self.over: asyncio.Event = asyncio.Event()
         """Set once every reader has been given its terminal event."""
-        self.attended = asyncio.Event()
+        self.attended: asyncio.Event = asyncio.Event()
         """Unset while effects wait for a reader to come back."""
         self.attended.set()
-        self.lease = claimed.lease
+        self.lease: Lease = claimed.lease
         self._claimed = claimed
-        self._leased = Leased(store, claimed.lease, claimed.alive)
-        self._clock = clock
-        self._pool = pool
-        self._limits = limits
-        self._agents, self._tools = agents, tools
-        self._stop_paused = stop_paused
-        self._stopper: Stopper | None = None
+        self._services = services
+        self._leased = LeasedStore(services.store, claimed.lease, claimed.alive)
+        self._pool, self._stop_paused, self._looks = pool, stop_paused, looks
+        self._stopper: StopRequest | None = None
         self._history = [m for m in claimed.messages if m.visibility != "waiting"]
         self._waiting = [m for m in claimed.messages if m.visibility == "waiting"]
         entries = claimed.entries
@@ -110,7 +99,7 @@ class Runner:
 
     def state(self) -> bytes:
         """The state that is shown now."""
-        return jsonvalue.encode(self._execution.state.shown)
+        return jsonvalue.encode(self._execution.state.visible)
 
     async def run(self) -> None:
         """Run to the end; returns once every reader has been given its terminal event."""
@@ -119,26 +108,45 @@ class Runner:
             code=Code.INTERNAL_ERROR.value,
             message="The server failed; its log says where. The turn goes on from its last record.",
             details={"code": Code.INTERNAL_ERROR.value},
-            goes_on=True,
+            continues_elsewhere=True,
         )
         try:
             ending = self.ending = await self._to_the_end()
-            if not ending.goes_on and (usage := self._usage.entries()):
+            if not ending.continues_elsewhere and (usage := self._usage.entries()):
                 ending = replace(ending, usage=usage)
         finally:
             self.stream.finish(ending)
             self._execution.closed = True
             self.over.set()
 
-    def stop(self, stopper: Stopper) -> None:
+    async def look(self) -> TurnError | None:
+        """Enter the code over the journal, up to where it waits, or ended; why it does not fit.
+
+        Questions that it comes to leave their types. Nothing is written and no effect begins; code
+        that does not come to rest in `LOOK_TIMEOUT_S` seconds is left where it is.
+        """
+        execution = self._execution
+        try:
+            async with asyncio.timeout(LOOK_TIMEOUT_S):
+                if execution.broken is None:
+                    await execution.run(
+                        partial(self._claimed.agent.function, AuthorTurn(execution))
+                    )
+        except TimeoutError:
+            _log.warning("a look at turn %s did not come to rest", execution.turn.key)
+        finally:
+            await execution.unwind(GRACE_S)
+        return execution.broken
+
+    def stop(self, stopper: StopRequest) -> None:
         """End the turn at its next record, as cancelled; the first who says so counts."""
         self._stopper = self._stopper or stopper
         self._execution.stop(stopper.why or STOPPED)
 
-    async def leave(self) -> None:
+    async def abandon(self) -> None:
         """After `run`: give author code that has not ended the rest of its time, then leave it."""
         for execution in self._executed:
-            left = await execution.unwind(UNWINDING)
+            left = await execution.unwind(UNWIND_TIMEOUT_S)
             if left:
                 _log.warning(
                     "turn %s of agent %r left %d task(s) that did not end within %g s of being "
@@ -146,36 +154,36 @@ class Runner:
                     execution.turn.key,
                     execution.turn.agent,
                     left,
-                    UNWINDING,
+                    UNWIND_TIMEOUT_S,
                 )
 
-    async def drop(self) -> None:
-        """Cancel author code whose run was cut by a shutdown; another process goes on with it."""
+    async def cancel(self) -> None:
+        """Cancel author code whose run was cut by a shutdown; another process continues it."""
         for execution in self._executed:
-            await execution.unwind(GRACE)
+            await execution.unwind(GRACE_S)
 
     async def _to_the_end(self) -> Ending:
-        settled = self._claimed.settled
+        answered = self._claimed.answered
         while True:
             execution = self._execution
             if execution.broken is None:
                 await execution.run(partial(self._claimed.agent.function, AuthorTurn(execution)))
-            concluded = conclude(execution, self._claimed.run, settled)
+            concluded = conclude(execution, self._claimed.run, answered)
             following = self._following(execution, concluded)
             concluded = await self._store(concluded, following)
-            if self._stopper is not None and concluded.ending.waits:
+            if self._stopper is not None and concluded.ending.suspends:
                 concluded = await self._paused_too_late(concluded, self._stopper)
             # Code that unwinds in order has done so before anybody is told; no other holds them up.
-            await execution.unwind(GRACE)
+            await execution.unwind(GRACE_S)
             self._announce(execution, concluded)
             if following is None or concluded.commit is None:
                 return concluded.ending
             self._execution = self._prepare(following, ())
             if self._stopper is not None:
                 self.stop(self._stopper)
-            settled = ()
+            answered = ()
 
-    async def _paused_too_late(self, concluded: Conclusion, stopper: Stopper) -> Conclusion:
+    async def _paused_too_late(self, concluded: Conclusion, stopper: StopRequest) -> Conclusion:
         """A turn that was stopped while its questions went to the store is not left to wait."""
         lease = self._claimed.lease
         events = await self._stop_paused(lease.scope, lease.thread_id, stopper)
@@ -183,43 +191,46 @@ class Runner:
             return concluded
         return replace(concluded, ending=stopper.ending, events=events)
 
-    def _following(self, execution: Execution, concluded: Conclusion) -> Turn | None:
+    def _following(self, execution: Execution, concluded: Conclusion) -> TurnRecord | None:
         """The turn that a waiting message begins once this one has succeeded."""
         ending = concluded.ending
-        if not self._waiting or ending.type != "success" or ending.waits:
+        if not self._waiting or ending.type != "success" or ending.suspends:
             return None
         before = execution.turn
         history = [*execution.transcript.messages, *self._waiting]
         # Its message came with an answer, so that request's tools and context are its own.
-        asked = [one for one in (execution.given, *execution.resumed_with) if one is not None]
-        given = replace(asked[-1], text=text_of(self._waiting), state=execution.state.shown)
-        return Turn(
-            key=f"turn_{token_hex(16)}",
+        asked = [one for one in (execution.input, *execution.resume_inputs) if one is not None]
+        turn_input = replace(
+            asked[-1], text=text_of_messages(self._waiting), state=execution.state.visible
+        )
+        return TurnRecord(
+            key=ids.new("turn"),
             agent=before.agent,
             version=before.version,
             status="running",
-            request=request_of(given, len(history)),
+            request=turn_input.to_json(len(history)),
             principal=before.principal,
-            started_at=self._clock.now(),
+            started_at=self._services.clock.now(),
         )
 
-    async def _store(self, concluded: Conclusion, following: Turn | None) -> Conclusion:
+    async def _store(self, concluded: Conclusion, following: TurnRecord | None) -> Conclusion:
         """Make the ending durable; a store that fails makes it another ending."""
         commit = concluded.commit
         if commit is None:
             return concluded
         over = commit.turn is not None and commit.turn.status != "suspended"
         if over and self._waiting:
-            commit = changed(commit, dequeue=True)
+            commit = copy_with(commit, dequeue=True)
         if following is not None:
             before = self._execution.turn.key
-            commit = changed(commit, next_turn=following, run=None, release=False, forget=before)
+            commit = copy_with(commit, next_turn=following, run=None, release=False, forget=before)
         try:
             if await self._leased.commit(commit):
-                self._stopper = self._stopper or Stopper(None)
+                self._stopper = self._stopper or StopRequest(None)
         except StoreError as error:
             self._execution.abort(error)
             return conclude(self._execution, self._claimed.run, ())
+        log_questions(self._claimed.lease.thread_id, commit.interrupts)
         if over:
             self._history.extend(self._waiting)
             self._waiting = []
@@ -235,48 +246,26 @@ class Runner:
         if concluded.ending.type == "interrupt" or too_large:
             # Readers may have seen text for which the thread has no room: it goes, here and there.
             bodies, state = self.shown()
-            self.stream.snapshot(messages=bodies, state=state)
+            self.stream.snapshot(messages=bodies, state=state, again=not too_large)
 
-    def _prepare(self, turn: Turn, entries: Sequence[Entry]) -> Execution:
-        claimed, options = self._claimed, self._claimed.agent.options
-        waited = [jsonvalue.decode(entry.data) for entry in pauses(entries)]
-        begun = jsonvalue.decode(turn.request)
-        given = turn_input(claimed.lease.thread_id, begun, self._history + self._waiting)
-        resumed = [
-            turn_input(claimed.lease.thread_id, pause["request"], ())
-            if "request" in pause
-            else None
-            for pause in waited
-        ]
-        execution = Execution(
-            turn=turn,
-            leased=self._leased,
-            stream=self.stream,
-            journal=Journal(
-                (e for e in entries if not is_mark(e)), origins(entries), key_origins(entries)
-            ),
+    def _prepare(self, turn: TurnRecord, entries: Sequence[Entry]) -> Execution:
+        claimed = self._claimed
+        opened = OpenTurn.read(
+            turn,
+            entries,
+            thread_id=claimed.lease.thread_id,
+            history=self._history,
+            waiting=self._waiting,
             interrupts=[*claimed.interrupts, *claimed.settled],
-            state=TurnState(given.state, waited),
-            transcript=Transcript(self._history, begun["history"], self._limits.history),
-            given=given,
-            resumed_with=resumed,
-            pauses=[pause["ended"] for pause in waited],
-            usage=self._usage,
-            clock=self._clock,
-            effects=Effects(self._pool, self._leased.check, self.attended),
-            limits=self._limits,
-            options=options,
-            agents=self._agents,
-            tools=self._tools,
-            breakpoints=in_force(
-                options.breakpoints,
-                options.run_breakpoints == "allow",
-                [one.forwarded_props for one in (given, *resumed) if one is not None],
-            ),
+            options=claimed.agent.options,
+            limits=self._services.limits,
+            looks=self._looks,
         )
-        for asked in execution.interrupts.values():
-            if asked.turn_key == turn.key and execution.journal.lacks(asked.place):
-                # Entered all the same, the code would do again what had been done before (L6).
-                execution.break_off(JournalMissing(asked.place))
+        effects = Effects(self._pool, self._leased.check, self.attended)
+        execution = Execution(
+            self._services, opened, self._leased, self.stream, effects, self._usage
+        )
+        if (lost := opened.lost()) is not None:
+            execution.fail(JournalMissing(lost))
         self._executed.append(execution)
         return execution

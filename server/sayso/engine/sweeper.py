@@ -1,43 +1,49 @@
 """What the server does by itself: expiry, reminders, and turns that somebody has to go on with.
 
-Looks once a second, and once at the start. A turn goes on without a client (design 4), but not
-for ever: a row of expiries without a person ends it.
+Looks once a second, and once at the start. A turn continues without a client (design 4), but not
+forever: a row of expiries without a person ends it.
+
+A reminder is told once, by one process, before its question expires (R1). The store is told first,
+on the revision that was read, so that of all processes one reminds. If it dies right then, nobody
+is reminded: a reminder that comes twice would be the worse habit.
 """
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine, Sequence
-from dataclasses import replace
+from collections.abc import Coroutine, Sequence
+from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
-from sayso.agents.registry import Agent, Agents
-from sayso.clock import Clock
+from sayso.agents.registry import Agent
+from sayso.base.codes import Code
+from sayso.base.errors import Conflict, StoreError
+from sayso.base.logs import log_context
+from sayso.base.options import Reminder, ReminderHook
+from sayso.base.records import Due, Interrupt, PageRequest, Thread, ThreadView, TurnRecord, Update
 from sayso.engine.claims import Claimed, Claims
+from sayso.engine.instrumented import log_questions
 from sayso.engine.live import LiveRuns
-from sayso.engine.reminders import due_for_reminder, remind
-from sayso.engine.runner import Runner
-from sayso.engine.stopping import Stopper, Stopping
-from sayso.errors import Code, Conflict, StoreError
-from sayso.gate import expiry, held
-from sayso.logs import about
-from sayso.records import Due, Interrupt, ThreadView, Turn
-from sayso.stores.base import Store
-
-__all__ = ["Sweeper"]
+from sayso.engine.stop import StopRequest, StopService
+from sayso.gate import interrupts
+from sayso.streams.ending import Ending
+from sayso.turns.denials import Denials
+from sayso.turns.services import Services
 
 _log = logging.getLogger("sayso.engine.sweeper")
 
-EVERY = 1.0
+SWEEP_INTERVAL_S = 1.0
 """Seconds between sweeps."""
-BATCH = 100
+BATCH_SIZE = 100
 """Threads of one page."""
-PAGES = 10
+MAX_PAGES = 10
 """Pages that one sweep looks at."""
 LETTING_GO = 1.0
 """Seconds that hooks get to notice that the server ends."""
-LONGEST_REST = 300.0
+MAX_REST_S = 300.0
 """Seconds after which a thread that needs other code is tried again, at the latest."""
+HOOK_TIMEOUT_S = 30.0
+"""Seconds that a hook may take for one reminder."""
 
 Key = tuple[str, str]
 
@@ -45,32 +51,32 @@ Key = tuple[str, str]
 class Sweeper:
     """Settles what expired, reminds, and lets abandoned or ready turns go on.
 
-    `at_once`: turns that go on without a client at the same time, in this process.
+    `at_once`: turns that go on without a client at the same time, in this process; those of one
+    user take half of it at most where users are told apart (`shared`).
     """
 
     def __init__(
         self,
-        agents: Agents,
-        store: Store,
-        clock: Clock,
+        services: Services,
         claims: Claims,
         live: LiveRuns,
-        stopping: Stopping,
+        stopping: StopService,
+        denials: Denials,
         *,
         at_once: int,
-        changed: Callable[[str], None],
+        shared: bool,
     ) -> None:
-        self._agents = agents
-        self._store = store
-        self._clock = clock
+        self._store, self._clock = services.store, services.clock
+        self._agents, self._changed = services.agents, services.changed
         self._claims = claims
         self._live = live
         self._stopping = stopping
+        self._denials = denials
         self._at_once = at_once
-        self._changed = changed
+        self._most = max(1, at_once // 2) if shared else at_once
         self._after: str | None = None
         self._resting: dict[Key, tuple[float, float]] = {}
-        self._detached: set[asyncio.Task[None]] = set()
+        self._detached: dict[asyncio.Task[Ending | None], Key] = {}
         self._hooks: set[asyncio.Task[None]] = set()
         self._task: asyncio.Task[None] | None = None
 
@@ -80,7 +86,7 @@ class Sweeper:
             self._task = asyncio.create_task(self._sweep(), name="sweeper")
 
     async def stop(self) -> None:
-        """Sweep no more; idempotent."""
+        """Stop sweeping; idempotent."""
         tasks = [*self._hooks, *([self._task] if self._task is not None else [])]
         self._task = None
         for task in tasks:
@@ -95,18 +101,18 @@ class Sweeper:
             except StoreError as error:
                 _log.warning("the store could not be swept: %s", error)
             except Exception:
-                _log.exception("a sweep failed; the next one is in %g s", EVERY)
-            await self._clock.sleep(EVERY)
+                _log.exception("a sweep failed; the next one is in %g s", SWEEP_INTERVAL_S)
+            await self._clock.sleep(SWEEP_INTERVAL_S)
 
     async def sweep(self) -> None:
         """Look at what is due, from where the look before ended, and from the oldest on again.
 
         So threads that only other code can care for do not keep others waiting, however many.
         """
-        for _ in range(PAGES):
-            page = await self._store.due(self._clock.now(), BATCH, self._after)
+        for _ in range(MAX_PAGES):
+            page = await self._store.due(self._clock.now(), PageRequest(self._after, BATCH_SIZE))
             for due in page.items:
-                with about(thread=due.thread_id):
+                with log_context(thread=due.thread_id):
                     await self._try(due)
             self._after = page.next
             if self._after is None:
@@ -128,17 +134,24 @@ class Sweeper:
         key = (due.scope, due.thread_id)
         if self._live.is_here(*key) or self._rests(key):
             return
-        if due.why in ("abandoned", "ready") and not self._room():
+        if due.why in ("abandoned", "ready") and self._is_full():
             return
         view = await self._store.load(due.scope, due.thread_id)
         if view is None or view.turn is None or view.run is None:
             return
+        if due.why == "abandoned" and view.thread.holder is None:
+            return  # somebody has cared for it since: to hold it would only keep answers out
+        if due.why in ("abandoned", "ready") and not self._room(view.thread.owner, due.scope):
+            return
+        # Whoever held it, or kept an answer, may have died before it told copies of a denial.
+        mine = [item for item in view.interrupts if item.turn_key == view.turn.key]
+        await self._denials.tell(view.thread, mine)
         if due.why == "abandoned" and view.turn.status != "running":
             # Its holder died between the end of the turn and letting the thread go.
             await self._claims.close(view, view.turn, view.run)
             return
         if due.why == "abandoned" and view.thread.stopping:
-            stopper = Stopper(None).known_to(view.thread)
+            stopper = StopRequest(None).known_to(view.thread)
             await self._stopping.end(view, view.turn, stopper, run=view.run)
             return
         agent = self._agents.version(view.turn.agent, view.turn.version)
@@ -156,48 +169,67 @@ class Sweeper:
         else:
             await self._due(key, view, view.turn, agent)
 
-    async def _due(self, key: Key, view: ThreadView, turn: Turn, agent: Agent) -> None:
-        """Settle, lapse and remind; go on with the turn when nothing is open any more."""
+    async def _due(self, key: Key, view: ThreadView, turn: TurnRecord, agent: Agent) -> None:
+        """Settle, lapse and remind; resume the turn once nothing is open."""
         now = self._clock.now()
         mine = [item for item in view.interrupts if item.turn_key == turn.key]
-        over = {item.id: expiry.lapsed(item, now) for item in mine if expiry.past(item, now)}
-        reminded = {
-            item.id: replace(item, reminded_at=now)
+        over = {
+            item.id: interrupts.apply_expiry(item, now)
             for item in mine
-            if item.id not in over and due_for_reminder(item, now)
+            if interrupts.expiry_due(item, now)
+        }
+        reminded = {
+            item.id: interrupts.remind(item, now)
+            for item in mine
+            if item.id not in over and _is_reminder_due(item, now)
         }
         after = [(over | reminded).get(item.id, item) for item in mine]
-        if held.uncovered(after):
+        if interrupts.unanswered(after):
             changed = [*over.values(), *reminded.values()]
             if changed:
-                await self._store.settle(*key, view.thread.revision, changed, now)
+                await self._store.settle(
+                    Update(
+                        scope=view.thread.scope,
+                        thread_id=view.thread.id,
+                        revision=view.thread.revision,
+                        now=now,
+                        interrupts=tuple(changed),
+                    )
+                )
+                settled = [interrupt for interrupt in changed if interrupt.status != "open"]
+                log_questions(view.thread.id, settled)
                 self._changed(view.thread.scope)
             for item in reminded.values():
-                self._spawn(remind(agent.options.on_reminder, view.thread, turn, item))
-        elif self._room():
+                self._spawn(_remind(agent.options.on_reminder, view.thread, turn, item))
+        elif self._room(view.thread.owner, view.thread.scope):
             settle = [*over.values()]
-            settle += [held.settle(item) for item in after if item.status == "open"]
+            settle += [interrupts.settle_held(item) for item in after if item.status == "open"]
             why = _unattended(agent, mine, settle)
             if why is not None:
-                ended = [expiry.expired(item, now) for item in mine if item.id in over]
-                await self._stopping.end(view, turn, Stopper(None, why), expired=ended)
+                ended = [interrupts.expire(item, now) for item in mine if item.id in over]
+                await self._stopping.end(view, turn, StopRequest(None, why), expired=ended)
                 return
             claimed = await self._claims.resume(view, turn, agent, settle=settle)
             self._go(key, claimed)
 
-    def _room(self) -> bool:
-        """Whether one more turn may go on without a client now; else it waits its turn."""
-        return len(self._detached) < self._at_once
+    def _is_full(self) -> bool:
+        """True if no more turns may run without a client now, whoever began them."""
+        return len(self._detached) >= self._at_once
+
+    def _room(self, owner: str, scope: str) -> bool:
+        """True if one more turn of this user may run without a client now; else it waits."""
+        theirs = sum(user == (scope, owner) for user in self._detached.values())
+        return not self._is_full() and theirs < self._most
 
     def _go(self, key: Key, claimed: Claimed) -> None:
-        runner = self._live.begin(claimed)
-        task = self._live.go(claimed, runner)
-        self._detached.add(task)
-        task.add_done_callback(partial(self._ended, key, runner))
+        task = self._live.start_unread(claimed)
+        self._detached[task] = (claimed.lease.scope, claimed.turn.principal.subject)
+        task.add_done_callback(partial(self._ended, key))
 
-    def _ended(self, key: Key, runner: Runner, task: asyncio.Task[None]) -> None:
-        self._detached.discard(task)
-        if runner.ending is not None and runner.ending.code == Code.REPLAY_MISMATCH.value:
+    def _ended(self, key: Key, task: asyncio.Task[Ending | None]) -> None:
+        self._detached.pop(task, None)
+        ending = None if task.cancelled() or task.exception() else task.result()
+        if ending is not None and ending.code == Code.REPLAY_MISMATCH.value:
             self._rest(key)
         else:
             self._resting.pop(key, None)
@@ -209,8 +241,8 @@ class Sweeper:
 
     def _rest(self, key: Key) -> None:
         """Leave a thread alone for a while: it needs other code, and would fail in the same way."""
-        _, pause = self._resting.get(key, (0.0, EVERY))
-        self._resting[key] = (self._clock.monotonic() + pause, min(pause * 2, LONGEST_REST))
+        _, pause = self._resting.get(key, (0.0, SWEEP_INTERVAL_S))
+        self._resting[key] = (self._clock.monotonic() + pause, min(pause * 2, MAX_REST_S))
 
     def _rests(self, key: Key) -> bool:
         until, _ = self._resting.get(key, (0.0, 0.0))
@@ -219,11 +251,49 @@ class Sweeper:
 
 def _unattended(agent: Agent, mine: Sequence[Interrupt], settle: Sequence[Interrupt]) -> str | None:
     """Why a turn ends here, if no person has had a part in it for so many expiries."""
-    most = agent.options.expiries_in_a_row
+    most = agent.options.max_consecutive_expiries
     if most is None or not settle or any(item.decided_by is not None for item in settle):
         return None
-    count = expiry.unattended_sets(mine) + 1
+    count = interrupts.consecutive_expiries(mine) + 1
     if count < most:
         return None
     times = "Once" if count == 1 else f"{count} times in a row"
     return f"{times} nobody answered before a question expired, so this turn was ended."
+
+
+def _is_reminder_due(item: Interrupt, now: int) -> bool:
+    """True if it is time to remind of a question that still waits for an answer."""
+    return (
+        item.status == "open"
+        and item.held is None
+        and item.lapsed_at is None
+        and item.reminded_at is None
+        and item.remind_at is not None
+        and item.remind_at <= now
+        and (item.expires_at is None or now < item.expires_at)
+    )
+
+
+async def _remind(
+    hook: ReminderHook | None, thread: Thread, turn: TurnRecord, item: Interrupt
+) -> None:
+    """Tell the hook, if there is one; what it raises is logged and keeps nobody else waiting."""
+    if hook is None or item.expires_at is None:
+        return
+    reminder = Reminder(
+        scope=thread.scope,
+        thread_id=thread.id,
+        owner=thread.owner,
+        agent=turn.agent,
+        interrupt_id=item.id,
+        reason=item.reason,
+        message=item.message,
+        expires_at=datetime.fromtimestamp(item.expires_at / 1000, UTC),
+        assigned_to=item.assigned_to,
+    )
+    with log_context(thread=thread.id, interrupt=item.id, agent=turn.agent):
+        try:
+            async with asyncio.timeout(HOOK_TIMEOUT_S):
+                await hook(reminder)
+        except Exception:
+            _log.exception("on_reminder failed for %r of thread %r", item.id, thread.id)

@@ -1,30 +1,38 @@
-"""Threads as they stand: listed, shown, inspected, deleted. Of others' threads nothing is told."""
+"""Threads of one caller: listed, shown, inspected, deleted, and read as sessions.
 
-from collections.abc import Callable, Sequence
+Other owners' threads are invisible. A session is a thread, by another name.
+"""
+
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
+from typing import NoReturn
 
-from sayso.clock import Clock
-from sayso.errors import Code, Conflict, Problem
-from sayso.records import (
+from sayso.base.codes import Code
+from sayso.base.errors import Conflict, Problem
+from sayso.base.records import (
     Entry,
     Interrupt,
+    InterruptFilter,
     Page,
+    PageRequest,
     Principal,
     Run,
+    ThreadFilter,
     ThreadSummary,
     ThreadView,
     TurnStatus,
+    Update,
 )
-from sayso.stores.base import Store
-
-__all__ = ["Past", "Standing", "Threads"]
-
-ATTEMPTS = 8
-"""Times that a deletion is tried anew because the thread changed under it."""
+from sayso.engine.answers import problem_of
+from sayso.gate import sessions as gate
+from sayso.gate.interrupts import mark_seen
+from sayso.gate.refusals import Refuse
+from sayso.turns.services import Services, fresh
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class ThreadWithJournal:
     """A thread with the journal of its newest turn, which is empty once that has finished."""
 
     view: ThreadView
@@ -32,8 +40,8 @@ class Standing:
 
 
 @dataclass(frozen=True, slots=True)
-class Past:
-    """What happened in a thread: a page of its runs, and all that was asked, oldest first."""
+class ThreadHistory:
+    """A page of a thread's runs, and all that was asked in it, oldest first."""
 
     view: ThreadView
     runs: Page[Run]
@@ -43,11 +51,13 @@ class Past:
 class Threads:
     """The threads of one caller at a time. Every method but `page` raises `unknown_thread`."""
 
-    def __init__(self, store: Store, clock: Clock, changed: Callable[[str], None]) -> None:
-        self._store = store
-        self._clock = clock
-        self.changed = changed
-        """Told of each scope in which something has changed."""
+    def __init__(self, services: Services) -> None:
+        self._store, self._clock = services.store, services.clock
+        self._changed = services.changed
+
+    def now(self) -> int:
+        """The server's time, in milliseconds since the epoch."""
+        return self._clock.now()
 
     async def page(
         self,
@@ -58,14 +68,11 @@ class Threads:
         after: str | None = None,
         limit: int = 100,
     ) -> Page[ThreadSummary]:
-        """A page of threads, the last active first; ValueError for a cursor of no list."""
+        """A page of threads, the last active first; ValueError for an invalid cursor."""
         return await self._store.threads(
             principal.scope,
-            owner=principal.subject,
-            status=status,
-            agent=agent,
-            after=after,
-            limit=limit,
+            ThreadFilter(owner=principal.subject, status=status, agent=agent),
+            PageRequest(after, limit),
         )
 
     async def view(
@@ -77,47 +84,130 @@ class Threads:
             raise Problem(Code.UNKNOWN_THREAD, "There is no such thread: GET /threads lists yours.")
         return view
 
-    async def standing(self, principal: Principal, thread_id: str) -> Standing:
+    async def with_journal(self, principal: Principal, thread_id: str) -> ThreadWithJournal:
         """One thread with what its newest turn has recorded."""
         view = await self.view(principal, thread_id)
         journal: tuple[Entry, ...] = ()
         if view.turn is not None:
             journal = await self._store.journal(principal.scope, view.turn.key)
-        return Standing(view, journal)
+        return ThreadWithJournal(view, journal)
 
-    async def past(
+    async def history(
         self, principal: Principal, thread_id: str, *, after: str | None = None, limit: int = 100
-    ) -> Past:
-        """What happened in a thread; ValueError for a cursor of no list."""
+    ) -> ThreadHistory:
+        """The runs and interrupts of a thread; ValueError for an invalid cursor."""
         view = await self.view(principal, thread_id)
-        runs = await self._store.runs(principal.scope, thread_id, after=after, limit=limit)
-        asked: list[Interrupt] = []
+        runs = await self._store.runs(principal.scope, thread_id, PageRequest(after, limit))
+        interrupts: list[Interrupt] = []
         following: str | None = None
         while True:
             page = await self._store.interrupts(
-                principal.scope, thread_id=thread_id, after=following, limit=1_000
+                principal.scope, InterruptFilter(thread_id=thread_id), PageRequest(following, 1_000)
             )
-            asked += [listed.interrupt for listed in page.items]
+            interrupts += [listed.interrupt for listed in page.items]
             following = page.next
             if following is None:
-                return Past(view, runs, tuple(asked))
+                return ThreadHistory(view, runs, tuple(interrupts))
 
     async def delete(self, principal: Principal, thread_id: str) -> None:
-        """Remove a thread with everything; `thread_busy` while it runs."""
-        for _ in range(ATTEMPTS):
-            view = await self.view(principal, thread_id)
+        """Remove a thread; its audit trail stays and says by whom. `thread_busy` while it runs."""
+
+        async def busy(_: ThreadView) -> NoReturn:
+            raise Problem(
+                Code.THREAD_BUSY,
+                "This thread is running: stop it, or wait for its end, then delete it.",
+            )
+
+        async def act(view: ThreadView) -> None:
             try:
                 # The holder of a lease that ran out is dead, which only the store's clock can say.
                 await self._store.delete(
-                    principal.scope, thread_id, view.thread.revision, self._clock.now()
+                    principal.scope,
+                    thread_id,
+                    view.thread.revision,
+                    self._clock.now(),
+                    by=principal.subject,
                 )
             except Conflict:
                 if view.thread.holder is not None:
-                    break
-                continue
-            self.changed(principal.scope)
-            return
-        raise Problem(
-            Code.THREAD_BUSY,
-            "This thread is running: stop it, or wait for its end, then delete it.",
+                    await busy(view)
+                raise
+
+        await fresh(partial(self.view, principal, thread_id), act, exhausted=busy)
+        self._changed(principal.scope)
+
+
+@dataclass(frozen=True, slots=True)
+class AskedQuestion:
+    """A question that waits for an answer; `seen`: its frame went out before the answer came."""
+
+    agent: str
+    item: Interrupt
+    seen: bool
+
+
+class SessionService:
+    """Reads threads as sessions; what is another's does not exist."""
+
+    def __init__(self, services: Services) -> None:
+        self._store, self._clock = services.store, services.clock
+
+    async def agent(self, principal: Principal, session_id: str) -> str | None:
+        """The agent that the session talked to last; None for an unknown session."""
+        view = await self._load(principal, session_id, None)
+        return None if view is None else view.thread.agent
+
+    async def asked(
+        self, principal: Principal, session_id: str, interrupt_id: str | None, came: int
+    ) -> AskedQuestion:
+        """The question that a resume is about, which came at that nanosecond since the epoch.
+
+        Raises Problem `unknown_interrupt`, `already_resolved`, `interrupt_expired`, `thread_busy`.
+        """
+        view = await self._load(principal, session_id, interrupt_id)
+        question = gate.find_question(view, interrupt_id)
+        if isinstance(question, Refuse):
+            raise problem_of(question, {})
+        return AskedQuestion(
+            question.agent, question.item, gate.was_seen(question.item, session_id, came)
         )
+
+    async def note_seen(
+        self, principal: Principal, session_id: str, interrupt_id: str, at: int
+    ) -> None:
+        """Keep that the question's frame went out whole, and when; nothing if it is settled by now.
+
+        Raises `StoreError`. Without the note the frame is sent again, which is safe.
+        """
+
+        async def act(view: ThreadView | None) -> None:
+            question = gate.find_question(view, interrupt_id)
+            if (
+                view is None
+                or isinstance(question, Refuse)
+                or gate.was_seen(question.item, session_id)
+            ):
+                return
+            item, thread = mark_seen(question.item, session_id, at), view.thread
+            await self._store.settle(
+                Update(
+                    scope=thread.scope,
+                    thread_id=thread.id,
+                    revision=thread.revision,
+                    now=self._clock.now(),
+                    interrupts=(item,),
+                )
+            )
+
+        async def exhausted(_: ThreadView | None) -> None:
+            pass
+
+        read = partial(self._load, principal, session_id, interrupt_id)
+        await fresh(read, act, exhausted=exhausted)
+
+    async def _load(
+        self, principal: Principal, session_id: str, interrupt_id: str | None
+    ) -> ThreadView | None:
+        ids = [] if interrupt_id is None else [interrupt_id]
+        view = await self._store.load(principal.scope, session_id, interrupt_ids=ids)
+        return None if view is None or view.thread.owner != principal.subject else view

@@ -1,1 +1,1 @@
-"""What a request may do to a thread. Pure."""
+"""The gate: decides what a request, or an answer, may do to a thread. Pure."""

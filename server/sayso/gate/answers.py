@@ -1,42 +1,68 @@
-"""One answer against one question: is it the same as the settled one, does it fit, how is it kept.
+"""One answer against one question: whether it says what is kept, and whether it fits.
 
 Pure and total: what cannot be compared or checked is not equal and not accepted.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Final
 
-from sayso import jsonvalue
-from sayso.errors import DeclarationError
-from sayso.limits import Limits
-from sayso.making import changed
+from sayso.base import digits, jsonvalue
+from sayso.base.errors import DeclarationError
+from sayso.base.fastrecords import copy_with
+from sayso.base.limits import Limits
+from sayso.base.records import Interrupt
+from sayso.gate.client_tools import is_call
+from sayso.protocol.interrupts import exact_of
 from sayso.protocol.runinput import ResumeEntry
-from sayso.records import Interrupt, Principal
-from sayso.schemas.schema import compile_bytes
+from sayso.schemas.schema import Schema, compile_approval, compile_bytes
 
-__all__ = ["Judge", "alike", "problems", "repeats", "settled"]
+_PROPOSED: Final = "/metadata/sayso/arguments"
+_EDITED: Final = ("/editedArgs", "/remember/arguments", "")
+"""Where an answer has arguments of its call: edited, to be remembered, or completed."""
 
-Judge = Callable[[Interrupt, Any], Sequence[tuple[str, str]]]
+PayloadCheck = Callable[[Interrupt, Any], Sequence[tuple[str, str]]]
 """Deeper validation of a payload by the interrupt's own tool: `(pointer, message)` problems."""
 
 
-def alike(left: ResumeEntry, right: ResumeEntry) -> bool:
-    """Whether two entries for one interrupt say the same; their metadata does not count."""
+def same_entry(left: ResumeEntry, right: ResumeEntry) -> bool:
+    """True if two entries for one interrupt say the same; their metadata does not count."""
     if left.status != right.status:
         return False
     return left.status == "cancelled" or _equal_json(left.payload, right.payload)
 
 
-def repeats(entry: ResumeEntry, decided: Interrupt) -> bool:
-    """Whether an entry says what is settled; absent is null, `cancelled` has no payload (ID-05)."""
+def same_result(left: ResumeEntry, right: ResumeEntry) -> bool:
+    """True if two results of one call of the client say the same, under whatever message ids."""
+    return same_entry(*(_without_id(entry) for entry in (left, right)))
+
+
+def _without_id(entry: ResumeEntry) -> ResumeEntry:
+    if not isinstance(entry.payload, dict):
+        return entry
+    return copy_with(entry, payload={**entry.payload, "id": None})
+
+
+def matches_settled(entry: ResumeEntry, decided: Interrupt) -> bool:
+    """True if an entry says what is settled; absent is null, `cancelled` has no payload (ID-05)."""
     if decided.status == "expired":
         return entry.status == "cancelled"
-    if entry.status != decided.status:
+    return same_entry(entry, _entry(decided.id, decided.status, decided.payload))
+
+
+def matches_held(entry: ResumeEntry, item: Interrupt) -> bool:
+    """True if this very answer is held: a retry changes neither who gave it nor when.
+
+    Of a client's own call it is the result that counts, under whatever message id.
+    """
+    if item.held is None:
         return False
-    if entry.status == "cancelled":
-        return True
-    stored = None if decided.payload is None else jsonvalue.decode(decided.payload)
-    return _equal_json(entry.payload, stored)
+    kept = _entry(item.id, item.held.status, item.held.payload)
+    return same_result(kept, entry) if is_call(item) else same_entry(kept, entry)
+
+
+def _entry(interrupt_id: str, status: Any, payload: bytes | None) -> ResumeEntry:
+    value = None if payload is None else jsonvalue.decode(payload)
+    return ResumeEntry(interrupt_id=interrupt_id, status=status, payload=value)
 
 
 def _equal_json(left: Any, right: Any) -> bool:
@@ -46,19 +72,22 @@ def _equal_json(left: Any, right: Any) -> bool:
         return False
 
 
-def problems(
-    item: Interrupt, payload: Any, limits: Limits, judge: Judge | None
+def payload_errors(
+    item: Interrupt, entry: ResumeEntry, limits: Limits, judge: PayloadCheck | None
 ) -> list[tuple[str, str]]:
-    """What is wrong with a `resolved` entry's payload, as `(pointer, message)` (CR-6, TR-25)."""
+    """The problems of a `resolved` entry's payload, as `(pointer, message)` (CR-6, TR-25)."""
+    payload = entry.payload
     try:
         size = len(jsonvalue.canonical(payload))
     except (TypeError, ValueError, RecursionError):
         return [("", "is no JSON value")]
     if size > limits.payload:
         return [("", f"has {size} bytes as JSON; {limits.payload} are allowed")]
+    if rounded := _rounded(item, entry):
+        return rounded
     if item.response_schema is not None:
         try:
-            wrong = compile_bytes(item.response_schema).problems(payload)
+            wrong = _held_against(item)(item.response_schema).errors(payload)
         except DeclarationError:
             return [("", "cannot be checked: the stored schema does not compile")]
         if wrong:
@@ -74,25 +103,51 @@ def problems(
         return [("", f"could not be checked ({type(error).__name__})")]
 
 
+def _held_against(item: Interrupt) -> Callable[[bytes], Schema]:
+    """The compiler of a question's schema: that of a gated call says less than what holds."""
+    gated = item.reason == "tool_call" and item.tool_call_id is not None
+    return compile_approval if gated else compile_bytes
+
+
+def asks_for_text(item: Interrupt) -> bool:
+    """True if its schema wants a string, so that a text that does not fit is a wrong answer."""
+    if item.response_schema is None:
+        return False
+    kinds = jsonvalue.decode(item.response_schema).get("type")
+    return kinds == "string" or (isinstance(kinds, list) and "string" in kinds)
+
+
+def _rounded(item: Interrupt, entry: ResumeEntry) -> list[tuple[str, str]]:
+    """Numbers that the question may have said otherwise: some clients round large integers.
+
+    Such a number is refused unless its digits came beside it, or it is what is proposed at its very
+    place: else who is shown a neighbour and sends it back would have the neighbour run.
+    """
+    asked = exact_of(item)
+    if not asked:
+        return []
+    found = digits.rounded(entry.payload, map(int, asked.values()), entry.exact)
+    return [
+        (
+            at,
+            f"{whole} was asked; your client rounds it. Say which integer is meant, in digits, "
+            "in metadata.sayso.exact of the answer",
+        )
+        for at, whole in found.items()
+        if not any(
+            asked.get(f"{_PROPOSED}{at.removeprefix(within)}") == _spelt(entry.payload, at)
+            for within in _EDITED
+            if at.startswith(within)
+        )
+    ]
+
+
+def _spelt(payload: Any, at: str) -> str:
+    return str(jsonvalue.resolve(payload, at))
+
+
 def _confirms(payload: Any) -> bool:
     """TR-25: a confirmation without a schema takes exactly these two forms."""
     if isinstance(payload, dict):
         return payload.keys() == {"approved"} and isinstance(payload["approved"], bool)
     return isinstance(payload, bool)
-
-
-def settled(
-    item: Interrupt, entry: ResumeEntry, principal: Principal, channel: str, now: int
-) -> Interrupt:
-    """The interrupt with this answer on it (U2: who answered is never read from the payload)."""
-    payload = None if entry.status == "cancelled" else entry.payload
-    return changed(
-        item,
-        status=entry.status,
-        held=None,
-        payload=None if payload is None else jsonvalue.encode(payload),
-        answer_metadata=None if entry.metadata is None else jsonvalue.encode(entry.metadata),
-        decided_by=principal.subject,
-        decided_at=now,
-        channel=channel,
-    )

@@ -11,35 +11,33 @@ told by its `runId`: one that began a run answers what began it, never what that
 from collections.abc import Iterable
 from typing import Any
 
-from sayso.errors import DeclarationError
+from sayso.base.errors import DeclarationError
+from sayso.base.records import Interrupt, Run
 from sayso.gate import refusals
-from sayso.gate.answers import repeats
-from sayso.gate.held import uncovered
+from sayso.gate.answers import matches_settled
+from sayso.gate.case import Case
+from sayso.gate.interrupts import unanswered
 from sayso.gate.refusals import Refuse
-from sayso.gate.situation import Situation
-from sayso.protocol.legacy import Command, meant, named_id
+from sayso.protocol.legacy import Command, interrupt_id_of, parse_answer
 from sayso.protocol.runinput import ResumeEntry
-from sayso.records import Interrupt, Run
 from sayso.schemas.schema import compile_bytes
 
-__all__ = ["attributed"]
 
-
-def attributed(command: Command, case: Situation) -> dict[str, ResumeEntry] | Refuse:
+def attribute(command: Command, case: Case) -> dict[str, ResumeEntry] | Refuse:
     """The command as entries by id; `case` is its request beside the thread, without entries."""
-    known = case.decided | case.open
+    interrupts = case.settled | case.open
     if command.event is not None:
-        named = named_id(command.event)
+        named = interrupt_id_of(command.event)
         if named is not None:
-            return _entries([(named, command.resume)], known)
+            return _entries([(named, command.resume)], interrupts)
         return _again(command, case) or _by_value(command, case)
     by_id = command.by_id
-    if by_id and not known.keys().isdisjoint(by_id):
-        return _entries(by_id.items(), known)
+    if by_id and not interrupts.keys().isdisjoint(by_id):
+        return _entries(by_id.items(), interrupts)
     return _again(command, case) or _alone(command, case)
 
 
-def _again(command: Command, case: Situation) -> dict[str, ResumeEntry] | Refuse | None:
+def _again(command: Command, case: Case) -> dict[str, ResumeEntry] | Refuse | None:
     """A request whose `runId` has begun a run with this very answer, or a run of an earlier turn.
 
     Not one that names the run which asked: some clients resume under its id (design 2).
@@ -51,17 +49,17 @@ def _again(command: Command, case: Situation) -> dict[str, ResumeEntry] | Refuse
     if run.turn_key != turn.key:
         return refusals.nothing_open()
     for item in _settled_by(run, case):
-        found = _entry(item, command.resume)
+        entries = _entry(item, command.resume)
         asked = command.event is None or command.event == item.message
-        if asked and repeats(found[item.id], item):
-            return found
+        if asked and matches_settled(entries[item.id], item):
+            return entries
     return None
 
 
-def _by_value(command: Command, case: Situation) -> dict[str, ResumeEntry] | Refuse:
+def _by_value(command: Command, case: Case) -> dict[str, ResumeEntry] | Refuse:
     """A raw value is the message that the question was asked with."""
     same = [item for item in case.open.values() if item.message == command.event]
-    waiting = uncovered(same) or same
+    waiting = unanswered(same) or same
     if len(waiting) > 1:
         return refusals.unattributed([item.id for item in waiting])
     if waiting:
@@ -70,29 +68,29 @@ def _by_value(command: Command, case: Situation) -> dict[str, ResumeEntry] | Ref
     return _entry(began[0], command.resume) if len(began) == 1 else refusals.not_asked()
 
 
-def _alone(command: Command, case: Situation) -> dict[str, ResumeEntry] | Refuse:
-    waiting = uncovered(case.open.values()) or list(case.open.values())
+def _alone(command: Command, case: Case) -> dict[str, ResumeEntry] | Refuse:
+    waiting = unanswered(case.open.values()) or list(case.open.values())
     if len(waiting) > 1:
         return refusals.unattributed([item.id for item in waiting])
     if waiting:
         return _entry(waiting[0], command.resume)
     began = _began(case)
     if len(began) == 1:
-        found = _entry(began[0], command.resume)
-        if repeats(found[began[0].id], began[0]):
-            return found
+        entries = _entry(began[0], command.resume)
+        if matches_settled(entries[began[0].id], began[0]):
+            return entries
     return refusals.nothing_open()
 
 
-def _began(case: Situation) -> list[Interrupt]:
-    """What was settled by the request that began the newest run."""
+def _began(case: Case) -> list[Interrupt]:
+    """The interrupts that the request which began the newest run has settled."""
     run = case.view.run if case.view is not None else None
     return [] if run is None else _settled_by(run, case)
 
 
-def _settled_by(run: Run, case: Situation) -> list[Interrupt]:
-    """What was settled by the request that began a run."""
-    return [item for item in case.decided.values() if item.run_key == run.key]
+def _settled_by(run: Run, case: Case) -> list[Interrupt]:
+    """The interrupts that the request which began a run has settled."""
+    return [item for item in case.settled.values() if item.run_key == run.key]
 
 
 def _entry(item: Interrupt, resume: Any) -> dict[str, ResumeEntry]:
@@ -106,7 +104,7 @@ def _entries(
         identifier: ResumeEntry(
             interrupt_id=identifier,
             status="resolved",
-            payload=meant(resume, takes_text=_takes_text(known.get(identifier))),
+            payload=parse_answer(resume, takes_text=_takes_text(known.get(identifier))),
         )
         for identifier, resume in answers
     }
@@ -118,6 +116,6 @@ def _takes_text(item: Interrupt | None) -> bool:
     if item.response_schema is None:
         return item.reason != "confirmation"
     try:
-        return compile_bytes(item.response_schema).takes_text
+        return compile_bytes(item.response_schema).accepts_string
     except DeclarationError:
         return True

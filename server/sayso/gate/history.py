@@ -1,39 +1,23 @@
 """A thread's messages against those of a request (design 4, "History").
 
-Stored messages win by id. A list that names stored messages is the visible history from now on:
-what it leaves out is hidden, never deleted. What a client says an assistant or a tool said stays
-as text; it never answers a call of ours and never approves one (TB-13, TR-08).
+Which messages of a request the thread has is told by `gate.alignment`; what is stored wins. A list
+that names stored messages is the visible history from now on: what it leaves out is hidden, never
+deleted. What a client says an assistant or a tool said stays as text; it never answers a call of
+ours and never approves one (TB-13, TR-08).
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass
-from typing import Any, Final
 
-from sayso import jsonvalue
-from sayso.making import changed
-from sayso.protocol.messages import Messages
-from sayso.records import Message
-
-__all__ = [
-    "PROBLEM",
-    "Merge",
-    "call_ids",
-    "merge",
-    "new_user_messages",
-    "paired",
-    "too_large",
-    "visible",
-]
-
-
-_CALLS: Final = b'"toolCalls"'
-PROBLEM: Final = "msg_problem_"
-"""How the ids of messages begin that tell of a refusal; they are shown and never stored."""
+from sayso.base.fastrecords import copy_with
+from sayso.base.records import Message
+from sayso.gate.alignment import PROBLEM, Alignment
+from sayso.gate.contents import answered_call, call_ids, calls
 
 
 @dataclass(frozen=True, slots=True)
 class Merge:
-    """What a new turn does to a thread's messages.
+    """The changes that a new turn makes to a thread's messages.
 
     `append`: hidden messages that the request names again, then new ones in the request's order.
     `hide`: ids of visible messages that it leaves out. `warnings` name what was ignored.
@@ -42,13 +26,6 @@ class Merge:
     append: tuple[Message, ...]
     hide: tuple[str, ...]
     warnings: tuple[str, ...] = ()
-
-
-def new_user_messages(request: Iterable[Message], stored: Iterable[Message]) -> tuple[Message, ...]:
-    """The user messages whose id the thread has not stored, in order (E5, design 4)."""
-    known = {message.id for message in stored}
-    new = request.unknown(known) if isinstance(request, Messages) else request
-    return tuple(m for m in new if m.role == "user" and m.id not in known)
 
 
 def paired(messages: Iterable[Message]) -> list[Message]:
@@ -62,31 +39,31 @@ def paired(messages: Iterable[Message]) -> list[Message]:
     behind: dict[str, list[Message]] = {}
     ordered: list[list[Message]] = []
     for message in given:
-        owner = behind.get(_answered_call(message)) if message.role == "tool" else None
+        owner = behind.get(answered_call(message)) if message.role == "tool" else None
         if owner is not None:
             owner.append(message)
             continue
         group = [message]
         ordered.append(group)
-        if message.role == "assistant" and _CALLS in message.body:
+        if calls(message):
             behind.update((call, group) for call in call_ids(message))
     return [message for group in ordered for message in group]
 
 
 def _in_place(messages: list[Message]) -> bool:
-    """Whether each result stands where it belongs, as in all but a few histories."""
-    results = [at for at, message in enumerate(messages) if message.role == "tool"]
+    """True if each result stands where it belongs, as in all but a few histories."""
+    results = [index for index, message in enumerate(messages) if message.role == "tool"]
     if not results:
         return True
     ends: dict[str, list[int]] = {}
     for at, message in enumerate(messages):
-        if _CALLS in message.body and message.role == "assistant":
+        if calls(message):
             end = [at]
             for call in call_ids(message):
                 if ends.setdefault(call, end) is not end:
                     return False
     for at in results:
-        group = ends.get(_answered_call(messages[at]))
+        group = ends.get(answered_call(messages[at]))
         if group is not None and group[0] < at:
             if group[0] != at - 1:
                 return False
@@ -107,28 +84,27 @@ def visible(messages: Iterable[Message]) -> list[bytes]:
 
 
 def too_large(stored: Iterable[Message], added: Iterable[Message], limit: int) -> bool:
-    """Whether the thread would hold more than `limit` bytes of messages, hidden ones included."""
+    """True if the thread would hold more than `limit` bytes of messages, hidden ones included."""
     bodies = {message.id: len(message.body) for message in added}
     bodies.update((message.id, len(message.body)) for message in stored)
     return sum(bodies.values()) > limit
 
 
-def merge(request: Sequence[Message], stored: tuple[Message, ...]) -> Merge:
-    """What a Start does with the request's list.
+def merge(sent: Alignment, stored: tuple[Message, ...]) -> Merge:
+    """Merge the request's list, which is beside the thread's already, for a Start.
 
     A tool message is taken only as the first answer to a call that came in the same request,
     before it; a stored one is hidden when the message with its call is. So no result is ever
     without its call (H2), and no client answers a call that the server keeps. Clients never send
     activity messages back (MS-07): a stored one shares the fate of the message before it.
     """
-    named = set(request.ids) if isinstance(request, Messages) else {m.id for m in request}
-    shown = _shown(stored, named)
+    shown = _shown(stored, sent.named)
     back = [
-        changed(message, visibility="visible")
+        copy_with(message, visibility="visible")
         for message in stored
         if message.visibility == "hidden" and message.id in shown
     ]
-    new, warnings = _additions(request, {message.id for message in stored})
+    new, warnings = _additions(sent.new)
     hide = tuple(
         message.id
         for message in stored
@@ -137,7 +113,15 @@ def merge(request: Sequence[Message], stored: tuple[Message, ...]) -> Merge:
     return Merge(append=(*back, *new), hide=hide, warnings=warnings)
 
 
-def _shown(stored: tuple[Message, ...], named: set[str]) -> set[str]:
+def said_since(messages: Sequence[Message]) -> tuple[Message, ...]:
+    """The messages behind the last one of an assistant or a tool."""
+    behind = len(messages)
+    while behind and messages[behind - 1].role not in ("assistant", "tool"):
+        behind -= 1
+    return tuple(messages[behind:])
+
+
+def _shown(stored: tuple[Message, ...], named: Set[str]) -> set[str]:
     """The stored messages that the history shows once the request's list has been taken."""
     takes_all = named.isdisjoint(message.id for message in stored)
     shown: list[Message] = []
@@ -154,22 +138,17 @@ def _shown(stored: tuple[Message, ...], named: set[str]) -> set[str]:
     return {message.id for message in shown} - _orphans(shown)
 
 
-def _additions(
-    request: Sequence[Message], known: set[str]
-) -> tuple[list[Message], tuple[str, ...]]:
+def _additions(sent: Iterable[Message]) -> tuple[list[Message], tuple[str, ...]]:
     new: list[Message] = []
     warnings: list[str] = []
     open_calls: set[str] = set()
-    for message in request:
-        if message.id in known:
-            continue
+    for message in sent:
         if message.role == "assistant":
             if message.id.startswith(PROBLEM):
                 continue
-            if _CALLS in message.body:
-                open_calls.update(call_ids(message))
+            open_calls.update(call_ids(message))
         elif message.role == "tool":
-            call = _answered_call(message)
+            call = answered_call(message)
             if call not in open_calls:
                 warnings.append(
                     f"tool message {message.id[:64]!r} answers no open call of this request "
@@ -189,18 +168,5 @@ def _orphans(messages: Iterable[Message]) -> set[str]:
         if message.role == "assistant":
             calls.update(call_ids(message))
         elif message.role == "tool":
-            answers[message.id] = _answered_call(message)
+            answers[message.id] = answered_call(message)
     return {identifier for identifier, call in answers.items() if call not in calls}
-
-
-def call_ids(message: Message) -> list[str]:
-    """The ids of the tool calls that an assistant message makes."""
-    if _CALLS not in message.body:
-        return []
-    calls: list[dict[str, Any]] = jsonvalue.decode(message.body).get("toolCalls") or []
-    return [call["id"] for call in calls]
-
-
-def _answered_call(message: Message) -> str:
-    call: str = jsonvalue.decode(message.body)["toolCallId"]
-    return call

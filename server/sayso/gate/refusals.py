@@ -1,34 +1,17 @@
-"""Refusals of the gate: a code, one sentence that says what to do next, details per interrupt."""
+"""Refusals of the gate: a code, one sentence that says what to do next, details per interrupt.
+
+`spoken` is the same in the words that a person reads in a chat. Pure.
+"""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from sayso.clock import iso
-from sayso.errors import Code
-from sayso.gate import frontend
-from sayso.gate.approvers import approvers
-from sayso.records import Interrupt, Turn
-
-__all__ = [
-    "Refuse",
-    "already_resolved",
-    "busy",
-    "duplicate",
-    "expired",
-    "invalid",
-    "missing_version",
-    "named",
-    "not_an_approver",
-    "not_asked",
-    "nothing_open",
-    "partial",
-    "pending",
-    "too_large",
-    "unattributed",
-    "unknown",
-    "wrong_agent",
-]
+from sayso.base.clock import format_time
+from sayso.base.codes import Code
+from sayso.base.records import Interrupt, Principal, TurnRecord
+from sayso.gate import client_tools
+from sayso.gate.quorum import REQUESTER, barred, may_not_be_asked_again
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,16 +19,22 @@ class Refuse:
     """Change nothing; `details` becomes `metadata.sayso` of the RUN_ERROR.
 
     `details` is `{"code", "interrupts"?: [{"interruptId", "problems"?: [{"pointer", "message"}],
-    "by"?, "at"?}]}`; `at` is when it was decided, or when it expired.
+    "by"?, "at"?}], "errors"?: [{"pointer", "message"}]}`; `at` is when it was decided, or when it
+    expired. Pointers of `problems` begin at the payload, those of `errors` at the request.
     """
 
     code: Code
     message: str
     details: dict[str, Any] = field(default_factory=dict)
+    lets_go: bool = False
+    """What the client waits for is nowhere: it is made to let go of it, whatever its agent's
+    `refusals` say."""
+    late: tuple[Interrupt, ...] = ()
+    """Expired questions with the refusals of them noted that came with this request (D6)."""
 
 
-_MOST_NAMED: Final = 5
-_LONGEST_NAME: Final = 64
+_MAX_NAMED: Final = 5
+_MAX_NAME_CHARS: Final = 64
 
 
 def duplicate(ids: Sequence[str]) -> Refuse:
@@ -66,14 +55,77 @@ def wrong_agent(owner: str) -> Refuse:
 
 
 def not_an_approver(items: Sequence[Interrupt]) -> Refuse:
-    """An answer of somebody who has none of the roles that may give it (OC-20)."""
-    roles = dict.fromkeys(role for item in items for role in (approvers(item) or {}).get("by", ()))
+    """An answer of somebody who is none of those who may give it (OC-20)."""
     return _refuse(
         Code.NOT_AN_APPROVER,
-        f"{named([item.id for item in items])} is answered by somebody with the role "
-        f"{' or '.join(map(repr, roles))}, which you do not have; leave it to them, or cancel it",
-        [{"interruptId": item.id, "approvers": approvers(item)} for item in items],
+        f"{named([item.id for item in items])} is answered by {_who(items)}, which you are not; "
+        "leave it to them, or cancel it",
+        [{"interruptId": item.id, "approvers": _told(item)} for item in items],
     )
+
+
+def own_request(items: Sequence[Interrupt]) -> Refuse:
+    """An answer of somebody who wants the thing done, where another has to decide."""
+    return _refuse(
+        Code.OWN_REQUEST,
+        f"{named([item.id for item in items])} is your own request, and is answered by another "
+        f"{_who(items)}; leave it to them, or cancel it",
+        [{"interruptId": item.id, "approvers": _told(item)} for item in items],
+    )
+
+
+def denied_before(items: Sequence[Interrupt]) -> Refuse | None:
+    """The refusal of a yes to what was denied in another copy, if approvers want no second word."""
+    denied = [item for item in items if may_not_be_asked_again(item)]
+    if not denied:
+        return None
+    said = [item.progress.denied[-1] for item in denied]
+    return _refuse(
+        Code.DENIED_BEFORE,
+        f"{named([item.id for item in denied])} was denied in another copy of this thread, by "
+        f"{', '.join(dict.fromkeys(repr(one['by']) for one in said))}; deny it too, or cancel it",
+        [
+            {"interruptId": item.id, "by": one["by"], "at": one["at"]}
+            for item, one in zip(denied, said, strict=True)
+        ],
+    )
+
+
+def not_yours(item: Interrupt) -> Refuse:
+    """Taking back an answer that somebody else gave, or nobody."""
+    return _refuse(
+        Code.NOT_AN_APPROVER,
+        f"{named([item.id])} has no answer of yours that could be taken back; each takes back "
+        "its own",
+        [{"interruptId": item.id, "approvers": _told(item)}],
+    )
+
+
+def unentitled(items: Sequence[Interrupt], principal: Principal) -> Refuse | None:
+    """The refusal of answers to those of these questions that this caller may not answer."""
+    reasons = {item.id: barred(item, principal) for item in items}
+    if own := [item for item in items if reasons[item.id] == "own"]:
+        return own_request(own)
+    others = [item for item in items if reasons[item.id] is not None]
+    return not_an_approver(others) if others else None
+
+
+def _who(items: Sequence[Interrupt]) -> str:
+    """Whom the questions wait for, in words."""
+    needed = [one for item in items if (one := item.terms.approvers) is not None]
+    roles = dict.fromkeys(role for approvers in needed for role in approvers.roles)
+    people = dict.fromkeys(one for approvers in needed for one in approvers.people)
+    found = [f"somebody with the role {' or '.join(map(repr, roles))}"] if roles else []
+    unwanted = dict.fromkeys(one for approvers in needed for one in approvers.barred)
+    barred_by = [repr(one) for one in unwanted if one != REQUESTER]
+    text = " or ".join([*found, *map(_quoted, people)])
+    return f"{text} (and without {' or '.join(barred_by)})" if barred_by else text
+
+
+def _told(item: Interrupt) -> dict[str, Any]:
+    """Who has to answer, as clients are told; who wants it is no part of that."""
+    approvers = item.terms.approvers
+    return {} if approvers is None else approvers.terms_for_clients()
 
 
 def busy() -> Refuse:
@@ -90,6 +142,16 @@ def unknown(ids: Sequence[str]) -> Refuse:
         f"this thread never asked {named(ids)}; read its open interrupts and answer those",
         [{"interruptId": key} for key in ids],
     )
+
+
+def gone(ids: Sequence[str]) -> Refuse:
+    """Answers, or a result, for a conversation that this server does not have (D2)."""
+    refusal = _refuse(
+        Code.UNKNOWN_INTERRUPT,
+        "This conversation is no longer here. Nothing was done.",
+        [{"interruptId": key} for key in ids],
+    )
+    return replace(refusal, lets_go=True)
 
 
 def nothing_open() -> Refuse:
@@ -124,7 +186,7 @@ def already_resolved(items: Sequence[Interrupt]) -> Refuse:
     """Another answer than the settled one: by whom and when that was (ID-06, Q1, Q4)."""
     first = items[0]
     by = f" by {_quoted(first.decided_by)}" if first.decided_by is not None else ""
-    at = f" at {iso(first.decided_at)}" if first.decided_at is not None else ""
+    at = f" at {format_time(first.decided_at)}" if first.decided_at is not None else ""
     rest = f" ({len(items) - 1} more likewise)" if len(items) > 1 else ""
     return _refuse(
         Code.ALREADY_RESOLVED,
@@ -136,13 +198,15 @@ def already_resolved(items: Sequence[Interrupt]) -> Refuse:
 
 def expired(items: Sequence[Interrupt]) -> Refuse:
     """An answer to what has expired (EX-04, D5, D6)."""
-    ids = named([frontend.called(item) if frontend.is_call(item) else item.id for item in items])
+    ids = named(
+        [client_tools.call_id(item) if client_tools.is_call(item) else item.id for item in items]
+    )
     if any(item.status in ("resolved", "cancelled") for item in items):
         text = (
             f"{ids} expired before this answer came, and was settled by the rule that was declared "
             "for that; read the thread to see what came of it"
         )
-    elif all(map(frontend.is_call, items)):
+    elif all(map(client_tools.is_call, items)):
         text = (
             f"the result of {ids} came after its time was up, so the agent goes on without it; "
             "read the thread to see how it stands"
@@ -157,9 +221,9 @@ def expired(items: Sequence[Interrupt]) -> Refuse:
 
 def _overdue(item: Interrupt) -> dict[str, Any]:
     """An expired one in the details; clients know a call of theirs by the call's id."""
-    call = frontend.is_call(item)
-    detail = {"toolCallId": frontend.called(item)} if call else {"interruptId": item.id}
-    return detail if item.expires_at is None else {**detail, "at": iso(item.expires_at)}
+    call = client_tools.is_call(item)
+    detail = {"toolCallId": client_tools.call_id(item)} if call else {"interruptId": item.id}
+    return detail if item.expires_at is None else {**detail, "at": format_time(item.expires_at)}
 
 
 def pending(ids: Sequence[str]) -> Refuse:
@@ -203,14 +267,34 @@ def invalid(problems: Mapping[str, Sequence[tuple[str, str]]]) -> Refuse:
         [
             {
                 "interruptId": key,
-                "problems": [{"pointer": at, "message": text} for at, text in found],
+                "problems": [{"pointer": at, "message": text} for at, text in problem],
             }
-            for key, found in problems.items()
+            for key, problem in problems.items()
         ],
     )
 
 
-def missing_version(turn: Turn) -> Refuse:
+def unfit_state(agent: str, problems: Sequence[tuple[str, str]]) -> Refuse:
+    """A state that its agent does not take; `errors` of the details point into the request."""
+    refused = _refuse(
+        Code.INVALID_PAYLOAD,
+        f"the state of this request is none of agent {agent!r}; correct what is named in the "
+        "details, or leave the state out, and send all again",
+    )
+    errors = [{"pointer": f"/state{at}", "message": text} for at, text in problems]
+    return replace(refused, details={**refused.details, "errors": errors})
+
+
+def breakpoints(agent: str) -> Refuse:
+    """Breakpoints of a request, for an agent that takes none of those."""
+    return Refuse(
+        Code.BREAKPOINTS_REFUSED,
+        f"Agent {agent!r} takes no breakpoints from requests: send this again without "
+        "forwardedProps.sayso.breakpoints.",
+    )
+
+
+def missing_version(turn: TurnRecord) -> Refuse:
     """A turn whose agent version is not registered any more (design 3, rule 9)."""
     return Refuse(
         Code.AGENT_VERSION_MISSING,
@@ -230,13 +314,13 @@ def too_large(limit: int) -> Refuse:
 
 def named(ids: Collection[str]) -> str:
     """The first few ids in words; each comes from a client, so each is cut."""
-    listed = ", ".join(_quoted(key) for key in list(ids)[:_MOST_NAMED])
-    more = len(ids) - _MOST_NAMED
+    listed = ", ".join(_quoted(key) for key in list(ids)[:_MAX_NAMED])
+    more = len(ids) - _MAX_NAMED
     return f"{listed} and {more} more" if more > 0 else listed
 
 
 def _quoted(text: str) -> str:
-    return repr(text if len(text) <= _LONGEST_NAME else text[:_LONGEST_NAME] + "…")
+    return repr(text if len(text) <= _MAX_NAME_CHARS else text[:_MAX_NAME_CHARS] + "…")
 
 
 def _decided(item: Interrupt) -> dict[str, Any]:
@@ -244,7 +328,7 @@ def _decided(item: Interrupt) -> dict[str, Any]:
     if item.decided_by is not None:
         detail["by"] = item.decided_by
     if item.decided_at is not None:
-        detail["at"] = iso(item.decided_at)
+        detail["at"] = format_time(item.decided_at)
     return detail
 
 
@@ -253,3 +337,19 @@ def _refuse(code: Code, message: str, interrupts: list[dict[str, Any]] | None = 
     if interrupts:
         details["interrupts"] = interrupts
     return Refuse(code=code, message=message, details=details)
+
+
+_UNFIT_STATE: Final = (
+    "The state that this page sent is none that the agent takes. Please load the page again."
+)
+
+
+def spoken(refusal: Refuse) -> str:
+    """One sentence or two, without ids, about what was refused and what to do."""
+    if refusal.code is Code.INVALID_PAYLOAD and "errors" in refusal.details:
+        return _UNFIT_STATE
+    words = refusal.code.facts.chat
+    if not words or refusal.lets_go:
+        return refusal.message
+    decided = next((one["by"] for one in refusal.details.get("interrupts", ()) if "by" in one), "")
+    return words.format(by=f" by {decided}" if decided else "")

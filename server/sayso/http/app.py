@@ -1,57 +1,47 @@
 """The edges put together: one ASGI app over an engine.
 
-/healthz, /readyz                                        for anybody, by any name
-problems ── Host, Origin ──┬── the console, /metrics        for whom options name
-                           └── authentication ──┬── runs     bare ASGI
-                                                ├── mounts   other protocols, with their own errors
-                                                └── routes   Starlette
+/healthz, /readyz                                     for anybody, by any name
+Host, Origin ── problems ──┬── the console, /metrics     for whom options name
+                           └── authentication ──┬── runs    bare ASGI
+                                                ├── mounts  other protocols, in their own words
+                                                └── routes  Starlette
+
+`Edge.route` looks once where a request leads; the middleware around that is chosen by what it says.
 """
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
+from starlette.convertors import Convertor
 from starlette.routing import BaseRoute, Match, Route, Router
 from starlette.routing import Mount as Mounted
 
-from sayso.errors import DeclarationError, Problem
-from sayso.http.agents import AgentRecord, Agents
-from sayso.http.asgi import App, Receive, Scope, Send, path_of
+from sayso.agents.registry import Agents
+from sayso.base.errors import DeclarationError, Problem
+from sayso.base.records import Principal
+from sayso.engine.engine import Engine
+from sayso.http.asgi import App, Receive, Scope, Send, named, path_of, with_path
 from sayso.http.console import EFFECTS, Console
-from sayso.http.operations import METRICS, PROBES, Health, Operations
-from sayso.http.problems import ProblemBoundary
-from sayso.http.runs import Engine, RunEndpoint
-from sayso.http.security import Authenticate, Authenticated, Doorkeeper
-from sayso.keepalive import KeepAlive
-from sayso.limits import Limits
-
-__all__ = ["Edge", "Mount", "Options"]
+from sayso.http.dialects.agui import RunEndpoint
+from sayso.http.errors import ErrorMiddleware, ProblemWriter, not_found, write_problem
+from sayso.http.health import METRICS, PROBES, HealthRoutes
+from sayso.http.options import ServerOptions
+from sayso.http.rest.agents import AgentRoutes, Tools
+from sayso.http.security import (
+    Authenticate,
+    AuthMiddleware,
+    HostOriginMiddleware,
+    anybody,
+    this_machine,
+)
 
 _log = logging.getLogger("sayso.http")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Options:
-    """How the edges behave."""
-
-    hosts: tuple[str, ...] = ()
-    """Host names served beside loopback: `name`, `*.name`, or `*` when a proxy checks them."""
-    origins: tuple[str, ...] = ()
-    """Other origins whose pages may call, `https://app.example.org`; they alone get CORS."""
-    authenticate: Authenticate | None = None
-    """Says who is calling; without it everybody is the local principal."""
-    keep_alive: KeepAlive | None = field(default_factory=KeepAlive)
-    """What keeps silent streams open; None: nothing."""
-    limits: Limits = field(default_factory=Limits)
-    """Sizes of what may come in."""
-    metrics: str = "authenticated"
-    """Who may read `/metrics`: `authenticated`, `anybody`, `nobody`, `role:NAME`."""
-    console: Path | None = None
-    """The folder of the built console; None serves none."""
+_SLASHED: Final = ":path}"
 
 
 class Mount(Protocol):
@@ -63,8 +53,18 @@ class Mount(Protocol):
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request of an authenticated principal; raises Problem."""
 
-    async def say(self, problem: Problem, scope: Scope, send: Send) -> None:
+    async def write_problem(self, problem: Problem, scope: Scope, send: Send) -> None:
         """Answer with a problem in that protocol's words."""
+
+
+class Target(NamedTuple):
+    """Where a request leads."""
+
+    handler: App
+    needs_auth: bool
+    """True where only principals are served; False where anybody is, or `handler` looks itself."""
+    write_problem: ProblemWriter = write_problem
+    """How those who come there are told of problems."""
 
 
 class Edge:
@@ -73,35 +73,36 @@ class Edge:
     def __init__(
         self,
         engine: Engine,
-        options: Options,
+        options: ServerOptions,
         *,
-        agents: Mapping[str, AgentRecord],
-        health: Health,
+        authenticate: Authenticate | None,
+        console: Path | None,
+        agents: Agents,
+        tools: Tools,
         routes: Sequence[BaseRoute] = (),
     ) -> None:
         self._engine = engine
         self._starting: asyncio.Task[None] | None = None
-        self._runs = RunEndpoint(
-            engine, agents, limits=options.limits, keep_alive=options.keep_alive
-        )
+        self._runs = RunEndpoint(engine, agents, limits=options.limits, keep_alive=options.pulse)
         self._console = None
-        if options.console is not None:
-            self._console = Console(options.console, effects=_effects(routes))
-        self._router = Router([*Agents(agents).routes(), *routes], redirect_slashes=False)
-        self._mounts: list[tuple[str, App]] = []
-        self._authenticate = options.authenticate
-        self._operations = Operations(health, options.metrics, options.authenticate)
-        self._refused = health.metrics.refusals.add
-        self._private = Authenticated(self._serve, options.authenticate)
-        # Problems twice: those of the inside leave through the doorkeeper, who adds CORS to them.
-        inside = ProblemBoundary(self._enter, self._refused)
-        self._http: App = ProblemBoundary(
-            Doorkeeper(inside, hosts=options.hosts, origins=options.origins), self._refused
+        if console is not None:
+            self._console = Console(console, effects=_effects(routes))
+        self._routes = _Routes([*AgentRoutes(agents, tools).routes(), *routes])
+        self._mounts: list[Mount] = []
+        unknown = anybody if options.insecure_no_auth else this_machine
+        self._authenticate: Authenticate = authenticate or unknown
+        self._operations = HealthRoutes(
+            engine.health, options.metrics, authenticate, self._authenticate
+        )
+        self._refused = engine.health.metrics.refusals.add
+        self._http = HostOriginMiddleware(
+            self._enter, self._refused, hosts=options.hosts, origins=options.origins
         )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one ASGI scope; web sockets are turned away."""
         if scope["type"] == "http":
+            scope = with_path(scope)
             if (path := path_of(scope)) in PROBES:
                 await self._operations.probe(scope, send, path, self._start)
             else:
@@ -122,17 +123,13 @@ class Edge:
             raise DeclarationError(
                 f"path {path!r} must begin with a slash and name something, as /copilotkit does"
             )
-        taken = ["/agents", *PROBES, METRICS, *(at for at, _ in self._mounts)]
-        taken += [route.path for route in self._router.routes if isinstance(route, Route | Mounted)]
-        if (other := next((at for at in taken if _overlap(at, path)), None)) is not None:
+        taken = ["/agents", *PROBES, METRICS, *(mounted.path for mounted in self._mounts)]
+        taken += [route.path for route in self._routes.routes if isinstance(route, Route | Mounted)]
+        if (
+            other := next((path_taken for path_taken in taken if _overlap(path_taken, path)), None)
+        ) is not None:
             raise DeclarationError(f"path {path!r}: {other} is served already; choose another one")
-
-        async def serve(scope: Scope, receive: Receive, send: Send) -> None:
-            await self._start()
-            await mount(scope, receive, send)
-
-        private = Authenticated(serve, self._authenticate)
-        self._mounts.append((path, ProblemBoundary(private, self._refused, mount.say)))
+        self._mounts.append(mount)
 
     @asynccontextmanager
     async def lifespan(self, _: Any = None) -> AsyncIterator[None]:
@@ -161,40 +158,38 @@ class Edge:
         await self._engine.stop()
 
     async def _enter(self, scope: Scope, receive: Receive, send: Send) -> None:
-        path = path_of(scope)
-        root = scope.get("root_path", "").rstrip("/")
+        """A request that Host and Origin let in; whatever it raises is answered here."""
         # An outer app's handlers are not for what is raised in here; the boundary's are.
-        inner = {
-            **scope,
-            "path": root + path,
-            "app": self,
-            "starlette.exception_handlers": ({}, {}),
-        }
-        mounted = next(
-            (app for at, app in self._mounts if path == at or path.startswith(f"{at}/")), None
-        )
-        if path == METRICS:
-            await self._operations.read(inner, receive, send)
-        elif mounted is not None:
-            await mounted(inner, receive, send)
-        elif self._console is None or self._is_served(inner, path):
-            await self._private(inner, receive, send)
-        else:
-            await self._console(inner, receive, send, path)
+        scope = {**scope, "app": self, "starlette.exception_handlers": ({}, {})}
+        handler, needs_auth, write = self.route(scope)
+        if needs_auth:
+            handler = AuthMiddleware(handler, self._admit)
+        await ErrorMiddleware(handler, self._refused, write)(scope, receive, send)
 
-    def _is_served(self, scope: Scope, path: str) -> bool:
-        """Whether a path is one of ours and not one of the console's."""
-        if RunEndpoint.takes(path):
-            return True
-        return any(route.matches(scope)[0] is not Match.NONE for route in self._router.routes)
-
-    async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await self._start()
+    def route(self, scope: Scope) -> Target:
+        """Where a request leads, by its path and method alone."""
         path = path_of(scope)
-        if RunEndpoint.takes(path) and not RunEndpoint.leaves(scope, path):
-            await self._runs(scope, receive, send, path)
-        else:
-            await self._router(scope, receive, send)
+        if not path:
+            return Target(_nowhere, needs_auth=False)
+        if (runs := self._runs.find(scope["method"], path)) is not None:
+            return Target(runs, needs_auth=True)
+        if path == METRICS:
+            return Target(self._operations.read, needs_auth=False)
+        for mount in self._mounts:
+            if path == mount.path or path.startswith(f"{mount.path}/"):
+                return Target(mount, needs_auth=True, write_problem=mount.write_problem)
+        if (route := self._routes.find(scope)) is not None:
+            return Target(route, needs_auth=True)
+        if self._console is not None:
+            return Target(self._console, needs_auth=False)
+        return Target(_nowhere, needs_auth=True)
+
+    async def _admit(self, scope: Scope) -> Principal | None:
+        """Authenticate the caller; the engine starts for the first who is recognised."""
+        principal = await self._authenticate(scope)
+        if principal is not None:
+            await self._start()
+        return principal
 
     async def _live(self, receive: Receive, send: Send) -> None:
         """The server's own lifespan; an app that mounts this one uses `lifespan` instead."""
@@ -219,17 +214,110 @@ class Edge:
                 return
 
 
+async def _nowhere(_scope: Scope, _receive: Receive, _send: Send) -> None:
+    raise not_found()
+
+
 def _effects(routes: Sequence[BaseRoute]) -> str | None:
     """The path of the route of that name, without its leading slash."""
     named = (route for route in routes if isinstance(route, Route) and route.name == EFFECTS)
-    found = next(named, None)
-    return None if found is None else found.path.removeprefix("/")
+    effects = next(named, None)
+    return None if effects is None else effects.path.removeprefix("/")
 
 
-def _overlap(one: str, other: str) -> bool:
-    """Whether one of two paths lies at or below the other; parameters stand for anything.
+def _overlap(path: str, other: str) -> bool:
+    """True if one of two paths lies at or below the other; parameters stand for anything.
 
     Not one that begins a path: what takes anything takes what is left.
     """
-    pairs = zip(one.strip("/").split("/"), other.strip("/").split("/"), strict=False)
-    return all(a == b or (at > 0 and a.startswith("{")) for at, (a, b) in enumerate(pairs))
+    pairs = zip(path.strip("/").split("/"), other.strip("/").split("/"), strict=False)
+    return all(a == b or (index > 0 and a.startswith("{")) for index, (a, b) in enumerate(pairs))
+
+
+class _Name(Convertor[str]):
+    """A part of a path, as `asgi.path_of` gives it, to the name that was meant."""
+
+    regex = "[^/]+"
+
+    def convert(self, value: str) -> str:
+        return named(value)
+
+    def to_string(self, value: str) -> str:
+        return value.replace("%", "%25").replace("/", "%2F")
+
+
+_NAME: Final = _Name()
+
+
+class _Routes:
+    """Routes by path: a thread's id is one encoded part of it, whatever it holds.
+
+    An id with slashes may come with them unencoded, as `{thread:path}` says: it is looked at so
+    only where nothing else fits. So `/threads/x/state` is the state of `x`, never a thread of that
+    name, and what was asked of one thread never happens to another. `scope["path"]` is as
+    `asgi.path_of` gives it below the mount point.
+    """
+
+    def __init__(self, routes: Sequence[BaseRoute]) -> None:
+        self.routes = tuple(routes)
+        named_in_full = [_exact(route) for route in routes]
+        self._exact = _router(named_in_full)
+        # Where an id with slashes may end a path, one more of them belongs to the id.
+        self._ending = _router(
+            [exact for exact, route in zip(named_in_full, routes, strict=True) if not _open(route)]
+        )
+        self._slashed = _router([route for route in routes if _has_slashes(route)])
+
+    def find(self, scope: Scope) -> App | None:
+        """The app behind a path; None where no route is. For another method it raises 405."""
+        path: str = scope["path"]
+        plain = {**scope, "path": path.rstrip("/")} if path.endswith("/") else scope
+        fit, app = _match(self._exact if plain is scope else self._ending, plain)
+        if fit is not Match.FULL:
+            fit_slashed, slashed = _match(self._slashed, scope)
+            app = slashed if fit_slashed.value > fit.value else app
+        return app
+
+
+def _match(router: Router, scope: Scope) -> tuple[Match, App | None]:
+    """How well a request fits, by path and method or by path alone, and the first app it fits."""
+    best, app = Match.NONE, None
+    for route in router.routes:
+        fit, members = route.matches(scope)
+        if fit.value > best.value:
+            inner = {"path": scope["path"], **members}
+            best, app = fit, partial(_handle, router, route, inner)
+            if fit is Match.FULL:
+                break
+    return best, app
+
+
+async def _handle(
+    router: Router, route: BaseRoute, inner: Scope, scope: Scope, receive: Receive, send: Send
+) -> None:
+    # As Starlette does it: names of routes are those of the outermost router.
+    await route.handle({"router": router, **scope, **inner}, receive, send)
+
+
+def _router(routes: Sequence[BaseRoute]) -> Router:
+    for route in routes:
+        if isinstance(route, Route):
+            route.param_convertors = dict.fromkeys(route.param_convertors, _NAME)
+    return Router(routes, redirect_slashes=False)
+
+
+def _exact(route: BaseRoute) -> BaseRoute:
+    """The route with each of its names as one part."""
+    if not isinstance(route, Route) or not _has_slashes(route):
+        return route
+    path = route.path.replace(_SLASHED, "}")
+    methods = sorted(route.methods or ())
+    return Route(path, route.endpoint, methods=methods, name=route.name)
+
+
+def _has_slashes(route: BaseRoute) -> bool:
+    return isinstance(route, Route) and _SLASHED in route.path
+
+
+def _open(route: BaseRoute) -> bool:
+    return isinstance(route, Route) and route.path.endswith(_SLASHED)

@@ -1,13 +1,27 @@
-"""Reading a request body: JSON only, never more of it than the limit."""
+"""JSON in and out: bodies and queries read strictly, never more of them than the limit."""
 
-from typing import Final
+import logging
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any, Final, TypeVar
 
-from sayso.errors import Code, Problem
-from sayso.http.asgi import ClientGone, Receive, Scope, header, headers
+import orjson
+from starlette.requests import Request
+from starlette.responses import Response
 
-__all__ = ["read_json_body"]
+from sayso.base.codes import Code
+from sayso.base.errors import Problem
+from sayso.base.limits import Limits
+from sayso.base.records import Page, Principal
+from sayso.http.asgi import PRINCIPAL, ClientDisconnected, Receive, Scope, header, headers
+from sayso.protocol.forward_compat import Check, ReadReport
+from sayso.protocol.runinput import parse_json
 
+T = TypeVar("T")
+
+_log = logging.getLogger("sayso.http")
 _UTF8: Final = {"", "utf-8", "utf8"}
+MAX_LIMIT: Final = 1_000
+"""Items of one page."""
 
 
 def _check_type(scope: Scope) -> None:
@@ -47,7 +61,7 @@ async def read_json_body(
 
     Raises Problem for another content type and for a body that is too long: before reading when
     its declared length says so, else at the first byte over the limit, whatever was declared.
-    Raises ClientGone when the client leaves in the middle.
+    Raises ClientDisconnected when the client leaves in the middle.
     """
     if not optional or headers(scope, b"content-type"):
         _check_type(scope)
@@ -59,7 +73,7 @@ async def read_json_body(
     while True:
         message = await receive()
         if message["type"] == "http.disconnect":
-            raise ClientGone
+            raise ClientDisconnected
         chunk = message.get("body", b"")
         size += len(chunk)
         if size > limit:
@@ -71,3 +85,84 @@ async def read_json_body(
     if body:
         _check_type(scope)
     return body
+
+
+def principal_of(request: Request) -> Principal:
+    """Return the caller of a request."""
+    principal: Principal = request.scope[PRINCIPAL]
+    return principal
+
+
+def json_response(value: Any, status: int = 200) -> Response:
+    """A JSON response that no cache keeps and no other site can draw in."""
+    return Response(
+        orjson.dumps(value),
+        status,
+        {
+            "cache-control": "no-store",
+            "x-content-type-options": "nosniff",
+            "cross-origin-resource-policy": "same-origin",
+        },
+        media_type="application/json",
+    )
+
+
+def malformed(detail: str, errors: Sequence[Mapping[str, str]] = ()) -> Problem:
+    """A request that is malformed."""
+    return Problem(Code.INVALID_INPUT, detail, errors=tuple(dict(error) for error in errors))
+
+
+async def body_of(
+    request: Request, check: Check, limits: Limits, *, optional: bool = False
+) -> dict[str, Any]:
+    """The members of a JSON object; Problem for what is malformed, a warning for what is unknown.
+
+    `optional`: no body at all stands for an object without members.
+    """
+    body = await read_json_body(request.scope, request.receive, limits.body, optional=optional)
+    if optional and not body:
+        return {}
+    report = ReadReport()
+    members: dict[str, Any] = check(parse_json(body, limits), (), report)
+    if report.count:
+        raise malformed("The body does not fit: correct what `errors` names.", report.errors)
+    for warning in report.warnings:
+        _log.warning("%s: %s", request.url.path, warning)
+    return members
+
+
+def choice(request: Request, name: str, values: Sequence[str], default: str) -> str:
+    """A query parameter that is one of a few words."""
+    value = request.query_params.get(name, default)
+    if value not in values:
+        raise malformed(f"The parameter {name!r} is one of {', '.join(values)}.")
+    return value
+
+
+async def page_of(
+    request: Request, read: Callable[..., Awaitable[T]], *of: Any, **members: Any
+) -> T:
+    """Read a page for the caller: `read` gets `of`, and the query's `cursor` and `limit`.
+
+    Raises:
+        Problem: `invalid_input` for an invalid limit, and where `read` raises ValueError for a
+            cursor.
+    """
+    text = request.query_params.get("limit", "100")
+    if not (text.isascii() and text.isdigit() and len(text) < 6 and 0 < int(text) <= MAX_LIMIT):
+        raise malformed(f"The parameter 'limit' is a number from 1 to {MAX_LIMIT}.")
+    after = request.query_params.get("cursor")
+    try:
+        return await read(principal_of(request), *of, after=after, limit=int(text), **members)
+    except ValueError as error:
+        raise malformed(f"The cursor does not fit this list: {error}") from None
+
+
+def items(page: Page[T], view: Callable[[T], Any]) -> dict[str, Any]:
+    """A page as `{"items", "nextCursor"?}`."""
+    return with_cursor({"items": [view(item) for item in page.items]}, page.next)
+
+
+def with_cursor(value: dict[str, Any], following: str | None) -> dict[str, Any]:
+    """An object with the cursor of what follows, if anything does."""
+    return value if following is None else {**value, "nextCursor": following}

@@ -1,15 +1,14 @@
 """The console: the built web files, served under any prefix with a policy that runs only them."""
 
+import gzip
 import hashlib
 import mimetypes
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from sayso.http.asgi import Receive, Scope, Send, header
-from sayso.http.problems import method_not_allowed, not_found
-
-__all__ = ["EFFECTS", "Console", "built_console"]
+from sayso.http.asgi import Receive, Scope, Send, header, path_of
+from sayso.http.errors import method_not_allowed, not_found
 
 EFFECTS: Final = "effects"
 """The name of a route that tells what a demo really did; the console shows what it says."""
@@ -27,6 +26,15 @@ _SECURITY: Final = [
 _FOREVER: Final = b"public, max-age=31536000, immutable"
 _HASHED: Final = "assets/"
 """Where the build puts files whose names carry a digest of their content."""
+_SHORT: Final = 1_024
+"""Bytes of a file that goes out as it is: nobody waits for it."""
+_PACKABLE: Final = (
+    "text/",
+    "image/svg+xml",
+    "application/javascript",
+    "application/json",
+    "application/manifest+json",
+)
 _VIEWS: Final = ("play/", "inbox/", "thread/")
 """Views whose addresses hold ids, which may hold dots."""
 _NOT_BUILT: Final = (
@@ -49,6 +57,12 @@ class _File:
     media: bytes
     cache: bytes
     etag: bytes
+    packed: bytes | None = None
+    """The body by gzip, where that is worth it."""
+
+    def etag_of(self, packed: bool) -> bytes:
+        """Two encodings are two representations."""
+        return self.etag[:-1] + b'-gzip"' if packed else self.etag
 
 
 class Console:
@@ -65,11 +79,11 @@ class Console:
         self._effects = effects
         self._files: dict[str, _File] = {}
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send, path: str) -> None:
-        """Serve one request for `path`, as `asgi.path_of` gives it; raises Problem."""
+    async def __call__(self, scope: Scope, _: Receive, send: Send) -> None:
+        """Serve one request; raises Problem."""
         if not self._files:
             self._files = _read(self._folder)
-        name = path.removeprefix("/")
+        name = path_of(scope).removeprefix("/")
         file = self._files.get(name)
         if name in ("", "index.html") or (file is None and _wants_page(scope, name)):
             file = self._page(scope)
@@ -122,20 +136,38 @@ def _read(folder: Path) -> dict[str, _File]:
             if media.startswith("text/") or media == "application/json":
                 media += "; charset=utf-8"
             cache = _FOREVER if name.startswith(_HASHED) else b"no-cache"
-            files[name] = _file(path.read_bytes(), media.encode(), cache)
+            file = _file(path.read_bytes(), media.encode(), cache)
+            if len(file.body) > _SHORT and media.startswith(_PACKABLE):
+                file = replace(file, packed=gzip.compress(file.body, mtime=0))
+            files[name] = file
     return files
 
 
+def _takes_gzip(scope: Scope) -> bool:
+    """True if the client takes gzip, by name or by `*` (RFC 9110, 12.5.3)."""
+    weights: dict[str, bool] = {}
+    for offer in (header(scope, b"accept-encoding") or "").lower().split(","):
+        coding, _, weight = offer.partition(";")
+        number = weight.replace(" ", "").removeprefix("q=").rstrip("0")
+        weights[coding.strip()] = not weight or number not in ("", ".", "0.")
+    return weights.get("gzip", weights.get("*", False))
+
+
 async def _send(file: _File, scope: Scope, send: Send) -> None:
-    fields = [(b"cache-control", file.cache), (b"etag", file.etag), *_SECURITY]
-    if header(scope, b"if-none-match") == file.etag.decode():
+    packed = file.packed if file.packed is not None and _takes_gzip(scope) else None
+    etag = file.etag_of(packed is not None)
+    fields = [(b"cache-control", file.cache), (b"etag", etag), *_SECURITY]
+    if file.packed is not None:
+        fields.append((b"vary", b"Accept-Encoding"))
+    if header(scope, b"if-none-match") == etag.decode():
         await send({"type": "http.response.start", "status": 304, "headers": fields})
         await send({"type": "http.response.body", "body": b"", "more_body": False})
         return
-    fields += [
-        (b"content-type", file.media),
-        (b"content-length", str(len(file.body)).encode()),
-    ]
+    body = file.body
+    if packed is not None:
+        body = packed
+        fields.append((b"content-encoding", b"gzip"))
+    fields += [(b"content-type", file.media), (b"content-length", str(len(body)).encode())]
     await send({"type": "http.response.start", "status": 200, "headers": fields})
-    body = b"" if scope["method"] == "HEAD" else file.body
-    await send({"type": "http.response.body", "body": body, "more_body": False})
+    shown = b"" if scope["method"] == "HEAD" else body
+    await send({"type": "http.response.body", "body": shown, "more_body": False})

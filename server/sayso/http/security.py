@@ -1,4 +1,4 @@
-"""Who may talk to the server at all: Host, Origin, then authentication; all before the body.
+"""Middleware that keeps strangers out: Host, Origin, then authentication; all before the body.
 
 A page of another site that points its own name at this machine (DNS rebinding) fails at the Host;
 a page that posts across sites fails at the Origin. Neither approves anything (design 7).
@@ -6,15 +6,15 @@ a page that posts across sites fails at the Origin. Neither approves anything (d
 
 import ipaddress
 import logging
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Awaitable, Callable, MutableMapping, Sequence
 from functools import lru_cache
 from typing import Any, Final
 
-from sayso.errors import Code, DeclarationError, Problem
+from sayso.base.codes import Code
+from sayso.base.errors import DeclarationError, Problem
+from sayso.base.records import Principal
 from sayso.http.asgi import PRINCIPAL, App, Receive, Scope, Send, header, headers
-from sayso.records import Principal
-
-__all__ = ["Authenticate", "Authenticated", "Doorkeeper"]
+from sayso.http.errors import write_problem
 
 Authenticate = Callable[[Scope], Awaitable[Principal | None]]
 """Reads the ASGI scope of a request; None means that nobody was recognised (401)."""
@@ -23,6 +23,8 @@ _log = logging.getLogger("sayso.http")
 _PORTS: Final = {"http": ":80", "https": ":443"}
 _METHODS: Final = b"GET, POST, PATCH, DELETE, OPTIONS"
 _PREFLIGHT_SECONDS: Final = b"600"
+_OF_A_PROXY: Final = frozenset((b"forwarded", b"via", b"x-real-ip"))
+"""Headers that a proxy adds, beside those that begin with `x-forwarded-`."""
 
 
 def _name_of(authority: str) -> str:
@@ -73,25 +75,32 @@ def _origin_of(option: str) -> str:
     """The origin in an `origins` option; DeclarationError for what could never match."""
     origin = _normal(option)
     authority = _authority_of(origin)
-    if origin not in ("*", "null") and (authority is None or "/" in authority):
+    if origin != "*" and (authority is None or "/" in authority):
+        # `null` is what every sandboxed frame and file of the web sends.
         raise DeclarationError(
             f"{option!r} in origins is no origin: write scheme and host, as in https://example.org"
         )
     return origin
 
 
-class Doorkeeper:
+class HostOriginMiddleware:
     """Checks Host and Origin and answers for CORS, in front of an app.
 
     `hosts`: names served beside loopback, `*.example.org` for all below one, `*` for any (when a
     proxy in front checks it). `origins`: other origins whose pages may call, `*` for any. There
-    are no CORS headers for anybody else.
+    are no CORS headers for anybody else. `count` is called with the code of each refusal.
     """
 
     def __init__(
-        self, app: App, *, hosts: tuple[str, ...] = (), origins: tuple[str, ...] = ()
+        self,
+        app: App,
+        count: Callable[[str], None],
+        *,
+        hosts: Sequence[str] = (),
+        origins: Sequence[str] = (),
     ) -> None:
         self._app = app
+        self._count = count
         plain = [host for host in hosts if host != "*" and not host.startswith("*.")]
         self._names = frozenset(_host_of(host) for host in plain)
         self._suffixes = tuple("." + _host_of(host[2:]) for host in hosts if host.startswith("*."))
@@ -99,9 +108,13 @@ class Doorkeeper:
         self._origins = frozenset(_origin_of(origin) for origin in origins)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one request, or raise the Problem that keeps it out."""
-        host = self._check_host(scope)
-        origin = self._check_origin(scope, host)
+        """Serve one request, or answer with the problem that keeps it out."""
+        try:
+            origin = self._check_origin(scope, self._check_host(scope))
+        except Problem as problem:
+            self._count(problem.code.value)
+            await write_problem(problem, scope, send)
+            return
         if origin is None:
             await self._app(scope, receive, send)
             return
@@ -156,7 +169,7 @@ class Doorkeeper:
     def _cors_fields(self, origin: str) -> list[tuple[bytes, bytes]]:
         fields = [
             (b"access-control-allow-origin", origin.encode("latin-1")),
-            (b"access-control-expose-headers", b"x-session-id, retry-after"),
+            (b"access-control-expose-headers", b"x-session-id, retry-after, date"),
             (b"vary", b"Origin"),
         ]
         if _normal(origin) in self._origins:
@@ -165,33 +178,74 @@ class Doorkeeper:
         return fields
 
     async def _preflight(self, scope: Scope, origin: str, send: Send) -> None:
-        wanted = header(scope, b"access-control-request-headers") or "content-type, accept"
+        requested = header(scope, b"access-control-request-headers") or "content-type, accept"
         fields = [
             *self._cors_fields(origin),
             (b"vary", b"Access-Control-Request-Headers"),
             (b"access-control-allow-methods", _METHODS),
-            (b"access-control-allow-headers", wanted.encode("latin-1")),
+            (b"access-control-allow-headers", requested.encode("latin-1")),
             (b"access-control-max-age", _PREFLIGHT_SECONDS),
         ]
         await send({"type": "http.response.start", "status": 204, "headers": fields})
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
-class Authenticated:
+_LOCAL: Final = Principal()
+
+
+async def anybody(_: Scope) -> Principal:
+    """Takes everybody for the local principal, wherever they are."""
+    return _LOCAL
+
+
+async def this_machine(scope: Scope) -> Principal:
+    """Takes whoever is on this machine for the local principal.
+
+    Raises Problem for a peer at another address, and for a request that a proxy has passed on: who
+    sent that one is not known. A socket file and requests within the process have no address.
+    """
+    host = (scope.get("client") or ("", 0))[0]
+    passed_on = [
+        name
+        for name, _ in scope["headers"]
+        if name in _OF_A_PROXY or name.startswith(b"x-forwarded-")
+    ]
+    if not passed_on and (not _is_address(host) or _is_loopback(host)):
+        return _LOCAL
+    why = (
+        f"it came through a proxy ({passed_on[0].decode('latin-1')})"
+        if passed_on
+        else "it came from another machine"
+    )
+    raise Problem(
+        Code.LOOPBACK_ONLY,
+        f"Nobody has to log in here, so the server answers this machine alone, and {why}. Give the "
+        "app an authenticate= hook; insecure_no_auth=True lets anybody approve.",
+    )
+
+
+@lru_cache(maxsize=64)
+def _is_address(host: str) -> bool:
+    try:
+        ipaddress.ip_address(host.partition("%")[0])
+    except ValueError:
+        return False
+    return True
+
+
+class AuthMiddleware:
     """Lets a request through with its `Principal` in the scope, or raises a Problem.
 
-    Without a hook everybody is the local principal. A hook that raises lets nobody through.
+    A hook that raises lets nobody through.
     """
 
-    def __init__(self, app: App, authenticate: Authenticate | None) -> None:
+    def __init__(self, app: App, authenticate: Authenticate) -> None:
         self._app = app
         self._authenticate = authenticate
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
-        principal: Principal | None = Principal()
-        if self._authenticate is not None:
-            principal = await self._authenticate(scope)
+        principal = await self._authenticate(scope)
         if principal is None:
             raise Problem(Code.UNAUTHENTICATED, "Nobody was recognised: send valid credentials.")
         await self._app({**scope, PRINCIPAL: principal}, receive, send)

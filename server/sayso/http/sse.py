@@ -1,25 +1,25 @@
 """A reader's frames as an HTTP response that always ends in order.
 
-grab ── chunk ──> send            frames that are ready leave together
+drain ─ chunk ──> send            frames that are ready leave together
   │  └─ no rest ─> gather         those of a stream that hardly rests wait two turns of the loop
   │  └─ silence ─> keep-alive     one timer per response, moved on only when it fires
   └──── the end ─> last send      and only a whole, undisturbed body counts as delivered
-receive ─ disconnect ─> detach    the run goes on without this reader (ER-13)
+receive ─ disconnect ─> detach    the run continues without this reader (ER-13)
 cancelled, or a fault ─> RUN_ERROR, end of body (ER-02, ER-12, TR-17)
 """
 
 import asyncio
 import logging
+import time
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from typing import Any, Final, Protocol
 
-from sayso.errors import Code
+from sayso.base.codes import Code
+from sayso.base.keepalive import KeepAlive
+from sayso.base.records import Principal
 from sayso.http.asgi import Receive, Send
-from sayso.keepalive import KeepAlive
 from sayso.protocol import frames
-
-__all__ = ["Source", "Timer", "respond"]
 
 _log = logging.getLogger("sayso.http")
 
@@ -34,27 +34,30 @@ _BUSY: Final = 0.01
 """Seconds after a chunk in which more to send is a sign of a stream that hardly rests."""
 _GATHER: Final = 2
 """Turns of the loop that frames of such a stream wait for others, to leave together."""
+_SIGN_IN: Final = "Your sign-in has ended: sign in, and connect again."
+_WITHOUT_A_LOOK: Final = 900.0
+"""Seconds for which the stream of a request that began a run outlives the credentials of it."""
 _FAREWELL_SECONDS: Final = 1.0
 """How long a cancelled response tries to end its body in order."""
 
 
-class Source(Protocol):
-    """What a body is made of: a run's reader, or another one who has frames to send."""
+class FrameSource(Protocol):
+    """The source of a body: a run's reader, or anything else that has frames to send."""
 
     ended: bool
     """Nothing will follow what is ready."""
-    whole: bool
+    complete: bool
     """What came is all that there was to say."""
     delivered: bool
     """Set here, when a whole body went out."""
 
-    def more(self) -> Awaitable[None]:
-        """Done when there is something to grab, at the end, and by a `poke`."""
+    def readable(self) -> Awaitable[None]:
+        """Done when there is something to drain, at the end, and by a `wake`."""
 
-    def grab(self) -> bytes:
+    def drain(self) -> bytes:
         """All frames that are ready now; empty if there are none."""
 
-    def poke(self) -> None:
+    def wake(self) -> None:
         """End the waiting, although nothing is ready."""
 
     def detach(self) -> None:
@@ -69,7 +72,7 @@ class Handle(Protocol):
 
 
 class Timer(Protocol):
-    """What keep-alive needs of an event loop; tests bring their own."""
+    """The part of an event loop that keep-alive needs; tests bring their own."""
 
     def time(self) -> float:
         """Seconds that never go back."""
@@ -79,9 +82,9 @@ class Timer(Protocol):
 
 
 class _Pulse:
-    """Pokes the reader after each full interval without a byte."""
+    """Wakes the reader after each full interval without a byte."""
 
-    def __init__(self, reader: Source, timer: Timer, interval: float) -> None:
+    def __init__(self, reader: FrameSource, timer: Timer, interval: float) -> None:
         self._reader = reader
         self._timer = timer
         self._interval = interval
@@ -91,7 +94,7 @@ class _Pulse:
     def _tick(self) -> None:
         silent = self._timer.time() - self.last
         if silent >= self._interval:
-            self._reader.poke()
+            self._reader.wake()
             silent = 0.0
         self._handle = self._timer.call_later(self._interval - silent, self._tick)
 
@@ -100,7 +103,7 @@ class _Pulse:
 
 
 async def respond(
-    reader: Source,
+    reader: FrameSource,
     receive: Receive,
     send: Send,
     *,
@@ -108,20 +111,25 @@ async def respond(
     timer: Timer | None = None,
     farewell: Callable[[str, str], bytes] = frames.run_error,
     fields: Sequence[tuple[bytes, bytes]] = (),
+    seconds: float | None = None,
 ) -> None:
     """Send everything that the reader gives as one event stream; sets `reader.delivered`.
 
     `keep_alive` is the silence after which a comment is sent, None for never;
-    `farewell` makes the last frame of a body that cannot go on, from a code and a message;
-    `fields` are further headers. The request's body must have been read. Returns when the body has
-    ended or the client is gone.
+    `farewell` makes the last frame of a body that cannot continue, from a code and a message;
+    `fields` are further headers; after `seconds` who follows has to sign in again. The
+    request's body must have been read. Returns when the body has ended or the client is gone.
     """
     body = _Body(reader, send, farewell, [*_HEADERS, *fields])
     watcher = asyncio.create_task(_watch(receive, body))
+    timer = timer or asyncio.get_running_loop()
+    expiry = None if seconds is None else timer.call_later(max(seconds, 0.0), body.expire)
     try:
         # A task of its own, so that each event wakes one coroutine and not the whole call chain.
-        await asyncio.create_task(_deliver(body, timer or asyncio.get_running_loop(), keep_alive))
+        await asyncio.create_task(_deliver(body, timer, keep_alive))
     finally:
+        if expiry is not None:
+            expiry.cancel()
         watcher.cancel()
         reader.detach()
 
@@ -129,11 +137,11 @@ async def respond(
 class _Body:
     """The body as it stands: whether it has ended, and whether anybody is there."""
 
-    __slots__ = ("ended", "farewell", "fields", "gone", "reader", "send")
+    __slots__ = ("ended", "expired", "farewell", "fields", "gone", "reader", "send")
 
     def __init__(
         self,
-        reader: Source,
+        reader: FrameSource,
         send: Send,
         farewell: Callable[[str, str], bytes],
         fields: list[tuple[bytes, bytes]],
@@ -143,10 +151,16 @@ class _Body:
         self.farewell = farewell
         self.fields = fields
         self.ended = False
+        self.expired = False
         self.gone = False
 
+    def expire(self) -> None:
+        """Nothing more may be told to who follows."""
+        self.expired = True
+        self.reader.wake()
+
     async def close(self, code: Code, message: str) -> None:
-        """End a body that cannot go on: one last frame, unless it has ended or nobody listens."""
+        """End a body that cannot continue with one last frame, if it is open and somebody reads."""
         if self.ended or self.gone:
             return
         last = self.farewell(code.value, message)
@@ -163,21 +177,24 @@ async def _deliver(body: _Body, timer: Timer, keep_alive: KeepAlive | None) -> N
         await send({"type": "http.response.start", "status": 200, "headers": body.fields})
         sent = -_BUSY
         while True:
-            await reader.more()
+            await reader.readable()
             if timer.time() - sent < _BUSY:
                 # So much is said that a moment more makes fewer chunks of it.
                 for _ in range(_GATHER):
                     await asyncio.sleep(0)
             if body.gone:
                 return
-            # What is grabbed is everything: nothing is left behind when the reader has ended.
-            chunk = reader.grab()
+            if body.expired:
+                await body.close(Code.TOKEN_EXPIRED, _SIGN_IN)
+                return
+            # What is drained is everything: nothing is left behind when the reader has ended.
+            chunk = reader.drain()
             if reader.ended:
                 await send({"type": "http.response.body", "body": chunk, "more_body": False})
                 body.ended = True
-                reader.delivered = reader.whole and not body.gone
+                reader.delivered = reader.complete and not body.gone
                 return
-            # Woken for nothing means poked.
+            # Woken for nothing means by the pulse.
             chunk = chunk or comment
             await send({"type": "http.response.body", "body": chunk, "more_body": True})
             sent = timer.time()
@@ -195,6 +212,17 @@ async def _deliver(body: _Body, timer: Timer, keep_alive: KeepAlive | None) -> N
     finally:
         if pulse is not None:
             pulse.stop()
+
+
+def seconds_left(principal: Principal, *, began: bool) -> float | None:
+    """How long a stream may tell this principal more; `began`: of the request that began the run.
+
+    None where the credentials have no end of their own.
+    """
+    if principal.expires_at is None:
+        return None
+    left = principal.expires_at / 1000 - time.time()
+    return max(left, _WITHOUT_A_LOOK) if began else left
 
 
 async def _watch(receive: Receive, body: _Body) -> None:

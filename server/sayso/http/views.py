@@ -1,39 +1,32 @@
 """Stored things as REST shows them: camelCase, times in ISO 8601, absent members left out."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from sayso import jsonvalue
-from sayso.clock import iso
-from sayso.engine.restarts import repeated
-from sayso.errors import Code
-from sayso.gate import held
-from sayso.gate.approvers import agreed
-from sayso.gate.expiry import late_refusals
-from sayso.gate.frontend import called, is_call
-from sayso.protocol.interrupts import interrupt_body
-from sayso.records import (
+from sayso.base import jsonvalue
+from sayso.base.clock import format_time
+from sayso.base.codes import Code
+from sayso.base.records import (
     Entry,
     Interrupt,
     ListedInterrupt,
+    Principal,
     Run,
     ThreadSummary,
     ThreadView,
 )
-
-__all__ = [
-    "history_view",
-    "interrupt_view",
-    "listed_view",
-    "state_view",
-    "summary_view",
-    "thread_view",
-]
+from sayso.base.redaction import redacted
+from sayso.engine.repairs import repeated
+from sayso.gate.client_tools import call_id, is_call
+from sayso.gate.rights import told
+from sayso.protocol.interrupts import to_wire
+from sayso.turns.journal.journal import is_after
 
 Json = dict[str, Any]
 
 _NOT_SHOWN = (
     "asked",
+    "asks",
     "end",
     "ended",
     "history",
@@ -47,52 +40,69 @@ _NOT_SHOWN = (
     "writes",
 )
 """Members of journal entries that only replay needs."""
+_OF_BREAKPOINTS = ("anew", "at", "call", "since")
+"""The same of breakpoints."""
 
 
-def listed_view(listed: ListedInterrupt) -> Json:
-    """An interrupt of the inbox."""
-    return interrupt_view(
-        listed.interrupt, threadId=listed.thread_id, agent=listed.agent, owner=listed.owner
-    )
+def listed_view(listed: ListedInterrupt, reader: Principal, now: int) -> Json:
+    """An interrupt of the inbox, as it is for this reader; `yours`: so is its thread."""
+    item = listed.interrupt
+    where = {"threadId": listed.thread_id, "agent": listed.agent, "owner": listed.owner}
+    view = interrupt_view(item, _rights(item, listed.owner, reader, now), **where)
+    return view | {"yours": listed.owner == reader.subject}
 
 
-def interrupt_view(item: Interrupt, **where: str) -> Json:
+def _rights(item: Interrupt, owner: str, reader: Principal, now: int) -> Json | None:
+    """Return what this reader may do about an open interrupt; None for a settled one."""
+    return told(item, owner, reader, now) if item.status == "open" else None
+
+
+def interrupt_view(item: Interrupt, rights: Json | None = None, **where: str) -> Json:
     """An interrupt as clients of the protocol get it, with what became of it.
 
-    `answer` is the settled one, or one that is held: `{status, payload?, metadata?, by?, at,
-    channel, held}`. `lateRefusals` came after the question had expired.
+    `rights` is what its reader may do about it (`metadata.sayso`: `may`, `waitsFor`). `answer` is
+    the settled one, or one that is held: `{status, payload?, metadata?, by?, at, channel, held}`.
+    `lateRefusals` came after the question had expired. Secrets, by its schema, are not shown.
     """
-    view: Json = jsonvalue.decode(interrupt_body(item))
+    view: Json = jsonvalue.decode(to_wire(item, rights))
     view |= where
-    view |= {"status": item.status, "createdAt": iso(item.created_at)}
+    view |= {"status": item.status, "createdAt": format_time(item.created_at)}
     if item.assigned_to is not None:
         view["assignedTo"] = item.assigned_to
     if item.lapsed_at is not None:
-        view["lapsedAt"] = iso(item.lapsed_at)
+        view["lapsedAt"] = format_time(item.lapsed_at)
     answer = _held_answer(item) if item.status == "open" else _settled_answer(item)
     if answer is not None:
         view["answer"] = answer
-    said = [{"by": vote["by"], "at": iso(vote["at"])} for vote in agreed(item)]
+    said = [{"by": vote.by, "at": format_time(vote.at)} for vote in item.progress.votes]
     if said:
         view["agreed"] = said
-    late = [{**one, "at": iso(one["at"])} for one in late_refusals(item)]
+    late = [
+        {
+            "by": refusal.by,
+            "at": format_time(refusal.at),
+            "said": refusal.said,
+            "channel": refusal.channel,
+        }
+        for refusal in item.progress.late
+    ]
     if late:
         view["lateRefusals"] = late
     return view
 
 
 def _held_answer(item: Interrupt) -> Json | None:
-    kept = held.read(item)
-    if kept is None:
+    answer = item.held
+    if answer is None:
         return None
     return _given(
         held=True,
-        status=kept.entry.status,
-        payload=kept.entry.payload,
-        metadata=kept.entry.metadata,
-        by=kept.by,
-        at=iso(kept.at),
-        channel=kept.channel,
+        status=answer.status,
+        payload=redacted(_value(answer.payload), _schema(item)),
+        metadata=_value(answer.metadata),
+        by=answer.by,
+        at=format_time(answer.at),
+        channel=answer.channel,
     )
 
 
@@ -100,12 +110,21 @@ def _settled_answer(item: Interrupt) -> Json:
     return _given(
         held=False,
         status=item.status,
-        payload=None if item.payload is None else jsonvalue.decode(item.payload),
-        metadata=None if item.answer_metadata is None else jsonvalue.decode(item.answer_metadata),
+        payload=redacted(_value(item.payload), _schema(item)),
+        metadata=_value(item.answer_metadata),
         by=item.decided_by,
-        at=None if item.decided_at is None else iso(item.decided_at),
+        at=None if item.decided_at is None else format_time(item.decided_at),
         channel=item.channel,
     )
+
+
+def _schema(item: Interrupt) -> Json | None:
+    schema: Json | None = _value(item.response_schema)
+    return schema
+
+
+def _value(data: bytes | None) -> Any:
+    return None if data is None else jsonvalue.decode(data)
 
 
 def _given(**members: Any) -> Json:
@@ -121,8 +140,8 @@ def summary_view(summary: ThreadSummary) -> Json:
         running=summary.running,
         outcome=summary.outcome,
         openInterrupts=summary.open_interrupts,
-        createdAt=iso(summary.created_at),
-        updatedAt=iso(summary.active_at),
+        createdAt=format_time(summary.created_at),
+        updatedAt=format_time(summary.active_at),
     )
 
 
@@ -139,10 +158,10 @@ def _open(view: ThreadView, *, calls: bool = False) -> list[Interrupt]:
     ]
 
 
-def thread_view(view: ThreadView) -> Json:
+def thread_view(view: ThreadView, reader: Principal | None = None, now: int = 0) -> Json:
     """One thread, with its open interrupts, and the calls that its client has yet to answer.
 
-    `problem` is why its last run failed.
+    `reader` is told what it may do about them. `problem` is why its last run failed.
     """
     thread, turn, run = view.thread, view.turn, view.run
     ended = {} if run is None or run.outcome is None else jsonvalue.decode(run.outcome)
@@ -157,21 +176,28 @@ def thread_view(view: ThreadView) -> Json:
         outcome=ended.get("type"),
         problem=problem if ended.get("type") == "error" else None,
         openInterrupts=len(_open(view)),
-        interrupts=[interrupt_view(item) for item in _open(view)],
-        pendingToolCallIds=[called(item) for item in _open(view, calls=True)] or None,
-        createdAt=iso(thread.created_at),
-        updatedAt=iso(thread.updated_at),
+        interrupts=[
+            interrupt_view(
+                item, None if reader is None else _rights(item, thread.owner, reader, now)
+            )
+            for item in _open(view)
+        ],
+        pendingToolCallIds=[call_id(item) for item in _open(view, calls=True)] or None,
+        createdAt=format_time(thread.created_at),
+        updatedAt=format_time(thread.updated_at),
     )
 
 
 def state_view(view: ThreadView, journal: Iterable[Entry]) -> Json:
-    """Where a turn stands: what it goes on with, the state, and what it has recorded.
+    """The state of a turn: what it continues with, its state, and what it has recorded.
 
-    `next` names the tools, steps and questions that have begun and not ended; it is empty when
-    nothing goes on. `metadata.forkedFrom` says of which thread this one is a copy. Where the code
-    has changed under the turn, `metadata.repeats` names what a restart would do again, in order.
+    `next` names the tools and steps that run and the questions that are open, `after …` where it
+    waits behind something; it is empty when nothing goes on. `metadata.forkedFrom` says of which
+    thread this one is a copy. Where the code has changed under the turn, `metadata.repeats` names
+    what a restart would do again, in order.
     """
     entries = list(journal)
+    interrupts = {item.id: item for item in view.interrupts}
     turn = view.turn
     goes_on = turn is not None and turn.status in ("running", "suspended")
     metadata = thread_view(view)
@@ -185,22 +211,48 @@ def state_view(view: ThreadView, journal: Iterable[Entry]) -> Json:
         metadata["forkedFrom"] = {name: forks[-1][name] for name in ("threadId", "interruptId")}
     return {
         "threadId": view.thread.id,
-        "next": [entry.name for entry in entries if goes_on and entry.status != "done"],
+        "next": list(_next(entries, interrupts)) if goes_on else [],
         "values": jsonvalue.decode(view.thread.state),
         "metadata": metadata,
-        "journal": [_entry_view(entry) for entry in entries],
+        "journal": [_entry_view(entry, interrupts) for entry in entries],
     }
 
 
-def _entry_view(entry: Entry) -> Json:
+def _next(entries: Iterable[Entry], interrupts: Mapping[str, Interrupt]) -> Iterable[str]:
+    """List what has begun and not ended: each open question once, in order of asking."""
+    listed: set[str] = set()
+    for entry in entries:
+        item = _question_of(entry, interrupts)
+        if entry.status == "started" and entry.kind != "breakpoint":
+            yield entry.name
+        elif item is not None and item.status == "open" and item.id not in listed:
+            listed.add(item.id)
+            yield f"after {entry.name}" if is_after(entry) else entry.name
+
+
+def _question_of(entry: Entry, interrupts: Mapping[str, Interrupt]) -> Interrupt | None:
+    """The question that an entry waits for, or waited."""
+    if entry.status != "asked" and not (entry.kind == "breakpoint" and entry.status == "done"):
+        return None
+    return interrupts.get(jsonvalue.decode(entry.data)["interrupt"])
+
+
+def _entry_view(entry: Entry, interrupts: Mapping[str, Interrupt]) -> Json:
+    """An entry of the journal; a question that is settled is `answered`: how, by whom and when."""
     data = jsonvalue.decode(entry.data)
-    shown = {name: value for name, value in data.items() if name not in _NOT_SHOWN}
-    view = {
+    hidden = (*_NOT_SHOWN, *_OF_BREAKPOINTS) if entry.kind == "breakpoint" else _NOT_SHOWN
+    shown = {name: value for name, value in data.items() if name not in hidden}
+    view: Json = {
         "place": entry.place,
         "kind": entry.kind,
         "name": entry.name,
         "status": entry.status,
     }
+    item = _question_of(entry, interrupts)
+    if item is not None and item.status != "open":
+        answer = _settled_answer(item)
+        view["status"] = "answered"
+        view["answer"] = {name: answer[name] for name in ("status", "by", "at") if name in answer}
     return {**view, "data": shown} if shown else view
 
 
@@ -210,7 +262,7 @@ def history_view(
     runs: Iterable[Run],
     interrupts: Iterable[Interrupt],
 ) -> Json:
-    """What happened in a thread: runs with their outcomes, messages, questions with decisions."""
+    """The history of a thread: runs with their outcomes, messages, questions with decisions."""
     return {
         "threadId": view.thread.id,
         "runs": [_run_view(run) for run in runs],
@@ -225,7 +277,7 @@ def _run_view(run: Run) -> Json:
     return _given(
         runId=run.run_id,
         turnId=run.turn_key,
-        startedAt=iso(run.started_at),
-        endedAt=None if run.ended_at is None else iso(run.ended_at),
+        startedAt=format_time(run.started_at),
+        endedAt=None if run.ended_at is None else format_time(run.ended_at),
         outcome=None if run.outcome is None else jsonvalue.decode(run.outcome),
     )

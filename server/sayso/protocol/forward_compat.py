@@ -1,4 +1,4 @@
-"""Reading protocol objects from peers that are older or newer than this server (rules.md FC).
+"""Reading protocol objects from peers that are older or newer than this server (FC-01 to FC-12).
 
 What the protocol does not describe is left out with a warning; what it describes and is malformed
 is an error; an optional member that is null is absent; camelCase beats snake_case; the retired
@@ -10,36 +10,23 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from sayso.jsonvalue import pointer
-
-__all__ = [
-    "DROPPED",
-    "LONGEST_ID",
-    "Check",
-    "Findings",
-    "Path",
-    "Shape",
-    "anything",
-    "each",
-    "flag",
-    "identifier",
-    "obj",
-    "text",
-]
+from sayso.base.jsonvalue import pointer
 
 Path = tuple[str | int, ...]
-Check = Callable[[Any, Path, "Findings"], Any]
+Check = Callable[[Any, Path, "ReadReport"], Any]
 
 DROPPED: Final = object()
 """What a check returns for an element that is left out, or for one that is malformed."""
 
-LONGEST_ID = 512
-MOST_FINDINGS = 100
-LONGEST_POINTER = 200
+MAX_ID_CHARS = 512
+_CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+MAX_FINDINGS = 100
+"""Errors that one refusal tells."""
+MAX_POINTER_CHARS = 200
 
 
 @dataclass(slots=True)
-class Findings:
+class ReadReport:
     """What is wrong with a request and what was left out of it; neither holds its values."""
 
     errors: list[dict[str, str]] = field(default_factory=list)
@@ -50,14 +37,14 @@ class Findings:
     def error(self, path: Path, message: str) -> Any:
         """Note a malformed member; returns `DROPPED` so that a check can end with it."""
         self.count += 1
-        if len(self.errors) < MOST_FINDINGS:
+        if len(self.errors) < MAX_FINDINGS:
             self.errors.append({"pointer": pointer(path), "message": message})
         return DROPPED
 
     def warn(self, path: Path, message: str) -> Any:
         """Note what was left out; returns `DROPPED`."""
-        if len(self.warnings) < MOST_FINDINGS:
-            self.warnings.append(f"{pointer(path)[:LONGEST_POINTER]!r} {message}")
+        if len(self.warnings) < MAX_FINDINGS:
+            self.warnings.append(f"{pointer(path)[:MAX_POINTER_CHARS]!r} {message}")
         return DROPPED
 
 
@@ -67,12 +54,14 @@ class Shape:
     __slots__ = ("checks", "names", "required", "snake")
 
     def __init__(self, checks: dict[str, Check], required: tuple[str, ...] = ()) -> None:
-        self.checks = checks
-        self.names = frozenset(checks)
-        self.required = required
-        self.snake = {snake: name for name in checks if (snake := _snake(name)) != name}
+        self.checks: dict[str, Check] = checks
+        self.names: frozenset[str] = frozenset(checks)
+        self.required: tuple[str, ...] = required
+        self.snake: dict[str, str] = {
+            snake: name for name in checks if (snake := _snake(name)) != name
+        }
 
-    def read(self, value: Any, path: Path, findings: Findings) -> Any:
+    def read(self, value: Any, path: Path, findings: ReadReport) -> Any:
         """The object with known members only, each as its check returned it."""
         if type(value) is not dict:
             return findings.error(path, "must be an object")
@@ -95,7 +84,7 @@ class Shape:
                 findings.error((*path, name), "is required")
         return {**members, **changed} if changed else members
 
-    def _known(self, value: dict[str, Any], path: Path, findings: Findings) -> dict[str, Any]:
+    def _known(self, value: dict[str, Any], path: Path, findings: ReadReport) -> dict[str, Any]:
         members = {}
         for key, item in value.items():
             name = key if key in self.names else self.snake.get(key)
@@ -110,26 +99,38 @@ def _snake(name: str) -> str:
     return re.sub(r"[A-Z]", lambda match: "_" + match[0].lower(), name)
 
 
-def anything(value: Any, path: Path, findings: Findings) -> Any:
+def anything(value: Any, path: Path, findings: ReadReport) -> Any:
     """Any JSON value, untouched (FC-10)."""
     return value
 
 
-def text(value: Any, path: Path, findings: Findings) -> Any:
+def text(value: Any, path: Path, findings: ReadReport) -> Any:
     """A string."""
     return value if type(value) is str else findings.error(path, "must be a string")
 
 
-def identifier(value: Any, path: Path, findings: Findings) -> Any:
+def identifier(value: Any, path: Path, findings: ReadReport) -> Any:
     """A string that can be stored and named: 1 to 512 characters, no NUL."""
     if type(value) is not str:
         return findings.error(path, "must be a string")
-    if not 0 < len(value) <= LONGEST_ID or "\0" in value:
-        return findings.error(path, f"must have 1 to {LONGEST_ID} characters, none of them NUL")
+    if not 0 < len(value) <= MAX_ID_CHARS or "\0" in value:
+        return findings.error(path, f"must have 1 to {MAX_ID_CHARS} characters, none of them NUL")
     return value
 
 
-def obj(value: Any, path: Path, findings: Findings) -> Any:
+def thread_id(value: Any, path: Path, findings: ReadReport) -> Any:
+    """An identifier that is part of paths: a client can say no other one there."""
+    named = identifier(value, path, findings)
+    if type(named) is not str or (named.isprintable() and named not in (".", "..")):
+        return named
+    if named in (".", "..") or _CONTROL.search(named):
+        return findings.error(
+            path, "must be no '.' or '..' and have no control characters: it is part of a path"
+        )
+    return named
+
+
+def obj(value: Any, path: Path, findings: ReadReport) -> Any:
     """An object, open by key."""
     return value if type(value) is dict else findings.error(path, "must be an object")
 
@@ -138,7 +139,7 @@ def flag(*values: str) -> Check:
     """One of a closed set of strings; another string is malformed (RE-02, FC-03)."""
     listed = " or ".join(f"'{value}'" for value in values)
 
-    def check(value: Any, path: Path, findings: Findings) -> Any:
+    def check(value: Any, path: Path, findings: ReadReport) -> Any:
         if type(value) is str and value in values:
             return value
         return findings.error(path, f"must be {listed}")
@@ -149,10 +150,10 @@ def flag(*values: str) -> Check:
 def each(check: Check) -> Check:
     """A list; elements that the check drops are left out of it."""
 
-    def check_list(value: Any, path: Path, findings: Findings) -> Any:
+    def check_list(value: Any, path: Path, findings: ReadReport) -> Any:
         if type(value) is not list:
             return findings.error(path, "must be a list")
-        items = [check(item, (*path, at), findings) for at, item in enumerate(value)]
+        items = [check(item, (*path, index), findings) for index, item in enumerate(value)]
         if any(new is not old for new, old in zip(items, value, strict=True)):
             return [item for item in items if item is not DROPPED]
         return value

@@ -9,23 +9,7 @@ from typing import Any, Final
 
 import orjson
 
-from sayso.protocol.abridging import fitted
-
-__all__ = [
-    "FRAME_LIMIT",
-    "KEEP_ALIVE",
-    "PROTOCOL_VERSION",
-    "TEXT_TAIL",
-    "frame",
-    "keep_alive",
-    "messages_snapshot",
-    "run_error",
-    "run_finished",
-    "run_started",
-    "state_snapshot",
-    "text",
-    "text_prefix",
-]
+from sayso.protocol.truncation import truncate_to_fit
 
 PROTOCOL_VERSION: Final = "1.0"
 """The version that every run declares: ours, never an echo (VN-01)."""
@@ -36,7 +20,7 @@ KEEP_ALIVE: Final = b": keep-alive\n\n"
 TEXT_TAIL: Final = b"}\n\n"
 """What follows `text_prefix` and the encoded delta."""
 
-FRAME_LIMIT: Final = 10_000_000
+MAX_FRAME_BYTES: Final = 10_000_000
 """Bytes of one frame; clients of 1.0 reject a run whose frame is longer (EN-09)."""
 
 _OPTION: Final = orjson.OPT_PASSTHROUGH_DATACLASS
@@ -56,19 +40,27 @@ def _without_nulls(event: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _checked(data: bytes, what: object) -> bytes:
-    if len(data) > FRAME_LIMIT:
+    if len(data) > MAX_FRAME_BYTES:
         raise ValueError(
             f"the {what} event is {len(data)} bytes long and clients refuse frames over "
-            f"{FRAME_LIMIT}: send less in one event"
+            f"{MAX_FRAME_BYTES}: send less in one event"
         )
     return data
 
 
-def _one_line(data: bytes) -> bytes:
-    """A line feed in JSON can only be space between tokens; in a frame it would end the line."""
-    if b"\n" in data or b"\r" in data:
-        return data.replace(b"\n", b" ").replace(b"\r", b" ")
-    return data
+def one_line(data: bytes) -> bytes:
+    """JSON without anything that some reader of lines takes for the end of one.
+
+    A line feed can only be space between tokens. U+2028, U+2029 and U+0085 end no line of a stream,
+    but readers that cut text where Unicode does (`str.splitlines`) end one there: they are escaped.
+    """
+    # Sought by `find`: for `in`, bytes first fail to take what is sought for a number.
+    if data.find(b"\n") >= 0 or data.find(b"\r") >= 0:
+        data = data.replace(b"\n", b" ").replace(b"\r", b" ")
+    if data.isascii():
+        return data
+    data = data.replace(b"\xe2\x80\xa8", b"\\u2028").replace(b"\xe2\x80\xa9", b"\\u2029")
+    return data.replace(b"\xc2\x85", b"\\u0085")
 
 
 def keep_alive(size: int) -> bytes:
@@ -77,16 +69,22 @@ def keep_alive(size: int) -> bytes:
     return line.ljust(size - len(end)) + end
 
 
+def events_in(data: bytes) -> list[dict[str, Any]]:
+    """The events of whole frames; comments are left out."""
+    blocks = data.split(b"\n\n") if data else ()
+    return [orjson.loads(block[6:]) for block in blocks if block.startswith(b"data: ")]
+
+
 def frame(event: Mapping[str, Any]) -> bytes:
     """One event as one frame; top-level members that are None are left out.
 
     Raises TypeError for a value that JSON cannot hold (also lone surrogates and integers over 64
-    bits, EN-08) and ValueError for a frame over `FRAME_LIMIT`. NaN and infinities become null
+    bits, EN-08) and ValueError for a frame over `MAX_FRAME_BYTES`. NaN and infinities become null
     (EN-07).
     """
     kind = event.get("type")
     try:
-        data = orjson.dumps(_without_nulls(event), option=_OPTION)
+        data = one_line(orjson.dumps(_without_nulls(event), option=_OPTION))
     except orjson.JSONEncodeError as error:
         raise TypeError(f"the {kind} event cannot be written as JSON: {error}") from None
     return _checked(b"data: " + data + b"\n\n", kind)
@@ -96,7 +94,7 @@ def text_prefix(message_id: str, kind: str = "TEXT_MESSAGE_CONTENT") -> bytes:
     """The front of the frame of one delta; the encoded delta and `TEXT_TAIL` complete it."""
     return b'data: {"type":"%b","messageId":%b,"delta":' % (
         kind.encode(),
-        orjson.dumps(message_id),
+        one_line(orjson.dumps(message_id)),
     )
 
 
@@ -107,15 +105,18 @@ def text(prefix: bytes, pieces: Sequence[str]) -> bytes:
     quote inside a string is escaped, so `","` is nowhere else.
     """
     if len(pieces) == 1:
-        return prefix + orjson.dumps(pieces[0]) + TEXT_TAIL
-    encoded = orjson.dumps(pieces)[1:-1]
+        return prefix + one_line(orjson.dumps(pieces[0])) + TEXT_TAIL
+    encoded = one_line(orjson.dumps(pieces))[1:-1]
     return prefix + encoded.replace(b'","', b'"' + TEXT_TAIL + prefix + b'"') + TEXT_TAIL
 
 
-def run_started(thread_id: str, run_id: str, warnings: Sequence[str] = ()) -> bytes:
+def run_started(
+    thread_id: str, run_id: str, warnings: Sequence[str] = (), at: int | None = None
+) -> bytes:
     """The opening of a run; echoes the ids and declares our version (LC-08, VN-01).
 
-    `warnings` go into `metadata.sayso`, where nobody has to read them (OC-06).
+    `warnings` go into `metadata.sayso`, where nobody has to read them (OC-06). `at` is the time
+    here in milliseconds: clients whose clock is wrong judge what expires by it (EX-07).
     """
     event: dict[str, Any] = {
         "type": "RUN_STARTED",
@@ -123,6 +124,8 @@ def run_started(thread_id: str, run_id: str, warnings: Sequence[str] = ()) -> by
         "runId": run_id,
         "protocolVersion": PROTOCOL_VERSION,
     }
+    if at is not None:
+        event["timestamp"] = at
     if warnings:
         event["metadata"] = {"sayso": {"warnings": list(warnings)}}
     return frame(event)
@@ -135,15 +138,15 @@ def messages_snapshot(bodies: Iterable[bytes]) -> bytes:
     """
     head, tail = b'data: {"type":"MESSAGES_SNAPSHOT","messages":[', b"]}\n\n"
     joined = b",".join(shown := list(bodies))
-    if len(joined) > (room := FRAME_LIMIT - len(head) - len(tail)):
-        joined = b",".join(fitted(shown, room))
-    return _checked(head + _one_line(joined) + tail, "MESSAGES_SNAPSHOT")
+    if len(joined) > (room := MAX_FRAME_BYTES - len(head) - len(tail)):
+        joined = b",".join(truncate_to_fit(shown, room))
+    return _checked(head + one_line(joined) + tail, "MESSAGES_SNAPSHOT")
 
 
 def state_snapshot(state: bytes) -> bytes:
     """The whole state, from its kept bytes (SS-01). ValueError if it is too long."""
     return _checked(
-        b'data: {"type":"STATE_SNAPSHOT","snapshot":' + _one_line(state) + b"}\n\n",
+        b'data: {"type":"STATE_SNAPSHOT","snapshot":' + one_line(state) + b"}\n\n",
         "STATE_SNAPSHOT",
     )
 
@@ -164,14 +167,14 @@ def run_finished(
     ids = orjson.dumps({"threadId": thread_id, "runId": run_id})[1:-1]
     data = b'data: {"type":"RUN_FINISHED",' + ids
     if outcome is not None:
-        data += b',"outcome":' + _one_line(outcome)
+        data += b',"outcome":' + outcome
     if result is not None and result.strip() != b"null":
-        data += b',"result":' + _one_line(result)
+        data += b',"result":' + result
     if usage:
         data += b',"usage":' + orjson.dumps(list(usage))
     if details:
         data += b',"metadata":' + orjson.dumps({"sayso": dict(details)})
-    return _checked(data + b"}\n\n", "RUN_FINISHED")
+    return _checked(one_line(data) + b"}\n\n", "RUN_FINISHED")
 
 
 def run_error(

@@ -9,11 +9,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from sayso import jsonpatch
-from sayso.errors import TurnError
+from sayso.base import jsonpatch
+from sayso.base.errors import TurnError
 from sayso.protocol import shapes
-
-__all__ = ["Item", "StreamGuard", "StreamOrderError"]
 
 _PIECE: Final = 1_000_000
 """Characters of one restated delta; keeps frames far below what clients refuse (EN-09)."""
@@ -30,7 +28,7 @@ class Item:
     opener: dict[str, Any]
     parts: list[str] = field(default_factory=list)
     open: bool = True
-    shut: bool = False
+    closed_by_boundary: bool = False
     """Closed by the boundary and not by its owner, whose own closing event is then not sent."""
 
     @property
@@ -139,7 +137,9 @@ class StreamGuard:
         """The open text or reasoning message with that id."""
         return self._open[_TEXT].get(message_id) or self._open[_THOUGHT][message_id]
 
-    def closers(self, left: Callable[[str], dict[str, Any]] | None = None) -> list[dict[str, Any]]:
+    def close_all(
+        self, left: Callable[[str], dict[str, Any]] | None = None
+    ) -> list[dict[str, Any]]:
         """Events that close everything that is open, in boundary order; all counts as closed.
 
         Text, tool calls, reasoning, then subagents with their steps, then steps (LC-06, RS-06).
@@ -154,7 +154,7 @@ class StreamGuard:
             events.append(left(name) if left is not None else waits)
         return events + self._step_closers(lambda owner: owner is None)
 
-    def vacators(self, owner: str) -> list[dict[str, Any]]:
+    def close_owned(self, owner: str) -> list[dict[str, Any]]:
         """Events that close what a subagent invocation has open, before it ends itself."""
         events = [
             self._closer(space, name)
@@ -164,7 +164,7 @@ class StreamGuard:
         ]
         return events + self._step_closers(lambda whose: whose == owner)
 
-    def restated(self) -> Iterator[dict[str, Any]]:
+    def replay_open(self) -> Iterator[dict[str, Any]]:
         """Events that show a new reader what is open: each start, and its content so far.
 
         Activities of this run come first, as they are now: deltas may follow (AC-01).
@@ -178,19 +178,19 @@ class StreamGuard:
             for name, item in self._open[space].items():
                 yield item.opener
                 text = "".join(item.parts)
-                for at in range(0, len(text), _PIECE):
+                for index in range(0, len(text), _PIECE):
                     yield _tagged(
                         {
                             "type": space.content,
                             space.member: name,
-                            "delta": text[at : at + _PIECE],
+                            "delta": text[index : index + _PIECE],
                         },
                         item.owner,
                     )
 
     def _closer(self, space: _Space, name: str) -> dict[str, Any]:
         item = self._open[space].pop(name)
-        item.open, item.shut, item.parts = False, True, []
+        item.open, item.closed_by_boundary, item.parts = False, True, []
         return _tagged({"type": space.end, space.member: name}, item.owner)
 
     def _step_closers(self, whose: Callable[[Any], bool]) -> list[dict[str, Any]]:
@@ -204,10 +204,10 @@ class StreamGuard:
 
     def _start(self, space: _Space, event: dict[str, Any]) -> bool:
         name = event[space.member]
-        known = self._items[space].get(name)
-        if known is not None and known.open:
+        item = self._items[space].get(name)
+        if item is not None and item.open:
             raise StreamOrderError(f"{space.noun} {name!r} is open already: send {space.end} first")
-        if known is not None:
+        if item is not None:
             raise StreamOrderError(
                 f"{space.noun} {name!r} was sent before and a second start would append to it: "
                 f"use a new {space.member}"
@@ -245,8 +245,8 @@ class StreamGuard:
     def _end(self, space: _Space, event: dict[str, Any]) -> bool:
         name = event[space.member]
         item = self._items[space].get(name)
-        if item is not None and item.shut:
-            item.shut = False
+        if item is not None and item.closed_by_boundary:
+            item.closed_by_boundary = False
             return False
         if item is None or not item.open:
             raise StreamOrderError(

@@ -1,21 +1,33 @@
 """The wire form of stored things. Pure."""
 
-from typing import Any, Final
+from collections.abc import Mapping
+from typing import Any
 
 import orjson
 
-from sayso import jsonvalue
-from sayso.clock import iso
-from sayso.records import Interrupt
-
-__all__ = ["SUBAGENT", "interrupt_body"]
-
-SUBAGENT: Final = "subagentRunId"
-"""The member of an interrupt's policy that says which inner agent asked it."""
+from sayso.base import digits, jsonvalue
+from sayso.base.clock import format_time
+from sayso.base.records import Interrupt
 
 
-def interrupt_body(interrupt: Interrupt) -> bytes:
-    """An interrupt as clients get it: members without a value are left out (IN-01 to IN-11)."""
+def exact_of(interrupt: Interrupt) -> dict[str, str]:
+    """The integers of an interrupt that a double does not hold: texts by pointers into it."""
+    spelt: dict[str, str] = {}
+    for name, json in (
+        ("metadata", interrupt.metadata),
+        ("responseSchema", interrupt.response_schema),
+    ):
+        if json is not None and digits.may_hold_large(json):
+            spelt |= digits.exact_integers(jsonvalue.decode(json), (name,))
+    return spelt
+
+
+def to_wire(interrupt: Interrupt, details: Mapping[str, Any] | None = None) -> bytes:
+    """An interrupt as clients get it: members without a value are left out (IN-01 to IN-11).
+
+    `metadata.sayso` says its large integers once more (`exact`), for clients that round them, and
+    what one reader is `told` of it.
+    """
     body: dict[str, Any] = {"id": interrupt.id, "reason": interrupt.reason}
     if interrupt.message is not None:
         body["message"] = interrupt.message
@@ -24,9 +36,21 @@ def interrupt_body(interrupt: Interrupt) -> bytes:
     if interrupt.response_schema is not None:
         body["responseSchema"] = orjson.Fragment(interrupt.response_schema)
     if interrupt.expires_at is not None:
-        body["expiresAt"] = iso(interrupt.expires_at)
-    if interrupt.metadata is not None:
+        body["expiresAt"] = format_time(interrupt.expires_at)
+    ours = dict(details or ())
+    if exact := exact_of(interrupt):
+        ours["exact"] = exact
+    if ours:
+        body["metadata"] = with_ours(interrupt.metadata, ours)
+    elif interrupt.metadata is not None:
         body["metadata"] = orjson.Fragment(interrupt.metadata)
-    if interrupt.policy is not None and SUBAGENT.encode() in interrupt.policy:
-        body["subagentRunId"] = jsonvalue.decode(interrupt.policy)[SUBAGENT]
+    if interrupt.terms.subagent is not None:
+        body["subagentRunId"] = interrupt.terms.subagent
     return jsonvalue.encode(body)
+
+
+def with_ours(metadata: bytes | None, members: Mapping[str, Any]) -> dict[str, Any]:
+    """Metadata with these members of `sayso` beside those that it has."""
+    author_metadata: dict[str, Any] = jsonvalue.decode(metadata) if metadata else {}
+    ours = author_metadata.get("sayso")
+    return {**author_metadata, "sayso": {**(ours if isinstance(ours, dict) else {}), **members}}

@@ -20,23 +20,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from sayso import jsonvalue
-from sayso.options import LegacyValue
+from sayso.base import jsonvalue
+from sayso.base.options import LegacyValue
 from sayso.protocol.frames import frame
-
-__all__ = [
-    "CHANNEL",
-    "Command",
-    "asking",
-    "meant",
-    "named_id",
-    "read_command",
-]
 
 CHANNEL: Final = "legacy"
 """By which channel such an answer came."""
-_LONGEST_ID: Final = 512
-_DEEPEST: Final = 64
+_MAX_ID_CHARS: Final = 512
+_MAX_DEPTH: Final = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +41,7 @@ class Command:
     def names(self) -> list[str]:
         """The interrupts that it may name, to be looked up."""
         if self.event is not None:
-            named = named_id(self.event)
+            named = interrupt_id_of(self.event)
             return [] if named is None else [named]
         value = _object(self.resume)
         return [] if value is None else [key for key in value if _is_id(key)]
@@ -66,18 +57,18 @@ def read_command(forwarded_props: Any) -> Command | None:
     command = forwarded_props.get("command") if isinstance(forwarded_props, dict) else None
     if not isinstance(command, dict):
         return None
-    found = Command(command.get("resume"), command.get("interruptEvent"))
-    return None if found.resume is None and found.event is None else found
+    read = Command(command.get("resume"), command.get("interruptEvent"))
+    return None if read.resume is None and read.event is None else read
 
 
-def named_id(event: Any) -> str | None:
+def interrupt_id_of(event: Any) -> str | None:
     """The id of the interrupt that an `interruptEvent` names; None for a raw value."""
     value = _object(event)
     identifier = None if value is None else value.get("id")
     return identifier if _is_id(identifier) else None
 
 
-def meant(resume: Any, *, takes_text: bool) -> Any:
+def parse_answer(resume: Any, *, takes_text: bool) -> Any:
     """The payload that a `resume` is; `takes_text`: its question could be answered by a string."""
     if not isinstance(resume, str) or takes_text:
         return resume
@@ -85,10 +76,10 @@ def meant(resume: Any, *, takes_text: bool) -> Any:
         value = jsonvalue.decode(resume.encode())
     except ValueError:
         return resume
-    return resume if jsonvalue.deeper_than(value, _DEEPEST) else value
+    return resume if jsonvalue.exceeds_depth(value, _MAX_DEPTH) else value
 
 
-def asking(interrupt: bytes, value: LegacyValue) -> bytes:
+def legacy_event(interrupt: bytes, value: LegacyValue) -> bytes:
     """The frame that asks. ValueError if it is too long."""
     text = interrupt.decode()
     if value == "message":
@@ -98,9 +89,9 @@ def asking(interrupt: bytes, value: LegacyValue) -> bytes:
 
 def _object(value: Any) -> dict[str, Any] | None:
     if isinstance(value, str):
-        value = meant(value, takes_text=False)
+        value = parse_answer(value, takes_text=False)
     return value if isinstance(value, dict) else None
 
 
 def _is_id(value: Any) -> bool:
-    return isinstance(value, str) and 0 < len(value) <= _LONGEST_ID and "\0" not in value
+    return isinstance(value, str) and 0 < len(value) <= _MAX_ID_CHARS and "\0" not in value

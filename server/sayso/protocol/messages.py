@@ -1,20 +1,22 @@
-"""The messages of a request, each as the bytes of its own JSON object (rules.md FC-02, MS-04).
+"""The messages of a request, each as the bytes of its own JSON object (FC-02, MS-04).
 
 Unknown roles, parts, part sources and kinds of tool call are left out with a warning, at the
 nearest place that can do without them. Activity messages are read and left out: they are what a
 client shows, not what an agent resumes from (MS-08).
 """
 
-from collections.abc import Iterator, Sequence, Set
-from typing import Any, Final, cast, overload
+from collections.abc import Container, Iterator, Sequence, Set
+from typing import Any, ClassVar, Final, cast, overload
 
-from sayso import jsonvalue
+from sayso.base import jsonvalue
+from sayso.base.fastrecords import from_columns
+from sayso.base.records import Message
 from sayso.protocol.forward_compat import (
     DROPPED,
-    LONGEST_ID,
+    MAX_ID_CHARS,
     Check,
-    Findings,
     Path,
+    ReadReport,
     Shape,
     anything,
     each,
@@ -22,16 +24,12 @@ from sayso.protocol.forward_compat import (
     obj,
     text,
 )
-from sayso.records import Message
-from sayso.rows import records
-
-__all__ = ["Messages", "media_of", "read_messages"]
 
 
 def _tagged(shapes: dict[str, Check], what: str) -> Check:
     """An object that its `type` picks a shape for; an unknown type is left out."""
 
-    def check(value: Any, path: Path, findings: Findings) -> Any:
+    def check(value: Any, path: Path, findings: ReadReport) -> Any:
         if type(value) is not dict:
             return findings.error(path, "must be an object")
         tag = value.get("type")
@@ -63,13 +61,13 @@ _BINARY = Shape(
 )
 
 
-def _media(value: Any, path: Path, findings: Findings) -> Any:
+def _media(value: Any, path: Path, findings: ReadReport) -> Any:
     part = _MEDIA.read(value, path, findings)
     # A part without its source says nothing: it goes whole (SPEC processing, required position).
     return DROPPED if part is DROPPED or part.get("source") is DROPPED else part
 
 
-def media_of(value: Any, path: Path, findings: Findings) -> Any:
+def media_of(value: Any, path: Path, findings: ReadReport) -> Any:
     """The retired part as the media part that says the same (FC-05)."""
     part = _BINARY.read(value, path, findings)
     mime = part.get("mimeType")
@@ -104,7 +102,7 @@ _PART = _tagged(
 _PARTS = each(_PART)
 
 
-def _content(value: Any, path: Path, findings: Findings) -> Any:
+def _content(value: Any, path: Path, findings: ReadReport) -> Any:
     if type(value) is str:
         return value
     if type(value) is list:
@@ -119,16 +117,26 @@ _CALL = Shape(
         "type": text,
         "function": _FUNCTION.read,
         "encryptedValue": text,
+        "encryptedValueType": text,
         "metadata": obj,
     },
     ("id", "function"),
 )
 
 
-def _call(value: Any, path: Path, findings: Findings) -> Any:
+def _typed(value: dict[str, Any], path: Path, findings: ReadReport) -> dict[str, Any]:
+    """Without the type of a sealed value that is not there (1.1, Reasoning)."""
+    if "encryptedValueType" not in value or "encryptedValue" in value:
+        return value
+    findings.warn((*path, "encryptedValueType"), "names the type of no value and was left out")
+    return {name: member for name, member in value.items() if name != "encryptedValueType"}
+
+
+def _call(value: Any, path: Path, findings: ReadReport) -> Any:
     call = _CALL.read(value, path, findings)
     if call is DROPPED:
         return DROPPED
+    call = _typed(call, path, findings)
     kind = call.get("type")
     if kind == "function" or kind is DROPPED:
         return call
@@ -141,6 +149,7 @@ _OWN: dict[str, Check] = {
     "id": identifier,
     "role": text,
     "encryptedValue": text,
+    "encryptedValueType": text,
     "metadata": obj,
     "subagentRunId": text,
 }
@@ -185,7 +194,7 @@ def _is_plain(value: Any) -> bool:
         return False
     return (
         type(named) is str
-        and 0 < len(named) <= LONGEST_ID
+        and 0 < len(named) <= MAX_ID_CHARS
         and "\0" not in named
         and type(content) is str
         and type(role) is str
@@ -193,7 +202,7 @@ def _is_plain(value: Any) -> bool:
     )
 
 
-def _message(value: Any, path: Path, findings: Findings) -> Message | None:
+def _message(value: Any, path: Path, findings: ReadReport) -> Message | None:
     if type(value) is not dict:
         findings.error(path, "must be an object")
         return None
@@ -209,16 +218,17 @@ def _message(value: Any, path: Path, findings: Findings) -> Message | None:
     body = shape.read(value, path, findings)
     if findings.count > before or role == "activity":
         return None
+    body = _typed(body, path, findings)
     return Message(id=body["id"], role=role, body=jsonvalue.encode(body))
 
 
 class Messages(Sequence[Message]):
     """The messages of a request, in order. Most are stored already, so each is made when used."""
 
-    def __init__(self, found: dict[str, Message | dict[str, Any]]) -> None:
+    def __init__(self, by_id: dict[str, Message | dict[str, Any]]) -> None:
         """`found` are the messages by id, plain ones as they were read."""
-        self._found = found
-        self._order = list(found)
+        self._found = by_id
+        self._order = list(by_id)
         self._made: list[Message] | None = None
 
     def __len__(self) -> int:
@@ -245,7 +255,7 @@ class Messages(Sequence[Message]):
         """Whether they are the same as those of another sequence."""
         return isinstance(other, Sequence) and tuple(self) == tuple(other)
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__: ClassVar[None]  # type: ignore[assignment]  # equal to what is not hashable
 
     def __repr__(self) -> str:
         """As the tuple that it stands for."""
@@ -256,41 +266,67 @@ class Messages(Sequence[Message]):
         """The ids in order."""
         return self._order
 
-    def unknown(self, known: Set[str]) -> tuple[Message, ...]:
+    def unknown(self, ids_known: Set[str]) -> tuple[Message, ...]:
         """Those whose ids are not known."""
-        return tuple(self._all([one for one in self._order if one not in known]))
+        return tuple(self._all([name for name in self._order if name not in ids_known]))
+
+    def saying(self, ids_known: Container[str]) -> list[Message]:
+        """The messages of users and tools among those whose ids are known."""
+        return self._all(
+            [
+                name
+                for name in self._order
+                if name in ids_known and _role(self._found[name]) in ("user", "tool")
+            ]
+        )
+
+    def calling(self) -> list[Message]:
+        """The assistant messages that may make tool calls: none of them is plain."""
+        return [
+            message
+            for message in self._found.values()
+            if isinstance(message, Message)
+            and message.role == "assistant"
+            and message.body.find(b'"toolCalls"') >= 0
+        ]
 
     def _all(self, names: list[str]) -> list[Message]:
         """Those messages, of which the plain ones are made together."""
-        found = self._found
-        plain = [one for name in names if type(one := found[name]) is dict]
+        messages_by_id = self._found
+        plain = [message for name in names if type(message := messages_by_id[name]) is dict]
         if plain:
-            ids, roles = ([one[member] for one in plain] for member in ("id", "role"))
-            bodies = jsonvalue.encode_each(plain)
+            ids, roles = ([message[member] for message in plain] for member in ("id", "role"))
+            bodies = jsonvalue.encode_all(plain)
             shown = ["visible"] * len(plain)
-            found.update(zip(ids, records(Message, (ids, roles, bodies, shown)), strict=True))
-        return cast(list[Message], [found[name] for name in names])
+            messages_by_id.update(
+                zip(ids, from_columns(Message, (ids, roles, bodies, shown)), strict=True)
+            )
+        return cast(list[Message], [messages_by_id[name] for name in names])
 
 
-def read_messages(values: list[Any], path: Path, findings: Findings) -> Messages:
+def read_messages(values: list[Any], path: Path, findings: ReadReport) -> Messages:
     """The messages in order; one id twice is one message if equal, else malformed.
 
     Malformed ones are errors in `findings`, and left out.
     """
-    found: dict[str, Message | dict[str, Any]] = {}
-    for at, value in enumerate(values):
+    by_id: dict[str, Message | dict[str, Any]] = {}
+    for index, value in enumerate(values):
         message: Message | dict[str, Any] | None
         if _is_plain(value):
             message, named = value, value["id"]
         else:
-            message = _message(value, (*path, at), findings)
+            message = _message(value, (*path, index), findings)
             if message is None:
                 continue
             named = message.id
-        first = found.setdefault(named, message)
+        first = by_id.setdefault(named, message)
         if first is not message and not jsonvalue.equal(_value(first), _value(message)):
-            findings.error((*path, at, "id"), "is the id of a different message in this request")
-    return Messages(found)
+            findings.error((*path, index, "id"), "is the id of a different message in this request")
+    return Messages(by_id)
+
+
+def _role(message: Message | dict[str, Any]) -> str:
+    return message.role if isinstance(message, Message) else cast(str, message["role"])
 
 
 def _value(message: Message | dict[str, Any]) -> Any:

@@ -7,9 +7,7 @@ Pure. Unknown events and members are refused here because clients drop them or r
 from collections.abc import Callable
 from typing import Any, Final
 
-from sayso import jsonvalue
-
-__all__ = ["fault"]
+from sayso.base import jsonvalue
 
 _Kind = tuple[str, Callable[[Any], bool]]
 _SAFE: Final = 2**53 - 1
@@ -35,7 +33,7 @@ def _is_pointer(value: Any) -> bool:
     if not isinstance(value, str):
         return False
     try:
-        jsonvalue.tokens(value)
+        jsonvalue.parse_pointer(value)
     except ValueError:
         return False
     return True
@@ -132,7 +130,7 @@ _SHAPES: Final[dict[str, _Shape]] = {
     "REASONING_MESSAGE_END": ({"messageId": _ID}, {}),
     "REASONING_ENCRYPTED_VALUE": (
         {"subtype": _SUBTYPE, "entityId": _ID, "encryptedValue": _TEXT},
-        {},
+        {"encryptedValueType": _TEXT},
     ),
     "STEP_STARTED": ({"stepName": _ID}, {}),
     "STEP_FINISHED": ({"stepName": _ID}, {}),

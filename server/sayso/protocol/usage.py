@@ -8,14 +8,12 @@ import logging
 from collections.abc import Mapping
 from typing import Any, Final
 
-from sayso import jsonvalue
-
-__all__ = ["Usage"]
+from sayso.base import jsonvalue
 
 _log = logging.getLogger("sayso.protocol")
 
-_MOST: Final = 2**53 - 1
-_LONGEST: Final = 200
+_MAX_COUNT: Final = 2**53 - 1
+_MAX_NAME_CHARS: Final = 200
 """Characters of a provider's or a model's name; a longer one is something else (US-06)."""
 _COUNTS: Final = {
     "inputTokens": "input_tokens",
@@ -62,7 +60,7 @@ class Usage:
             return
         sums = self._sums.setdefault(key, {})
         for wire, count in found.items():
-            sums[wire] = min(sums.get(wire, 0) + count, _MOST)
+            sums[wire] = min(sums.get(wire, 0) + count, _MAX_COUNT)
 
     def entries(self) -> tuple[dict[str, Any], ...]:
         """The sums as they go out; the total is that of input and output, if both are known."""
@@ -75,7 +73,9 @@ class Usage:
 
 def _excess(sums: Mapping[str, int]) -> list[str]:
     """Parts that are more than what they are part of, which is known."""
-    return [part for part, whole in _PART_OF.items() if sums.get(part, 0) > sums.get(whole, _MOST)]
+    return [
+        part for part, whole in _PART_OF.items() if sums.get(part, 0) > sums.get(whole, _MAX_COUNT)
+    ]
 
 
 def _names(key: _Key) -> dict[str, Any]:
@@ -87,14 +87,14 @@ def _entry(key: _Key, sums: dict[str, int]) -> dict[str, Any]:
     excess = _excess(sums)
     entry = _names(key) | {name: count for name, count in sums.items() if name not in excess}
     if "inputTokens" in sums and "outputTokens" in sums:
-        entry["totalTokens"] = min(sums["inputTokens"] + sums["outputTokens"], _MOST)
+        entry["totalTokens"] = min(sums["inputTokens"] + sums["outputTokens"], _MAX_COUNT)
     return entry
 
 
 def _named(value: Any, what: str) -> str | None:
     if value is None:
         return None
-    if isinstance(value, str) and 0 < len(value) <= _LONGEST and value.isprintable():
+    if isinstance(value, str) and 0 < len(value) <= _MAX_NAME_CHARS and value.isprintable():
         return value
     _log.warning("usage: a %s that is no short name was left out (US-06)", what)
     return None
@@ -103,9 +103,9 @@ def _named(value: Any, what: str) -> str | None:
 def _counted(value: Any, name: str) -> int | None:
     if value is None:
         return None
-    if type(value) is int and 0 <= value <= _MOST:
+    if type(value) is int and 0 <= value <= _MAX_COUNT:
         return value
-    if type(value) is float and value.is_integer() and 0 <= value <= _MOST:
+    if type(value) is float and value.is_integer() and 0 <= value <= _MAX_COUNT:
         return int(value)
     _log.warning("usage: %s is no count of tokens and was left out (US-02)", name)
     return None

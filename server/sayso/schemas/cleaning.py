@@ -5,13 +5,11 @@ from typing import Any
 
 from sayso.schemas.subschemas import children
 
-__all__ = ["schema_without"]
 
-
-def schema_without(schema: dict[str, Any], *keywords: str) -> dict[str, Any]:
+def strip_keywords(schema: dict[str, Any], *keywords: str) -> dict[str, Any]:
     """A copy of a JSON Schema without these keywords, at any depth.
 
-    Providers differ in what they take: `schema_without(tool.parameters, "additionalProperties")`
+    Providers differ in what they take: `strip_keywords(tool.parameters, "additionalProperties")`
     is for the model, while forms and checks keep the schema as it is. Properties, definitions and
     values that are called like a keyword stay.
     """

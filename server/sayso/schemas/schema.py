@@ -16,16 +16,16 @@ from jsonschema_rs import (
     validator_map_for,
 )
 
-from sayso import jsonvalue
-from sayso.errors import DeclarationError
-from sayso.schemas.misfits import LEAVES, Fault, Finder
-from sayso.schemas.subschemas import Subschemas, subschemas, takes_text
+from sayso.base import jsonvalue
+from sayso.base.errors import DeclarationError
+from sayso.schemas.errors import LEAVES, ErrorFinder, SchemaViolation
+from sayso.schemas.subschemas import Subschemas, accepts_string, subschemas
+from sayso.schemas.times import LOCAL
 
-__all__ = ["Fault", "Schema", "compile_bytes", "compile_schema"]
-
-DEEPEST_SCHEMA: Final = 64
-DEEPEST_VALUE: Final = 128
-MOST_CACHED: Final = 512
+MAX_SCHEMA_DEPTH: Final = 64
+MAX_VALUE_DEPTH: Final = 128
+MAX_CACHED: Final = 512
+MAX_REASON_CHARS: Final = 2000
 _MASK: Final = "the value"
 
 
@@ -35,6 +35,7 @@ def _refuse_fetch(uri: str) -> Any:
 
 _OPTIONS: Final[Any] = {
     "validate_formats": True,
+    "formats": LOCAL,
     "retriever": _refuse_fetch,
     "pattern_options": RegexOptions(),
     "mask": _MASK,
@@ -47,9 +48,9 @@ class Schema:
     """A compiled schema. `source` is its JSON object, `data` the same as bytes."""
 
     def __init__(self, source: dict[str, Any], data: bytes) -> None:
-        if jsonvalue.deeper_than(source, DEEPEST_SCHEMA):
+        if jsonvalue.exceeds_depth(source, MAX_SCHEMA_DEPTH):
             raise DeclarationError(
-                f"the schema nests more than {DEEPEST_SCHEMA} levels: use $defs and $ref"
+                f"the schema nests more than {MAX_SCHEMA_DEPTH} levels: use $defs and $ref"
             )
         self.source = source
         self.data = data
@@ -59,41 +60,43 @@ class Schema:
         self._leaves: dict[str, Draft202012Validator] = {}
 
     @property
-    def takes_text(self) -> bool:
-        """Whether some string may fit."""
-        return takes_text(self._schemas)
+    def accepts_string(self) -> bool:
+        """True if some string may fit."""
+        return accepts_string(self._schemas)
 
-    def fits(self, value: Any) -> bool:
-        """Whether a JSON value fits; False for anything that is no JSON value."""
+    def is_valid(self, value: Any) -> bool:
+        """True if a JSON value fits; False for anything that is no JSON value."""
         try:
-            return not jsonvalue.deeper_than(value, DEEPEST_VALUE) and self._validator.is_valid(
+            return not jsonvalue.exceeds_depth(value, MAX_VALUE_DEPTH) and self._validator.is_valid(
                 value
             )
         except _UNFIT:
             return False
 
-    def problems(self, value: Any) -> tuple[Fault, ...]:
-        """What is wrong with a value, nothing if it fits; never raises, at most 20."""
+    def errors(self, value: Any) -> tuple[SchemaViolation, ...]:
+        """List what is wrong with a value, nothing if it fits; never raises, at most 20."""
         try:
-            if jsonvalue.deeper_than(value, DEEPEST_VALUE):
-                return (Fault("", f"nests more than {DEEPEST_VALUE} levels"),)
+            if jsonvalue.exceeds_depth(value, MAX_VALUE_DEPTH):
+                return (SchemaViolation("", f"nests more than {MAX_VALUE_DEPTH} levels"),)
             if self._validator.is_valid(value):
                 return ()
-            return Finder(self._schemas, self._part_fits, self._leaf_errors, _matches).search(value)
+            return ErrorFinder(self._schemas, self._part_fits, self._leaf_errors, _matches).search(
+                value
+            )
         except _UNFIT:
-            return (Fault("", "is no JSON value"),)
+            return (SchemaViolation("", "is no JSON value"),)
 
-    def _part_fits(self, at: str, value: Any) -> bool:
+    def _part_fits(self, pointer: str, value: Any) -> bool:
         if self._parts is None:
             self._parts = validator_map_for(self.source, **_OPTIONS)
-        return self._parts["#" + at].is_valid(value)
+        return self._parts["#" + pointer].is_valid(value)
 
-    def _leaf_errors(self, at: str, value: Any) -> Iterable[ValidationError]:
-        leaf = self._leaves.get(at)
+    def _leaf_errors(self, pointer: str, value: Any) -> Iterable[ValidationError]:
+        leaf = self._leaves.get(pointer)
         if leaf is None:
-            schema = self._schemas.nodes[at]
+            schema = self._schemas.nodes[pointer]
             rules = {key: rule for key, rule in schema.items() if key in LEAVES}
-            leaf = self._leaves[at] = Draft202012Validator(rules, **_OPTIONS)
+            leaf = self._leaves[pointer] = Draft202012Validator(rules, **_OPTIONS)
         return leaf.iter_errors(value)
 
 
@@ -113,7 +116,7 @@ def compile_schema(schema: Any) -> Schema:
     return compile_bytes(data)
 
 
-@lru_cache(maxsize=MOST_CACHED)
+@lru_cache(maxsize=MAX_CACHED)
 def compile_bytes(data: bytes) -> Schema:
     """Compile the bytes of a JSON Schema object; see `compile_schema`. Compiled ones are kept."""
     try:
@@ -123,6 +126,20 @@ def compile_bytes(data: bytes) -> Schema:
     if not isinstance(source, dict):
         raise DeclarationError("a schema must be a JSON object: write {} for anything")
     return Schema(source, data)
+
+
+@lru_cache(maxsize=MAX_CACHED)
+def compile_approval(data: bytes) -> Schema:
+    """Compile what a payload of a gated call is held against: what was asked, and nothing beside.
+
+    `data` is the schema as it was published, without `additionalProperties` and `maxLength`: some
+    clients show their own buttons for plain keywords only.
+    """
+    source = jsonvalue.decode(data)
+    properties: dict[str, Any] = source["properties"]
+    reason = {**properties["reason"], "maxLength": MAX_REASON_CHARS}
+    closed = {**source, "properties": properties | {"reason": reason}}
+    return compile_schema({**closed, "additionalProperties": False})
 
 
 def _checked(schema: dict[str, Any]) -> Draft202012Validator:
@@ -139,7 +156,7 @@ def _checked(schema: dict[str, Any]) -> Draft202012Validator:
         raise DeclarationError(f"the schema cannot be compiled: {error}") from None
 
 
-@lru_cache(maxsize=MOST_CACHED)
+@lru_cache(maxsize=MAX_CACHED)
 def _pattern(pattern: str) -> Draft202012Validator:
     return Draft202012Validator({"pattern": pattern}, **_OPTIONS)
 

@@ -3,34 +3,32 @@
 from dataclasses import dataclass
 from typing import Any
 
-from sayso.errors import DeclarationError
-from sayso.schemas.forms import ResponseType, response_type
+from sayso.base.errors import DeclarationError
+from sayso.schemas.responses import ResponseType, response_type
 from sayso.schemas.schema import Schema, compile_schema
-
-__all__ = ["StateType", "state_type"]
 
 
 @dataclass(frozen=True, slots=True)
 class StateType:
-    """What a state has to look like."""
+    """The type of a state."""
 
     schema: dict[str, Any]
     _compiled: Schema
     _type: ResponseType
 
-    def problems(self, value: Any) -> list[tuple[str, str]]:
-        """What is wrong with a JSON value, as JSON Pointers and sentences; nothing if it fits."""
-        found = [(fault.pointer, fault.message) for fault in self._compiled.problems(value)]
-        if not found:
+    def errors(self, value: Any) -> list[tuple[str, str]]:
+        """List what is wrong with a JSON value, as JSON Pointers and sentences."""
+        errors = [(fault.pointer, fault.message) for fault in self._compiled.errors(value)]
+        if not errors:
             try:
                 self._type.decode(value)
             except ValueError as error:
-                found = [("", str(error))]
-        return found
+                errors = [("", str(error))]
+        return errors
 
 
 def state_type(declared: Any) -> StateType:
-    """What `state=` means: a pydantic model, a Python type, or a JSON Schema object.
+    """Read `state_schema=`: a pydantic model, a Python type, or a JSON Schema object.
 
     Raises `DeclarationError` for a type without a JSON Schema, or a schema that cannot be used.
     """

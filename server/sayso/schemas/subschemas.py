@@ -10,13 +10,11 @@ from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import unquote
 
-from sayso import jsonvalue
-from sayso.errors import DeclarationError
+from sayso.base import jsonvalue
+from sayso.base.errors import DeclarationError
+from sayso.schemas.dialects import OWN_DIALECT, changed_member, known_dialect
 
-__all__ = ["Subschemas", "children", "subschemas", "takes_text"]
-
-MOST_NODES: Final = 10_000
-DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
+MAX_NODES: Final = 10_000
 
 _HERE_ONE: Final = ("not", "if", "then", "else")
 _HERE_LIST: Final = ("allOf", "anyOf", "oneOf")
@@ -37,8 +35,8 @@ _STORED_MAP: Final = ("$defs", "definitions")
 Step = tuple[tuple[str | int, ...], Any]
 
 
-def _of(schema: dict[str, Any], one: tuple[str, ...], many: tuple[str, ...]) -> Iterator[Step]:
-    for key in one:
+def _of(schema: dict[str, Any], single: tuple[str, ...], many: tuple[str, ...]) -> Iterator[Step]:
+    for key in single:
         if key in schema:
             yield (key,), schema[key]
     for key in many:
@@ -47,8 +45,8 @@ def _of(schema: dict[str, Any], one: tuple[str, ...], many: tuple[str, ...]) -> 
             for name, item in held.items():
                 yield (key, name), item
         elif isinstance(held, list):
-            for at, item in enumerate(held):
-                yield (key, at), item
+            for index, item in enumerate(held):
+                yield (key, index), item
 
 
 def _here(schema: dict[str, Any]) -> Iterator[Step]:
@@ -72,18 +70,18 @@ class Subschemas:
     targets: dict[str, str]
     """By the pointer of the schema that holds the `$ref`."""
 
-    def applied(self, at: str, *, inside: bool) -> Iterator[str]:
+    def applied(self, pointer: str, *, inside: bool) -> Iterator[str]:
         """Pointers of what applies with the schema at `at`: to the value, or also inside it."""
-        schema = self.nodes[at]
+        schema = self.nodes[pointer]
         if not isinstance(schema, dict):
             return
-        if at in self.targets:
-            yield self.targets[at]
+        if pointer in self.targets:
+            yield self.targets[pointer]
         for path, _ in _here(schema):
-            yield at + jsonvalue.pointer(path)
+            yield pointer + jsonvalue.pointer(path)
         if inside:
             for path, _ in _of(schema, _INSIDE_ONE, _INSIDE_LIST + _INSIDE_MAP):
-                yield at + jsonvalue.pointer(path)
+                yield pointer + jsonvalue.pointer(path)
 
 
 def subschemas(schema: dict[str, Any]) -> Subschemas:
@@ -96,34 +94,35 @@ def subschemas(schema: dict[str, Any]) -> Subschemas:
     nodes: dict[str, Any] = {"": schema}
     unread = [""]
     while unread:
-        at = unread.pop()
-        for path, child in children(nodes[at]):
-            where = at + jsonvalue.pointer(path)
+        pointer = unread.pop()
+        for path, child in children(nodes[pointer]):
+            where = pointer + jsonvalue.pointer(path)
             nodes[where] = child
             unread.append(where)
+    _check_dialect(nodes)
     anchors: dict[str, str] = {}
-    for at, node in nodes.items():
+    for pointer, node in nodes.items():
         if isinstance(node, dict):
-            _check_identity(at, node)
+            _check_identity(pointer, node)
             if isinstance(anchor := node.get("$anchor"), str):
-                anchors[anchor] = at
+                anchors[anchor] = pointer
     targets = {
-        at: _target(at, node["$ref"], nodes, anchors)
-        for at, node in nodes.items()
+        pointer: _target(pointer, node["$ref"], nodes, anchors)
+        for pointer, node in nodes.items()
         if isinstance(node, dict) and "$ref" in node
     }
-    found = Subschemas(nodes, targets)
-    _check_cycles(found)
-    _check_expansion(found)
-    return found
+    subschemas = Subschemas(nodes, targets)
+    _check_cycles(subschemas)
+    _check_expansion(subschemas)
+    return subschemas
 
 
-def takes_text(found: Subschemas, at: str = "") -> bool:
-    """Whether some string may fit; never False for a schema that takes one.
+def accepts_string(schemas: Subschemas, pointer: str = "") -> bool:
+    """True if some string may fit; never False for a schema that takes one.
 
     Types, fixed values, references and combinations are looked at; `not` and `if` are not.
     """
-    node = found.nodes[at]
+    node = schemas.nodes[pointer]
     if not isinstance(node, dict):
         return node is not False
     kinds = node.get("type", "string")
@@ -132,73 +131,96 @@ def takes_text(found: Subschemas, at: str = "") -> bool:
         return False
     if not any(isinstance(value, str) for value in fixed):
         return False
-    if at in found.targets and not takes_text(found, found.targets[at]):
+    if pointer in schemas.targets and not accepts_string(schemas, schemas.targets[pointer]):
         return False
 
     def parts(key: str) -> list[bool]:
-        return [takes_text(found, f"{at}/{key}/{n}") for n in range(len(node.get(key, ())))]
+        return [
+            accepts_string(schemas, f"{pointer}/{key}/{n}") for n in range(len(node.get(key, ())))
+        ]
 
     return all(parts("allOf")) and all(any(parts(key)) for key in ("anyOf", "oneOf") if key in node)
 
 
-def _refuse(at: str, what: str) -> DeclarationError:
-    return DeclarationError(f"the schema at {'#' + at!r} {what}")
+def _refuse(pointer: str, what: str) -> DeclarationError:
+    return DeclarationError(f"the schema at {'#' + pointer!r} {what}")
 
 
-def _check_identity(at: str, node: dict[str, Any]) -> None:
-    if node.get("$schema", DIALECT) not in (DIALECT, DIALECT + "#"):
-        raise _refuse(at, f"declares another dialect than {DIALECT}: rewrite it, or omit $schema")
-    if at and "$id" in node:
-        raise _refuse(at, "has an $id of its own: move it into $defs and refer to '#/$defs/…'")
+def _check_dialect(nodes: dict[str, Any]) -> None:
+    """Refuse what is written in another dialect and means something else there."""
+    declared = nodes[""].get("$schema", f"https://{OWN_DIALECT}")
+    dialect = known_dialect(declared)
+    if dialect is None:
+        raise _refuse(
+            "", "declares a dialect that is none of 2020-12, 2019-09, draft-07: omit $schema"
+        )
+    for pointer, node in nodes.items():
+        if isinstance(node, dict) and known_dialect(node.get("$schema", declared)) != dialect:
+            raise _refuse(pointer, "declares another dialect than the whole: omit $schema there")
+    change = changed_member(nodes, dialect)
+    if change is not None:
+        pointer, name = change
+        raise _refuse(
+            pointer,
+            f"has {name!r}, which means something else in {declared} than in 2020-12: write it in "
+            "2020-12, or leave it out",
+        )
+
+
+def _check_identity(pointer: str, node: dict[str, Any]) -> None:
+    if pointer and "$id" in node:
+        raise _refuse(pointer, "has an $id of its own: move it into $defs and refer to '#/$defs/…'")
     if "$dynamicRef" in node:
-        raise _refuse(at, "uses $dynamicRef: use $ref")
+        raise _refuse(pointer, "uses $dynamicRef: use $ref")
 
 
-def _target(at: str, ref: Any, nodes: dict[str, Any], anchors: dict[str, str]) -> str:
+def _target(pointer: str, ref: Any, nodes: dict[str, Any], anchors: dict[str, str]) -> str:
     if not isinstance(ref, str):
-        raise _refuse(at, "has a $ref that is no string")
+        raise _refuse(pointer, "has a $ref that is no string")
     if not ref.startswith("#"):
-        raise _refuse(at, f"refers to {ref[:100]!r}, outside itself: copy that into $defs")
+        raise _refuse(pointer, f"refers to {ref[:100]!r}, outside itself: copy that into $defs")
     fragment = unquote(ref[1:])
     where = anchors.get(fragment)
     if where is None and fragment[:1] in ("", "/"):
         where = fragment
     if where is None or where not in nodes:
-        raise _refuse(at, f"refers to {ref[:100]!r}, where there is no schema")
+        raise _refuse(pointer, f"refers to {ref[:100]!r}, where there is no schema")
     return where
 
 
-def _check_cycles(found: Subschemas) -> None:
+def _check_cycles(schemas: Subschemas) -> None:
     done: set[str] = set()
-    for start in found.nodes:
+    for start in schemas.nodes:
         active: dict[str, None] = {}
         stack = [(start, False)]
         while stack:
-            at, leaving = stack.pop()
+            pointer, leaving = stack.pop()
             if leaving:
-                del active[at]
-                done.add(at)
-            elif at in active:
-                raise _refuse(at, "refers to itself for one and the same value, so it never ends")
-            elif at not in done:
-                active[at] = None
-                stack.append((at, True))
-                stack.extend((step, False) for step in found.applied(at, inside=False))
+                del active[pointer]
+                done.add(pointer)
+            elif pointer in active:
+                raise _refuse(
+                    pointer, "refers to itself for one and the same value, so it never ends"
+                )
+            elif pointer not in done:
+                active[pointer] = None
+                stack.append((pointer, True))
+                stack.extend((step, False) for step in schemas.applied(pointer, inside=False))
 
 
-def _check_expansion(found: Subschemas) -> None:
+def _check_expansion(schemas: Subschemas) -> None:
     count = 0
     active: set[str] = set()
     stack = [("", False)]
     while stack:
-        at, leaving = stack.pop()
+        pointer, leaving = stack.pop()
         if leaving:
-            active.discard(at)
+            active.discard(pointer)
             continue
         count += 1
-        if count > MOST_NODES:
-            raise _refuse("", f"expands to more than {MOST_NODES} schemas: simplify it")
-        if at not in active:
-            active.add(at)
-            stack.append((at, True))
-            stack.extend((step, False) for step in found.applied(at, inside=True))
+        if count > MAX_NODES:
+            raise _refuse("", f"expands to more than {MAX_NODES} schemas: simplify it")
+        if pointer not in active:
+            active.add(pointer)
+            stack.append((pointer, True))
+            stack.extend((step, False) for step in schemas.applied(pointer, inside=True))

@@ -10,12 +10,12 @@ from typing import Any
 from pydantic import PydanticUserError, TypeAdapter, ValidationError
 from pydantic_core import SchemaError
 
-from sayso import jsonvalue
-from sayso.errors import DeclarationError
-from sayso.schemas.schema import Fault, compile_schema
+from sayso.base import jsonvalue
+from sayso.base.errors import DeclarationError
+from sayso.schemas.errors import SchemaViolation
+from sayso.schemas.schema import compile_schema
 from sayso.schemas.subschemas import children, subschemas
-
-__all__ = ["Conversion", "faults_of", "hoist", "schema_of"]
+from sayso.schemas.times import Published
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,12 +23,12 @@ class Conversion:
     """Between a Python value and its JSON value.
 
     `encode` raises ValueError for a value that the type does not have. `decode` raises ValueError
-    naming the first member that the type refuses, without its value; `problems` lists them all.
+    naming the first member that the type refuses, without its value; `errors` lists them all.
     """
 
     encode: Callable[[Any], Any]
     decode: Callable[[Any], Any]
-    problems: Callable[[Any], tuple[Fault, ...]]
+    errors: Callable[[Any], tuple[SchemaViolation, ...]]
 
 
 def schema_of(kind: Any) -> tuple[dict[str, Any], Conversion]:
@@ -44,7 +44,7 @@ def schema_of(kind: Any) -> tuple[dict[str, Any], Conversion]:
         return kind, Conversion(lambda value: value, lambda value: value, lambda value: ())
     try:
         adapter: TypeAdapter[Any] = TypeAdapter(kind)
-        schema = adapter.json_schema()
+        schema = adapter.json_schema(schema_generator=Published)
     except (PydanticUserError, SchemaError, TypeError, NameError) as error:
         reason = str(error).partition("\n")[0]
         raise DeclarationError(
@@ -67,26 +67,36 @@ def _conversion(adapter: TypeAdapter[Any]) -> Conversion:
         try:
             return read(value)
         except ValidationError as error:
-            first = faults_of(error, value)[0]
+            first = errors_of(error, value)[0]
             raise ValueError(f"{first.pointer or 'the value'}: {first.message}") from None
 
-    def problems(value: Any) -> tuple[Fault, ...]:
+    def problems(value: Any) -> tuple[SchemaViolation, ...]:
         try:
             read(value)
         except ValidationError as error:
-            return faults_of(error, value)
+            return errors_of(error, value)
         return ()
 
     return Conversion(encode, decode, problems)
 
 
-def faults_of(error: ValidationError, value: Any) -> tuple[Fault, ...]:
+def errors_of(error: ValidationError, value: Any) -> tuple[SchemaViolation, ...]:
     """Pydantic's complaints about a JSON value, each at a member that the value has or lacks."""
-    found = {
-        Fault(jsonvalue.pointer(_path(item["loc"], value, item["type"])), item["msg"]): None
+    members = {
+        SchemaViolation(
+            jsonvalue.pointer(_path(item["loc"], value, item["type"])),
+            _said(item["type"], item["msg"]),
+        ): None
         for item in error.errors(include_url=False, include_input=False, include_context=False)
     }
-    return tuple(found)
+    return tuple(members)
+
+
+def _said(kind: str, message: str) -> str:
+    """List what is wrong; where the author's own code says so, in its own words alone."""
+    if kind in ("value_error", "assertion_error"):
+        return message.partition(", ")[2] or message
+    return message
 
 
 def _path(location: Iterable[str | int], value: Any, kind: str) -> list[str | int]:
@@ -105,16 +115,16 @@ def _path(location: Iterable[str | int], value: Any, kind: str) -> list[str | in
     return path
 
 
-def hoist(schema: dict[str, Any], name: str) -> tuple[dict[str, Any], dict[str, Any]]:
+def hoist_definitions(schema: dict[str, Any], name: str) -> tuple[dict[str, Any], dict[str, Any]]:
     """A schema made fit to be a part of another, and the `$defs` that the other must then have.
 
     Definitions are renamed to `name.…`, so that several parts can share one document; a schema
     that refers to itself becomes a definition called `name`.
     """
-    found = subschemas(schema)
+    schemas = subschemas(schema)
     whole = any(
         target.split("/")[1:2] not in (["$defs"], ["definitions"])
-        for target in found.targets.values()
+        for target in schemas.targets.values()
     )
 
     def moved(target: str) -> str:
@@ -123,19 +133,19 @@ def hoist(schema: dict[str, Any], name: str) -> tuple[dict[str, Any], dict[str, 
             return f"#/$defs/{name}.{rest}"
         return f"#/$defs/{name}{target}"
 
-    def copy(at: str) -> Any:
-        node = found.nodes[at]
+    def copy(pointer: str) -> Any:
+        node = schemas.nodes[pointer]
         if not isinstance(node, dict):
             return node
         dropped = ("$id", "$schema", "$anchor", "$defs", "definitions")
         result = {key: item for key, item in node.items() if key not in dropped}
-        if at in found.targets:
-            result["$ref"] = moved(found.targets[at])
+        if pointer in schemas.targets:
+            result["$ref"] = moved(schemas.targets[pointer])
         for path, _ in children(node):
             key = path[0]
             if key in dropped:
                 continue
-            part = copy(at + jsonvalue.pointer(path))
+            part = copy(pointer + jsonvalue.pointer(path))
             if len(path) == 1:
                 result[key] = part
             elif isinstance(node[key], list):

@@ -4,10 +4,10 @@ import re
 from importlib import import_module
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
-from sayso.clock import Clock
-from sayso.errors import DeclarationError
+from sayso.base.clock import Clock
+from sayso.base.errors import DeclarationError
 from sayso.stores.base import Store
-from sayso.stores.memory.store import MemoryStore
+from sayso.stores.sqlite.memory import MemoryStore
 from sayso.stores.sqlite.store import SqliteStore
 
 __all__ = ["open_store", "store_of"]
@@ -89,7 +89,8 @@ def _postgres(url: str, clock: Clock | None) -> Store:
         connection_info = import_module("psycopg.conninfo")
     except ImportError:
         raise DeclarationError(
-            "PostgreSQL needs its driver; install it with pip install 'sayso[postgres]'"
+            "PostgreSQL needs its driver: install sayso with the extra postgres, or "
+            "pip install 'psycopg[binary]'"
         ) from None
     try:
         given = connection_info.conninfo_to_dict(url)
@@ -124,7 +125,8 @@ def _redis(scheme: str, rest: str, clock: Clock | None) -> Store:
         backend = import_module("sayso.stores.redis.store")
     except ImportError:
         raise DeclarationError(
-            "Redis needs its driver; install it with pip install 'sayso[redis]'"
+            "Redis needs its client: install sayso with the extra redis, or "
+            "pip install 'redis[hiredis]'"
         ) from None
     store: Store = backend.RedisStore(
         url,

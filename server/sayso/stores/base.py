@@ -9,43 +9,67 @@ Messages are in the order of their first writing, those that wait after all othe
 with `claim`, `commit` and `settle`, not with `delivered`, `renew` and `request_stop`. What is
 written stays, answers included, until its thread is deleted; journals end with their turn.
 
-Lists come in pages. `limit` is at least 1, `after` the `next` of the page before; anything else is
-a `ValueError`. What does not change meanwhile is listed exactly once. A page costs what its items
-cost, however much is stored: no page looks at more than a few thousand rows.
+Lists come in pages. Of a `PageRequest`, `limit` is at least 1 and `after` the `next` of the page
+before; anything else is a `ValueError`. What does not change meanwhile is listed exactly once. A
+page costs what its items cost, however much is stored: no page looks at more than a few thousand
+rows.
 """
 
-from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from typing import Protocol
+from abc import ABC, abstractmethod, update_abstractmethods
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from functools import partial, wraps
+from inspect import iscoroutinefunction
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from sayso.approvals import Approval, ApprovalUse
-from sayso.audit import AuditRow
-from sayso.records import (
+from sayso.base.audit import AuditRow
+from sayso.base.records import (
+    Approval,
+    ApprovalUse,
     Changes,
     Claim,
     Commit,
     Due,
     Entry,
-    Interrupt,
-    InterruptStatus,
+    InterruptFilter,
     Lease,
     ListedInterrupt,
+    OpenCount,
     Page,
+    PageRequest,
     Renewed,
     Run,
+    ThreadFilter,
     ThreadSummary,
     ThreadView,
-    TurnStatus,
-    Waiting,
+    Update,
 )
 
-__all__ = ["KEPT_CHANGES", "Hear", "Store"]
+T = TypeVar("T")
+
+FIRST_PAGE = PageRequest()
+ALL_THREADS = ThreadFilter()
+ALL_INTERRUPTS = InterruptFilter()
 
 KEPT_CHANGES = 10_000
 """How many changes of a scope are known at least."""
 
 
-class Hear(Protocol):
+async def every(read: Callable[[str | None], Awaitable[Page[T]]]) -> AsyncIterator[T]:
+    """All items of a list, page after page: `read` takes where one begins, None at the beginning.
+
+    async for row in every(lambda after: store.audit(scope, PageRequest(after, 500))): ...
+    """
+    after: str | None = None
+    while True:
+        page = await read(after)
+        for item in page.items:
+            yield item
+        after = page.next
+        if after is None:
+            return
+
+
+class ChangeListener(Protocol):
     """What is told of changes; both None: hints may be missing, so anything may have changed."""
 
     def __call__(self, scope: str | None, thread_id: str | None, /) -> object:
@@ -80,38 +104,17 @@ class Store(ABC):
 
     @abstractmethod
     async def threads(
-        self,
-        scope: str,
-        *,
-        owner: str | None = None,
-        status: TurnStatus | None = None,
-        agent: str | None = None,
-        after: str | None = None,
-        limit: int = 100,
+        self, scope: str, wanted: ThreadFilter = ALL_THREADS, page: PageRequest = FIRST_PAGE
     ) -> Page[ThreadSummary]:
-        """Threads, those that were active last first; `status` is that of the newest turn.
-
-        `agent` is the one of the newest claim.
-        """
+        """Threads, those that were active last first."""
 
     @abstractmethod
     async def interrupts(
-        self,
-        scope: str,
-        *,
-        owner: str | None = None,
-        status: InterruptStatus | None = None,
-        agent: str | None = None,
-        reason: str | None = None,
-        thread_id: str | None = None,
-        assigned_to: str | None = None,
-        after: str | None = None,
-        limit: int = 100,
+        self, scope: str, wanted: InterruptFilter = ALL_INTERRUPTS, page: PageRequest = FIRST_PAGE
     ) -> Page[ListedInterrupt]:
         """Interrupts of all threads and turns, oldest first by `created_at`.
 
-        Equal ones are in the order of their first writing. `owner` is the thread's, `agent` the
-        one that the thread had when the interrupt was first written.
+        Equal ones are in the order of their first writing.
         """
 
     @abstractmethod
@@ -119,9 +122,7 @@ class Store(ABC):
         """One interrupt by its id, or None; the first that was written if several have it."""
 
     @abstractmethod
-    async def runs(
-        self, scope: str, thread_id: str, *, after: str | None = None, limit: int = 100
-    ) -> Page[Run]:
+    async def runs(self, scope: str, thread_id: str, page: PageRequest = FIRST_PAGE) -> Page[Run]:
         """All runs of a thread, oldest first; none if it is unknown."""
 
     @abstractmethod
@@ -140,13 +141,7 @@ class Store(ABC):
 
     @abstractmethod
     async def approvals(
-        self,
-        scope: str,
-        at: int,
-        *,
-        party: str | None = None,
-        after: str | None = None,
-        limit: int = 100,
+        self, scope: str, at: int, page: PageRequest = FIRST_PAGE, *, party: str | None = None
     ) -> Page[Approval]:
         """Approvals that stand at that time (not revoked, not expired), oldest first.
 
@@ -177,17 +172,16 @@ class Store(ABC):
     async def audit(
         self,
         scope: str,
+        page: PageRequest = FIRST_PAGE,
         *,
         thread_id: str | None = None,
         owner: str | None = None,
-        after: str | None = None,
-        limit: int = 100,
     ) -> Page[AuditRow]:
         """What happened, in order; of one thread, that is the order of its rows' numbers.
 
         Each `claim`, `commit` and `settle` adds what its entries and then its interrupts come to
-        (`sayso.audit`), in the same step; nothing else ever changes a row but `delete`, which takes
-        the contents of the thread's rows and leaves their digests.
+        (`sayso.base.audit`), in the same step, and each `delete` that the thread is gone. Nothing
+        ever changes a row or takes it away.
         """
 
     @abstractmethod
@@ -220,30 +214,20 @@ class Store(ABC):
         """
 
     @abstractmethod
-    async def settle(
-        self,
-        scope: str,
-        thread_id: str,
-        revision: int,
-        interrupts: Sequence[Interrupt],
-        now: int,
-        *,
-        state: bytes | None = None,
-        entries: Sequence[Entry] = (),
-        by: str | None = None,
-    ) -> None:
+    async def settle(self, update: Update) -> None:
         """Change an idle thread without running it: settle, hold, extend, assign, edit its state.
 
-        `interrupts` replace what has their id, `state` replaces the thread's if it is given, and
-        `entries` of the newest turn replace what has their place. `by` is who did it, for the audit
-        trail. Raises `Conflict` if the revision is another, the thread is unknown, or anybody holds
-        it, also on a lease that ran out: that thread has to be claimed.
+        Raises `Conflict` if the revision is another, the thread is unknown, or anybody holds it,
+        also on a lease that ran out: that thread has to be claimed.
         """
 
     @abstractmethod
-    async def delete(self, scope: str, thread_id: str, revision: int, now: int) -> None:
-        """Remove a thread with everything; `changes` keeps the ids that it noted.
+    async def delete(
+        self, scope: str, thread_id: str, revision: int, now: int, *, by: str | None = None
+    ) -> None:
+        """Remove a thread with everything but its audit trail, which says in the same step by whom.
 
+        `changes` keeps the ids that it noted.
         Approvals for this thread alone go with it, and of others the uses that it made.
 
         Raises `Conflict` as `claim` does: another revision, unknown, or held. A thread that is
@@ -274,7 +258,7 @@ class Store(ABC):
         """Note that a run's body reached its reader whole. Unknown keys are ignored."""
 
     @abstractmethod
-    async def due(self, now: int, limit: int, after: str | None = None) -> Page[Due]:
+    async def due(self, now: int, page: PageRequest = FIRST_PAGE) -> Page[Due]:
         """Threads of all scopes that need the server, oldest first.
 
         `abandoned`: held, and the lease ran out on the store's clock. The others are idle, their
@@ -286,7 +270,7 @@ class Store(ABC):
         """
 
     @abstractmethod
-    async def waiting(self, limit: int) -> Waiting:
+    async def waiting(self, limit: int) -> OpenCount:
         """Count the open interrupts of all scopes, up to `limit`, and find the oldest.
 
         It costs what `limit` costs (at least 1) and the number of scopes that have any, however
@@ -303,11 +287,11 @@ class Store(ABC):
         """
 
     @property
-    def hears(self) -> bool:
+    def has_notifications(self) -> bool:
         """Whether hints come at present: who waits for a change may look less often by itself."""
         return False
 
-    def follow(self, hear: Hear) -> None:  # noqa: B027 - a store need not have hints
+    def subscribe(self, hear: ChangeListener) -> None:  # noqa: B027 - a store need not have hints
         """Have `hear` called in the running event loop when others change a thread, until `close`.
 
         Others are whoever writes through another store object, mostly in another process. They tell
@@ -315,3 +299,73 @@ class Store(ABC):
         let go, once it is durable. A hint can be lost, come twice, or for nothing, and is never
         more than a reason to look. A store that has none calls nobody.
         """
+
+
+class StoreProxy(Store):
+    """A store that passes every call on to another; subclasses act around the calls."""
+
+    if TYPE_CHECKING:  # made below, in a loop that type checkers do not follow
+        approval: Any
+        approval_uses: Any
+        approvals: Any
+        audit: Any
+        changes: Any
+        claim: Any
+        close: Any
+        commit: Any
+        delete: Any
+        delivered: Any
+        due: Any
+        interrupt: Any
+        interrupts: Any
+        journal: Any
+        load: Any
+        open: Any
+        renew: Any
+        request_stop: Any
+        revoke: Any
+        runs: Any
+        settle: Any
+        standing_approvals: Any
+        threads: Any
+        waiting: Any
+
+    def __init__(self, inner: Store) -> None:
+        self.inner = inner
+
+    async def _around(self, name: str, call: partial[Awaitable[Any]]) -> Any:
+        """Do one call; `call.args` and `call.keywords` are the caller's."""
+        return await call()
+
+    def _around_blocking(self, name: str, call: partial[Any]) -> Any:
+        """Do one call that is no coroutine, outside the event loop's thread."""
+        return call()
+
+    @property
+    def has_notifications(self) -> bool:
+        """True while the inner store's hints come."""
+        return self.inner.has_notifications
+
+    def subscribe(self, hear: ChangeListener) -> None:
+        """Subscribe to the inner store."""
+        self.inner.subscribe(hear)
+
+
+def _passing_on(name: str) -> Callable[..., Any]:
+    """Make the method of a proxy; name, signature and docstring are those of `Store`."""
+    promise = getattr(Store, name)
+
+    @wraps(promise, updated=())
+    async def pass_on(self: StoreProxy, *args: Any, **kwargs: Any) -> Any:
+        return await self._around(name, partial(getattr(self.inner, name), *args, **kwargs))
+
+    @wraps(promise, updated=())
+    def pass_on_blocking(self: StoreProxy, *args: Any, **kwargs: Any) -> Any:
+        return self._around_blocking(name, partial(getattr(self.inner, name), *args, **kwargs))
+
+    return pass_on if iscoroutinefunction(promise) else pass_on_blocking
+
+
+for _name in Store.__abstractmethods__:
+    setattr(StoreProxy, _name, _passing_on(_name))
+update_abstractmethods(StoreProxy)

@@ -1,20 +1,18 @@
 """What is noted of a write: the one kind of change that an interrupt went through."""
 
+from collections.abc import Callable
 from operator import attrgetter
 from typing import Any
 
-from sayso.records import ChangeKind
-from sayso.votes import Vote, votes
+from sayso.base.records import ChangeKind, Vote
 
-__all__ = ["FACTS", "Note", "facts", "kind_of"]
-
-FACTS = ("status", "held", "expires_at", "assigned_to", "reminded_at", "lapsed_at", "policy")
+FACTS = ("status", "held", "expires_at", "assigned_to", "reminded_at", "lapsed_at", "progress")
 """The members of an interrupt whose changes are noted, in the order of their weight.
 
-Of the policy only who has agreed so far.
+Of the progress only who has agreed so far.
 """
 
-facts = attrgetter(*FACTS)
+facts: Callable[[Any], tuple[Any, ...]] = attrgetter(*FACTS)
 
 Note = tuple[ChangeKind, str | None, str | None]
 """Kind, interrupt id, run key."""
@@ -22,7 +20,7 @@ Note = tuple[ChangeKind, str | None, str | None]
 _KINDS: tuple[ChangeKind, ...] = ("extended", "assigned", "reminded", "lapsed")
 
 
-def kind_of(old: tuple[Any, ...] | None, new: tuple[Any, ...]) -> ChangeKind | None:
+def change_kind(old: tuple[Any, ...] | None, new: tuple[Any, ...]) -> ChangeKind | None:
     """What happened between these facts of an interrupt; None if nothing that is noted."""
     if old == new:
         return None
@@ -31,14 +29,14 @@ def kind_of(old: tuple[Any, ...] | None, new: tuple[Any, ...]) -> ChangeKind | N
     if old[1] != new[1] and new[1] is not None:
         return "held"
     # What was held ends as well where somebody agrees to something else.
-    voted = None if old[-1] == new[-1] else _voted(votes(old[-1]), votes(new[-1]))
+    voted = None if old[-1] == new[-1] else _voted(old[-1].votes, new[-1].votes)
     if old[1] != new[1]:
         return voted or "withdrawn"
     moved = zip(_KINDS, old[2:-1], new[2:-1], strict=True)
     return next((kind for kind, before, now in moved if before != now), voted)
 
 
-def _voted(before: list[Vote], now: list[Vote]) -> ChangeKind | None:
+def _voted(before: tuple[Vote, ...], now: tuple[Vote, ...]) -> ChangeKind | None:
     """Whether somebody agreed, or took that back: then nobody has come to those who had."""
     if before == now:
         return None

@@ -5,12 +5,34 @@ from dataclasses import fields
 from operator import attrgetter
 from typing import Any, Literal, get_origin
 
-from sayso.approvals import Approval, ApprovalUse
-from sayso.records import Claim, Commit, Entry, Interrupt, Message, Principal, Run, Turn
+from sayso.base.records import (
+    AnswerRecord,
+    Approval,
+    ApprovalUse,
+    Claim,
+    Commit,
+    Entry,
+    Interrupt,
+    Message,
+    Principal,
+    Progress,
+    Run,
+    Terms,
+    TurnRecord,
+    Update,
+)
 
-__all__ = ["check_text"]
-
-_NO_TEXT = {int, bytes, bool, int | None, bytes | None}
+_NO_TEXT = {
+    int,
+    bytes,
+    bool,
+    int | None,
+    bytes | None,
+    Terms,
+    Progress,
+    AnswerRecord | None,
+}
+"""Kinds of members without text of their own: the last three are written as JSON, made fit."""
 
 
 def _may_hold_text(record: type) -> Callable[[Any], tuple[Any, ...]]:
@@ -27,7 +49,8 @@ _RECORDS: tuple[type, ...] = (
     Message,
     Principal,
     Run,
-    Turn,
+    TurnRecord,
+    Update,
 )
 _MEMBERS: dict[type, Callable[[Any], tuple[Any, ...]]] = {
     record: _may_hold_text(record) for record in _RECORDS
@@ -40,7 +63,7 @@ _COLUMNS: dict[type, list[Callable[[Any], str]]] = {
 """Of records whose members are text or none: what reads each of those that are."""
 
 
-def check_text(value: object) -> None:
+def reject_unstorable_text(value: object) -> None:
     """Raise ValueError if a record, or what is in it, has text without a UTF-8 form."""
     if not isinstance(value, tuple):
         value = _MEMBERS[type(value)](value)
@@ -53,7 +76,7 @@ def check_text(value: object) -> None:
         if isinstance(member, str):
             _check(member)
         elif member:  # neither None nor an empty tuple
-            check_text(member)
+            reject_unstorable_text(member)
 
 
 def _check(text: str) -> None:

@@ -8,23 +8,21 @@ that are ready together leave together, and a lone one leaves in the next turn o
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from typing import Any, Final
 
 from sayso.protocol import frames
-from sayso.protocol.ending import Ending
-from sayso.protocol.generations import is_new, older_event
+from sayso.protocol.client_profile import ClientProfile
+from sayso.protocol.compat import downgrade, downgrade_typed, needs_v1, needs_v1_1
 from sayso.protocol.guard import StreamGuard, StreamOrderError
-from sayso.protocol.opening import is_lifecycle, left_open, opening
-from sayso.protocol.peers import Peer
-from sayso.streams.reader import PATIENCE, Reader
-from sayso.streams.textstream import DRAFT_ROOM, Draft, TextStream
+from sayso.streams.ending import Ending, is_lifecycle, opening_frames, subagent_end
+from sayso.streams.reader import DETACH_TIMEOUT_S, Reader
+from sayso.streams.textstream import BUFFER_BYTES, TextBuffer, TextStream
 
-__all__ = ["Ending", "Peer", "Reader", "RunStream", "TextStream"]
-
-_SEAL: Final = DRAFT_ROOM
+_SEAL_BYTES: Final = BUFFER_BYTES
 """Bytes of the shared tail that become a chunk although nobody asked for them."""
-_ROOM: Final = 64 * 1024
+_BUFFER_BYTES: Final = 64 * 1024
 """Bytes that may wait for a reader before its producer lets the loop turn."""
 
 
@@ -45,46 +43,48 @@ class RunStream:
         "_tail_size",
         "_taking",
         "_unread",
-        "draft",
-        "full",
+        "buffer",
+        "congested",
         "on_readers",
         "run_key",
         "thread_id",
     )
 
     def __init__(
-        self, thread_id: str, run_key: str, *, unread: int, patience: float = PATIENCE
+        self, thread_id: str, run_key: str, *, unread: int, patience: float = DETACH_TIMEOUT_S
     ) -> None:
-        self.thread_id = thread_id
-        self.run_key = run_key
+        self.thread_id: str = thread_id
+        self.run_key: str = run_key
         self._unread = unread
         self._patience = patience
         self._guard = StreamGuard()
         self._readers: list[Reader] = []
         self._sleepers: list[asyncio.Future[None]] = []
-        self.draft = Draft()
-        """What was said last, which becomes frames behind the tail, all at once."""
+        self.buffer: TextBuffer = TextBuffer()
+        """The last pieces of text, which become frames behind the tail, all at once."""
         self._tail: list[bytes] = []
         self._tail_size = 0
         self._ending: Ending | None = None
-        self.full = False  # so much is unread that a producer should `await room()` first
+        self.congested: bool = (
+            False  # so much is unread that a producer should `await room()` first
+        )
         self._taking: asyncio.Future[None] | None = None
         self.on_readers: Callable[[], None] = lambda: None  # told when readers come and go
 
     @property
     def ended(self) -> bool:
-        """Whether the run has had its terminal event."""
+        """True once the run has had its terminal event."""
         return self._ending is not None
 
     @property
     def readers(self) -> list[str]:
-        """Who is attached: the run id that each of them knows this run by."""
+        """The readers, by the run id that each of them knows this run by."""
         return [reader.run_id for reader in self._readers]
 
     def attach(
         self,
         run_id: str,
-        peer: Peer,
+        peer: ClientProfile,
         *,
         messages: Iterable[bytes] | None,
         state: bytes | None,
@@ -93,19 +93,21 @@ class RunStream:
         """A new reader: its own RUN_STARTED, the snapshots given, what is open, then live events.
 
         The thread goes first and shows no open message: those are restated as a start with the
-        text so far. After the end it gets the ending at once. `said` are messages that this reader
+        text so far. After the end it gets the ending at once. One that `releases_first` does
+        so before its RUN_STARTED (`opening`). `said` are messages that this reader
         alone is shown, behind those of every snapshot. ValueError for too large a snapshot.
         """
-        reader = Reader(self.run_key, run_id, peer, unread=self._unread, said=said)
+        freed = replace(peer, finishes_before_error=False) if peer.releases_first else peer
+        reader = Reader(self.run_key, run_id, freed, unread=self._unread, said=said)
         shown = None if messages is None else reader.shown(list(messages))
         reader._patience = self._patience
         self._seal()
-        restated = self._guard.restated()
+        restated = self._guard.replay_open()
         reader._pending.append(
-            opening(self.thread_id, run_id, peer, shown, state, restated),
+            opening_frames(self.thread_id, run_id, peer, shown, state, restated),
         )
         if (ending := self._ending) is not None:
-            reader._end(ending.last_frames(self.thread_id, run_id, peer), whole=not ending.goes_on)
+            self._end(reader, ending)
             return reader
         reader._stream = self
         self._readers.append(reader)
@@ -129,11 +131,15 @@ class RunStream:
         if is_lifecycle(event):
             self._tell(lambda reader: data if reader.peer.subagents else b"")
             return
-        if not is_new(event) or not self._older():
+        if needs_v1_1(event) and not all(reader.peer.speaks_v1_1 for reader in self._readers):
+            plain = frames.frame(downgrade_typed(event))
+            self._tell(lambda reader: data if reader.peer.speaks_v1_1 else plain)
+            return
+        if not needs_v1(event) or not self._older():
             self._append(data)
             return
-        flat = frames.frame(older_event(event))
-        self._tell(lambda reader: data if reader.peer.versioned else flat)
+        flat = frames.frame(downgrade(event))
+        self._tell(lambda reader: data if reader.peer.speaks_v1 else flat)
 
     def text(self, message_id: str, role: str = "assistant", **members: Any) -> TextStream:
         """Open a message of text; `members` are further ones of its start.
@@ -150,17 +156,20 @@ class RunStream:
         `ending` is the run's: inner agents wait, or end, as it does.
         """
         if self._ending is None:
-            for event in self._guard.closers(partial(left_open, ending=ending)):
+            for event in self._guard.close_all(partial(subagent_end, ending=ending)):
                 self._send(event, frames.frame(event))
 
-    def vacate(self, owner: str) -> None:
+    def close_owned(self, owner: str) -> None:
         """Close what an inner agent has open."""
-        for event in self._guard.vacators(owner):
+        for event in self._guard.close_owned(owner):
             self._send(event, frames.frame(event))
 
-    def snapshot(self, *, messages: Iterable[bytes], state: bytes | None) -> None:
+    def snapshot(
+        self, *, messages: Iterable[bytes], state: bytes | None, again: bool = False
+    ) -> None:
         """Send STATE_SNAPSHOT, if a state is given, and MESSAGES_SNAPSHOT to all readers.
 
+        `again`: they have seen all messages, and those that do not want them once more get none.
         Raises StreamOrderError while text, a tool call or reasoning is open (MS-06), ValueError
         when one is too large to send.
         """
@@ -169,13 +178,19 @@ class RunStream:
         bodies = list(messages)
         head = frames.state_snapshot(state) if state is not None else b""
         whole = head + frames.messages_snapshot(bodies)
-        told: dict[tuple[Any, ...], bytes] = {}
+        frames_by_way: dict[tuple[Any, ...], bytes] = {}
         for reader in self._readers:
-            if reader.way not in told and (shown := reader.shown(bodies)) != bodies:
+            if reader.variant not in frames_by_way and (shown := reader.shown(bodies)) != bodies:
                 # What it alone is shown may not fit behind the rest: then it goes without.
                 with suppress(ValueError):
-                    told[reader.way] = head + frames.messages_snapshot(shown)
-        self._tell(lambda reader: told.get(reader.way, whole))
+                    frames_by_way[reader.variant] = head + frames.messages_snapshot(shown)
+        self._tell(
+            lambda reader: (
+                head
+                if again and not reader.peer.restates
+                else frames_by_way.get(reader.variant, whole)
+            )
+        )
 
     def finish(self, ending: Ending) -> None:
         """End the run: close what is open, then give each reader its own terminal event.
@@ -189,12 +204,18 @@ class RunStream:
         self._ending = ending
         readers, self._readers = self._readers, []
         for each in readers:
-            last = ending.last_frames(self.thread_id, each.run_id, each.peer)
-            each._end(last, whole=not ending.goes_on)
+            self._end(each, ending)
         self._sleepers.clear()
         self._taken()
 
-    async def room(self) -> None:
+    def _end(self, reader: Reader, ending: Ending) -> None:
+        last = ending.last_frames(self.thread_id, reader.run_id, reader.peer)
+        asks = ending.type == "interrupt"
+        reader._end(
+            last, whole=not ending.continues_elsewhere, pause=reader.peer.pause if asks else 0.0
+        )
+
+    async def backpressure(self) -> None:
         """Wait until readers have room; for producers, after each thing that they send.
 
         Costs nothing while little is unread. Otherwise lets the loop turn a few times, so that
@@ -202,7 +223,7 @@ class RunStream:
         reader, after which it is served, or cut, as it comes.
         """
         for _ in range(_TURNS):
-            if not self.full:
+            if not self.congested:
                 return
             await asyncio.sleep(0)
         while crowded := self._crowded():
@@ -213,7 +234,7 @@ class RunStream:
                 await self._hold_up(crowded)
 
     def _crowded(self) -> list[Reader]:
-        return [r for r in self._readers if r._size > _ROOM and r._patience > 0]
+        return [r for r in self._readers if r._size > _BUFFER_BYTES and r._patience > 0]
 
     async def _hold_up(self, crowded: list[Reader]) -> None:
         loop = asyncio.get_running_loop()
@@ -228,7 +249,7 @@ class RunStream:
             self._taken()
 
     def _taken(self) -> None:
-        self.full = bool(self._crowded())
+        self.congested = bool(self._crowded())
         if self._taking is not None:
             if not self._taking.done():
                 self._taking.set_result(None)
@@ -236,11 +257,11 @@ class RunStream:
 
     def _say(self, text: TextStream, piece: str) -> None:
         """Send one piece of a message that is open."""
-        draft = self.draft
+        draft = self.buffer
         if draft.of is not text:
             self._put_into_words()
             draft.of = text
-            draft.room = DRAFT_ROOM
+            draft.room = BUFFER_BYTES
         draft.pieces.append(piece)
         draft.room -= text.around + len(piece)
         if self._sleepers:
@@ -249,8 +270,8 @@ class RunStream:
             self._seal()
 
     def _put_into_words(self) -> None:
-        if self.draft.of is not None:
-            data = self.draft.words()
+        if self.buffer.of is not None:
+            data = self.buffer.words()
             if self._readers:
                 self._tail.append(data)
                 self._tail_size += len(data)
@@ -263,7 +284,7 @@ class RunStream:
         self._tail_size += len(data)
         if self._sleepers:
             self._rouse()
-        elif self._tail_size > _SEAL:
+        elif self._tail_size > _SEAL_BYTES:
             self._seal()
 
     def _rouse(self) -> None:
@@ -277,7 +298,7 @@ class RunStream:
         self._seal()
         self._hand_out(words)
         for reader in self._readers:
-            reader._wake()
+            reader._wake_waiters()
         self._sleepers.clear()
 
     def _seal(self) -> None:
@@ -295,10 +316,10 @@ class RunStream:
         for reader in slow:
             self._forget(reader)
             reader._cut()
-        self.full = bool(self._crowded())
+        self.congested = bool(self._crowded())
 
     def _older(self) -> bool:
-        return not all(reader.peer.versioned for reader in self._readers)
+        return not all(reader.peer.speaks_v1 for reader in self._readers)
 
     def _forget(self, reader: Reader) -> None:
         if reader in self._readers:

@@ -1,6 +1,6 @@
 """Means to test agents and stores: agents in plain tests, a clock, a store that breaks, rules.
 
-`Agent` runs an agent without a server: `help(sayso.testing.Agent)`.
+`Agent` runs an agent without a server: `help(sayso.testing.Conversation)`.
 
 To certify a backend, run every function of `suite()` on a fresh, open store whose clock is the
 `FakeClock` that is passed along:
@@ -14,26 +14,29 @@ To certify a backend, run every function of `suite()` on a fresh, open store who
         await store.close()
 """
 
-from sayso.testing.agent import Agent
+from sayso.testing.agent import Conversation
 from sayso.testing.clock import FakeClock
-from sayso.testing.faults import Call, Fault, FaultyStore, Hold, kill_process
-from sayso.testing.question import Question
-from sayso.testing.runs import Refused, Run
+from sayso.testing.faults import FaultyStore, kill_process
+from sayso.testing.person import Person
+from sayso.testing.points import Barrier, Fault, StoreCall
+from sayso.testing.question import OpenQuestion
+from sayso.testing.runs import Refused, RunResult
 from sayso.testing.store_suite import Rule, suite
-from sayso.testing.world import Ran
+from sayso.testing.world import RanEffect
 
 __all__ = [
-    "Agent",
-    "Call",
+    "Barrier",
+    "Conversation",
     "FakeClock",
     "Fault",
     "FaultyStore",
-    "Hold",
-    "Question",
-    "Ran",
+    "OpenQuestion",
+    "Person",
+    "RanEffect",
     "Refused",
     "Rule",
-    "Run",
+    "RunResult",
+    "StoreCall",
     "kill_process",
     "suite",
 ]

@@ -19,31 +19,36 @@ from types import TracebackType
 from typing import Any, Self, Unpack
 from uuid import uuid4
 
-from sayso import jsonvalue
 from sayso.agents.tools import Tool
 from sayso.app import Sayso
-from sayso.errors import DeclarationError
-from sayso.gate.frontend import is_call
+from sayso.base import jsonvalue
+from sayso.base.errors import DeclarationError
+from sayso.base.options import OptionValues
+from sayso.base.records import Approval, Interrupt, Principal, ThreadView
+from sayso.gate.client_tools import is_call
 from sayso.gate.history import visible
-from sayso.options import OptionValues
+from sayso.http.options import ServerOptions
 from sayso.protocol.runinput import read_run_input
-from sayso.records import Interrupt, Principal, ThreadView
-from sayso.testing.question import Question
-from sayso.testing.runs import Run, collected
-from sayso.testing.world import Ran, World
+from sayso.testing.person import Person, changes_by
+from sayso.testing.question import OpenQuestion, only
+from sayso.testing.runs import RunResult, collected
+from sayso.testing.world import Errors, RanEffect, Simulation
 from sayso.turns.turn import Turn
-
-__all__ = ["Agent"]
 
 Json = dict[str, Any]
 
 
-class Agent:
+class Conversation:
     """One thread of an agent, and the person who talks to it.
 
     `agent` is a `Sayso`, or the agent function itself (its tools then go into `tools`, its options
     into `options`); `name` says which agent of the app, if it has several. Nothing of the app's
     own store or clock is touched.
+
+    An error that the agent's code raises is raised here, or with `errors="return"` is the run's
+    `agent_error`. Wherever the agent waits or has ended its code is entered once more over what it
+    has recorded, and AssertionError says where it differs, as it would after a restart;
+    `replays=False` leaves that out.
     """
 
     def __init__(
@@ -51,21 +56,24 @@ class Agent:
         agent: Sayso | Callable[[Turn], Awaitable[Any]],
         name: str | None = None,
         *,
-        tools: Sequence[Tool] = (),
+        tools: Sequence[Tool[..., Any]] = (),
         principal: Principal | None = None,
         thread: str = "test",
+        errors: Errors = "raise",
+        replays: bool = True,
         **options: Unpack[OptionValues],
     ) -> None:
         self.thread = thread
-        self.principal = principal or Principal()
+        self.principal: Principal = principal or Principal()
         self._source, self._name = _served(agent, name, tools, options)
-        self._world: World | None = None
+        self._world: Simulation | None = None
         self._borrowed = False
         self._waiting: dict[str, Json] = {}
+        self._errors, self._replays = errors, replays
 
     def __enter__(self) -> Self:
         """Begin with an empty store and a first process."""
-        self._world = World(self._source)
+        self._world = Simulation(self._source, errors=self._errors, replays=self._replays)
         self._world.open()
         return self
 
@@ -87,7 +95,7 @@ class Agent:
 
     # What the person does
 
-    def say(self, text: str, **members: Any) -> Run:
+    def say(self, text: str, **members: Any) -> RunResult:
         """Send a user message, and let the agent work until it asks or ends.
 
         `members` are further ones of the request, such as `tools`, `state` or `forwardedProps`.
@@ -96,7 +104,7 @@ class Agent:
         message = {"id": f"user-{uuid4().hex[:8]}", "role": "user", "content": text}
         return self.send(messages=[message], **members)
 
-    def send(self, **members: Any) -> Run:
+    def send(self, **members: Any) -> RunResult:
         """Send a request of its own making: the members of a `RunAgentInput` but for its ids."""
         world = self._opened()
         body = {
@@ -107,37 +115,35 @@ class Agent:
             **members,
         }
 
-        async def exchange() -> Run:
-            request = read_run_input(body, world.app.limits)
-            reader = await world.app.engine.run(self._name, request, self.principal)
+        async def exchange() -> RunResult:
+            request = read_run_input(body, world.app.server.limits)
+            reader = await world.app._engine.run(self._name, request, self.principal)
             run = await collected(reader, died=lambda: world.dead)
             if not run.died:
-                await world.app.engine.delivered(reader, self.principal)
+                await world.app._engine.delivered(reader, self.principal)
             return run
 
         run = world.do(exchange)
         self._waiting.clear()
+        world.check(self.principal.scope, self.thread, run.outcome)
         return run
 
     @property
-    def questions(self) -> list[Question]:
-        """What is open and has no answer yet, in the order of asking."""
+    def questions(self) -> list[OpenQuestion]:
+        """The open questions without an answer yet, in the order of asking."""
+        act = changes_by(self._opened(), self.principal)
         return [
-            Question(item, self._take)
+            OpenQuestion(item, self._take, act)
             for item in self._open()
-            if item.id not in self._waiting and not is_call(item)
+            if item.id not in self._waiting and item.held is None and not is_call(item)
         ]
 
     @property
-    def question(self) -> Question:
+    def question(self) -> OpenQuestion:
         """The one open question; AssertionError if there is none, or more than one."""
-        open_now = self.questions
-        if len(open_now) != 1:
-            listed = "".join(f"\n  {question!r}" for question in open_now) or " nothing"
-            raise AssertionError(f"one open question was expected, but there is:{listed}")
-        return open_now[0]
+        return only(self.questions)
 
-    def answer(self, payload: Any = None) -> Run:
+    def answer(self, payload: Any = None) -> RunResult:
         """Answer the one open question; see `Question.answer`."""
         return self.question.answer(payload)
 
@@ -147,12 +153,13 @@ class Agent:
         """Let time pass: what is due in it happens at its own time, days in no time."""
         world = self._opened()
         world.do(lambda: world.pass_time(seconds))
+        world.check(self.principal.scope, self.thread, "")
 
     def restart(self, agent: Sayso | Callable[[Turn], Awaitable[Any]] | None = None) -> None:
         """Let the server restart, maybe with other code; one that died is taken over from."""
         source = None
         if agent is not None:
-            tools = tuple(self._source._tools.values()) if not isinstance(agent, Sayso) else ()
+            tools = self._source.tools if not isinstance(agent, Sayso) else ()
             source, _ = _served(agent, self._name, tools, {})
         self._opened().restart(source)
 
@@ -170,28 +177,43 @@ class Agent:
         Raises `Problem` when it is not taken. None removes a member.
         """
         world = self._opened()
-        world.do(lambda: world.app.engine.repairs.edit(self.principal, self.thread, changes))
+        world.do(lambda: world.app._engine.repairs.edit(self.principal, self.thread, changes))
 
-    def fork(self, question: Question | str) -> "Agent":
+    def fork(self, question: OpenQuestion | str) -> "Conversation":
         """A copy of the thread that waits for that question (or the id of one), beside this one.
 
         Raises `Problem` when it cannot be copied.
         """
         world = self._opened()
-        asked = question if isinstance(question, str) else question.id
-        made = world.do(lambda: world.app.engine.repairs.fork(self.principal, self.thread, asked))
+        interrupt_id = question if isinstance(question, str) else question.id
+        made = world.do(
+            lambda: world.app._engine.repairs.fork(self.principal, self.thread, interrupt_id)
+        )
         return self.on(made)
 
-    def on(self, thread: str, principal: Principal | None = None) -> "Agent":
+    def on(self, thread: str, principal: Principal | None = None) -> "Conversation":
         """Another thread of the same agent on the same server, or another person on this one."""
-        other = Agent(
+        other = Conversation(
             self._source, self._name, thread=thread, principal=principal or self.principal
         )
         other._world = self._opened()
         other._borrowed = True
         return other
 
+    def as_(self, principal: Principal) -> Person:
+        """Somebody else on the same server, such as an approver, with an inbox of their own."""
+        return Person(self._opened(), principal)
+
     # What came of it
+
+    @property
+    def approvals(self) -> list[Approval]:
+        """The remembered approvals that hold for this person's calls, or that they gave."""
+        return self.as_(self.principal).approvals
+
+    def revoke(self, approval: Approval | str) -> None:
+        """Take a remembered approval back; raises `Refused` for one that is not this person's."""
+        self.as_(self.principal).revoke(approval)
 
     @property
     def effects(self) -> list[str]:
@@ -199,7 +221,7 @@ class Agent:
         return [ran.name for ran in self.ran]
 
     @property
-    def ran(self) -> list[Ran]:
+    def ran(self) -> list[RanEffect]:
         """The same with their arguments and idempotency keys."""
         return [ran for ran in self._opened().ran if ran.thread == self.thread]
 
@@ -211,13 +233,13 @@ class Agent:
 
     @property
     def texts(self) -> list[str]:
-        """What the agent has said, in order."""
+        """The texts of the agent, in order."""
         said = (m for m in self.messages if m["role"] == "assistant")
         return [message["content"] for message in said if message.get("content")]
 
     @property
     def results(self) -> list[str]:
-        """What tool calls came to, as a model reads it, in order."""
+        """The results of tool calls, as a model reads it, in order."""
         return [m["content"] for m in self.messages if m["role"] == "tool"]
 
     @property
@@ -234,14 +256,14 @@ class Agent:
 
     # Inside
 
-    def _take(self, question: Interrupt, entry: Mapping[str, Any]) -> Run:
+    def _take(self, question: Interrupt, entry: Mapping[str, Any]) -> RunResult:
         """Keep an answer until all that is open has one; then send them together."""
         answers = {**self._waiting, question.id: dict(entry)}
-        wanted = [item for item in self._open() if not is_call(item)]
-        if any(item.id not in answers for item in wanted):
+        interrupts = [item for item in self._open() if item.held is None and not is_call(item)]
+        if any(item.id not in answers for item in interrupts):
             self._waiting = answers
-            return Run(())
-        return self.send(resume=[answers[item.id] for item in wanted])
+            return RunResult(())
+        return self.send(resume=[answers[item.id] for item in interrupts])
 
     def _open(self) -> Iterable[Interrupt]:
         view = self._view()
@@ -254,20 +276,20 @@ class Agent:
         world = self._opened()
         return world.do(lambda: world.view(self.principal, self.thread))
 
-    def _opened(self) -> World:
+    def _opened(self) -> Simulation:
         if self._world is None:
             raise RuntimeError("use it as `with Agent(…) as agent:`")
         return self._world
 
 
 def _served(
-    agent: Any, name: str | None, tools: Sequence[Tool], options: OptionValues
+    agent: Any, name: str | None, tools: Sequence[Tool[..., Any]], options: OptionValues
 ) -> tuple[Sayso, str]:
     """The app of an agent, and its name there."""
     if isinstance(agent, Sayso):
         if tools or options:
             raise DeclarationError("tools and options are those of the app: declare them on it")
-        names = list(agent.catalogue)
+        names = [served.name for served in agent.agents]
         if name is None and len(names) == 1:
             name = names[0]
         if name is None or name not in names:
@@ -275,8 +297,8 @@ def _served(
                 f"name one of the app's agents: {', '.join(names) or 'it has none'}"
             )
         return agent, name
-    app = Sayso(store="memory:", console=False, **options)
-    app.include(*tools)
+    app = Sayso(store="memory:", server=ServerOptions(console=False))
+    app.add_tools(*tools)
     chosen = name or str(getattr(agent, "__name__", "agent"))
-    app.agent(chosen)(agent)
+    app.agent(chosen, **options)(agent)
     return app, chosen

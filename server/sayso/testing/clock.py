@@ -6,14 +6,12 @@ import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
 
-__all__ = ["FakeClock"]
-
 _NANO = 1_000_000_000
 
 
 @dataclass(eq=False, slots=True)
 class _Ticker:
-    """What is done every so many nanoseconds, and when next."""
+    """A job that is done every so many nanoseconds, and its next time."""
 
     period: int
     work: Callable[[], None]

@@ -5,8 +5,6 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-__all__ = ["Call", "Fault", "Hold", "Point", "When"]
-
 Point = Literal[
     "load",
     "journal",
@@ -35,7 +33,7 @@ When = Literal["before", "after"]
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class StoreCall:
     """One call that reached the store: its point, and what a test wants to know of it.
 
     `subject` is the `Claim`, the `Commit`, the settled interrupts, the leases to renew, the id or
@@ -62,7 +60,7 @@ class Fault:
     fired: int = 0
     seen: int = field(default=0, repr=False)
 
-    def strikes(self, call: Call) -> bool:
+    def strikes(self, call: StoreCall) -> bool:
         """Count a call; whether the fault strikes at it."""
         if call.point != self.point or (self.match and not self.match(call.subject)):
             return False
@@ -70,7 +68,7 @@ class Fault:
         return self.seen >= self.n and self.left > 0
 
 
-class Hold:
+class Barrier:
     """Stops calls at a fault point until the test releases them; at most ten real seconds."""
 
     def __init__(self) -> None:

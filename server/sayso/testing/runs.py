@@ -1,30 +1,12 @@
-"""What a run told its reader, for tests to look at."""
+"""The events of a run, for tests to look at."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Self
 
-from sayso import jsonvalue
-from sayso.errors import Code, SaysoError
-from sayso.streams.stream import Reader
-
-__all__ = ["Refused", "Run", "collected"]
-
-_REFUSALS: Final = frozenset(
-    code.value
-    for code in (
-        Code.INTERRUPTS_PENDING,
-        Code.PARTIAL_RESUME,
-        Code.UNKNOWN_INTERRUPT,
-        Code.DUPLICATE_ENTRY,
-        Code.INVALID_PAYLOAD,
-        Code.INTERRUPT_EXPIRED,
-        Code.ALREADY_RESOLVED,
-        Code.THREAD_BUSY,
-        Code.WRONG_AGENT,
-        Code.AGENT_VERSION_MISSING,
-    )
-)
+from sayso.base import jsonvalue
+from sayso.base.errors import Problem, SaysoError
+from sayso.streams.reader import Reader
 
 
 class Refused(SaysoError):
@@ -36,15 +18,20 @@ class Refused(SaysoError):
         self.message = message
         self.details = details
 
+    @classmethod
+    def of(cls, problem: Problem) -> Self:
+        """The refusal of an inbox or another path over HTTP, as it is raised in a test."""
+        return cls(problem.code.value, problem.detail, problem.more)
+
     @property
     def problems(self) -> list[dict[str, Any]]:
-        """What is wrong with payloads: `{"pointer", "message"}` each."""
+        """The errors of payloads: `{"pointer", "message"}` each."""
         listed = self.details.get("interrupts", ())
-        return [problem for one in listed for problem in one.get("problems", ())]
+        return [problem for question in listed for problem in question.get("problems", ())]
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class RunResult:
     """One run, from its first event to its last; without events when none was begun."""
 
     events: tuple[dict[str, Any], ...]
@@ -64,13 +51,19 @@ class Run:
 
     @property
     def error(self) -> str | None:
-        """What clients are told of an error, if it was one."""
+        """The error as clients are told it, if it was one."""
         last = self._last
         return str(last["message"]) if last.get("type") == "RUN_ERROR" else None
 
     @property
+    def unmet(self) -> list[str]:
+        """Names of breakpoints that the turn, which is over, never came to."""
+        reports = [e["value"] for e in self.events if e.get("name") == "sayso:breakpoints"]
+        return [name for report in reports for name in report["unmet"]]
+
+    @property
     def result(self) -> Any:
-        """What the agent function returned, once it has."""
+        """The value that the agent function returned, once it has."""
         return self._last.get("result")
 
     @property
@@ -79,7 +72,7 @@ class Run:
 
     @property
     def text(self) -> str:
-        """What the agent said in this run."""
+        """The texts of the agent in this run."""
         return "".join(e["delta"] for e in self.events if e["type"] == "TEXT_MESSAGE_CONTENT")
 
     def of(self, *types: str) -> list[dict[str, Any]]:
@@ -87,19 +80,25 @@ class Run:
         return [event for event in self.events if event["type"] in types]
 
 
-async def collected(reader: Reader, *, died: Callable[[], bool]) -> Run:
-    """Read a run to its end; raises `Refused` for a refusal."""
-    chunks = []
-    while (chunk := await reader.take()) is not None:
-        chunks.append(chunk)
-    frames = b"".join(chunks).split(b"\n")
-    events = tuple(
+def events_of(frames: bytes) -> tuple[dict[str, Any], ...]:
+    """The events of the frames of a body."""
+    return tuple(
         jsonvalue.decode(line.removeprefix(b"data: "))
-        for line in frames
+        for line in frames.split(b"\n")
         if line.startswith(b"data:")
     )
-    run = Run(events, died())
-    if not run.died and run.outcome in _REFUSALS and run.error is not None:
-        details = events[-1].get("metadata", {}).get("sayso", {})
-        raise Refused(run.outcome, run.error, details)
+
+
+async def collected(reader: Reader, *, died: Callable[[], bool]) -> RunResult:
+    """Read a run to its end; raises `Refused` for a refusal."""
+    chunks = []
+    while (chunk := await reader.next_chunk()) is not None:
+        chunks.append(chunk)
+    events = events_of(b"".join(chunks))
+    run = RunResult(events, died())
+    ours = events[-1].get("metadata", {}).get("sayso", {}) if events and not run.died else {}
+    if ours.get("refused"):
+        # Under `refusals="recover"` the run ends as the thread stands, with the problem beside it.
+        details = ours.get("problem", ours)
+        raise Refused(details["code"], run.error or details["message"], details)
     return run

@@ -1,4 +1,4 @@
-"""What an agent under test lives in: a store, a clock, and one process after another.
+"""The world of an agent under test: a store, a clock, and one process after another.
 
 Nothing of it is real but the agent's own code: the store is in memory, the clock stands still, and
 there is no port.
@@ -6,36 +6,40 @@ there is no port.
 
 import asyncio
 import contextvars
+import functools
 import logging
-from collections.abc import Callable, Coroutine
-from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from collections.abc import Awaitable, Callable, Coroutine
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, TypeVar
 
 from sayso.app import Sayso
-from sayso.loops import closed
-from sayso.records import Principal, ThreadView
-from sayso.stores.memory.store import MemoryStore
+from sayso.base.errors import ReplayMismatch
+from sayso.base.records import Page, PageRequest, Principal, ThreadSummary, ThreadView
+from sayso.ops.loops import close_runner
+from sayso.stores.base import Store, every
+from sayso.stores.sqlite.memory import MemoryStore
 from sayso.testing.clock import FakeClock
 from sayso.testing.faults import FaultyStore
-from sayso.turns.effects import CallInfo, watching
+from sayso.turns.replay.conclusion import failing
+from sayso.turns.replay.effects import CallInfo, effect_observer
 
-__all__ = ["Ran", "World"]
+Errors = Literal["raise", "return"]
 
 T = TypeVar("T")
 
 _log = logging.getLogger("sayso.testing")
 _LEFT_BEHIND: list[asyncio.Runner] = []
 
-PATIENCE = 30.0
+TIMEOUT_S = 30.0
 """Seconds of real time that anything may take; then the test fails instead of hanging."""
-UNWINDING = 1.0
+UNWIND_S = 1.0
 """Seconds at the end for code of agents to notice that all is over."""
-LEASE = 15
+LEASE_S = 15
 """Seconds after which another process has taken over from one that died."""
 
 
 @dataclass(frozen=True, slots=True)
-class Ran:
+class RanEffect:
     """An effect that was begun: a tool by its arguments by name, a step as it was called."""
 
     name: str
@@ -48,6 +52,16 @@ class Ran:
 class _Window(FaultyStore):
     """One process's way to the store, which outlives it."""
 
+    def __init__(self, inner: Store, scopes: set[str]) -> None:
+        """`scopes` gets the name of each scope in which a thread is claimed."""
+        super().__init__(inner)
+        self._scopes = scopes
+
+    async def _around(self, name: str, call: functools.partial[Awaitable[Any]]) -> Any:
+        if name == "claim":
+            self._scopes.add(call.args[0].scope)
+        return await super()._around(name, call)
+
     async def open(self) -> None:
         """The world has opened it."""
 
@@ -56,39 +70,66 @@ class _Window(FaultyStore):
 
     @property
     def dead(self) -> bool:
-        """Whether the process has died."""
+        """True if the process has died."""
         return self._cut
 
 
-class World:
+class Simulation:
     """The processes that an agent's threads live through, driven from plain synchronous code."""
 
-    def __init__(self, source: Sayso) -> None:
-        self.clock = FakeClock()
-        self.ran: list[Ran] = []
+    def __init__(self, source: Sayso, *, errors: Errors = "raise", replays: bool = True) -> None:
+        self.clock: FakeClock = FakeClock()
+        self.ran: list[RanEffect] = []
         self.crashes: list[str] = []
         """What the process shall die after, and has not."""
         self._source = source
         self._store = MemoryStore(clock=self.clock)
         self._runner = asyncio.Runner()
         self._context = contextvars.copy_context()
-        self._context.run(watching.set, self._watch)
-        self._window = _Window(self._store)
-        self.app = source
+        self._context.run(effect_observer.set, self._watch)
+        self._context.run(failing.set, self._fail)
+        self._errors, self._replays = errors, replays
+        self._failed: dict[str, BaseException] = {}
+        self._scopes: set[str] = set()
+        self._window = _Window(self._store, self._scopes)
+        self.app: Sayso = source
 
     def _watch(self, call: CallInfo, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        self.ran.append(Ran(call.name, args, dict(kwargs), call.key, call.thread_id))
+        self.ran.append(RanEffect(call.name, args, dict(kwargs), call.key, call.thread_id))
 
     def do(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
         """Run something of the engine to its end; TimeoutError if it hangs."""
-        try:
-            asyncio.get_running_loop()
-        except RuntimeError:
-            return self._runner.run(_bounded(work), context=self._context)
-        raise RuntimeError(
-            "sayso.testing.Agent runs an event loop of its own: use it in a plain `def test_…()`, "
-            "or by `await asyncio.to_thread(…)`"
-        )
+        if _loop_runs():
+            raise RuntimeError(
+                "sayso.testing.Conversation runs an event loop of its own: use it in a plain `def "
+                "test_…()`, or by `await asyncio.to_thread(…)`"
+            )
+        return self._runner.run(_bounded(work), context=self._context)
+
+    def check(self, scope: str, thread_id: str, outcome: str) -> None:
+        """Raise what the agent's own code has raised in this thread, unless that is returned.
+
+        Then enter the code once more over what is recorded, as a replay would, if the thread
+        waits or has ended well; AssertionError where it does not come by the same way.
+        """
+        error = self._failed.pop(thread_id, None)
+        if error is not None and self._errors == "raise":
+            raise error
+        if self._replays and outcome in ("success", "interrupt") and not self.dead:
+            mismatch = self.do(lambda: self._look(scope, thread_id))
+            if mismatch is not None:
+                raise AssertionError(f"a replay does not come by the same way: {mismatch}")
+
+    async def _look(self, scope: str, thread_id: str) -> str | None:
+        """How the code differs from what it has recorded in a thread, if it does."""
+        view = await self.load(scope, thread_id)
+        if view is None or view.turn is None or view.thread.holder is not None:
+            return None
+        error = await self.app._engine.looks.look(view)
+        return error.explain if isinstance(error, ReplayMismatch) else None
+
+    def _fail(self, thread_id: str, error: BaseException) -> None:
+        self._failed[thread_id] = error
 
     def open(self) -> None:
         """Begin with a first process."""
@@ -98,10 +139,10 @@ class World:
     def close(self) -> None:
         """End the process, the store and the loop."""
         try:
-            self.do(lambda: self.app.engine.stop(0.0))
+            self.do(lambda: self.app._engine.stop(0.0))
             self.do(self._store.close)
         finally:
-            if not closed(self._runner, UNWINDING):
+            if not close_runner(self._runner, UNWIND_S):
                 # Destroyed, code that catches everything would run on, and without a loop.
                 _LEFT_BEHIND.append(self._runner)
                 _log.warning("leaving code behind that does not end when it is cancelled")
@@ -110,10 +151,10 @@ class World:
         """End the process, if it lives, and begin another one, maybe with other code."""
         self._source = source or self._source
         died = self._window.dead
-        self.do(lambda: self.app.engine.stop(0.0))
+        self.do(lambda: self.app._engine.stop(0.0))
         self.do(self._begin)
         if died:
-            self.do(lambda: self.clock.advance(LEASE))
+            self.do(lambda: self.clock.advance(LEASE_S))
 
     def crash_after(self, name: str) -> None:
         """Let the process die when that tool or step has run, before its result is recorded."""
@@ -122,7 +163,7 @@ class World:
 
         def die() -> None:
             self.crashes.remove(name)
-            window.cut()
+            window.disconnect()
 
         window.fail(
             "commit",
@@ -135,20 +176,23 @@ class World:
 
     @property
     def dead(self) -> bool:
-        """Whether the process has died and no other has been started."""
+        """True if the process has died and no other has been started."""
         return self._window.dead
 
     async def _begin(self) -> None:
-        self._window = _Window(self._store)
-        self.app = self._source.again(
-            store=self._window, clock=self.clock, console=False, keep_alive=None
-        )
-        await self.app.engine.start()
+        self._window = _Window(self._store, self._scopes)
+        server = replace(self._source.server, clock=self.clock, console=False, keep_alive=None)
+        self.app = self._source.replace(store=self._window, server=server)
+        await self.app._engine.start()
 
     async def view(self, principal: Principal, thread_id: str) -> ThreadView | None:
         """A thread as it is stored."""
-        view = await self._store.load(principal.scope, thread_id)
+        view = await self.load(principal.scope, thread_id)
         return view if view is None or view.thread.owner == principal.subject else None
+
+    async def load(self, scope: str, thread_id: str) -> ThreadView | None:
+        """A thread as it is stored, whoever owns it."""
+        return await self._store.load(scope, thread_id)
 
     async def pass_time(self, seconds: float) -> None:
         """Let time pass, and everything that is due in it happen at its own time."""
@@ -157,7 +201,7 @@ class World:
         until = self.clock.now() + round(seconds * 1000)
         while True:
             await self._settle()
-            moments = [at for at in await self._due() if self.clock.now() < at <= until]
+            moments = [moment for moment in await self._due() if self.clock.now() < moment <= until]
             if not moments:
                 break
             self.clock.jump((min(moments) - self.clock.now()) / 1000)
@@ -170,31 +214,45 @@ class World:
         while any(thread.running for thread in await self._threads()):  # noqa: ASYNC110 - the store tells nobody
             await asyncio.sleep(0.001)
 
+    async def _threads(self) -> list[ThreadSummary]:
+        """The threads of all scopes."""
+        return [
+            thread
+            for scope in sorted(self._scopes)
+            async for thread in every(functools.partial(self._page, scope))
+        ]
+
+    async def _page(self, scope: str, after: str | None) -> Page[ThreadSummary]:
+        return await self._store.threads(scope, page=PageRequest(after, 500))
+
     async def _settle(self) -> None:
         """Let what is due now be cared for, and what it begins come to rest."""
         for _ in range(4):
             await self.clock.advance(0)
             await self.rest()
 
-    async def _threads(self) -> list[Any]:
-        # Of all scopes: the principals of a test are its own.
-        tables = self._store._tables
-        return [held.summary for held in tables.threads.values() if held.active_at is not None]
-
     async def _due(self) -> list[int]:
-        found = []
+        moments = []
         for thread in await self._threads():
             view = await self._store.load(thread.scope, thread.id)
             for item in view.interrupts if view is not None else ():
                 if item.status != "open":
                     continue
                 if item.expires_at is not None and item.lapsed_at is None:
-                    found.append(item.expires_at)
+                    moments.append(item.expires_at)
                 if item.remind_at is not None and item.reminded_at is None:
-                    found.append(item.remind_at)
-        return found
+                    moments.append(item.remind_at)
+        return moments
+
+
+def _loop_runs() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
 
 
 async def _bounded(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
-    async with asyncio.timeout(PATIENCE):
+    async with asyncio.timeout(TIMEOUT_S):
         return await work()

@@ -2,36 +2,43 @@
 
 import asyncio
 import random as _random
-from collections.abc import AsyncIterable, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterable, Awaitable, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any, TypeVar, Unpack, overload
+from typing import Any, ParamSpec, TypeVar, Unpack, overload
 from uuid import UUID, uuid4
 
-from sayso.agents.decisions import Clarifying, Decision, Described, Option
-from sayso.agents.outcomes import Answer, Call, Question, Terms, ToolCall
-from sayso.agents.parameters import TurnHandle
-from sayso.agents.tools import Tool, Verify
-from sayso.agents.turninput import TurnInput
-from sayso.errors import NestedCall
-from sayso.options import DEFAULT, Default, OnExpire
-from sayso.records import Principal
-from sayso.turns import calls, decisions, messages, questions, steps
-from sayso.turns.activities import Activity, show_activity
-from sayso.turns.customs import send_custom
-from sayso.turns.delegation import AgentFunction, delegate
-from sayso.turns.effects import contained
-from sayso.turns.execution import Execution
-from sayso.turns.frontend import call_frontend
-from sayso.turns.reasoning import Reasoning
-from sayso.turns.spending import report_usage
-from sayso.turns.turnstate import view
+from sayso.agents.briefing import Described
+from sayso.agents.decisions import ClarifyTerms, Decision, Option
+from sayso.agents.outcomes import Answer, Call, Question, QuestionTerms, ToolCall
+from sayso.agents.parameters import TurnMarker
+from sayso.agents.tools import Tool
+from sayso.base.errors import NestedCall
+from sayso.base.options import DEFAULT, Default
+from sayso.base.records import Principal
+from sayso.turns.agents.delegation import AgentFunction, delegate
+from sayso.turns.ask import decisions, questions
+from sayso.turns.calls import batch, steps
+from sayso.turns.calls.client_tools import call_client_tool
+from sayso.turns.input import TurnInput
+from sayso.turns.journal.state import view
+from sayso.turns.output import messages
+from sayso.turns.output.activities import Activity, report_usage, send_custom, show_activity
+from sayso.turns.output.messages import Reasoning
+from sayso.turns.replay.awaiting import awaited
+from sayso.turns.replay.effects import contain_exit
+from sayso.turns.replay.execution import Execution
 
-__all__ = ["Turn"]
-
+P = ParamSpec("P")
+R = TypeVar("R")
 T = TypeVar("T")
+T1 = TypeVar("T1")
+T2 = TypeVar("T2")
+T3 = TypeVar("T3")
+T4 = TypeVar("T4")
+T5 = TypeVar("T5")
 
 
-class Turn(TurnHandle):
+class Turn(TurnMarker):
     """One invocation of an agent, from a user message to its return.
 
     The function is entered again from its start on every resume and after every crash; what these
@@ -40,7 +47,7 @@ class Turn(TurnHandle):
 
     def __init__(self, execution: Execution, given: TurnInput | None = None) -> None:
         self._execution = execution
-        self._given = given or execution.given
+        self._given = given or execution.input
 
     @property
     def input(self) -> TurnInput:
@@ -62,6 +69,7 @@ class Turn(TurnHandle):
 
     # Text
 
+    @awaited
     async def say(self, text: str, *, metadata: Mapping[str, Any] | None = None) -> None:
         """Send a whole text message; `metadata` is for clients, kept with it as it is (MD-02)."""
         async with self.message(metadata=metadata) as message:
@@ -72,15 +80,21 @@ class Turn(TurnHandle):
         return messages.TextMessage(self._execution, metadata)
 
     def reasoning(
-        self, *, encrypted: str | None = None, metadata: Mapping[str, Any] | None = None
+        self,
+        *,
+        encrypted: str | None = None,
+        encrypted_type: str | None = None,
+        metadata: Mapping[str, Any] | None = None,
     ) -> Reasoning:
         """What a model thinks, piece by piece: `async with turn.reasoning() as thought`.
 
-        `encrypted` is the model's sealed form of it, which may also be set on `thought`; it comes
-        back in `input.messages` of later turns, unchanged (RS-03).
+        `encrypted` is the model's sealed form of it, `encrypted_type` its provider's name for the
+        kind of that; both may also be set on `thought`. They come back in `input.messages` of later
+        turns, unchanged (RS-03). Clients that declare protocol 1.1 are sent the type.
         """
-        return Reasoning(self._execution, encrypted, metadata)
+        return Reasoning(self._execution, encrypted, encrypted_type, metadata)
 
+    @awaited
     async def stream(self, chunks: AsyncIterable[str]) -> str:
         """Send an asynchronous iterable of text as one message; returns the whole text.
 
@@ -95,6 +109,7 @@ class Turn(TurnHandle):
 
     # Beside the conversation
 
+    @awaited
     async def activity(self, kind: str, content: Mapping[str, Any]) -> Activity:
         """Show structured progress of some type, such as `PLAN`: an object that may change.
 
@@ -102,10 +117,12 @@ class Turn(TurnHandle):
         """
         return await show_activity(self._execution, kind, content)
 
+    @awaited
     async def custom(self, name: str, value: Any) -> None:
         """Send an event of your own, once; `name` has its vendor in front: `shop:stock`."""
         await send_custom(self._execution, name, value)
 
+    @awaited
     async def usage(
         self,
         provider: str | None = None,
@@ -136,8 +153,9 @@ class Turn(TurnHandle):
     @property
     def state(self) -> Any:
         """The shared state, as a read-only deep view; change it with `set` and `patch`."""
-        return view(self._execution.state.value)
+        return view(self._execution.state_here)
 
+    @awaited
     async def set(self, pointer: str, value: Any) -> None:
         """Put a JSON value at a JSON Pointer (`/progress`); an existing one is replaced.
 
@@ -145,6 +163,7 @@ class Turn(TurnHandle):
         """
         await self.patch([{"op": "add", "path": pointer, "value": value}])
 
+    @awaited
     async def patch(self, operations: Sequence[dict[str, Any]]) -> None:
         """Apply an RFC 6902 patch, all of it or nothing; ValueError says which operation fails."""
         execution = self._execution
@@ -153,84 +172,114 @@ class Turn(TurnHandle):
                 "state was written inside a recorded step, which does not run on replay: return "
                 "the value and write it after the step"
             )
-        branch = execution.branches.here("state")
-        if execution.halted(branch):
+        branch = execution.branches.current_or_new("state")
+        if execution.may_not_continue(branch):
             await execution.refuse(branch)
         steps.write_state(execution, branch, operations)
 
     # Effects
 
-    async def step(
-        self,
-        fn: Callable[..., Any],
-        /,
-        *args: Any,
-        name: str | None = None,
-        idempotent: bool = False,
-        timeout: float | None = None,  # noqa: ASYNC109 - recorded, unlike asyncio.timeout
-        verify: Verify | None = None,
-        **kwargs: Any,
-    ) -> Any:
-        """Run a function once in the life of the turn; returns its recorded result.
+    @property
+    def step(self) -> steps.Stepper:
+        """Run a function once in the life of the turn: `await turn.step(charge, order)`.
 
-        Synchronous functions run in a thread. `idempotent` saves one write and runs again after a
-        crash; `timeout` is in seconds; `verify` says after a crash whether it happened. Raises
-        `StepFailed` when the function raised, `NotRecordable` for arguments without a JSON form.
+        It returns the recorded result. What a step is called, how long it may take and what is done
+        about a crash is set before it: `await turn.step.options(timeout=5)(charge, order)`.
         """
-        return await steps.run_step(
-            self._execution,
-            fn,
-            args,
-            kwargs,
-            name=name,
-            idempotent=idempotent,
-            seconds=timeout,
-            verify=verify,
-        )
+        return steps.Stepper(self._execution)
 
-    async def call(self, tool: Tool | str, /, **arguments: Any) -> Call[Any]:
+    @overload
+    async def call(self, tool: Tool[P, R], /, *args: P.args, **kwargs: P.kwargs) -> Call[R]: ...
+
+    @overload
+    async def call(self, tool: Tool[..., R], arguments: Mapping[str, Any], /) -> Call[R]: ...
+
+    @overload
+    async def call(self, tool: str, arguments: Mapping[str, Any], /) -> Call[Any]: ...
+
+    @awaited
+    async def call(self, tool: Tool[..., Any] | str, /, *args: Any, **kwargs: Any) -> Call[Any]:
         """Call a tool, given itself or by its name on this app; a person may decide first.
+
+        Its arguments are written as for the function, which a type checker reads, or are one
+        mapping, which is what a model wrote. A mapping that stands alone is always that: pass a
+        mapping that is an argument by its name.
 
         Raises pydantic's `ValidationError` for arguments that do not fit, LookupError for a name
         that no tool of the app has; a model may have made up either. Nothing was sent then.
         """
-        return (await self.call_all([ToolCall(tool=tool, args=arguments)]))[0]
+        return (await self.call_all([batch.tool_call(tool, args, kwargs)]))[0]
 
+    @awaited
     async def call_all(self, wanted: Sequence[ToolCall]) -> list[Call[Any]]:
         """Make several calls in one batch; those that need a person ask together.
 
         The others run before the pause and keep their results. Outcomes come in order.
         """
-        return await calls.call_all(self._execution, wanted, self)
+        return await batch.call_all(self._execution, wanted, self)
 
-    async def frontend(
+    @overload
+    async def client_tool(
         self,
         name: str,
         arguments: Mapping[str, Any] | None = None,
         *,
-        returns: Any = str,
+        expires_in: float | Default | None = DEFAULT,
+        expires_at: datetime | None = None,
+    ) -> Call[str]: ...
+
+    @overload
+    async def client_tool(
+        self,
+        name: str,
+        arguments: Mapping[str, Any] | None = None,
+        *,
+        schema: type[T],
+        expires_in: float | Default | None = DEFAULT,
+        expires_at: datetime | None = None,
+    ) -> Call[T]: ...
+
+    @overload
+    async def client_tool(
+        self,
+        name: str,
+        arguments: Mapping[str, Any] | None = None,
+        *,
+        schema: Any,
+        expires_in: float | Default | None = DEFAULT,
+        expires_at: datetime | None = None,
+    ) -> Call[Any]: ...
+
+    @awaited
+    async def client_tool(
+        self,
+        name: str,
+        arguments: Mapping[str, Any] | None = None,
+        *,
+        schema: Any = str,
         expires_in: float | Default | None = DEFAULT,
         expires_at: datetime | None = None,
     ) -> Call[Any]:
         """Have the client run one of its own tools, and wait for what came of it.
 
         Only those that it offered with the message that began the turn (`input.tools`), else
-        `NotOffered`. `returns` is a type for the result: text by default, JSON in it for others.
+        `ToolNotOffered`. `schema` is a type for the result: text by default, JSON in it for others.
         The outcome is `executed`, `failed` (the client said so, or the result is no such value),
         `cancelled` (the user went on without answering it) or `expired`. The same call twice in a
         turn is made once. The client decides about it by its own rules: no policy is asked here.
         """
-        return await call_frontend(
+        return await call_client_tool(
             self._execution,
             name,
             arguments,
-            returns=returns,
+            schema=schema,
             expires_in=expires_in,
             expires_at=expires_at,
         )
 
     # Inner agents
 
+    @awaited
     async def delegate(
         self,
         agent: AgentFunction | str,
@@ -261,48 +310,45 @@ class Turn(TurnHandle):
 
     # Questions
 
+    @overload
     async def interrupt(
-        self,
-        reason: str,
-        message: str,
-        *,
-        response: Any = None,
-        expires_in: float | Default | None = DEFAULT,
-        expires_at: datetime | None = None,
-        on_expire: OnExpire | Default = DEFAULT,
-        metadata: dict[str, Any] | None = None,
+        self, reason: str, message: str, *, schema: type[T], **terms: Unpack[QuestionTerms]
+    ) -> Answer[T]: ...
+
+    @overload
+    async def interrupt(
+        self, reason: str, message: str, *, schema: Any = None, **terms: Unpack[QuestionTerms]
+    ) -> Answer[Any]: ...
+
+    @awaited
+    async def interrupt(
+        self, reason: str, message: str, *, schema: Any = None, **terms: Unpack[QuestionTerms]
     ) -> Answer[Any]:
         """Ask a person and wait, for as long as it takes.
 
-        `reason` is `input_required`, `confirmation` or a namespaced one; `response` a pydantic
-        model, a Python type or a JSON Schema object; `expires_in` seconds, None for ever; what
-        it becomes then is `on_expire`: `expire`, `hold`, `cancel` or a `GivenAnswer`.
+        `reason` is `input_required`, `confirmation` or a namespaced one; `schema` a pydantic
+        model, a Python type or a JSON Schema object; `expires_in` seconds, None forever, or
+        `expires_at` an aware datetime; what it becomes then is `on_expire`: `expire`, `hold`,
+        `cancel` or a `FallbackAnswer`; `metadata` is for clients.
         """
-        asked = Question(
-            reason=reason,
-            message=message,
-            response=response,
-            expires_in=expires_in,
-            expires_at=expires_at,
-            on_expire=on_expire,
-            metadata=metadata,
-        )
-        return await questions.question(self._execution, asked)
+        question = Question(reason=reason, message=message, schema=schema, **terms)
+        return await questions.question(self._execution, question)
 
+    @awaited
     async def decide(
         self,
         *,
         why: str,
-        planned_action: str,
+        planned_action: Described,
         options: Sequence[Option],
         impact: Described | None = None,
-        **terms: Unpack[Terms],
+        **terms: Unpack[QuestionTerms],
     ) -> Decision:
         """Let a person choose one of several ways to go, informed: what, why, to what effect.
 
-        `impact` is a text, or figures by name: `{"files": 847}`. The answer is `{"action"}`, with
-        the `params` of that option and perhaps a `note`. Raises ValueError for options that cannot
-        be offered. What a model should hear of it is `describe(decision)`.
+        `planned_action` and `impact` are texts, or figures by name: `{"files": 847}`. The answer
+        is `{"action"}`, with the `params` of that option and perhaps a `note`. Raises ValueError
+        for options that cannot be offered. What a model should hear of it is `describe(decision)`.
         """
         return await decisions.decide(
             self._execution,
@@ -315,62 +361,107 @@ class Turn(TurnHandle):
 
     @overload
     async def clarify(
-        self, question: str, *, options: Sequence[Option], **about: Unpack[Clarifying]
+        self, question: str, *, options: Sequence[Option], **about: Unpack[ClarifyTerms]
     ) -> Decision: ...
 
     @overload
+    async def clarify(self, question: str, **about: Unpack[ClarifyTerms]) -> Answer[str]: ...
+
+    @overload
     async def clarify(
-        self, question: str, *, response: Any = None, **about: Unpack[Clarifying]
+        self, question: str, *, schema: type[T], **about: Unpack[ClarifyTerms]
+    ) -> Answer[T]: ...
+
+    @overload
+    async def clarify(
+        self, question: str, *, schema: Any, **about: Unpack[ClarifyTerms]
     ) -> Answer[Any]: ...
 
+    @awaited
     async def clarify(
         self,
         question: str,
         *,
         options: Sequence[Option] = (),
-        response: Any = None,
-        **about: Unpack[Clarifying],
+        schema: Any = None,
+        **about: Unpack[ClarifyTerms],
     ) -> Decision | Answer[Any]:
         """Ask before work starts: when it is unclear what is meant, or much would be touched.
 
         `scope` is what the request could cover, `blast_radius` how far a mistake would reach, each
         a text or figures by name. With `options` the answer is a `Decision`, else an `Answer` of
-        the type `response`, by default a text.
+        the type `schema`, by default a text.
         """
         return await decisions.clarify(
-            self._execution, question, options=options, response=response, about=about
+            self._execution, question, options=options, schema=schema, about=about
         )
 
+    @awaited
     async def interrupt_all(self, asked: Sequence[Question]) -> list[Answer[Any]]:
         """Ask several things at once; answers come in order."""
         return await questions.questions(self._execution, asked)
 
     # Concurrency
 
-    async def gather(self, *work: Awaitable[T]) -> list[T]:
+    @overload
+    async def gather(self, a: Awaitable[T1], /) -> tuple[T1]: ...
+
+    @overload
+    async def gather(self, a: Awaitable[T1], b: Awaitable[T2], /) -> tuple[T1, T2]: ...
+
+    @overload
+    async def gather(
+        self, a: Awaitable[T1], b: Awaitable[T2], c: Awaitable[T3], /
+    ) -> tuple[T1, T2, T3]: ...
+
+    @overload
+    async def gather(
+        self, a: Awaitable[T1], b: Awaitable[T2], c: Awaitable[T3], d: Awaitable[T4], /
+    ) -> tuple[T1, T2, T3, T4]: ...
+
+    @overload
+    async def gather(
+        self,
+        a: Awaitable[T1],
+        b: Awaitable[T2],
+        c: Awaitable[T3],
+        d: Awaitable[T4],
+        e: Awaitable[T5],
+        /,
+    ) -> tuple[T1, T2, T3, T4, T5]: ...
+
+    @overload
+    async def gather(self, *work: Awaitable[T]) -> tuple[T, ...]: ...
+
+    @awaited
+    async def gather(self, *work: Awaitable[Any]) -> tuple[Any, ...]:
         """Run several things side by side, each a branch of its own, all to their end.
 
-        Raises the first error once all have ended; waits for a person if any of them does.
+        The results come in order. Raises the first error once all have ended; waits for a person
+        if any of them does.
         """
-        outcomes = await asyncio.gather(*map(contained, work), return_exceptions=True)
+        outcomes = await asyncio.gather(*map(contain_exit, work), return_exceptions=True)
         errors = [outcome for outcome in outcomes if isinstance(outcome, BaseException)]
         if any(isinstance(error, asyncio.CancelledError) for error in errors):
             raise self._execution.pause()
         if errors:
             raise errors[0]
-        return [outcome for outcome in outcomes if not isinstance(outcome, BaseException)]
+        return tuple(outcomes)
 
     # Recorded values
 
+    @awaited
     async def now(self) -> datetime:
         """The hour, UTC, as it was when this line first ran."""
         milliseconds = await steps.recorded_value(self._execution, "now", self._execution.clock.now)
         return datetime.fromtimestamp(milliseconds / 1000, UTC)
 
+    @awaited
     async def uuid(self) -> UUID:
         """A random UUID, the same on every replay."""
         return UUID(await steps.recorded_value(self._execution, "uuid", lambda: str(uuid4())))
 
+    @awaited
     async def random(self) -> float:
         """A random number from 0 up to 1, the same on every replay; not for secrets."""
         return float(await steps.recorded_value(self._execution, "random", _random.random))

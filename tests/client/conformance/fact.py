@@ -14,10 +14,10 @@ UNTOLD: Any = object()
 class Fact:
     """A stream, and what has to come of it.
 
-    `rejected` and `warned` are words of the violation and of the one warning; without them there is
-    neither. `types` are those of the events that reach the application, `at` has values in these
-    events by pointer and `gone` the pointers at which there must be nothing. `told` are members of
-    all messages in order, `asked` those of the request.
+    `rejected` and `with_warnings` are words of the violation and of the one warning; without them
+    there is neither. `types` are those of the events that reach the application, `at` has values in
+    these events by pointer and `gone` the pointers at which there must be nothing. `told` are
+    members of all messages in order, `asked` those of the request.
     """
 
     stream: list[Event]

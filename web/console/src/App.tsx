@@ -1,14 +1,16 @@
-import { KeepForms, sessionForms } from "@sayso/react/components";
+import { FormDraftProvider, sessionForms } from "@sayso/react/components";
 import { lazy, Suspense } from "react";
 import { BrowserRouter, Navigate, Route, Routes, useNavigate } from "react-router";
 import { rootPath } from "./base.js";
-import { Broken } from "./Broken.js";
-import { InboxPage } from "./inbox/InboxPage.js";
+import { ErrorPage } from "./ErrorPage.js";
 import { InboxProvider } from "./inbox/InboxProvider.js";
-import { Frame } from "./Frame.js";
+import { Layout } from "./Layout.js";
 import { Notice } from "./Notice.js";
 import { PlaygroundPage } from "./playground/PlaygroundPage.js";
 
+const InboxPage = lazy(async () => ({
+  default: (await import("./inbox/InboxPage.js")).InboxPage,
+}));
 const ThreadPage = lazy(async () => ({
   default: (await import("./thread/ThreadPage.js")).ThreadPage,
 }));
@@ -25,9 +27,9 @@ const FORMS = sessionForms();
 export function App() {
   return (
     <BrowserRouter basename={rootPath()}>
-      <KeepForms forms={FORMS}>
+      <FormDraftProvider forms={FORMS}>
         <InboxProvider>
-          <Broken>
+          <ErrorPage>
             <Suspense fallback={<Loading />}>
               <Routes>
                 <Route index element={<Navigate to="/play" replace />} />
@@ -42,18 +44,18 @@ export function App() {
                 <Route path="*" element={<Nowhere />} />
               </Routes>
             </Suspense>
-          </Broken>
+          </ErrorPage>
         </InboxProvider>
-      </KeepForms>
+      </FormDraftProvider>
     </BrowserRouter>
   );
 }
 
 function Loading() {
   return (
-    <Frame tools={null}>
+    <Layout tools={null}>
       <Notice title="Loading…" />
-    </Frame>
+    </Layout>
   );
 }
 
@@ -63,10 +65,10 @@ function Nowhere() {
     void navigate("/");
   };
   return (
-    <Frame tools={null}>
+    <Layout tools={null}>
       <Notice title="There is no such page" action={{ label: "To the playground", onClick: home }}>
         The address may be mistyped, or the page has moved.
       </Notice>
-    </Frame>
+    </Layout>
   );
 }

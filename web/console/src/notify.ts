@@ -1,6 +1,7 @@
+import { plainText } from "@sayso/react/components";
 import { useSyncExternalStore } from "react";
 
-/** Whether this browser tells of new questions: not at all, as wished, or never (it denied it). */
+/** Notifications of new questions in this browser: impossible, as wished, or never (it denied it). */
 export type Notifying = "absent" | "off" | "on" | "denied";
 
 const KEY = "sayso-notify";
@@ -17,7 +18,7 @@ export function notify(id: string, title: string, body: string, onClick: () => v
   if (standing() !== "on" || document.visibilityState !== "hidden") return;
   try {
     // The same question is told of once, however many tabs are open.
-    const shown = new Notification(title, { body, tag: `sayso:${id}` });
+    const shown = new Notification(plainText(title), { body: plainText(body), tag: `sayso:${id}` });
     shown.onclick = () => {
       window.focus();
       shown.close();

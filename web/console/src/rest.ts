@@ -1,4 +1,5 @@
 import type { Problem } from "@sayso/react";
+import { canRetry, parseJson, writeJson } from "@sayso/react/core";
 import { serverFetch } from "./access.js";
 import { serverUrl } from "./base.js";
 
@@ -36,21 +37,21 @@ export async function request(
         accept: "application/json",
         ...(body !== undefined && { "content-type": "application/json" }),
       },
-      ...(body !== undefined && { body: JSON.stringify(body) }),
+      ...(body !== undefined && { body: writeJson(body) }),
       ...(signal !== undefined && { signal }),
     });
   } catch (error) {
     if (signal?.aborted === true) throw error;
     throw new ServerError("The server cannot be reached.", null, null, { cause: error });
   }
-  const said: unknown = await response.json().catch(() => undefined);
+  const said = parseJson(await response.text().catch(() => ""));
   if (response.ok) return said;
   const problem = isRecord(said) ? said : {};
   const detail = typeof problem.detail === "string" ? problem.detail : null;
   const code = typeof problem.code === "string" ? problem.code : null;
   const plain =
     response.status === 401
-      ? "The server asks who you are: give a token in the settings."
+      ? "The server asks who you are."
       : `The server answered with HTTP ${response.status}.`;
   const problems = recordsOf(problem.errors).map(({ pointer, message }) => ({
     pointer: textOrNull(pointer) ?? "",
@@ -59,7 +60,19 @@ export async function request(
   throw new ServerError(detail ?? plain, response.status, code, undefined, problems);
 }
 
-/** Whether a value is an object with members. */
+/** True if the server does not know who is asking. */
+export function isDenied(error: unknown): error is ServerError {
+  return error instanceof ServerError && error.status === 401;
+}
+
+/** True if the same request could come to more, without another one to ask for it. */
+export function canTryAgain(error: unknown): boolean {
+  if (!(error instanceof ServerError)) return true;
+  const { code, status } = error;
+  return canRetry({ code, ...(status !== null && { httpStatus: status }) });
+}
+
+/** True if a value is an object with members. */
 export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -4,7 +4,7 @@ const KEY = "sayso-shortcuts";
 const listeners = new Set<() => void>();
 let chosen: boolean | null = null;
 
-/** Whether single keys do something, and the means to change that (WCAG 2.1.4). */
+/** Switch for single-key shortcuts (WCAG 2.1.4). */
 export function useShortcutsOn(): readonly [boolean, (on: boolean) => void] {
   return [useSyncExternalStore(subscribe, read), choose];
 }
@@ -23,6 +23,8 @@ export function useShortcuts(shortcuts: Shortcuts): void {
     if (!on) return undefined;
     const press = (event: KeyboardEvent) => {
       if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
+      // A key that is held down walks through a list, and decides nothing.
+      if (event.repeat && !/^[jk]$/.test(event.key)) return;
       if (isWriting(event.target) || document.querySelector("dialog[open]") !== null) return;
       const act = Object.hasOwn(latest.current, event.key) ? latest.current[event.key] : undefined;
       if (act === undefined) return;

@@ -1,12 +1,17 @@
 import { useEffect, useState } from "react";
 import { onToken } from "./access.js";
 import { fetchAgents, type AgentSummary } from "./api.js";
+import { isDenied, canTryAgain } from "./rest.js";
 
-/** How the list of agents stands. `failed` is tried again by itself. */
+/**
+ * How the list of agents stands. `failed` is tried again by itself, unless `retry` is null since that
+ * cannot help; `denied` with another token.
+ */
 export type AgentList =
   | { readonly status: "loading" }
+  | { readonly status: "denied"; readonly message: string }
   | { readonly status: "ready"; readonly agents: readonly AgentSummary[] }
-  | { readonly status: "failed"; readonly message: string; readonly retry: () => void };
+  | { readonly status: "failed"; readonly message: string; readonly retry: (() => void) | null };
 
 const RETRY_MS = 2000;
 
@@ -28,8 +33,13 @@ export function useAgents(): AgentList {
       (error: unknown) => {
         if (abort.signal.aborted) return;
         const message = error instanceof Error ? error.message : String(error);
-        setList({ status: "failed", message, retry: again });
-        timer = setTimeout(again, RETRY_MS);
+        if (isDenied(error)) {
+          setList({ status: "denied", message });
+          return;
+        }
+        const helps = canTryAgain(error);
+        setList({ status: "failed", message, retry: helps ? again : null });
+        if (helps) timer = setTimeout(again, RETRY_MS);
       },
     );
     const forget = onToken(again);

@@ -1,15 +1,17 @@
 import { useEffect, useState } from "react";
 
-/** The time in epoch milliseconds, brought up to date every `everyMs`. */
-export function useNow(everyMs = 30_000): number {
-  const [now, setNow] = useState(() => Date.now());
+const TICK_MS = 30_000;
+
+/** The time of a clock in epoch milliseconds, brought up to date twice a minute. */
+export function useNow(clock: () => number = Date.now): number {
+  const [now, setNow] = useState(clock);
   useEffect(() => {
     const timer = setInterval(() => {
-      setNow(Date.now());
-    }, everyMs);
+      setNow(clock());
+    }, TICK_MS);
     return () => {
       clearInterval(timer);
     };
-  }, [everyMs]);
+  }, [clock]);
   return now;
 }

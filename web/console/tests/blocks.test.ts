@@ -37,6 +37,26 @@ describe("the transcript", () => {
     ]);
   });
 
+  it("shows what a tool says while it runs, and keeps it where the tool then fails", () => {
+    const output: Message = {
+      id: "o",
+      role: "activity",
+      activityType: "sayso:tool-output",
+      content: { toolCallId: "c1", tool: "look", chunks: ["se", "en"] },
+    };
+    const details = (result: string | null) => {
+      const [user, asks] = messages as [Message, Message];
+      const end: Message[] =
+        result === null ? [] : [{ id: "t1", role: "tool", toolCallId: "c1", content: result }];
+      return toBlocks([user, asks, output, ...end], [], [], new Set()).find(
+        (block) => block.key === "o",
+      );
+    };
+    expect(details(null)).toMatchObject({ kind: "output", tool: "look", text: "seen" });
+    expect(details("Error: broke")).toMatchObject({ kind: "output", text: "seen" });
+    expect(details("seen")).toBeUndefined();
+  });
+
   it("shows calls as calls when their questions are no longer known, as after a reload", () => {
     expect(keys([], [], new Set())).toEqual([
       "message u",
@@ -54,11 +74,13 @@ describe("the transcript", () => {
       activityType: "sayso:settled",
       content: { interruptId: "q", reason: "confirmation", question: "Sure?", status: "resolved" },
     };
-    const told = (...batches: Parameters<typeof toBlocks>[2]) =>
-      toBlocks([...messages, settled], [], batches, new Set()).some((one) => one.key === "s1");
-    expect(told()).toBe(true);
-    expect(told({ id: "b", anchor: "z", ids: ["q"] })).toBe(false);
-    expect(told({ id: "b", anchor: "z", ids: ["other"] })).toBe(true);
+    const details = (...batches: Parameters<typeof toBlocks>[2]) =>
+      toBlocks([...messages, settled], [], batches, new Set()).some(
+        (toBlock) => toBlock.key === "s1",
+      );
+    expect(details()).toBe(true);
+    expect(details({ id: "b", anchor: "z", ids: ["q"] })).toBe(false);
+    expect(details({ id: "b", anchor: "z", ids: ["other"] })).toBe(true);
   });
 
   it("keeps what came at the beginning at the beginning, and what lost its place at the end", () => {

@@ -26,7 +26,7 @@ async function built(files: Readonly<Record<string, string>>, limit: number): Pr
   });
 }
 
-const letters = Array.from({ length: 2000 }, (_, at) => (at * 7919).toString(36)).join("");
+const letters = Array.from({ length: 2000 }, (_, index) => (index * 7919).toString(36)).join("");
 
 it("the console's first load is bounded: what it imports counts, however far away", async () => {
   const files = {

@@ -46,6 +46,19 @@ describe("the playground", () => {
     expect(await screen.findByRole("heading", { level: 1, name: /say-so/ })).toBeVisible();
   });
 
+  it.each(["/", "/thread/ops/t-1"])(
+    "asks who one is where the server does, and does not try again: %s",
+    async (path) => {
+      vi.stubGlobal("fetch", () =>
+        Promise.resolve(Response.json({ detail: "Say who you are.", code: "x" }, { status: 401 })),
+      );
+      open(path);
+      expect(await screen.findByRole("heading", { name: "Sign in" })).toBeVisible();
+      expect(screen.getByText("Say who you are.")).toBeVisible();
+      expect(screen.queryByText(/No connection|every two seconds/)).toBeNull();
+    },
+  );
+
   it("sends an example, shows the answer and counts no question", async () => {
     const server = new FakeServer().install();
     server.runs.push(() => [...says("m1", "Hello to you."), ending()]);
@@ -54,6 +67,29 @@ describe("the playground", () => {
     expect(await screen.findByText("Hello to you.")).toBeVisible();
     expect(server.posted[0]?.path).toBe("/agents/ops");
     expect(document.title).toBe("ops · Sayso");
+  });
+
+  it("counts what has no answer yet, says what is not sent, and keeps the focus over Send", async () => {
+    const server = new FakeServer().install();
+    server.connect = () => snapshots([user], question, { ...question, id: "int_2" });
+    open("/play/ops/t-1");
+    const field = await message();
+    await waitFor(() => {
+      expect(field).toHaveAccessibleDescription(/waits for 2 answers/);
+    });
+    const [first, second] = screen.getAllByRole("button", { name: "Yes" });
+    if (first === undefined || second === undefined) throw new Error("two are asked");
+    await userEvent.click(first);
+    expect(field).toHaveAccessibleDescription(/waits for one more answer/);
+    await userEvent.click(second);
+    expect(field).toHaveAccessibleDescription(/not sent yet/);
+    server.runs.push(() => [...says("m1", "Going on."), ending()]);
+    await userEvent.click(screen.getByRole("button", { name: /^Send .+/ }));
+    expect(await screen.findByText("Going on.")).toBeVisible();
+    server.runs.push(() => [...says("m2", "Yes."), ending()]);
+    await userEvent.type(field, "more");
+    await userEvent.click(screen.getByRole("button", { name: "Send" }));
+    expect(field).toHaveFocus();
   });
 
   it("[A1] [CL-10] brings back the thread of the address with its open question, and blocks the composer", async () => {
@@ -112,11 +148,11 @@ describe("the playground", () => {
 
   it("shows what the agent really did in this thread, apart from other threads", async () => {
     const server = new FakeServer().install();
-    const at = "2026-01-01T00:00:00Z";
+    const pointer = "2026-01-01T00:00:00Z";
     server.effects = {
       effects: [
-        { kind: "refund", args: { amount: 240 }, threadId: "t-1", at },
-        { kind: "email", args: { to: "x" }, threadId: "other", at },
+        { kind: "refund", args: { amount: 240 }, threadId: "t-1", at: pointer },
+        { kind: "email", args: { to: "x" }, threadId: "other", at: pointer },
       ],
     };
     mark("effects", "demo/effects");

@@ -56,7 +56,7 @@ class Shelf {
       return Response.json({ threadId, next: [], values, metadata, journal: [] });
     }
     if (path.startsWith("/threads/") && what === "history") {
-      const asked = ["turn-0", "turn-1"].map((turnId, index) => ({
+      const list = ["turn-0", "turn-1"].map((turnId, index) => ({
         id: `int_${index}`,
         turnId,
         reason: "confirmation",
@@ -64,7 +64,7 @@ class Shelf {
         createdAt: AT,
         status: index === 0 ? "cancelled" : "open",
       }));
-      return Response.json({ runs: [], messages: [], interrupts: asked });
+      return Response.json({ runs: [], messages: [], interrupts: list });
     }
     if (path === "/audit") {
       const from = Number(query.get("cursor") ?? "0");
@@ -176,7 +176,9 @@ describe("a copy of a thread", () => {
       { method: "POST", path: "/threads/t-1/fork", body: { interruptId: "int_1" } },
     ]);
     expect(screen.getByRole("link", { name: "t-1" })).toHaveAttribute("href", "/thread/ops/t-1");
-    expect(screen.getByRole("main")).toHaveFocus();
+    await waitFor(() => {
+      expect(screen.getByRole("main")).toHaveFocus();
+    });
   });
 
   it("says why there is none", async () => {
@@ -210,7 +212,7 @@ describe("a turn whose code has changed", () => {
     expect(
       within(repeats)
         .getAllByRole("listitem")
-        .map((one) => one.textContent),
+        .map((element) => element.textContent),
     ).toEqual(["look", "charge"]);
     expect(screen.getByRole("button", { name: "Begin anew and repeat 2" })).toHaveFocus();
     await userEvent.keyboard("{Escape}");
@@ -221,7 +223,7 @@ describe("a turn whose code has changed", () => {
     await waitFor(() => {
       expect(screen.queryByText("At 0 the code asks for something else.")).toBeNull();
     });
-    expect(shelf.sent.map((one) => one.path)).toEqual(["/threads/t-1/restart"]);
+    expect(shelf.sent.map((sent) => sent.path)).toEqual(["/threads/t-1/restart"]);
     expect(screen.getByRole("main")).toHaveFocus();
   });
 
@@ -261,7 +263,7 @@ describe("the audit of a thread", () => {
     const texts = () =>
       within(list)
         .getAllByRole("listitem")
-        .map((one) => one.textContent);
+        .map((element) => element.textContent);
     expect(texts()[0]).toContain("<b>Pay?</b>");
     expect(texts()[1]).toContain("resolvedtool_callby eve");
     expect(texts()[1]).toContain("seal-2");
@@ -283,6 +285,19 @@ describe("the audit of a thread", () => {
     expect(second).toHaveTextContent("not as it was written");
     expect(second).toHaveTextContent("Its content went with the thread.");
   });
+
+  it("says which question is kept otherwise than its row says", async () => {
+    shelf.audit = [row(1, "resolved", { reason: "tool_call", by: "lea" })];
+    const item = { interruptId: "int_1", member: "by", trail: "lea", record: "eve" };
+    shelf.chain = { rows: 1, intact: true, differs: [item] };
+    shelf.open();
+    await unfold();
+    expect(screen.getByText(/a question has been changed since/)).toBeVisible();
+    expect(screen.queryByText(/Intact/)).toBeNull();
+    expect(screen.getByRole("list", { name: "Differences" })).toHaveTextContent(
+      'by of int_1: the trail has "lea", the question itself "eve"',
+    );
+  });
 });
 
 it("a merge patch is what was changed, and finds nulls that it cannot say", () => {
@@ -295,5 +310,7 @@ it("a merge patch is what was changed, and finds nulls that it cannot say", () =
   const own = JSON.parse('{"__proto__": 1}') as Record<string, unknown>;
   expect(JSON.stringify(patchOf({}, own))).toBe('{"__proto__":1}');
   expect(nullsIn({ a: null }, { a: null, b: [null] })).toEqual([]);
-  expect(nullsIn({}, { "a/b": { "c~": null } }).map((one) => one.pointer)).toEqual(["/a~1b/c~0"]);
+  expect(nullsIn({}, { "a/b": { "c~": null } }).map((problem) => problem.pointer)).toEqual([
+    "/a~1b/c~0",
+  ]);
 });

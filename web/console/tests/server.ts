@@ -36,8 +36,8 @@ export class FakeServer {
     if (respond === undefined) throw new Error(`No run is scripted for ${pathname}.`);
     const ids = { threadId: body.threadId, runId: body.runId };
     const events = [{ type: "RUN_STARTED", ...ids }, ...respond(body)];
-    const text = events.map((one) => {
-      const event = one;
+    const text = events.map((item) => {
+      const event = item;
       const whole = event.type === "RUN_FINISHED" ? { ...event, ...ids } : event;
       return `data: ${JSON.stringify(whole)}\n\n`;
     });

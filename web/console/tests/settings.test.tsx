@@ -95,7 +95,7 @@ describe("the settings", () => {
     expect(await screen.findByText("The demo agent.")).toBeVisible();
     expect(asked.at(-1)?.authorization).toBe("Bearer open sesame");
     expect(
-      asked.some((one) => one.path === "/interrupts/stream" && one.authorization !== null),
+      asked.some((item) => item.path === "/interrupts/stream" && item.authorization !== null),
     ).toBe(true);
     expect(screen.getByLabelText("Token")).toHaveValue("");
     expect(Object.values(localStorage).join()).not.toContain("sesame");
@@ -112,7 +112,7 @@ describe("the settings", () => {
     expect(within(declared).getByText("People decide")).toBeVisible();
     const facts = within(declared)
       .getAllByRole("listitem")
-      .map((one) => one.textContent);
+      .map((element) => element.textContent);
     expect(facts.slice(0, 3)).toEqual(["✓yes: approvals", "✕no: feedback", "✓yes: supported"]);
     const tool = within(declared).getByRole("list", { name: "Tools" });
     expect(tool).toHaveTextContent(/pay.*always asks, arguments can be changed.*Pays a bill/);
@@ -121,7 +121,7 @@ describe("the settings", () => {
     expect(within(declared).getByText("image, video")).toBeVisible();
     await userEvent.click(screen.getByText("As the server gives it"));
     expect(screen.getByText(/"acme:thing": 1/)).toBeVisible();
-    expect(asked.map((one) => one.path)).toContain("/agents/ops/capabilities");
+    expect(asked.map((item) => item.path)).toContain("/agents/ops/capabilities");
   });
 
   it("show a declaration that is not valid as it came", async () => {

@@ -3,7 +3,7 @@ import { userEvent } from "@testing-library/user-event";
 import { StrictMode } from "react";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { App } from "../src/App.js";
-import { castOf } from "../src/subagents.js";
+import { subagentLabels } from "../src/subagents.js";
 import { ending, FakeServer } from "./server.js";
 
 const called = (id: string) => ({
@@ -63,7 +63,7 @@ it("[CL-17] the playground says which of two subagents of one name speaks, asks 
   const cards = screen.getByRole("group", { name: "2 questions" });
   expect(cards).toHaveTextContent(/warehouse 1.*Lyon.*May s1.*warehouse 2.*Turin.*May s2/);
   const waiting = within(screen.getByRole("region", { name: "Subagents" }));
-  expect(waiting.getAllByRole("listitem").map((one) => one.textContent)).toEqual([
+  expect(waiting.getAllByRole("listitem").map((element) => element.textContent)).toEqual([
     "warehouse 1Lyonwaiting for you",
     "warehouse 2Turinwaiting for you",
   ]);
@@ -78,7 +78,7 @@ it("[CL-17] a thread's page names them by its journal, and counts what each has 
     data: { id },
   });
   const question = { status: "open", createdAt: "2026-01-01T00:00:00Z" };
-  const found: Record<string, unknown> = {
+  const match: Record<string, unknown> = {
     "/threads/t-1/state": {
       threadId: "t-1",
       next: [],
@@ -96,13 +96,13 @@ it("[CL-17] a thread's page names them by its journal, and counts what each has 
     },
   };
   vi.stubGlobal("fetch", (address: string) => {
-    const body = found[new URL(address).pathname];
+    const body = match[new URL(address).pathname];
     const status = body === undefined ? 404 : 200;
     return Promise.resolve(Response.json(body ?? {}, { status }));
   });
   open("/thread/ops/t-1");
   const listed = within(await screen.findByRole("region", { name: "Subagents" }));
-  expect(listed.getAllByRole("listitem").map((one) => one.textContent)).toEqual([
+  expect(listed.getAllByRole("listitem").map((element) => element.textContent)).toEqual([
     "warehouse 1asked nothing",
     "warehouse 21 question open",
   ]);
@@ -114,7 +114,9 @@ it("[CL-17] a thread's page names them by its journal, and counts what each has 
 });
 
 it("subagents without a name are told apart too, and one alone has no number", () => {
-  const one = (id: string, name: string | null) => ({ id, name, description: null });
-  const names = [...castOf([one("a", null), one("b", null), one("c", "mails")]).values()];
+  const item = (id: string, name: string | null) => ({ id, name, description: null });
+  const names = [
+    ...subagentLabels([item("a", null), item("b", null), item("c", "mails")]).values(),
+  ];
   expect(names.map(({ name }) => name)).toEqual(["Subagent 1", "Subagent 2", "mails"]);
 });

@@ -58,17 +58,20 @@ function open(path: string, data = thread()): void {
       data.state.metadata = { ...data.state.metadata, status: "cancelled", openInterrupts: 0 };
       return Promise.resolve(Response.json({ stopped: true }));
     }
-    const found: Record<string, unknown> = {
+    const match: Record<string, unknown> = {
       "/threads": {
         items: [{ threadId: "t-1", agent: "ops", status: "suspended", openInterrupts: 1 }],
       },
       "/threads/t-1/state": data.state,
       "/threads/t-1/history": data.history,
     };
-    const body = found[pathname];
+    const body = match[pathname];
     return Promise.resolve(
       body === undefined
-        ? Response.json({ detail: "There is no such thread.", code: "x" }, { status: 404 })
+        ? Response.json(
+            { detail: "There is no such thread: GET /threads lists yours.", code: "x" },
+            { status: 404 },
+          )
         : Response.json(body),
     );
   });
@@ -93,9 +96,9 @@ describe("the page of a thread", () => {
     const timeline = await screen.findByRole("list", { name: "Timeline" });
     const texts = within(timeline)
       .getAllByRole("listitem")
-      .map((one) => one.textContent);
+      .map((element) => element.textContent);
     expect(texts[0]).toContain("Run began r1");
-    expect(texts[1]).toContain("May I run a?");
+    expect(texts[1]).toContain("Approval pay amount 3");
     expect(texts[2]).toContain("Answer it in the inbox");
     expect(texts[3]).toContain("Run waits for answers");
     expect(texts[4]).toMatch(/Denied.*by eve in the inbox.*too much/);
@@ -160,6 +163,8 @@ describe("the page of a thread", () => {
   it("says when there is no such thread, and leads to the list", async () => {
     open("/thread/ops/none");
     expect(await screen.findByRole("heading", { name: "No such thread" })).toBeVisible();
+    expect(screen.getByText(/may have been deleted, or it is somebody else’s/)).toBeVisible();
+    expect(screen.queryByText(/GET /)).toBeNull();
     await userEvent.click(screen.getByRole("button", { name: "All threads" }));
     const row = await screen.findByRole("link", { name: /ops.*t-1.*1 question open/ });
     await userEvent.click(row);
@@ -173,7 +178,7 @@ it("a timeline within one millisecond keeps the order of cause and effect", () =
   const answered = decided("resolved", { payload: { approved: true }, at: at(0) });
   data.history.interrupts = [question("a", answered)];
   const read = readThread(data.history.runs, data.history, data.state);
-  expect(timelineOf(read).map((one) => one.key)).toEqual([
+  expect(timelineOf(read).map((timeline) => timeline.key)).toEqual([
     "began:r1",
     "asked:a",
     "ended:r1",
@@ -181,4 +186,27 @@ it("a timeline within one millisecond keeps the order of cause and effect", () =
     "began:r2",
     "ended:r2",
   ]);
+});
+
+describe("what the server does not show", () => {
+  const refusing = (status: number) => {
+    const reply = () => Response.json({ detail: "Not for you.", code: "forbidden" }, { status });
+    vi.stubGlobal("fetch", () => Promise.resolve(reply()));
+    history.replaceState(null, "", "/thread");
+    render(<App />);
+  };
+
+  it.each([403, 413])(
+    "is not offered to be tried again where that cannot help: %i",
+    async (status) => {
+      refusing(status);
+      expect(await screen.findByText("Not for you.")).toBeVisible();
+      expect(screen.queryByRole("button", { name: "Try again" })).toBeNull();
+    },
+  );
+
+  it("is offered to be tried again where the server was only busy", async () => {
+    refusing(503);
+    expect(await screen.findByRole("button", { name: "Try again" })).toBeVisible();
+  });
 });

@@ -1,10 +1,11 @@
 // Builds the library: ES modules and types by the compiler, then checks what npm would publish, that
-// every way to import it finds its types, and that the main entry stays small (12 kB gzipped
-// without peers).
+// every way to import it finds its types, that the main entry stays small (13 kB gzipped without
+// peers), and that a page can be built from it.
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
 
 import { checkPackage, createPackageFromTarballData } from "@arethetypeswrong/core";
@@ -12,7 +13,9 @@ import { build } from "esbuild";
 import { publint } from "publint";
 import { formatMessage } from "publint/utils";
 
-const LIMIT_BYTES = 12 * 1024;
+import { buildPage } from "./consumer.mjs";
+
+const LIMIT_BYTES = 14 * 1024;
 const PEERS = ["react", "react/jsx-runtime", "react-dom", "@ag-ui/client"];
 const root = new URL("..", import.meta.url);
 
@@ -51,11 +54,14 @@ try {
   );
   if (!types.types) throw new Error("The package has no types.");
   const problems = types.problems.filter(
-    (one) => !("resolutionKind" in one) || RESOLUTIONS.includes(one.resolutionKind),
+    (problem) => !("resolutionKind" in problem) || RESOLUTIONS.includes(problem.resolutionKind),
   );
   for (const problem of problems) console.error(JSON.stringify(problem));
   if (problems.length > 0) process.exitCode = 1;
   else console.log(`types: right for ${Object.keys(types.entrypoints).join(", ")}`);
+  const workspace = fileURLToPath(new URL("../..", root));
+  const files = await buildPage(join(folder, packed.filename), workspace);
+  console.log(`page: built by Vite from the packed library, ${files} files`);
 } finally {
   rmSync(folder, { recursive: true });
 }

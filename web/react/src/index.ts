@@ -1,11 +1,10 @@
-// What a page needs: the hooks, and what stands below them. The parts that they are made of, for
-// cards and clients of one's own, are in `@sayso/react/core`.
+// The hooks of a page, and what stands below them. Cards are in `@sayso/react/components`, and what
+// needs no React in `@sayso/react/core`.
 export {
   Conversation,
   InterruptController,
   SaysoAgent,
   canConnect,
-  controllerOf,
   conversationOf,
   sessionDrafts,
 } from "./core/index.js";

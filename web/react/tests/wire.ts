@@ -1,5 +1,5 @@
 import type { Interrupt, RunAgentInput } from "@ag-ui/client";
-import { SaysoAgent } from "../src/core/index.js";
+import { parseJson, SaysoAgent, writeJson } from "../src/core/index.js";
 
 /** One event as a server would send it. */
 export type WireEvent = Readonly<Record<string, unknown>> & { readonly type: string };
@@ -38,7 +38,7 @@ export class ScriptedServer {
   readonly fetch = async (url: string, init: RequestInit): Promise<Response> => {
     const received: Received = {
       path: new URL(url).pathname,
-      body: JSON.parse(init.body as string) as RunAgentInput,
+      body: parseJson(init.body as string) as RunAgentInput,
       signal: init.signal ?? undefined,
     };
     this.received.push(received);
@@ -53,7 +53,7 @@ export class ScriptedServer {
 
   /** Runs that were posted, without looks. */
   get runs(): Received[] {
-    return this.received.filter((one) => !one.path.endsWith("/connect"));
+    return this.received.filter((received) => !received.path.endsWith("/connect"));
   }
 
   agent(threadId = "thread-1"): SaysoAgent {
@@ -70,7 +70,10 @@ export class ScriptedServer {
 export function run(...events: WireEvent[]): Reply {
   return ({ body }) => {
     const ids = { threadId: body.threadId, runId: body.runId };
-    return sse([{ type: "RUN_STARTED", ...ids }, ...events.map((one) => ending(one, ids))]);
+    return sse([
+      { type: "RUN_STARTED", ...ids },
+      ...events.map((wireEvent) => ending(wireEvent, ids)),
+    ]);
   };
 }
 
@@ -119,6 +122,11 @@ export function runError(code: string, details: Record<string, unknown> = {}): W
     message: `refused: ${code}`,
     metadata: { sayso: { code, ...details } },
   };
+}
+
+/** The end of a refused request: it says so itself, whatever its code. */
+export function refusal(code: string, details: Record<string, unknown> = {}): WireEvent {
+  return runError(code, { ...details, refused: true });
 }
 
 export function says(id: string, text: string): WireEvent[] {
@@ -172,6 +180,6 @@ function ending(event: WireEvent, ids: { threadId: string; runId: string }): Wir
 }
 
 function encode(events: WireEvent[]): Uint8Array<ArrayBuffer> {
-  const text = events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join("");
+  const text = events.map((event) => `data: ${writeJson(event)}\n\n`).join("");
   return new Uint8Array(new TextEncoder().encode(text));
 }

@@ -4,11 +4,9 @@ import time
 
 import psycopg
 
-from sayso.errors import StoreUnavailable
-from sayso.stores.postgres.wire import Connection
+from sayso.base.errors import StoreUnavailable
+from sayso.stores.postgres.pipeline import Connection
 from sayso.stores.sql.queries import Migration, migrations
-
-__all__ = ["MIGRATIONS", "SCHEMA", "connect", "explain"]
 
 MIGRATIONS = migrations("postgres")
 
@@ -16,7 +14,7 @@ SCHEMA = "sayso"
 """The schema of the database that all tables are in."""
 
 _OLDEST = 140_000
-_PATIENCE = 5
+_CONNECT_TIMEOUT_S = 5
 """Seconds to wait for a connection: half a lease."""
 _SETTINGS = (
     f"-c search_path={SCHEMA}"
@@ -66,7 +64,7 @@ def connect(url: str) -> Connection:
         db: Connection = psycopg.connect(
             url,
             autocommit=True,
-            connect_timeout=_PATIENCE,
+            connect_timeout=_CONNECT_TIMEOUT_S,
             options=_SETTINGS,
             application_name="sayso",
             keepalives_idle=5,
@@ -139,6 +137,13 @@ def _missing(db: Connection) -> tuple[Migration, ...]:
     newest = MIGRATIONS[-1].version
     if has is None:
         return MIGRATIONS
+    if not db.execute(
+        "SELECT true FROM sayso_schema WHERE version = 1 AND name = %s", (MIGRATIONS[0].name,)
+    ).fetchall():
+        raise StoreUnavailable(
+            "the PostgreSQL database was made by a sayso of before the first release, whose layout "
+            "this one does not read; drop its schema sayso, or name another database"
+        )
     if reader > newest:
         raise StoreUnavailable(
             f"the PostgreSQL database has schema {has}, which needs a newer version of sayso "

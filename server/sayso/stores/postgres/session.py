@@ -1,36 +1,16 @@
 """PostgreSQL's way to run statements by name, as few round trips as answers are needed."""
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from typing import Any
 
-from sayso.clock import Clock
-from sayso.stores.postgres.wire import Sent, Wire
+from sayso.base.clock import Clock
+from sayso.stores.postgres.pipeline import Wire
 from sayso.stores.sql.queries import queries
-from sayso.stores.sql.session import Answer, Row, Session, Values
+from sayso.stores.sql.session import Answer, Row, Transaction, Values
 
-__all__ = ["PostgresSession"]
-
-_PLACE = re.compile(r"%s|%\((\w+)\)s")
-
-
-def _numbered(sql: str) -> tuple[str, tuple[str, ...]]:
-    """A statement with the server's own places for values, and the names of these if they have."""
-    names: list[str] = []
-
-    def place(found: re.Match[str]) -> str:
-        name = found[1] or str(len(names))
-        if name not in names:
-            names.append(name)
-        return f"${names.index(name) + 1}"
-
-    text = _PLACE.sub(place, sql)
-    return text, tuple(names)
-
-
-_SQL = {name: _numbered(sql) for name, sql in queries("postgres").items()}
+SQL = queries("postgres")
 
 _FEW = 128
 """Rows that a walk begins with: a page of the usual length, and some that do not fit."""
@@ -43,7 +23,7 @@ _APART = "SELECT pg_advisory_xact_lock(hashtextextended('sayso ' || $1, 0))"
 _TOGETHER = "SELECT pg_advisory_xact_lock_shared(hashtextextended('sayso ' || $1, 0))"
 
 
-class PostgresSession(Session):
+class PostgresTransaction(Transaction):
     """A connection in a transaction.
 
     What only writes is sent and not waited for; its error comes with the next answer, or with the
@@ -67,8 +47,8 @@ class PostgresSession(Session):
         """All rows; see `Session.all`."""
         return self._wire.rows(self._sent(name, values))
 
-    def ask(self, name: str, values: Values) -> Answer:
-        """All rows, asked for now and waited for when they are wanted; see `Session.ask`."""
+    def prefetch(self, name: str, values: Values) -> Answer:
+        """All rows, asked for now and waited for when they are wanted; see `Session.prefetch`."""
         return partial(self._wire.rows, self._sent(name, values))
 
     def many(self, name: str, rows: Sequence[Values]) -> Sequence[Row]:
@@ -76,8 +56,8 @@ class PostgresSession(Session):
         sent = [self._sent(name, values) for values in rows]
         return [self._wire.rows(one)[0] for one in sent]
 
-    def walk(self, name: str, values: Mapping[str, Any]) -> AbstractContextManager[Iterator[Row]]:
-        """Some rows at a time, more of them each time; see `Session.walk`."""
+    def scan(self, name: str, values: Mapping[str, Any]) -> AbstractContextManager[Iterator[Row]]:
+        """Some rows at a time, more of them each time; see `Session.scan`."""
         return nullcontext(self._walked(name, dict(values)))
 
     def _walked(self, name: str, values: dict[str, Any]) -> Iterator[Row]:
@@ -95,13 +75,13 @@ class PostgresSession(Session):
         """Write; see `Session.do`."""
         self._sent(name, values)
 
-    def each(self, name: str, rows: Sequence[Values]) -> None:
-        """Write for each row; see `Session.each`."""
+    def insert_many(self, name: str, rows: Sequence[Values]) -> None:
+        """Write for each row; see `Session.insert_many`."""
         for values in rows:
             self._sent(name, values)
 
-    def note(self, scope: str, rows: Sequence[dict[str, Any]]) -> None:
-        """Write notes under marks that nobody waits for; see `Session.note`."""
+    def append_changes(self, scope: str, rows: Sequence[dict[str, Any]]) -> None:
+        """Write notes under marks that nobody waits for; see `Session.append_changes`."""
         self._sent("next_marks", (scope, len(rows)))
         for before, row in zip(range(len(rows) - 1, -1, -1), rows, strict=True):
             self._sent("note_change", row | {"before": before})
@@ -122,16 +102,14 @@ class PostgresSession(Session):
         number: str = self._wire.rows(self._begun)[0][1]
         return number
 
-    def apart(self, scope: str, *, deletes: bool) -> None:
-        """By an advisory lock of the scope; see `Session.apart`."""
+    def lock_scope(self, scope: str, *, deletes: bool) -> None:
+        """By an advisory lock of the scope; see `Session.lock_scope`."""
         self._wire.send(_APART if deletes else _TOGETHER, (scope,))
 
-    def tell(self, scope: str, thread_id: str) -> None:
-        """Keep it in `changed`; see `Session.tell`."""
+    def notify(self, scope: str, thread_id: str) -> None:
+        """Keep it in `changed`; see `Session.notify`."""
         self.changed.add((scope, thread_id))
 
-    def _sent(self, name: str, values: Values) -> Sent:
-        sql, names = _SQL[name]
-        if isinstance(values, Mapping):
-            values = [values[name] for name in names]
-        return self._wire.send(sql, values)
+    def _sent(self, name: str, values: Values) -> Any:
+        statement = SQL[name]
+        return self._wire.send(statement.text, statement.values(values))

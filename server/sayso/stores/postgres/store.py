@@ -4,14 +4,14 @@ Every call is a transaction; what was acknowledged is as durable as the server's
 run out by the server's own clock.
 """
 
-from sayso.clock import Clock
-from sayso.errors import StoreUnavailable
-from sayso.stores.base import Hear
-from sayso.stores.postgres.hints import PostgresHints
-from sayso.stores.postgres.threads import PostgresThreads
+from sayso.base.clock import Clock
+from sayso.base.errors import StoreUnavailable
+from sayso.stores.base import ChangeListener
+from sayso.stores.postgres.notifications import PostgresNotifications
+from sayso.stores.postgres.pipeline import DriverWire, Pipeline
+from sayso.stores.postgres.server import connect
+from sayso.stores.postgres.workers import PostgresWorkers
 from sayso.stores.sql.store import SqlStore
-
-__all__ = ["PostgresStore"]
 
 CONNECTIONS = 4
 """Connections of a process, beside one that only renews leases and one for hints."""
@@ -23,22 +23,35 @@ class PostgresStore(SqlStore):
     """Threads in the schema `sayso` of a database; see `Store` for what it promises."""
 
     def __init__(
-        self, url: str, *, clock: Clock | None = None, connections: int = CONNECTIONS
+        self,
+        url: str,
+        *,
+        clock: Clock | None = None,
+        connections: int = CONNECTIONS,
+        pipelined: bool = True,
     ) -> None:
-        """`url` as libpq takes it; `clock` instead of the server's decides about leases."""
+        """`url` as libpq takes it; `clock` instead of the server's decides about leases.
+
+        `pipelined`: statements go by libpq's pipeline, and few are waited for; else by psycopg's
+        own cursors, one after the other.
+        """
         self._url = url
         self._clock = clock
         self._connections = connections
-        self._threads: PostgresThreads | None = None
-        self._hints: PostgresHints | None = None
+        self._wire = Pipeline if pipelined else DriverWire
+        self._threads: PostgresWorkers | None = None
+        self._hints: PostgresNotifications | None = None
 
     async def open(self) -> None:
         """Connect and migrate; see `Store.open`."""
         threads = self._threads
         if threads is None:
-            self._hints = PostgresHints(self._url)
-            threads = self._threads = PostgresThreads(
-                self._url, self._clock, self._connections, self._hints.tell
+            self._hints = PostgresNotifications(self._url)
+            threads = self._threads = PostgresWorkers(
+                lambda: self._wire(connect(self._url)),
+                self._clock,
+                self._connections,
+                self._hints.notify,
             )
         try:
             await threads.run(lambda db: None, writes=False)
@@ -56,17 +69,17 @@ class PostgresStore(SqlStore):
             await hints.stop()
 
     @property
-    def hears(self) -> bool:
-        """Whether hints come; see `Store.hears`."""
+    def has_notifications(self) -> bool:
+        """Whether hints come; see `Store.has_notifications`."""
         return self._hints is not None and self._hints.hears
 
-    def follow(self, hear: Hear) -> None:
-        """Pass hints on; see `Store.follow`."""
+    def subscribe(self, hear: ChangeListener) -> None:
+        """Pass hints on; see `Store.subscribe`."""
         if self._hints is None:
             raise StoreUnavailable(_CLOSED)
-        self._hints.follow(hear)
+        self._hints.subscribe(hear)
 
-    def _opened(self) -> PostgresThreads:
+    def _opened(self) -> PostgresWorkers:
         if self._threads is None:
             raise StoreUnavailable(_CLOSED)
         return self._threads

@@ -4,36 +4,33 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from sayso.approvals import Approval, ApprovalUse
-from sayso.errors import Conflict
-from sayso.records import Page
-from sayso.stores.pages import limited, picked, place, walk
+from sayso.base.errors import Conflict
+from sayso.base.records import Approval, ApprovalUse, Page, PageRequest
+from sayso.stores.pagination import checked_limit, parse_cursor, scan_size, take_page
+from sayso.stores.redis.client import RedisClient, Script
 from sayso.stores.redis.keys import ScopeKeys
-from sayso.stores.redis.link import Link, Script
 from sayso.stores.redis.rows import APPROVALS, moment, prefixed
 from sayso.stores.redis.rows import place as numbered
 
-__all__ = ["one", "page", "revoke", "standing", "uses"]
-
 _REVOKE = Script("revoke")
-_BEHIND = 36
+_PREFIX_CHARS = 36
 """Where the record begins behind its moment and number."""
 
 
-async def one(link: Link, keys: ScopeKeys, approval_id: str) -> Approval | None:
+async def one(link: RedisClient, keys: ScopeKeys, approval_id: str) -> Approval | None:
     """Read one approval."""
     value = await link.one("HGET", keys.of("approvals"), approval_id)
     if value is None:
         return None
-    (found,) = await _used(link, keys, [APPROVALS.unpack(value, _BEHIND)])
-    return found
+    (approval,) = await _used(link, keys, [APPROVALS.unpack(value, _PREFIX_CHARS)])
+    return approval
 
 
 async def uses(
-    link: Link, keys: ScopeKeys, approval_id: str, limit: int
+    link: RedisClient, keys: ScopeKeys, approval_id: str, limit: int
 ) -> tuple[ApprovalUse, ...]:
     """Read the newest uses of an approval."""
-    most = limited(limit)
+    most = checked_limit(limit)
     found = await link.one("ZREVRANGE", keys.one("newest", approval_id), 0, most - 1)
     if not found:
         return ()
@@ -52,7 +49,7 @@ async def uses(
 
 
 async def standing(
-    link: Link, keys: ScopeKeys, owner: str, tool: str, at: int
+    link: RedisClient, keys: ScopeKeys, owner: str, tool: str, at: int
 ) -> tuple[Approval, ...]:
     """Read the approvals for a tool that stand."""
     found = await link.one("ZRANGE", keys.one("tool", prefixed(owner) + tool), 0, -1)
@@ -61,15 +58,14 @@ async def standing(
 
 
 async def page(
-    link: Link,
+    link: RedisClient,
     keys: ScopeKeys,
     at: int,
     party: str | None,
-    after: str | None,
-    limit: int,
+    page: PageRequest,
 ) -> Page[Approval]:
     """Read a page of approvals."""
-    begin, most = place("approvals", after), walk(limit)
+    begin, most = parse_cursor("approvals", page.after), scan_size(page.limit)
     lowest = "-" if begin is None else f"({moment(begin[0])}.{numbered(begin[1])}}}"
     found = await link.one("ZRANGEBYLEX", keys.of("given"), lowest, "+", "LIMIT", 0, most)
     rows = {
@@ -84,35 +80,39 @@ async def page(
         )
         for number, (given_at, row) in rows.items()
     )
-    numbers, following = picked("approvals", fitting, limit, most)
+    numbers, following = take_page("approvals", fitting, page.limit, most)
     chosen = [row for number in numbers if (row := rows[number][1]) is not None]
     return Page(items=tuple(await _used(link, keys, chosen)), next=following)
 
 
 async def revoke(
-    link: Link, keys: ScopeKeys, token: str, approval_id: str, by: str, now: int
+    link: RedisClient, keys: ScopeKeys, token: str, approval_id: str, by: str, now: int
 ) -> None:
     """Let an approval stand no more."""
     while True:
         value = await link.one("HGET", keys.of("approvals"), approval_id)
-        row = None if value is None else APPROVALS.unpack(value, _BEHIND)
+        row = None if value is None else APPROVALS.unpack(value, _PREFIX_CHARS)
         if row is None or row.revoked_at is not None:
             raise Conflict(f"approval {approval_id!r} is unknown, or revoked already")
-        revoked = value[:_BEHIND] + APPROVALS.pack(replace(row, revoked_at=now, revoked_by=by))
+        revoked = value[:_PREFIX_CHARS] + APPROVALS.pack(
+            replace(row, revoked_at=now, revoked_by=by)
+        )
         names = [keys.one("step", token), keys.of("approvals")]
         if await link.run(_REVOKE, names, [approval_id, value, revoked]) == b"done":
             return
 
 
-async def _read(link: Link, keys: ScopeKeys, members: Sequence[bytes]) -> list[Approval | None]:
+async def _read(
+    link: RedisClient, keys: ScopeKeys, members: Sequence[bytes]
+) -> list[Approval | None]:
     if not members:
         return []
-    ids = [member[_BEHIND + 1 :] for member in members]
+    ids = [member[_PREFIX_CHARS + 1 :] for member in members]
     values = await link.one("HMGET", keys.of("approvals"), *ids)
-    return [None if value is None else APPROVALS.unpack(value, _BEHIND) for value in values]
+    return [None if value is None else APPROVALS.unpack(value, _PREFIX_CHARS) for value in values]
 
 
-async def _used(link: Link, keys: ScopeKeys, rows: Sequence[Approval]) -> list[Approval]:
+async def _used(link: RedisClient, keys: ScopeKeys, rows: Sequence[Approval]) -> list[Approval]:
     """The rows with how often they were used, and when last."""
     if not rows:
         return []

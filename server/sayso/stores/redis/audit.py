@@ -5,34 +5,31 @@ from typing import Any
 
 import orjson
 
-from sayso.audit import AuditRow
-from sayso.records import Page
-from sayso.stores.pages import limited, of_thread, picked, place, walk
+from sayso.base.audit import AuditRow
+from sayso.base.records import Page, PageRequest
+from sayso.stores.pagination import checked_limit, of_thread, parse_cursor, scan_size, take_page
+from sayso.stores.redis.client import RedisClient
 from sayso.stores.redis.keys import ScopeKeys
-from sayso.stores.redis.link import Link
 from sayso.stores.redis.rows import audit_row
-
-__all__ = ["page"]
 
 
 async def page(
-    link: Link,
+    link: RedisClient,
     keys: ScopeKeys,
     thread_id: str | None,
     owner: str | None,
-    after: str | None,
-    limit: int,
+    page: PageRequest,
 ) -> Page[AuditRow]:
     """Read a page of rows."""
-    _, begin = place("ledger", after) or (0, 0)
+    _, begin = parse_cursor("ledger", page.after) or (0, 0)
     if thread_id is not None:
-        return await _of_thread(link, keys, thread_id, owner, begin, limit)
-    most = walk(limit)
-    count = limit + 1 if owner is None else most
+        return await _of_thread(link, keys, thread_id, owner, begin, page.limit)
+    most = scan_size(page.limit)
+    count = page.limit + 1 if owner is None else most
     found = await link.one("XRANGE", keys.of("ledger"), f"({begin}-0", "+", "COUNT", count)
     rows = {_number(entry): orjson.loads(entry[1][1]) for entry in found}
     fitting = ((0, position, owner in (None, row[2])) for position, row in rows.items())
-    positions, following = picked("ledger", fitting, limit, most)
+    positions, following = take_page("ledger", fitting, page.limit, most)
     commands: list[tuple[Any, ...]] = []
     for position in positions:
         mine, number = keys.thread(rows[position][0]), rows[position][1]
@@ -47,9 +44,9 @@ async def page(
 
 
 async def _of_thread(
-    link: Link, keys: ScopeKeys, thread_id: str, owner: str | None, begin: int, limit: int
+    link: RedisClient, keys: ScopeKeys, thread_id: str, owner: str | None, begin: int, limit: int
 ) -> Page[AuditRow]:
-    mine, most = keys.thread(thread_id), limited(limit)
+    mine, most = keys.thread(thread_id), checked_limit(limit)
     last = begin + most + 1
     entries, contents = await link.at_once(
         [

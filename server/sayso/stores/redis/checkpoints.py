@@ -12,12 +12,10 @@ that shows none by itself.
 
 from typing import Any
 
-from sayso import jsonvalue
-from sayso.records import Interrupt, Principal
+from sayso.base import jsonvalue
+from sayso.base.records import Interrupt, Principal
 from sayso.stores.redis.keys import ThreadKeys
 from sayso.stores.redis.plan import Plan
-
-__all__ = ["key_of", "remove", "show"]
 
 _PLAIN = Principal().scope
 """The scope whose sessions have the plain name."""
@@ -33,8 +31,8 @@ def key_of(keys: ThreadKeys) -> str:
 
 def show(plan: Plan, at: int) -> None:
     """Write what waits in an idle thread until it expires, or take away what waits no more."""
-    known, keys = plan.known, plan.keys
-    waits = known.waits() if known.status == "suspended" else []
+    facts, keys = plan.known, plan.keys
+    waits = facts.waits() if facts.status == "suspended" else []
     ends = [i.expires_at for i in waits if i.expires_at is not None and i.lapsed_at is None]
     lasts = min(ends) - at if ends else None
     if not waits or (lasts is not None and lasts <= 0):
@@ -44,7 +42,7 @@ def show(plan: Plan, at: int) -> None:
     head = jsonvalue.encode(
         {
             "session_id": keys.id,
-            "agent": known.agent,
+            "agent": facts.agent,
             "reason": first.reason,
             "prompt": first.message,
             "interrupt_id": first.id,
@@ -54,14 +52,14 @@ def show(plan: Plan, at: int) -> None:
     )
     tail = jsonvalue.encode(
         {
-            "tool_stack": [call for i in waits if (call := _call(i)) is not None],
+            "tool_stack": list({call["id"]: call for i in waits for call in _calls(i)}.values()),
             "open": [
                 {"interrupt_id": i.id, "reason": i.reason, "prompt": i.message} for i in waits
             ],
         }
     )
     plan.members(checkpoint=1)
-    known.checkpoint = True
+    facts.checkpoint = True
     plan.do(
         "checkpoint",
         key_of(keys),
@@ -85,15 +83,16 @@ def remove(plan: Plan) -> None:
         plan.said = f"checkpoint of session {plan.keys.id!r} taken"
 
 
-def _call(interrupt: Interrupt) -> dict[str, Any] | None:
-    """The call that waits for an answer, if it is one."""
-    if interrupt.tool_call_id is None:
-        return None
+def _calls(interrupt: Interrupt) -> list[dict[str, Any]]:
+    """The calls that it was asked in, from the outside in, and the one that waits for it."""
     value = None if interrupt.metadata is None else jsonvalue.decode(interrupt.metadata)
     shown = value.get("sayso") if isinstance(value, dict) else None
     told: dict[str, Any] = shown if isinstance(shown, dict) else {}
-    return {
-        "id": interrupt.tool_call_id,
-        "name": told.get("tool", told.get("name")),
-        "args": told.get("arguments"),
-    }
+    found = [
+        {"id": call["id"], "name": call["name"], "args": call["arguments"]}
+        for call in told.get("within", ())
+    ]
+    if interrupt.tool_call_id is not None:
+        name, arguments = told.get("tool", told.get("name")), told.get("arguments")
+        found.append({"id": interrupt.tool_call_id, "name": name, "args": arguments})
+    return found

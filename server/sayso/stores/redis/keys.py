@@ -10,8 +10,6 @@ A scope is percent-encoded, what comes behind it is not.
 
 from urllib.parse import quote
 
-__all__ = ["LAYOUT", "SCOPES", "THREADS", "ScopeKeys", "ThreadKeys"]
-
 LAYOUT = "sayso:layout"
 SCOPES = "sayso:scopes"
 THREADS = "sayso:threads"

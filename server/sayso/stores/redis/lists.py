@@ -10,33 +10,34 @@ from typing import Any
 
 import orjson
 
-from sayso.clock import Clock
-from sayso.records import (
+from sayso.base.clock import Clock
+from sayso.base.records import (
     Changes,
     Due,
-    ListedInterrupt,
-    Page,
-    Run,
-    ThreadSummary,
-    Waiting,
-)
-from sayso.stores.pages import (
     InterruptFilter,
+    ListedInterrupt,
+    OpenCount,
+    Page,
+    PageRequest,
+    Run,
     ThreadFilter,
-    cursor,
-    limited,
-    picked,
-    place,
-    walk,
+    ThreadSummary,
 )
+from sayso.stores.pagination import (
+    checked_limit,
+    cursor,
+    fits_interrupt,
+    fits_thread,
+    parse_cursor,
+    scan_size,
+    take_page,
+)
+from sayso.stores.redis.client import RedisClient, Script
+from sayso.stores.redis.facts import QuestionFacts
 from sayso.stores.redis.keys import SCOPES, ScopeKeys
-from sayso.stores.redis.known import Asked
-from sayso.stores.redis.link import Link, Script
 from sayso.stores.redis.rows import change, moment, prefixed
 from sayso.stores.redis.rows import place as numbered
 from sayso.stores.redis.views import read_summary, run_of, summary_of
-
-__all__ = ["changes", "due", "interrupt", "interrupts", "runs", "threads", "waiting"]
 
 _GATHER = Script("gather")
 _TOGETHER = 500
@@ -48,19 +49,19 @@ _Row = tuple[int, int, list[Any]]
 
 
 async def threads(
-    link: Link, keys: ScopeKeys, wanted: ThreadFilter, after: str | None, limit: int
+    link: RedisClient, keys: ScopeKeys, wanted: ThreadFilter, page: PageRequest
 ) -> Page[ThreadSummary]:
     """A page of threads."""
-    begin, most = place("threads", after), walk(limit)
+    begin, most = parse_cursor("threads", page.after), scan_size(page.limit)
     name = keys.of("active") if wanted.owner is None else keys.one("active", wanted.owner)
     narrow = wanted.agent is None and wanted.status is None
     highest = "+" if begin is None else f"({_at(begin)}"
     found = await link.one(
-        "ZREVRANGEBYLEX", name, highest, "-", "LIMIT", 0, limit + 1 if narrow else most
+        "ZREVRANGEBYLEX", name, highest, "-", "LIMIT", 0, page.limit + 1 if narrow else most
     )
     rows = [_row(member) for member in found]
-    fitting = ((at, number, wanted.fits(row[1:])) for at, number, row in rows)
-    numbers, following = picked("threads", fitting, limit, most)
+    fitting = ((at, number, fits_thread(wanted, row[1:])) for at, number, row in rows)
+    numbers, following = take_page("threads", fitting, page.limit, most)
     ids = {number: row[0] for _, number, row in rows}
     chosen = [ids[number] for number in numbers]
     read = await _gathered(link, [read_summary(keys.thread(one)) for one in chosen])
@@ -69,34 +70,34 @@ async def threads(
 
 
 async def interrupts(
-    link: Link, keys: ScopeKeys, wanted: InterruptFilter, after: str | None, limit: int
+    link: RedisClient, keys: ScopeKeys, wanted: InterruptFilter, page: PageRequest
 ) -> Page[ListedInterrupt]:
     """A page of interrupts."""
-    begin, most = place("interrupts", after), walk(limit)
+    begin, most = parse_cursor("interrupts", page.after), scan_size(page.limit)
     if wanted.thread_id is not None:
-        return await _of_thread(link, keys, wanted, begin, limit)
+        return await _of_thread(link, keys, wanted, begin, page.limit)
     names, narrow = _walks_of(keys, wanted)
     lowest = "-" if begin is None else f"({_at(begin)}}}"
-    count = limit + 1 if narrow else most
+    count = page.limit + 1 if narrow else most
     commands = [("ZRANGEBYLEX", name, lowest, "+", "LIMIT", 0, count) for name in names]
     walks = await (link.all(commands) if len(names) == 1 else link.at_once(commands))
     rows = [_row(member) for member in heapq.merge(*walks)]
-    fitting = ((at, number, wanted.fits(row[2:])) for at, number, row in rows)
-    numbers, following = picked("interrupts", fitting, limit, most)
+    fitting = ((at, number, fits_interrupt(wanted, row[2:])) for at, number, row in rows)
+    numbers, following = take_page("interrupts", fitting, page.limit, most)
     where = {number: row for _, number, row in rows}
     chosen = [where[number] for number in numbers]
     reads = [(keys.thread(row[0]).of("interrupts"), (row[1],)) for row in chosen]
     items = []
     for row, (value,) in zip(chosen, await _gathered(link, reads), strict=True):
         # What was settled or deleted since the walk belongs here no more.
-        listed = None if value is None else _listed(row[0], row[2], Asked.of(value))
+        listed = None if value is None else _listed(row[0], row[2], QuestionFacts.of(value))
         if listed is not None and _fits(wanted, listed):
             items.append(listed)
     return Page(items=tuple(items), next=following)
 
 
 async def _of_thread(
-    link: Link,
+    link: RedisClient,
     keys: ScopeKeys,
     wanted: InterruptFilter,
     begin: tuple[int, int] | None,
@@ -109,20 +110,25 @@ async def _of_thread(
         [("HVALS", mine.of("interrupts")), ("HGET", mine.of("thread"), "owner")]
     )
     found = sorted(
-        (Asked.of(value) for value in values),
+        (QuestionFacts.of(value) for value in values),
         key=lambda one: (one.interrupt.created_at, one.number),
     )
     rows = {
-        one.number: (one.interrupt.created_at, _listed(thread_id, owner.decode(), one))
-        for one in found
-        if begin is None or (one.interrupt.created_at, one.number) > begin
+        question.number: (
+            question.interrupt.created_at,
+            _listed(thread_id, owner.decode(), question),
+        )
+        for question in found
+        if begin is None or (question.interrupt.created_at, question.number) > begin
     }
     fitting = ((at, number, _fits(wanted, listed)) for number, (at, listed) in rows.items())
-    numbers, following = picked("interrupts", fitting, limit, walk(limit))
+    numbers, following = take_page("interrupts", fitting, limit, scan_size(limit))
     return Page(items=tuple(rows[number][1] for number in numbers), next=following)
 
 
-async def interrupt(link: Link, keys: ScopeKeys, interrupt_id: str) -> ListedInterrupt | None:
+async def interrupt(
+    link: RedisClient, keys: ScopeKeys, interrupt_id: str
+) -> ListedInterrupt | None:
     """One interrupt, the first that was written."""
     prefix = prefixed(interrupt_id)
     found = await link.one(
@@ -135,15 +141,13 @@ async def interrupt(link: Link, keys: ScopeKeys, interrupt_id: str) -> ListedInt
     value, owner = await link.at_once(
         [("HGET", mine.of("interrupts"), interrupt_id), ("HGET", mine.of("thread"), "owner")]
     )
-    return None if value is None else _listed(thread_id, owner.decode(), Asked.of(value))
+    return None if value is None else _listed(thread_id, owner.decode(), QuestionFacts.of(value))
 
 
-async def runs(
-    link: Link, keys: ScopeKeys, thread_id: str, after: str | None, limit: int
-) -> Page[Run]:
+async def runs(link: RedisClient, keys: ScopeKeys, thread_id: str, page: PageRequest) -> Page[Run]:
     """A page of the runs of a thread."""
-    _, last = place("runs", after) or (0, 0)
-    mine, most = keys.thread(thread_id), limited(limit)
+    _, last = parse_cursor("runs", page.after) or (0, 0)
+    mine, most = keys.thread(thread_id), checked_limit(page.limit)
     found = await link.one(
         "ZRANGEBYSCORE", mine.of("order"), f"({last}", "+inf", "WITHSCORES", "LIMIT", 0, most + 1
     )
@@ -158,7 +162,7 @@ async def runs(
     )
 
 
-async def changes(link: Link, keys: ScopeKeys, since: int | None, limit: int) -> Changes:
+async def changes(link: RedisClient, keys: ScopeKeys, since: int | None, limit: int) -> Changes:
     """What happened in a scope after a mark."""
     name = keys.of("changes")
     first = 0 if since is None else max(since, 0)
@@ -177,11 +181,9 @@ async def changes(link: Link, keys: ScopeKeys, since: int | None, limit: int) ->
     return Changes(mark=items[-1].mark if items else newest, items=items)
 
 
-async def due(
-    link: Link, clock: Clock | None, now: int, limit: int, after: str | None
-) -> Page[Due]:
+async def due(link: RedisClient, clock: Clock | None, now: int, page: PageRequest) -> Page[Due]:
     """Threads that need the server, of all scopes, one round trip for every few hundred of them."""
-    begin, most = place("due", after), limited(limit)
+    begin, most = parse_cursor("due", page.after), checked_limit(page.limit)
     store_now = await _time(link) if clock is None else clock.now()
     lowest = "-" if begin is None else f"({_at(begin)}}}"
     untils = {"abandoned": store_now, "waking": now, "ready": _END}
@@ -202,7 +204,7 @@ async def due(
     return Page(items=items, next=cursor("due", *_place(found[most - 1][0])) if more else None)
 
 
-async def waiting(link: Link, most: int) -> Waiting:
+async def waiting(link: RedisClient, most: int) -> OpenCount:
     """Count what is open, scope by scope, and find the oldest."""
     count, oldest = 0, None
     async for scopes in _scopes(link):
@@ -215,10 +217,10 @@ async def waiting(link: Link, most: int) -> Waiting:
         count += sum(answers[0::2])
         moments = [_place(first[0])[0] for first in answers[1::2] if first]
         oldest = min(moments + ([] if oldest is None else [oldest]), default=None)
-    return Waiting(count=min(count, most), oldest=oldest)
+    return OpenCount(count=min(count, most), oldest=oldest)
 
 
-async def _gathered(link: Link, reads: Sequence[tuple[str, Sequence[str]]]) -> list[Any]:
+async def _gathered(link: RedisClient, reads: Sequence[tuple[str, Sequence[str]]]) -> list[Any]:
     """The values of as many fields of each hash: one answer is read faster than many are."""
     if not reads:
         return []
@@ -229,7 +231,7 @@ async def _gathered(link: Link, reads: Sequence[tuple[str, Sequence[str]]]) -> l
     return found
 
 
-async def _scopes(link: Link) -> AsyncIterator[list[ScopeKeys]]:
+async def _scopes(link: RedisClient) -> AsyncIterator[list[ScopeKeys]]:
     lowest = "-"
     while True:
         found = await link.one("ZRANGEBYLEX", SCOPES, lowest, "+", "LIMIT", 0, _TOGETHER)
@@ -240,7 +242,7 @@ async def _scopes(link: Link) -> AsyncIterator[list[ScopeKeys]]:
         lowest = f"({found[-1].decode()}"
 
 
-async def _time(link: Link) -> int:
+async def _time(link: RedisClient) -> int:
     seconds, microseconds = await link.one("TIME")
     return int(seconds) * 1_000 + int(microseconds) // 1_000
 
@@ -259,10 +261,10 @@ def _walks_of(keys: ScopeKeys, wanted: InterruptFilter) -> tuple[list[str], bool
 
 def _fits(wanted: InterruptFilter, listed: ListedInterrupt) -> bool:
     i = listed.interrupt
-    return wanted.fits((listed.owner, i.status, listed.agent, i.reason, i.assigned_to))
+    return fits_interrupt(wanted, (listed.owner, i.status, listed.agent, i.reason, i.assigned_to))
 
 
-def _listed(thread_id: str, owner: str, one: Asked) -> ListedInterrupt:
+def _listed(thread_id: str, owner: str, one: QuestionFacts) -> ListedInterrupt:
     return ListedInterrupt(
         thread_id=thread_id, owner=owner, agent=one.agent, interrupt=one.interrupt
     )

@@ -6,16 +6,13 @@ The operations are those of `apply.lua`; whatever has a number in the whole scop
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from sayso.audit import Event, of_interrupt, sealed
-from sayso.protocol.ending import outcome_type
-from sayso.records import Interrupt, Run, Turn
+from sayso.base.audit import Event, chained, rows_of_interrupt
+from sayso.base.records import Interrupt, Run, TurnRecord, outcome_type
 from sayso.stores.base import KEPT_CHANGES
-from sayso.stores.changes import Note, facts, kind_of
+from sayso.stores.changes import Note, change_kind, facts
+from sayso.stores.redis.facts import QuestionFacts, ThreadFacts
 from sayso.stores.redis.keys import ThreadKeys
-from sayso.stores.redis.known import Asked, Known
 from sayso.stores.redis.rows import RUNS, TURNS, joined, moment, place, prefixed
-
-__all__ = ["Argument", "Plan"]
 
 Argument = str | bytes | int
 
@@ -25,15 +22,17 @@ _FIXED = ("abandoned", "waking", "ready")
 class Plan:
     """Operations on one thread, in their order: it is `before`, then it is `known`."""
 
-    def __init__(self, keys: ThreadKeys, known: Known, mode: str, *, lease_ms: int | None = None):
+    def __init__(
+        self, keys: ThreadKeys, known: ThreadFacts, mode: str, *, lease_ms: int | None = None
+    ):
         """`mode` names what has to be true, as `apply.lua` spells it."""
         self.keys = keys
-        self.known = known.copy()
+        self.known: ThreadFacts = known.copy()
         self.stopping = False
         """Whether the holder was asked to stop; known once it was done."""
         self.said: str | None = None
         """What is logged once it was done."""
-        self.notable = False
+        self.notable: bool = False
         """Whether others wait for this: something is noted, or the thread is let go."""
         self._mode = mode
         self._lease_ms = lease_ms
@@ -77,16 +76,18 @@ class Plan:
         ]
         return [token, *self._places], arguments + self._operations
 
-    def done(self, revision: int, fence: int, base: int) -> Known:
+    def done(self, revision: int, fence: int, base: int) -> ThreadFacts:
         """The thread as it stands now that this happened."""
         known = self.known
         known.exists, known.revision, known.fence = True, revision, fence
         for interrupt_id, offset in self._fresh.items():
-            one = known.asked[interrupt_id]
-            known.asked[interrupt_id] = Asked(base + offset, one.agent, one.interrupt)
+            question = known.asked[interrupt_id]
+            known.asked[interrupt_id] = QuestionFacts(
+                base + offset, question.agent, question.interrupt
+            )
         return known
 
-    def turn(self, turn: Turn) -> None:
+    def turn(self, turn: TurnRecord) -> None:
         """Write a turn; a new one is the newest, and ends the journals of the others."""
         known = self.known
         self.do("HSET", self.keys.of("turns"), turn.key, TURNS.pack(turn))
@@ -127,10 +128,10 @@ class Plan:
             old = latest.get(interrupt.id)
             if old is None and interrupt.id in known.asked:
                 old = known.asked[interrupt.id].interrupt
-            kind = kind_of(None if old is None else facts(old), facts(interrupt))
+            kind = change_kind(None if old is None else facts(old), facts(interrupt))
             if kind is not None:
                 notes.append((kind, interrupt.id, None))
-                events.append(of_interrupt(kind, interrupt, by))
+                events.append(rows_of_interrupt(kind, interrupt, by))
             latest[interrupt.id] = interrupt
         for interrupt in latest.values():
             self._interrupt(interrupt)
@@ -143,17 +144,17 @@ class Plan:
             offset = len(self._fresh) + 1
             self._fresh[interrupt.id] = offset
             self._unseen.append(interrupt.id)
-            one = known.asked[interrupt.id] = Asked(0, known.agent, interrupt)
-            self.do("hset+", keys.of("interrupts"), interrupt.id, offset, one.packed())
-            for key, (head, tail) in self._rows(one).items():
+            question = known.asked[interrupt.id] = QuestionFacts(0, known.agent, interrupt)
+            self.do("hset+", keys.of("interrupts"), interrupt.id, offset, question.packed())
+            for key, (head, tail) in self._rows(question).items():
                 self.do("zadd+", key, head, offset, tail)
             named = (keys.scope.of("named"), f"{prefixed(interrupt.id)}|", f"|{keys.id}")
             self.do("zadd+", named[0], named[1], offset, named[2])
             return
-        one = known.asked[interrupt.id] = Asked(old.number, old.agent, interrupt)
+        question = known.asked[interrupt.id] = QuestionFacts(old.number, old.agent, interrupt)
         number = place(old.number)
-        self.do("HSET", keys.of("interrupts"), interrupt.id, number.encode() + one.packed())
-        before, after = self._rows(old), self._rows(one)
+        self.do("HSET", keys.of("interrupts"), interrupt.id, number.encode() + question.packed())
+        before, after = self._rows(old), self._rows(question)
         for key, (head, tail) in before.items():
             if after.get(key) != (head, tail):
                 self.do("ZREM", key, head.encode() + number.encode() + tail)
@@ -161,7 +162,7 @@ class Plan:
             if before.get(key) != (head, tail):
                 self.do("ZADD", key, 0, head.encode() + number.encode() + tail)
 
-    def unlist(self, one: Asked) -> None:
+    def unlist(self, one: QuestionFacts) -> None:
         """Take an interrupt out of all lists."""
         number = place(one.number).encode()
         for key, (head, tail) in self._rows(one).items():
@@ -169,7 +170,7 @@ class Plan:
         name = f"{prefixed(one.interrupt.id)}|".encode() + number + f"|{self.keys.id}".encode()
         self.do("ZREM", self.keys.scope.of("named"), name)
 
-    def _rows(self, one: Asked) -> dict[str, tuple[str, bytes]]:
+    def _rows(self, one: QuestionFacts) -> dict[str, tuple[str, bytes]]:
         """The lists that an interrupt stands in: what is before its number there, and behind."""
         i, keys, owner = one.interrupt, self.keys, self.known.owner
         row = (
@@ -187,9 +188,10 @@ class Plan:
     def seal(self, at: int, events: Sequence[Event]) -> None:
         """Add what happened to the audit trail."""
         keys, known = self.keys, self.known
+        whose = (keys.scope.scope, keys.id, known.owner)
         for event in events:
             known.audited += 1
-            inner, known.digest = sealed(known.digest, known.audited, at, event)
+            inner, known.digest = chained(whose, known.digest, known.audited, at, event)
             kind, content = event
             row = joined(known.owner, at, kind, inner, known.digest)
             self.do("XADD", keys.of("audit"), f"{known.audited}-0", "r", row)

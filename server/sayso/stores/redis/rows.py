@@ -10,24 +10,25 @@ from typing import Any, Generic, TypeVar
 
 import orjson
 
-from sayso.approvals import Approval
-from sayso.audit import AuditRow, stored
-from sayso.records import Change, Entry, Interrupt, Message, Principal, Run, Turn
-
-__all__ = [
-    "APPROVALS",
-    "ENTRIES",
-    "INTERRUPTS",
-    "MESSAGES",
-    "RUNS",
-    "TURNS",
-    "audit_row",
-    "change",
-    "joined",
-    "moment",
-    "place",
-    "prefixed",
-]
+from sayso.base.audit import AuditRow, stored
+from sayso.base.records import (
+    Approval,
+    Change,
+    Entry,
+    Interrupt,
+    Message,
+    Principal,
+    Run,
+    TurnRecord,
+)
+from sayso.stores.codec import (
+    answer_from_json,
+    answer_to_json,
+    progress_from_json,
+    progress_to_json,
+    terms_from_json,
+    terms_to_json,
+)
 
 T = TypeVar("T")
 
@@ -71,25 +72,48 @@ def _plain(record: type[T], names: str, blobs: str) -> Packing[T]:
     return Packing(names, blobs=blobs, read=attrgetter(*names.split()), make=record)
 
 
-def _turn(*, subject: str, scope: str, roles: list[str], **members: Any) -> Turn:
-    return Turn(principal=Principal(subject=subject, scope=scope, roles=tuple(roles)), **members)
+def _turn(*, subject: str, scope: str, roles: list[str], **members: Any) -> TurnRecord:
+    return TurnRecord(
+        principal=Principal(subject=subject, scope=scope, roles=tuple(roles)), **members
+    )
+
+
+def _interrupt_values(interrupt: Interrupt) -> Sequence[Any]:
+    *plain, terms, progress, held = _interrupt_members(interrupt)
+    return [*plain, terms_to_json(terms), progress_to_json(progress), answer_to_json(held)]
+
+
+def _interrupt(
+    *, terms: bytes | None, progress: bytes | None, held: bytes | None, **members: Any
+) -> Interrupt:
+    return Interrupt(
+        terms=terms_from_json(terms),
+        progress=progress_from_json(progress),
+        held=answer_from_json(held),
+        **members,
+    )
 
 
 def _approval(*, rules: list[str], **members: Any) -> Approval:
     return Approval(rules=tuple(rules), **members)
 
 
-INTERRUPTS = _plain(
-    Interrupt,
+_INTERRUPT = (
     "id turn_key created_at status reason assigned_to expires_at remind_at reminded_at lapsed_at "
     "place tool_call_id decided_by decided_at channel run_key message response_schema metadata "
-    "policy payload answer_metadata held",
-    "response_schema metadata policy payload answer_metadata held",
+    "payload answer_metadata terms progress held"
+)
+_interrupt_members = attrgetter(*_INTERRUPT.split())
+INTERRUPTS: Packing[Interrupt] = Packing(
+    _INTERRUPT,
+    blobs="response_schema metadata payload answer_metadata terms progress held",
+    read=_interrupt_values,
+    make=_interrupt,
 )
 ENTRIES = _plain(Entry, "place kind name fingerprint status data", "data")
 RUNS = _plain(Run, "key run_id turn_key started_at ended_at outcome", "outcome")
 MESSAGES = _plain(Message, "id role body", "body")
-TURNS: Packing[Turn] = Packing(
+TURNS: Packing[TurnRecord] = Packing(
     "key agent version status request started_at ended_at subject scope roles",
     blobs="request",
     read=attrgetter(
@@ -108,10 +132,10 @@ TURNS: Packing[Turn] = Packing(
 )
 _APPROVAL = (
     "id owner tool pattern rules given_by given_at interrupt_id thread_id expires_at revoked_at "
-    "revoked_by"
+    "revoked_by terms"
 )
 APPROVALS: Packing[Approval] = Packing(
-    _APPROVAL, blobs="pattern", read=attrgetter(*_APPROVAL.split()), make=_approval
+    _APPROVAL, blobs="pattern terms", read=attrgetter(*_APPROVAL.split()), make=_approval
 )
 
 

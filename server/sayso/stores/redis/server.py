@@ -5,16 +5,14 @@ from typing import Any
 import redis
 from redis import exceptions
 
-__all__ = ["PATIENCE", "REMEDIES", "explain", "options"]
-
-PATIENCE = 5.0
+TIMEOUT_S = 5.0
 """Seconds to wait for the server: half a lease."""
 
 _OPTIONS: dict[str, Any] = {
     "protocol": 2,
     "decode_responses": False,
-    "socket_connect_timeout": PATIENCE,
-    "socket_timeout": PATIENCE,
+    "socket_connect_timeout": TIMEOUT_S,
+    "socket_timeout": TIMEOUT_S,
     "client_name": "sayso",
 }
 
@@ -80,7 +78,7 @@ def explain(error: BaseException) -> str:
             return f"Redis {remedy} ({_shown(said)})"
     if isinstance(error, redis.TimeoutError):
         return (
-            f"Redis did not answer within {PATIENCE:.0f} s; look at its load and at the network "
+            f"Redis did not answer within {TIMEOUT_S:.0f} s; look at its load and at the network "
             f"({_shown(said)})"
         )
     if isinstance(error, (redis.ConnectionError, OSError)):

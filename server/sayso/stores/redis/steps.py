@@ -3,15 +3,20 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from sayso.approvals import Approval, ApprovalUse
-from sayso.audit import of_entries
-from sayso.records import Claim, Commit, Entry, Interrupt, Message
+from sayso.base.audit import rows_of_deletion, rows_of_entries
+from sayso.base.records import (
+    Approval,
+    ApprovalUse,
+    Claim,
+    Commit,
+    Entry,
+    Message,
+    Update,
+)
+from sayso.stores.redis.facts import QuestionFacts, ThreadFacts
 from sayso.stores.redis.keys import ThreadKeys
-from sayso.stores.redis.known import Asked, Known
 from sayso.stores.redis.plan import Plan
 from sayso.stores.redis.rows import APPROVALS, ENTRIES, MESSAGES, moment, prefixed
-
-__all__ = ["claim", "commit", "delete", "deletion_reads", "settle", "turns_of"]
 
 _OF_THREAD = (
     "thread",
@@ -24,11 +29,10 @@ _OF_THREAD = (
     "journal",
     "interrupts",
     "asked",
-    "said",
     "own",
     "used",
 )
-"""What ends with a thread; of its audit trail the digests stay."""
+"""What ends with a thread; its audit trail stays."""
 
 
 def turns_of(step: Commit, newest: str | None) -> list[str]:
@@ -37,7 +41,7 @@ def turns_of(step: Commit, newest: str | None) -> list[str]:
     return [turn.key for turn in written if turn is not None and turn.key != newest]
 
 
-def claim(keys: ThreadKeys, known: Known, wanted: Claim) -> Plan:
+def claim(keys: ThreadKeys, known: ThreadFacts, wanted: Claim) -> Plan:
     """Take a thread and write what the claim holds; `number` is known of a new one as well."""
     plan = Plan(keys, known, "take" if known.exists else "new", lease_ms=wanted.lease_ms)
     now = plan.known
@@ -57,7 +61,7 @@ def claim(keys: ThreadKeys, known: Known, wanted: Claim) -> Plan:
     _messages(plan, "append", wanted.messages)
     notes, events = plan.interrupts(wanted.interrupts)
     _entries(plan, wanted.turn.key, wanted.entries)
-    plan.seal(wanted.now, [*of_entries(wanted.entries), *events])
+    plan.seal(wanted.now, [*rows_of_entries(wanted.entries), *events])
     plan.note(wanted.now, notes, wanted.run)
     plan.members(status=now.status, open=now.open())
     plan.show(wanted.now)
@@ -65,7 +69,7 @@ def claim(keys: ThreadKeys, known: Known, wanted: Claim) -> Plan:
     return plan
 
 
-def commit(keys: ThreadKeys, known: Known, step: Commit) -> Plan:
+def commit(keys: ThreadKeys, known: ThreadFacts, step: Commit) -> Plan:
     """Write one step of the holder."""
     plan = Plan(keys, known, "hold")
     now = plan.known
@@ -80,7 +84,7 @@ def commit(keys: ThreadKeys, known: Known, step: Commit) -> Plan:
     if step.dequeue:
         plan.do("dequeue", keys.of("messages"), plan.key(keys.of("waiting")))
     notes, events = plan.interrupts(step.interrupts)
-    plan.seal(step.now, [*of_entries(step.entries), *events])
+    plan.seal(step.now, [*rows_of_entries(step.entries), *events])
     if step.state is not None:
         plan.members(state=step.state)
     if step.next_turn is not None:
@@ -103,30 +107,21 @@ def commit(keys: ThreadKeys, known: Known, step: Commit) -> Plan:
     return plan
 
 
-def settle(
-    keys: ThreadKeys,
-    known: Known,
-    interrupts: Sequence[Interrupt],
-    at: int,
-    *,
-    state: bytes | None,
-    entries: Sequence[Entry],
-    by: str | None,
-) -> Plan:
+def settle(keys: ThreadKeys, known: ThreadFacts, update: Update) -> Plan:
     """Change an idle thread."""
     plan = Plan(keys, known, "idle")
     now = plan.known
-    now.updated = at
-    plan.members(updated=at)
-    notes, events = plan.interrupts(interrupts, by)
-    plan.seal(at, [*of_entries(entries), *events])
+    now.updated = update.now
+    plan.members(updated=update.now)
+    notes, events = plan.interrupts(update.interrupts, update.by)
+    plan.seal(update.now, [*rows_of_entries(update.entries), *events])
     if now.turn is not None:
-        _entries(plan, now.turn, entries)
-    if state is not None:
-        plan.members(state=state)
+        _entries(plan, now.turn, update.entries)
+    if update.state is not None:
+        plan.members(state=update.state)
     plan.members(open=now.open())
-    plan.note(at, notes)
-    plan.show(at)
+    plan.note(update.now, notes)
+    plan.show(update.now)
     plan.idle()
     return plan
 
@@ -143,7 +138,12 @@ def deletion_reads(keys: ThreadKeys) -> list[tuple[Any, ...]]:
 
 
 def delete(
-    keys: ThreadKeys, known: Known, read: Sequence[Any], own: dict[str, bytes], at: int
+    keys: ThreadKeys,
+    known: ThreadFacts,
+    read: Sequence[Any],
+    own: dict[str, bytes],
+    at: int,
+    by: str | None,
 ) -> Plan:
     """Remove a thread; `read` is what `deletion_reads` gave, `own` its approvals."""
     plan = Plan(keys, known, "gone")
@@ -152,7 +152,7 @@ def delete(
     plan.due("")
     plan.hide()
     for value in interrupts:
-        plan.unlist(Asked.of(value))
+        plan.unlist(QuestionFacts.of(value))
     for index, names in (("by_turn", turns), ("by_run", runs)):
         for name in names:
             plan.do("hdelif", scope.of(index), name, keys.id)
@@ -173,6 +173,7 @@ def delete(
     plan.do("floor", scope.of("floor"))
     for kind in _OF_THREAD:
         plan.do("DEL", keys.of(kind))
+    plan.seal(at, [rows_of_deletion(by)])
     plan.note(at, [("deleted", None, None)])
     return plan
 

@@ -10,16 +10,14 @@ import secrets
 from collections.abc import Callable, Coroutine, Sequence
 from typing import Any, TypeVar
 
-from sayso.clock import Clock
-from sayso.errors import Conflict, LeaseLost, StoreUnavailable
-from sayso.records import Claim, Commit, Entry, Interrupt, Lease
+from sayso.base.clock import Clock
+from sayso.base.errors import Conflict, LeaseLost, StoreUnavailable
+from sayso.base.records import Claim, Commit, Lease, Update
 from sayso.stores.redis import checkpoints, steps
+from sayso.stores.redis.client import RedisClient, Script
+from sayso.stores.redis.facts import ThreadFacts, read_arguments
 from sayso.stores.redis.keys import SCOPES, THREADS, ScopeKeys, ThreadKeys
-from sayso.stores.redis.known import Known, read_arguments
-from sayso.stores.redis.link import Link, Script
 from sayso.stores.redis.plan import Plan
-
-__all__ = ["RedisThreads"]
 
 T = TypeVar("T")
 
@@ -27,7 +25,7 @@ _log = logging.getLogger("sayso.store")
 
 _APPLY = Script("apply")
 _READ = Script("read")
-_ATTEMPTS = 20
+_MAX_ATTEMPTS = 20
 """Times that a step is planned anew because something changed since it was read."""
 _REMEMBERED = 10_000
 """Leases whose threads are known at most; of an older one its thread is read again."""
@@ -38,7 +36,7 @@ class RedisThreads:
 
     def __init__(
         self,
-        link: Link,
+        link: RedisClient,
         clock: Clock | None,
         tell: Callable[[str, str], None],
         *,
@@ -53,7 +51,7 @@ class RedisThreads:
         self.tell = tell
         self._clock = clock
         self._checkpoints = checkpoints
-        self._known: dict[Lease, Known] = {}
+        self._known: dict[Lease, ThreadFacts] = {}
         self._scopes: set[str] = set()
         self._last: dict[tuple[str, str], asyncio.Task[Any]] = {}
         self._under_way: set[asyncio.Task[Any]] = set()
@@ -91,16 +89,16 @@ class RedisThreads:
         """Take a thread and write; see `Store.claim`."""
         keys = ScopeKeys(wanted.scope).thread(wanted.thread_id)
         ids = [interrupt.id for interrupt in wanted.interrupts]
-        for _ in range(_ATTEMPTS):
-            known = await self._read(keys, [wanted.turn.key], ids)
-            if known.revision != wanted.revision:
+        for _ in range(_MAX_ATTEMPTS):
+            facts = await self._read(keys, [wanted.turn.key], ids)
+            if facts.revision != wanted.revision:
                 raise _changed(wanted.thread_id)
-            if not known.exists:
-                known.number = await self._begin(wanted.scope)
-            plan = steps.claim(keys, known, wanted)
+            if not facts.exists:
+                facts.number = await self._begin(wanted.scope)
+            plan = steps.claim(keys, facts, wanted)
             checkpoints.remove(plan)
             outcome = await self._apply(plan, wanted.holder)
-            if isinstance(outcome, Known):
+            if isinstance(outcome, ThreadFacts):
                 lease = Lease(
                     scope=wanted.scope,
                     thread_id=wanted.thread_id,
@@ -117,17 +115,17 @@ class RedisThreads:
         """Write one step under a lease; see `Store.commit`."""
         keys = ScopeKeys(lease.scope).thread(lease.thread_id)
         ids = [interrupt.id for interrupt in step.interrupts]
-        for _ in range(_ATTEMPTS):
-            known = self._known.pop(lease, None)
-            if known is None or not known.whole.issuperset(steps.turns_of(step, known.turn)):
-                known = await self._read(keys, steps.turns_of(step, None), ids)
-            if not known.has(lease):
+        for _ in range(_MAX_ATTEMPTS):
+            facts = self._known.pop(lease, None)
+            if facts is None or not facts.whole.issuperset(steps.turns_of(step, facts.turn)):
+                facts = await self._read(keys, steps.turns_of(step, None), ids)
+            if not facts.has(lease):
                 raise _lost(lease)
-            plan = steps.commit(keys, known, step)
+            plan = steps.commit(keys, facts, step)
             if self._checkpoints and step.release:
                 checkpoints.show(plan, step.now)
             outcome = await self._apply(plan, lease.holder)
-            if isinstance(outcome, Known):
+            if isinstance(outcome, ThreadFacts):
                 if not step.release:
                     self._remember(lease, outcome)
                 return plan.stopping
@@ -135,34 +133,25 @@ class RedisThreads:
                 raise _lost(lease)
         raise _restless(lease.thread_id)
 
-    async def settle(
-        self,
-        scope: str,
-        thread_id: str,
-        revision: int,
-        interrupts: Sequence[Interrupt],
-        now: int,
-        *,
-        state: bytes | None,
-        entries: Sequence[Entry],
-        by: str | None,
-    ) -> None:
+    async def settle(self, update: Update) -> None:
         """Change an idle thread; see `Store.settle`."""
-        keys = ScopeKeys(scope).thread(thread_id)
-        known = await self._read(keys, [], [interrupt.id for interrupt in interrupts])
-        if not known.exists or known.revision != revision or known.holder is not None:
-            raise _changed(thread_id)
-        plan = steps.settle(keys, known, interrupts, now, state=state, entries=entries, by=by)
-        if self._checkpoints or known.checkpoint:
-            checkpoints.show(plan, now)
-        if not isinstance(await self._apply(plan), Known):
-            raise _changed(thread_id)
+        keys = ScopeKeys(update.scope).thread(update.thread_id)
+        facts = await self._read(keys, [], [interrupt.id for interrupt in update.interrupts])
+        if not facts.exists or facts.revision != update.revision or facts.holder is not None:
+            raise _changed(update.thread_id)
+        plan = steps.settle(keys, facts, update)
+        if self._checkpoints or facts.checkpoint:
+            checkpoints.show(plan, update.now)
+        if not isinstance(await self._apply(plan), ThreadFacts):
+            raise _changed(update.thread_id)
 
-    async def delete(self, scope: str, thread_id: str, revision: int, now: int) -> None:
+    async def delete(
+        self, scope: str, thread_id: str, revision: int, now: int, by: str | None
+    ) -> None:
         """Remove a thread; see `Store.delete`."""
         keys = ScopeKeys(scope).thread(thread_id)
-        known = await self._read(keys, [], [])
-        if not known.exists or known.revision != revision:
+        facts = await self._read(keys, [], [])
+        if not facts.exists or facts.revision != revision:
             raise _changed(thread_id)
         read = await self._link.all(steps.deletion_reads(keys))
         own: dict[str, bytes] = {}
@@ -170,9 +159,9 @@ class RedisThreads:
         if names:
             values = await self._link.one("HMGET", keys.scope.of("approvals"), *names)
             own = {name: value for name, value in zip(names, values, strict=True) if value}
-        plan = steps.delete(keys, known, read, own, now)
+        plan = steps.delete(keys, facts, read, own, now, by)
         checkpoints.remove(plan)
-        if not isinstance(await self._apply(plan), Known):
+        if not isinstance(await self._apply(plan), ThreadFacts):
             raise _changed(thread_id)
 
     async def _begin(self, scope: str) -> int:
@@ -184,11 +173,13 @@ class RedisThreads:
         self._scopes.add(scope)
         return int(answers[0])
 
-    async def _read(self, keys: ThreadKeys, turns: Sequence[str], ids: Sequence[str]) -> Known:
+    async def _read(
+        self, keys: ThreadKeys, turns: Sequence[str], ids: Sequence[str]
+    ) -> ThreadFacts:
         reply = await self._link.run(_READ, *read_arguments(keys, turns, ids))
-        return Known.read(reply, turns)
+        return ThreadFacts.read(reply, turns)
 
-    async def _apply(self, plan: Plan, holder: str = "") -> Known | str:
+    async def _apply(self, plan: Plan, holder: str = "") -> ThreadFacts | str:
         """The thread after a step; or why nothing happened."""
         token = plan.keys.scope.one("step", secrets.token_hex(12))
         now = None if self._clock is None else self._clock.now()
@@ -204,7 +195,7 @@ class RedisThreads:
             self.tell(plan.keys.scope.scope, plan.keys.id)
         return plan.done(int(revision), int(fence), int(base))
 
-    def _remember(self, lease: Lease, known: Known) -> None:
+    def _remember(self, lease: Lease, known: ThreadFacts) -> None:
         self._known[lease] = known
         if len(self._known) > _REMEMBERED:
             del self._known[next(iter(self._known))]
@@ -220,6 +211,7 @@ def _lost(lease: Lease) -> LeaseLost:
 
 def _restless(thread_id: str) -> StoreUnavailable:
     return StoreUnavailable(
-        f"thread {thread_id!r} changed {_ATTEMPTS} times while a step of it was planned; look for "
+        f"thread {thread_id!r} changed {_MAX_ATTEMPTS} times while a step of it was planned; look "
+        f"for "
         "something else that writes to keys of Sayso"
     )

@@ -3,20 +3,11 @@
 from collections.abc import Sequence
 from typing import Any
 
-from sayso.making import changed
-from sayso.records import (
-    Interrupt,
-    Message,
-    Run,
-    Thread,
-    ThreadSummary,
-    ThreadView,
-)
+from sayso.base.fastrecords import copy_with
+from sayso.base.records import Interrupt, Message, Run, Thread, ThreadSummary, ThreadView
+from sayso.stores.redis.facts import QuestionFacts
 from sayso.stores.redis.keys import ThreadKeys
-from sayso.stores.redis.known import Asked
 from sayso.stores.redis.rows import MESSAGES, RUNS, TURNS, prefixed
-
-__all__ = ["load_arguments", "read_summary", "run_of", "summary_of", "view_of"]
 
 _VISIBILITY = {b"v": "visible", b"h": "hidden", b"w": "waiting"}
 _SUMMARY = (
@@ -66,7 +57,7 @@ def run_of(value: bytes) -> Run:
     digits = value.index(b":", 17)
     begin = digits + 1 + int(value[17:digits])
     run = RUNS.unpack(value, begin)
-    return changed(run, delivered=True) if value[:1] == b"1" else run
+    return copy_with(run, delivered=True) if value[:1] == b"1" else run
 
 
 def read_summary(keys: ThreadKeys) -> tuple[str, tuple[str, ...]]:
@@ -125,11 +116,11 @@ def _thread(keys: ThreadKeys, flat: Sequence[bytes]) -> Thread:
 
 def _interrupts(values: Sequence[bytes | None]) -> list[Interrupt]:
     """In the order of their numbers."""
-    found = [Asked.of(value) for value in values if value is not None]
-    return [one.interrupt for one in sorted(found, key=lambda one: one.number)]
+    found = [QuestionFacts.of(value) for value in values if value is not None]
+    return [question.interrupt for question in sorted(found, key=lambda one: one.number)]
 
 
 def _message(value: bytes) -> Message:
     message = MESSAGES.unpack(value, 17)
     visibility: Any = _VISIBILITY[value[:1]]
-    return message if visibility == "visible" else changed(message, visibility=visibility)
+    return message if visibility == "visible" else copy_with(message, visibility=visibility)

@@ -3,18 +3,15 @@
 from collections.abc import Sequence
 from typing import Any
 
-from sayso import jsonvalue
-from sayso.approvals import Approval, ApprovalUse
-from sayso.errors import Conflict
-from sayso.records import Page
-from sayso.stores.pages import limited, picked, place, walk
-from sayso.stores.sql.session import Row, Session
-
-__all__ = ["forget", "one", "page", "revoke", "standing", "uses", "write"]
+from sayso.base import jsonvalue
+from sayso.base.errors import Conflict
+from sayso.base.records import Approval, ApprovalUse, Page, PageRequest
+from sayso.stores.pagination import checked_limit, parse_cursor, scan_size, take_page
+from sayso.stores.sql.session import Row, Transaction
 
 
 def write(
-    db: Session,
+    db: Transaction,
     scope: str,
     given: Sequence[Approval],
     used: Sequence[ApprovalUse],
@@ -35,6 +32,7 @@ def write(
             row.expires_at,
             row.revoked_at,
             row.revoked_by,
+            row.terms,
         )
         db.do("add_approval", values)
     for use in used:
@@ -42,55 +40,54 @@ def write(
         db.do("add_approval_use", noted)
 
 
-def one(db: Session, scope: str, approval_id: str) -> Approval | None:
+def one(db: Transaction, scope: str, approval_id: str) -> Approval | None:
     """Read one approval."""
     row = db.one("find_approval", (scope, approval_id))
     return None if row is None else _all(db, [row])[0]
 
 
-def uses(db: Session, scope: str, approval_id: str, limit: int) -> tuple[ApprovalUse, ...]:
+def uses(db: Transaction, scope: str, approval_id: str, limit: int) -> tuple[ApprovalUse, ...]:
     """Read the newest uses of an approval."""
-    rows = db.all("read_approval_uses", (scope, approval_id, limited(limit)))
+    rows = db.all("read_approval_uses", (scope, approval_id, checked_limit(limit)))
     return tuple(
         ApprovalUse(approval_id=approval_id, call_id=call_id, thread_id=thread_id, at=at)
         for call_id, thread_id, at in rows
     )
 
 
-def standing(db: Session, scope: str, owner: str, tool: str, at: int) -> tuple[Approval, ...]:
+def standing(db: Transaction, scope: str, owner: str, tool: str, at: int) -> tuple[Approval, ...]:
     """Read the approvals for a tool that stand."""
     rows = db.all("walk_approvals_of_tool", (scope, owner, tool, at))
     return _all(db, rows)
 
 
 def page(
-    db: Session,
+    db: Transaction,
     scope: str,
     at: int,
     party: str | None,
-    after: str | None,
-    limit: int,
+    page: PageRequest,
 ) -> Page[Approval]:
     """Read a page of approvals."""
-    moment, position = place("approvals", after) or (-1, -1)
-    most = walk(limit)
+    moment, position = parse_cursor("approvals", page.after) or (-1, -1)
+    most = scan_size(page.limit)
     wanted = {"scope": scope, "moment": moment, "position": position, "walk": most}
-    with db.walk("walk_approvals", wanted) as rows:
+    with db.scan("walk_approvals", wanted) as rows:
         fitting = (
             (given_at, number, _stands(rest, at) and party in (None, owner, given_by))
             for given_at, number, owner, given_by, *rest in rows
         )
-        positions, following = picked("approvals", fitting, limit, most)
+        positions, following = take_page("approvals", fitting, page.limit, most)
     return Page(items=_all(db, [(number,) for number in positions]), next=following)
 
 
-def revoke(db: Session, scope: str, approval_id: str, by: str, now: int) -> None:
+def revoke(db: Transaction, scope: str, approval_id: str, by: str, now: int) -> None:
     """Let an approval stand no more."""
     if db.one("revoke_approval", (now, by, scope, approval_id)) is None:
         raise Conflict(f"approval {approval_id!r} is unknown, or revoked already")
 
 
-def forget(db: Session, scope: str, thread_id: str) -> None:
+def forget(db: Transaction, scope: str, thread_id: str) -> None:
     """Remove what belongs to a thread that is deleted."""
     for name in ("delete_approval_uses", "delete_approvals"):
         db.do(name, (scope, thread_id))
@@ -101,7 +98,7 @@ def _stands(row: Sequence[Any], at: int) -> bool:
     return revoked_at is None and (expires_at is None or expires_at > at)
 
 
-def _all(db: Session, positions: Sequence[Row]) -> tuple[Approval, ...]:
+def _all(db: Transaction, positions: Sequence[Row]) -> tuple[Approval, ...]:
     return tuple(map(_approval, db.many("read_approval", positions)))
 
 
@@ -119,6 +116,7 @@ def _approval(row: Row) -> Approval:
         expires_at=row[9],
         revoked_at=row[10],
         revoked_by=row[11],
-        uses=row[12],
-        used_at=row[13],
+        terms=row[12],
+        uses=row[13],
+        used_at=row[14],
     )

@@ -2,53 +2,45 @@
 
 from collections.abc import Sequence
 
-from sayso.audit import FIRST, AuditRow, Event, sealed, stored
-from sayso.records import Page
-from sayso.stores.pages import limited, of_thread, picked, place, walk
+from sayso.base.audit import GENESIS, AuditRow, Event, chained, stored
+from sayso.base.records import Page, PageRequest
+from sayso.stores.pagination import checked_limit, of_thread, parse_cursor, scan_size, take_page
 from sayso.stores.sql.changes import Whose
-from sayso.stores.sql.session import Answer, Session
-
-__all__ = ["append", "forget", "page"]
+from sayso.stores.sql.session import Answer, Transaction
 
 
-def append(db: Session, whose: Whose, at: int, events: Sequence[Event], last: Answer) -> None:
+def append(db: Transaction, whose: Whose, at: int, events: Sequence[Event], last: Answer) -> None:
     """Add what happened in a thread behind its newest row, which `last` gives if there is one."""
     if not events:
         return
-    ((number, digest),) = last() or [(0, FIRST)]
+    ((number, digest),) = last() or [(0, GENESIS)]
     rows = []
     for event in events:
         number += 1
-        inner, digest = sealed(digest, number, at, event)
         belongs = (whose.scope, whose.thread_id, whose.owner)
+        inner, digest = chained(belongs, digest, number, at, event)
         rows.append((*belongs, number, at, *event, inner, digest))
-    db.each("add_audit", rows)
-
-
-def forget(db: Session, scope: str, thread_id: str) -> None:
-    """Take the contents of a thread's rows; what seals them stays."""
-    db.do("empty_audit", (scope, thread_id))
+    db.insert_many("add_audit", rows)
 
 
 def page(
-    db: Session,
+    db: Transaction,
     scope: str,
     thread_id: str | None,
     owner: str | None,
-    after: str | None,
-    limit: int,
+    page: PageRequest,
 ) -> Page[AuditRow]:
     """Read a page of rows."""
-    _, begin = place("ledger", after) or (0, 0)
+    _, begin = parse_cursor("ledger", page.after) or (0, 0)
     if thread_id is not None:
-        values = (scope, thread_id, begin, limited(limit) + 1)
+        values = (scope, thread_id, begin, checked_limit(page.limit) + 1)
         return of_thread(
-            [stored(*row) for row in db.all("walk_audit_of_thread", values)], owner, limit
+            [stored(*row) for row in db.all("walk_audit_of_thread", values)], owner, page.limit
         )
-    most = walk(limit)
+    most = scan_size(page.limit)
     wanted = {"scope": scope, "moment": 0, "position": begin, "walk": most}
-    with db.walk("walk_audit", wanted) as found:
+    with db.scan("walk_audit", wanted) as found:
         fitting = ((0, position, owner in (None, whose)) for _, position, whose in found)
-        positions, following = picked("ledger", fitting, limit, most)
+        positions, following = take_page("ledger", fitting, page.limit, most)
     read = db.many("read_audit", [(position,) for position in positions])
     return Page(items=tuple(stored(*row) for row in read), next=following)

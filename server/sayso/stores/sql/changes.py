@@ -4,14 +4,12 @@ import random
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from sayso.audit import Event, of_interrupt
-from sayso.records import Change, Changes, Interrupt, Run
+from sayso.base.audit import Event, rows_of_interrupt
+from sayso.base.records import Change, Changes, Interrupt, Run
 from sayso.stores.base import KEPT_CHANGES
-from sayso.stores.changes import Note, facts, kind_of
-from sayso.stores.sql.rows import interrupt_row
-from sayso.stores.sql.session import Session
-
-__all__ = ["Facts", "Whose", "changes", "facts_of", "note", "write_noted"]
+from sayso.stores.changes import Note, change_kind, facts
+from sayso.stores.sql.rows import facts_of, interrupt_row
+from sayso.stores.sql.session import Transaction
 
 
 class Whose(NamedTuple):
@@ -24,7 +22,7 @@ class Whose(NamedTuple):
     agent: str
 
 
-_AT_ONCE = 16
+_BATCH_SIZE = 16
 """How many interrupts one `read_many_facts` looks for."""
 _PRUNED = 1_000
 """How many notes are dropped at a time, about, so that most writes drop none."""
@@ -34,7 +32,7 @@ Facts = Callable[[], dict[str, tuple[Any, ...]]]
 
 
 def write_noted(
-    db: Session,
+    db: Transaction,
     whose: Whose,
     interrupts: Sequence[Interrupt],
     known: Facts,
@@ -44,7 +42,7 @@ def write_noted(
 ) -> list[Event]:
     """Write interrupts, and notes of what that changes; and that a run has ended, if it has.
 
-    `known` is what was known of them (`facts_of`). Returns what the audit trail has to say about
+    `known` is what was known of them (`known_facts`). Returns what the audit trail has to say about
     the interrupts; `by` is who changed them.
     """
     notes: list[Note] = []
@@ -59,7 +57,7 @@ def write_noted(
 
 
 def _put_interrupts(
-    db: Session,
+    db: Transaction,
     whose: Whose,
     interrupts: Sequence[Interrupt],
     known: dict[str, tuple[Any, ...]],
@@ -79,10 +77,10 @@ def _put_interrupts(
             changed.append((*row[3:], thread, interrupt.id))
             if old[:2] != row[1:3]:
                 moved.append((*row[1:3], thread, interrupt.id))
-        kind = kind_of(old and old[2:], facts_now)
+        kind = change_kind(old and old[2:], facts_now)
         if kind is not None:
             notes.append((kind, interrupt.id, None))
-            events.append(of_interrupt(kind, interrupt, by))
+            events.append(rows_of_interrupt(kind, interrupt, by))
         known[interrupt.id] = (*row[1:3], *facts_now)
     for name, rows in (
         ("add_interrupt", new),
@@ -90,38 +88,40 @@ def _put_interrupts(
         ("put_interrupt", changed),
     ):
         if rows:
-            db.each(name, rows)
+            db.insert_many(name, rows)
     return notes, events
 
 
-def facts_of(db: Session, scope: str, thread_id: str, interrupts: Sequence[Interrupt]) -> Facts:
+def known_facts(
+    db: Transaction, scope: str, thread_id: str, interrupts: Sequence[Interrupt]
+) -> Facts:
     """Ask what is known of interrupts, by their ids; answered once it is wanted."""
     ids = [interrupt.id for interrupt in interrupts]
     if len(ids) == 1:
-        asked = [db.ask("read_facts", (scope, thread_id, ids[0]))]
+        asked = [db.prefetch("read_facts", (scope, thread_id, ids[0]))]
     else:
         asked = []
-        for begin in range(0, len(ids), _AT_ONCE):
-            some: list[str | None] = [*ids[begin : begin + _AT_ONCE]]
-            some += [None] * (_AT_ONCE - len(some))
-            asked.append(db.ask("read_many_facts", (scope, thread_id, *some)))
-    return lambda: {row[0]: row[1:] for rows in asked for row in rows()}
+        for begin in range(0, len(ids), _BATCH_SIZE):
+            some: list[str | None] = [*ids[begin : begin + _BATCH_SIZE]]
+            some += [None] * (_BATCH_SIZE - len(some))
+            asked.append(db.prefetch("read_many_facts", (scope, thread_id, *some)))
+    return lambda: {row[0]: facts_of(row[1:]) for found in asked for row in found()}
 
 
-def note(db: Session, whose: Whose, at: int, notes: Sequence[Note]) -> None:
+def note(db: Transaction, whose: Whose, at: int, notes: Sequence[Note]) -> None:
     """Write notes about a thread and, now and then, drop those that are too old."""
     belongs = {"scope": whose.scope, "owner": whose.owner, "thread_id": whose.thread_id, "at": at}
     rows = [
         {**belongs, "kind": kind, "interrupt_id": interrupt_id, "run_key": run_key}
         for kind, interrupt_id, run_key in notes
     ]
-    db.note(whose.scope, rows)
-    db.tell(whose.scope, whose.thread_id)
+    db.append_changes(whose.scope, rows)
+    db.notify(whose.scope, whose.thread_id)
     if random.random() * _PRUNED < len(rows):  # noqa: S311 - no secret
         db.do("prune_changes", {"scope": whose.scope, "kept": KEPT_CHANGES})
 
 
-def changes(db: Session, scope: str, since: int | None, limit: int) -> Changes:
+def changes(db: Transaction, scope: str, since: int | None, limit: int) -> Changes:
     """Read what happened after a mark."""
     oldest, newest = db.one("known_marks", {"scope": scope}) or (None, None)
     oldest, newest = oldest or 1, newest or 0

@@ -8,82 +8,96 @@ import heapq
 from contextlib import ExitStack
 from typing import Any
 
-from sayso.protocol.ending import outcome_type
-from sayso.records import ListedInterrupt, Page, Run, ThreadSummary, Waiting
-from sayso.stores.pages import (
+from sayso.base.records import (
     InterruptFilter,
+    ListedInterrupt,
+    OpenCount,
+    Page,
+    PageRequest,
+    Run,
     ThreadFilter,
+    ThreadSummary,
+    outcome_type,
+)
+from sayso.stores.pagination import (
+    checked_limit,
     cursor,
-    limited,
-    picked,
-    place,
-    walk,
+    fits_interrupt,
+    fits_thread,
+    parse_cursor,
+    scan_size,
+    take_page,
 )
 from sayso.stores.sql.rows import interrupt_of, run_of
-from sayso.stores.sql.session import Row, Session
-
-__all__ = ["interrupt", "interrupts", "runs", "threads", "waiting"]
+from sayso.stores.sql.session import Row, Transaction
 
 _END = 2**62
 """Later than any moment."""
 
 
 def threads(
-    db: Session, scope: str, wanted: ThreadFilter, after: str | None, limit: int
+    db: Transaction, scope: str, wanted: ThreadFilter, page: PageRequest
 ) -> Page[ThreadSummary]:
     """Read a page of threads."""
     name = "walk_threads" if wanted.owner is None else "walk_owned_threads"
-    values = _walk(scope, wanted, place("threads", after) or (_END, 0), limit)
-    with db.walk(name, values) as rows:
-        fitting = ((row[0], row[1], wanted.fits(row[2:])) for row in rows)
-        keys, following = picked("threads", fitting, limit, values["walk"])
+    values = _walk(
+        scope, {"owner": wanted.owner}, parse_cursor("threads", page.after) or (_END, 0), page.limit
+    )
+    with db.scan(name, values) as rows:
+        fitting = ((row[0], row[1], fits_thread(wanted, row[2:])) for row in rows)
+        keys, following = take_page("threads", fitting, page.limit, values["walk"])
     read = db.many("read_summary", [(key,) for key in keys])
     return Page(items=tuple(map(_summary, read)), next=following)
 
 
 def interrupts(
-    db: Session, scope: str, wanted: InterruptFilter, after: str | None, limit: int
+    db: Transaction, scope: str, wanted: InterruptFilter, page: PageRequest
 ) -> Page[ListedInterrupt]:
     """Read a page of interrupts."""
-    values = _walk(scope, wanted, place("interrupts", after) or (-1, -1), limit)
+    members = {
+        "owner": wanted.owner,
+        "assigned_to": wanted.assigned_to,
+        "thread_id": wanted.thread_id,
+    }
+    values = _walk(scope, members, parse_cursor("interrupts", page.after) or (-1, -1), page.limit)
     with ExitStack() as opened:
-        walks = [opened.enter_context(db.walk(name, values)) for name in _walks_of(wanted)]
+        walks = [opened.enter_context(db.scan(name, values)) for name in _walks_of(wanted)]
         rows = heapq.merge(*walks) if len(walks) > 1 else walks[0]
-        fitting = ((row[0], row[1], wanted.fits(row[2:])) for row in rows)
-        positions, following = picked("interrupts", fitting, limit, values["walk"])
+        fitting = ((row[0], row[1], fits_interrupt(wanted, row[2:])) for row in rows)
+        positions, following = take_page("interrupts", fitting, page.limit, values["walk"])
     read = db.many("read_listed_interrupt", [(position,) for position in positions])
     return Page(items=tuple(map(_listed, read)), next=following)
 
 
-def interrupt(db: Session, scope: str, interrupt_id: str) -> ListedInterrupt | None:
+def interrupt(db: Transaction, scope: str, interrupt_id: str) -> ListedInterrupt | None:
     """Read one interrupt."""
     row = db.one("find_interrupt", (interrupt_id, scope))
     return None if row is None else _listed(db.many("read_listed_interrupt", [row])[0])
 
 
-def runs(db: Session, scope: str, thread_id: str, after: str | None, limit: int) -> Page[Run]:
+def runs(db: Transaction, scope: str, thread_id: str, page: PageRequest) -> Page[Run]:
     """Read a page of the runs of a thread."""
-    _, position = place("runs", after) or (0, 0)
-    values = (scope, thread_id, position, limited(limit) + 1)
+    _, position = parse_cursor("runs", page.after) or (0, 0)
+    values = (scope, thread_id, position, checked_limit(page.limit) + 1)
     rows = db.all("walk_runs", values)
     return Page(
-        items=tuple(run_of(row[1:]) for row in rows[:limit]),
-        next=cursor("runs", 0, rows[limit - 1][0]) if len(rows) > limit else None,
+        items=tuple(run_of(row[1:]) for row in rows[: page.limit]),
+        next=cursor("runs", 0, rows[page.limit - 1][0]) if len(rows) > page.limit else None,
     )
 
 
-def waiting(db: Session, most: int) -> Waiting:
+def waiting(db: Transaction, most: int) -> OpenCount:
     """Count what is open."""
     row = db.one("count_open", {"most": most})
-    return Waiting(count=row[0], oldest=row[1]) if row else Waiting(count=0)
+    return OpenCount(count=row[0], oldest=row[1]) if row else OpenCount(count=0)
 
 
 def _walk(
-    scope: str, wanted: ThreadFilter | InterruptFilter, begin: tuple[int, int], limit: int
+    scope: str, members: dict[str, str | None], begin: tuple[int, int], limit: int
 ) -> dict[str, Any]:
     moment, position = begin
-    values = {"scope": scope, "moment": moment, "position": position, "walk": walk(limit)}
-    return values | wanted.given
+    values = {"scope": scope, "moment": moment, "position": position, "walk": scan_size(limit)}
+    return values | members
 
 
 def _walks_of(wanted: InterruptFilter) -> tuple[str, ...]:

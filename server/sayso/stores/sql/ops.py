@@ -7,9 +7,10 @@ enough to leave nothing behind.
 from collections.abc import Sequence, Sized
 from typing import NamedTuple, Self
 
-from sayso.audit import of_entries
-from sayso.errors import Conflict, LeaseLost
-from sayso.records import (
+from sayso.base.audit import rows_of_deletion, rows_of_entries
+from sayso.base.errors import Conflict, LeaseLost
+from sayso.base.fastrecords import from_columns
+from sayso.base.records import (
     Claim,
     Commit,
     Due,
@@ -18,14 +19,15 @@ from sayso.records import (
     Lease,
     Message,
     Page,
+    PageRequest,
     Renewed,
     ThreadView,
-    Turn,
+    TurnRecord,
+    Update,
 )
-from sayso.rows import records
-from sayso.stores.pages import cursor, limited, place
+from sayso.stores.pagination import checked_limit, cursor, parse_cursor
 from sayso.stores.sql import approvals, audit
-from sayso.stores.sql.changes import Facts, Whose, facts_of, note, write_noted
+from sayso.stores.sql.changes import Facts, Whose, known_facts, note, write_noted
 from sayso.stores.sql.rows import (
     entry_row,
     interrupt_of,
@@ -36,20 +38,7 @@ from sayso.stores.sql.rows import (
     turn_of,
     turn_row,
 )
-from sayso.stores.sql.session import Answer, Row, Session
-
-__all__ = [
-    "claim",
-    "commit",
-    "delete",
-    "delivered",
-    "due",
-    "journal",
-    "load",
-    "renew",
-    "request_stop",
-    "settle",
-]
+from sayso.stores.sql.session import Answer, Row, Transaction
 
 _DELETIONS = (
     "forget_journals",
@@ -65,7 +54,7 @@ _DELETIONS = (
 
 
 def load(
-    db: Session,
+    db: Transaction,
     scope: str,
     thread_id: str,
     run_id: str | None,
@@ -76,28 +65,28 @@ def load(
     if row is None:
         return None
     thread, turn_key, run_key = row[:3]
-    named = db.ask("read_named_run", (thread, run_id)) if run_id is not None else tuple
-    turn = db.ask("read_turn", (turn_key, thread))
-    run = db.ask("read_run", (run_key, thread))
-    messages = db.ask("read_messages", (thread,))
-    interrupts = db.ask("read_interrupts", (thread, turn_key))
+    named = db.prefetch("read_named_run", (thread, run_id)) if run_id is not None else tuple
+    turn = db.prefetch("read_turn", (turn_key, thread))
+    run = db.prefetch("read_run", (run_key, thread))
+    messages = db.prefetch("read_messages", (thread,))
+    interrupts = db.prefetch("read_interrupts", (thread, turn_key))
     return ThreadView(
         thread=thread_of(row[3:]),
         named_run=next(map(run_of, named()), None),
         turn=next(map(turn_of, turn()), None),
         run=next(map(run_of, run()), None),
-        messages=tuple(records(Message, zip(*messages(), strict=True))),
+        messages=tuple(from_columns(Message, zip(*messages(), strict=True))),
         interrupts=_interrupts(db, thread, interrupts(), interrupt_ids),
     )
 
 
-def journal(db: Session, scope: str, turn_key: str) -> tuple[Entry, ...]:
+def journal(db: Transaction, scope: str, turn_key: str) -> tuple[Entry, ...]:
     """Read the journal of a turn."""
     rows = db.all("read_journal", (turn_key, scope))
-    return tuple(records(Entry, zip(*rows, strict=True)))
+    return tuple(from_columns(Entry, zip(*rows, strict=True)))
 
 
-class _Asked(NamedTuple):
+class _ClaimReads(NamedTuple):
     """What a claim has asked for, all at once, before it waits for the first answer."""
 
     thread: Answer
@@ -107,34 +96,34 @@ class _Asked(NamedTuple):
     facts: Facts
 
     @classmethod
-    def of(cls, db: Session, wanted: Claim) -> Self:
+    def of(cls, db: Transaction, wanted: Claim) -> Self:
         """Ask for it; of a thread that is new there is less to know."""
         where = (wanted.scope, wanted.thread_id)
         floor: Answer = tuple
         run: Answer = tuple
         if wanted.revision == 0:
-            db.apart(wanted.scope, deletes=False)
-            floor = db.ask("read_floor", (wanted.scope,))
-        thread = db.ask("find_thread", where)
+            db.lock_scope(wanted.scope, deletes=False)
+            floor = db.prefetch("read_floor", (wanted.scope,))
+        thread = db.prefetch("find_thread", where)
         if wanted.revision != 0:
-            run = db.ask("known_run", (wanted.run.key, *where))
+            run = db.prefetch("known_run", (wanted.run.key, *where))
         last, facts = _told(db, *where, wanted.interrupts, wanted.entries)
         return cls(thread, floor, run, last, facts)
 
 
 def _told(
-    db: Session, scope: str, thread_id: str, interrupts: Sequence[Interrupt], happened: Sized
+    db: Transaction, scope: str, thread_id: str, interrupts: Sequence[Interrupt], happened: Sized
 ) -> tuple[Answer, Facts]:
     """Ask for a thread's newest audit row and what is known of interrupts, if there is need."""
     if not interrupts and not happened:
         return tuple, dict
-    last = db.ask("last_audit", (scope, thread_id))
-    return last, facts_of(db, scope, thread_id, interrupts)
+    last = db.prefetch("last_audit", (scope, thread_id))
+    return last, known_facts(db, scope, thread_id, interrupts)
 
 
-def claim(db: Session, wanted: Claim) -> Lease:
+def claim(db: Transaction, wanted: Claim) -> Lease:
     """Take a thread and write what the claim holds."""
-    asked = _Asked.of(db, wanted)
+    asked = _ClaimReads.of(db, wanted)
     row = next(iter(asked.thread()), None)
     store_now = db.now()
     until = store_now + wanted.lease_ms
@@ -161,23 +150,23 @@ def claim(db: Session, wanted: Claim) -> Lease:
     _put_turn(db, thread, wanted.turn)
     db.do("put_run", (thread, *run_row(wanted.run)))
     if wanted.hide:
-        db.each("hide_message", [(thread, message_id) for message_id in wanted.hide])
+        db.insert_many("hide_message", [(thread, message_id) for message_id in wanted.hide])
     if wanted.messages:
-        db.each("append_message", [(thread, *message_row(m)) for m in wanted.messages])
+        db.insert_many("append_message", [(thread, *message_row(m)) for m in wanted.messages])
     whose = Whose(thread, wanted.scope, wanted.thread_id, owner, wanted.agent)
     events = write_noted(db, whose, wanted.interrupts, asked.facts, wanted.run, wanted.now)
     _put_entries(db, thread, wanted.turn.key, wanted.entries)
-    happened = [*of_entries(wanted.entries), *events]
+    happened = [*rows_of_entries(wanted.entries), *events]
     audit.append(db, whose, wanted.now, happened, asked.last)
     if wanted.state is not None:
         db.do("put_state", (thread, wanted.state))
     return Lease(scope=wanted.scope, thread_id=wanted.thread_id, holder=wanted.holder, fence=fence)
 
 
-def commit(db: Session, lease: Lease, step: Commit) -> bool:
+def commit(db: Transaction, lease: Lease, step: Commit) -> bool:
     """Write one step under a lease; whether its holder was asked to stop."""
-    found = db.ask("find_thread", (lease.scope, lease.thread_id))
-    happened = of_entries(step.entries)
+    found = db.prefetch("find_thread", (lease.scope, lease.thread_id))
+    happened = rows_of_entries(step.entries)
     last, known = _told(db, lease.scope, lease.thread_id, step.interrupts, happened)
     row = next(iter(found()), None)
     if row is None or row[2] != lease.fence or row[3] != lease.holder:
@@ -188,7 +177,7 @@ def commit(db: Session, lease: Lease, step: Commit) -> bool:
     if step.entries:
         _put_entries(db, thread, turn, step.entries)
     if step.messages:
-        db.each("put_message", [(thread, *message_row(m)) for m in step.messages])
+        db.insert_many("put_message", [(thread, *message_row(m)) for m in step.messages])
     if step.dequeue:
         db.do("dequeue_messages", (thread,))
     if step.interrupts or step.run is not None or happened:
@@ -204,59 +193,54 @@ def commit(db: Session, lease: Lease, step: Commit) -> bool:
     if step.release:
         db.do("release_thread", (step.now, step.now, thread))
         db.do("mark_due", (thread,))
-        db.tell(lease.scope, lease.thread_id)
+        db.notify(lease.scope, lease.thread_id)
     else:
         db.do("touch_thread", (step.now, thread))
     stopping: bool = row[7] == lease.fence
     return stopping
 
 
-def settle(
-    db: Session,
-    scope: str,
-    thread_id: str,
-    revision: int,
-    interrupts: Sequence[Interrupt],
-    now: int,
-    *,
-    state: bytes | None,
-    entries: Sequence[Entry],
-    by: str | None,
-) -> None:
+def settle(db: Transaction, update: Update) -> None:
     """Change an idle thread."""
-    found = db.ask("find_thread", (scope, thread_id))
-    last, known = _told(db, scope, thread_id, interrupts, entries)
+    scope, thread_id, now = update.scope, update.thread_id, update.now
+    found = db.prefetch("find_thread", (scope, thread_id))
+    last, known = _told(db, scope, thread_id, update.interrupts, update.entries)
     row = next(iter(found()), None)
-    if row is None or row[1] != revision or row[3] is not None:
+    if row is None or row[1] != update.revision or row[3] is not None:
         raise _changed(thread_id)
     thread: int = row[0]
     whose = Whose(thread, scope, thread_id, *row[8:])
-    events = write_noted(db, whose, interrupts, known, None, now, by)
-    _put_entries(db, thread, row[5], entries)
-    audit.append(db, whose, now, [*of_entries(entries), *events], last)
-    if state is not None:
-        db.do("put_state", (thread, state))
+    events = write_noted(db, whose, update.interrupts, known, None, now, update.by)
+    _put_entries(db, thread, row[5], update.entries)
+    audit.append(db, whose, now, [*rows_of_entries(update.entries), *events], last)
+    if update.state is not None:
+        db.do("put_state", (thread, update.state))
     db.do("release_thread", (now, now, thread))
     db.do("mark_due", (thread,))
 
 
-def delete(db: Session, scope: str, thread_id: str, revision: int, now: int) -> None:
-    """Remove a thread with everything."""
-    db.apart(scope, deletes=True)
-    row = db.one("find_thread", (scope, thread_id))
+def delete(
+    db: Transaction, scope: str, thread_id: str, revision: int, now: int, by: str | None
+) -> None:
+    """Remove a thread with everything but its audit trail."""
+    db.lock_scope(scope, deletes=True)
+    found = db.prefetch("find_thread", (scope, thread_id))
+    last = db.prefetch("last_audit", (scope, thread_id))
+    row = next(iter(found()), None)
     if row is None or row[1] != revision or (row[4] is not None and row[4] > db.now()):
         raise _changed(thread_id)
     thread: int = row[0]
-    note(db, Whose(thread, scope, thread_id, *row[8:]), now, [("deleted", None, None)])
+    whose = Whose(thread, scope, thread_id, *row[8:])
+    note(db, whose, now, [("deleted", None, None)])
+    audit.append(db, whose, now, [rows_of_deletion(by)], last)
     approvals.forget(db, scope, thread_id)
-    audit.forget(db, scope, thread_id)
     db.do("raise_floor", (scope, revision, row[2]))
     for deletion in _DELETIONS:
         db.do(deletion, (thread,))
 
 
 def request_stop(
-    db: Session,
+    db: Transaction,
     scope: str,
     thread_id: str,
     fence: int,
@@ -267,35 +251,35 @@ def request_stop(
     values = {"scope": scope, "id": thread_id, "fence": fence, "by": by, "channel": channel}
     if db.one("ask_to_stop", values) is None:
         raise _changed(thread_id)
-    db.tell(scope, thread_id)
+    db.notify(scope, thread_id)
 
 
-def delivered(db: Session, scope: str, run_key: str) -> None:
+def delivered(db: Transaction, scope: str, run_key: str) -> None:
     """Note that a run reached its reader."""
     db.do("note_delivery", (run_key, scope))
 
 
-def due(db: Session, now: int, limit: int, after: str | None) -> Page[Due]:
+def due(db: Transaction, now: int, page: PageRequest) -> Page[Due]:
     """Find threads that need the server."""
-    moment, position = place("due", after) or (-1, -1)
+    moment, position = parse_cursor("due", page.after) or (-1, -1)
     values = {
         "now": now,
         "store_now": db.now(),
         "moment": moment,
         "position": position,
-        "limit": limited(limit) + 1,
+        "limit": checked_limit(page.limit) + 1,
     }
     rows = db.all("due_threads", values)
     return Page(
         items=tuple(
             Due(scope=scope, thread_id=thread_id, why=why)
-            for _, _, scope, thread_id, why in rows[:limit]
+            for _, _, scope, thread_id, why in rows[: page.limit]
         ),
-        next=cursor("due", *rows[limit - 1][:2]) if len(rows) > limit else None,
+        next=cursor("due", *rows[page.limit - 1][:2]) if len(rows) > page.limit else None,
     )
 
 
-def renew(db: Session, leases: Sequence[Lease], lease_ms: int) -> Renewed:
+def renew(db: Transaction, leases: Sequence[Lease], lease_ms: int) -> Renewed:
     """Prolong leases; tells the lost ones and those that shall stop."""
     until = db.now() + lease_ms
     lost, stopping = [], []
@@ -307,14 +291,14 @@ def renew(db: Session, leases: Sequence[Lease], lease_ms: int) -> Renewed:
         db.do("renew_lease", (until, row[0]))
         if row[1]:
             stopping.append(lease)
-    return Renewed(lost=tuple(lost), stopping=tuple(stopping))
+    return Renewed(lost=tuple(lost), stop_requested=tuple(stopping))
 
 
 def _changed(thread_id: str) -> Conflict:
     return Conflict(f"thread {thread_id!r} is not what was read; load it again and decide anew")
 
 
-def _create(db: Session, wanted: Claim, until: int, floor: tuple[int, int]) -> tuple[int, int]:
+def _create(db: Transaction, wanted: Claim, until: int, floor: tuple[int, int]) -> tuple[int, int]:
     """A new thread above what was deleted; its key and fence."""
     revision, fence = floor
     values = (
@@ -338,12 +322,12 @@ def _create(db: Session, wanted: Claim, until: int, floor: tuple[int, int]) -> t
     return row[0], fence + 1
 
 
-def _is_new(db: Session, query: str, of: Claim | Lease, key: str, newest: str) -> bool:
+def _is_new(db: Transaction, query: str, of: Claim | Lease, key: str, newest: str) -> bool:
     """Whether a turn or run that is about to be written is not stored yet."""
     return key != newest and db.one(query, (key, of.scope, of.thread_id)) is None
 
 
-def _put_newest(db: Session, lease: Lease, row: Row, step: Commit) -> str:
+def _put_newest(db: Transaction, lease: Lease, row: Row, step: Commit) -> str:
     """Write turn and run of a step; returns the key of the turn that its entries belong to."""
     thread, turn, run = row[0], row[5], row[6]
     entries_of: str = turn
@@ -365,18 +349,18 @@ def _put_newest(db: Session, lease: Lease, row: Row, step: Commit) -> str:
     return entries_of
 
 
-def _put_turn(db: Session, thread: int, turn: Turn) -> None:
+def _put_turn(db: Transaction, thread: int, turn: TurnRecord) -> None:
     db.do("put_turn", (thread, *turn_row(turn)))
     db.do("put_request", (thread, turn.key, turn.request))
 
 
-def _put_entries(db: Session, thread: int, turn_key: str, entries: Sequence[Entry]) -> None:
+def _put_entries(db: Transaction, thread: int, turn_key: str, entries: Sequence[Entry]) -> None:
     if entries:
-        db.each("put_entry", [(thread, turn_key, *entry_row(e)) for e in entries])
+        db.insert_many("put_entry", [(thread, turn_key, *entry_row(e)) for e in entries])
 
 
 def _interrupts(
-    db: Session, thread: int, rows: Sequence[Row], asked: Sequence[str]
+    db: Transaction, thread: int, rows: Sequence[Row], asked: Sequence[str]
 ) -> tuple[Interrupt, ...]:
     newest = [interrupt_of(row) for row in rows]
     missing = set(asked).difference(interrupt.id for interrupt in newest)

@@ -1,23 +1,22 @@
 """Rows of the SQL stores as records, and records as rows."""
 
+from collections.abc import Callable
 from operator import attrgetter
 from typing import Any
 
 import orjson
 
-from sayso.records import Interrupt, Principal, Run, Thread, Turn
+from sayso.base.records import Interrupt, Principal, Run, Thread, TurnRecord
+from sayso.stores.codec import (
+    answer_from_json,
+    answer_to_json,
+    progress_from_json,
+    progress_to_json,
+    terms_from_json,
+    terms_to_json,
+)
 
-__all__ = [
-    "entry_row",
-    "interrupt_of",
-    "interrupt_row",
-    "message_row",
-    "run_of",
-    "run_row",
-    "thread_of",
-    "turn_of",
-    "turn_row",
-]
+_Row = Callable[[Any], tuple[Any, ...]]
 
 _INTERRUPT = (
     "id",
@@ -39,18 +38,21 @@ _INTERRUPT = (
     "message",
     "response_schema",
     "metadata",
-    "policy",
+    "terms",
+    "progress",
     "payload",
     "answer_metadata",
     "held",
 )
-interrupt_row = attrgetter(*_INTERRUPT)
-message_row = attrgetter("id", "role", "body", "visibility")
-entry_row = attrgetter("place", "kind", "name", "fingerprint", "status", "data")
-run_row = attrgetter("key", "run_id", "turn_key", "started_at", "ended_at", "outcome", "delivered")
+_interrupt_members: _Row = attrgetter(*_INTERRUPT)
+message_row: _Row = attrgetter("id", "role", "body", "visibility")
+entry_row: _Row = attrgetter("place", "kind", "name", "fingerprint", "status", "data")
+run_row: _Row = attrgetter(
+    "key", "run_id", "turn_key", "started_at", "ended_at", "outcome", "delivered"
+)
 
 
-def turn_row(turn: Turn) -> tuple[Any, ...]:
+def turn_row(turn: TurnRecord) -> tuple[Any, ...]:
     """A turn without its request."""
     who = turn.principal
     return (
@@ -66,13 +68,43 @@ def turn_row(turn: Turn) -> tuple[Any, ...]:
     )
 
 
+def interrupt_row(interrupt: Interrupt) -> tuple[Any, ...]:
+    """The columns of an interrupt, in the order of `_INTERRUPT`."""
+    *plain, terms, progress, payload, metadata, held = _interrupt_members(interrupt)
+    return (
+        *plain,
+        terms_to_json(terms),
+        progress_to_json(progress),
+        payload,
+        metadata,
+        answer_to_json(held),
+    )
+
+
 def interrupt_of(row: tuple[Any, ...]) -> Interrupt:
-    """An interrupt from the columns of its members."""
-    return Interrupt(**dict(zip(_INTERRUPT, row, strict=True)))
+    """An interrupt from its columns."""
+    members = dict(zip(_INTERRUPT, row, strict=True))
+    members["terms"] = terms_from_json(members["terms"])
+    members["progress"] = progress_from_json(members["progress"])
+    members["held"] = answer_from_json(members["held"])
+    return Interrupt(**members)
+
+
+def facts_of(row: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The turn and time of asking of an interrupt, and what is noted of it (`changes.FACTS`)."""
+    turn_key, created_at, status, held, *moved, progress = row
+    return (
+        turn_key,
+        created_at,
+        status,
+        answer_from_json(held),
+        *moved,
+        progress_from_json(progress),
+    )
 
 
 def thread_of(row: tuple[Any, ...]) -> Thread:
-    """A thread from its columns, its state, whether it is stopping and who wanted that."""
+    """A thread from its columns, its state if it has one, whether it is stopping and by whom."""
     scope, thread_id, owner, agent, revision, fence, created, updated, state, holder, until = row[
         :11
     ]
@@ -85,7 +117,7 @@ def thread_of(row: tuple[Any, ...]) -> Thread:
         fence=fence,
         created_at=created,
         updated_at=updated,
-        state=state,
+        state=b"{}" if state is None else state,
         holder=holder,
         lease_until=until,
         stopping=bool(row[11]),
@@ -94,10 +126,10 @@ def thread_of(row: tuple[Any, ...]) -> Thread:
     )
 
 
-def turn_of(row: tuple[Any, ...]) -> Turn:
+def turn_of(row: tuple[Any, ...]) -> TurnRecord:
     """A turn from its columns and its request."""
     key, agent, version, status, request, subject, scope, roles, started_at, ended_at = row
-    return Turn(
+    return TurnRecord(
         key=key,
         agent=agent,
         version=version,

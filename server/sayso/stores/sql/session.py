@@ -4,15 +4,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
-__all__ = ["Answer", "Row", "Session", "Values"]
-
 Row = tuple[Any, ...]
 Answer = Callable[[], Sequence[Row]]
 """The rows of a statement that is on its way."""
 Values = Sequence[Any] | Mapping[str, Any]
 
 
-class Session(Protocol):
+class Transaction(Protocol):
     """A connection inside a transaction. Statements go by name; each dialect has its own text.
 
     Positions that a statement gives grow with every insert. A statement may fail later than its
@@ -25,35 +23,35 @@ class Session(Protocol):
     def all(self, name: str, values: Values) -> Sequence[Row]:
         """All rows."""
 
-    def ask(self, name: str, values: Values) -> Answer:
+    def prefetch(self, name: str, values: Values) -> Answer:
         """All rows as they are now; what this returns gives them, once they are wanted."""
 
     def many(self, name: str, rows: Sequence[Values]) -> Sequence[Row]:
         """The one row of each of these, in their order; of what is known to be there."""
 
-    def walk(self, name: str, values: Mapping[str, Any]) -> AbstractContextManager[Iterator[Row]]:
+    def scan(self, name: str, values: Mapping[str, Any]) -> AbstractContextManager[Iterator[Row]]:
         """Rows in the order of their first two members, for who may want no more after a few.
 
-        `walk` is how many there are at most, `moment` and `position` after which they begin.
+        `scan` is how many there are at most, `moment` and `position` after which they begin.
         """
 
     def do(self, name: str, values: Values) -> None:
         """Write."""
 
-    def each(self, name: str, rows: Sequence[Values]) -> None:
+    def insert_many(self, name: str, rows: Sequence[Values]) -> None:
         """Write once for each of these rows, in their order."""
 
-    def note(self, scope: str, rows: Sequence[dict[str, Any]]) -> None:
+    def append_changes(self, scope: str, rows: Sequence[dict[str, Any]]) -> None:
         """Write notes of a scope (rows of `note_change`) under its next marks, in their order."""
 
     def now(self) -> int:
         """The store's time in milliseconds, by which leases run out."""
 
-    def apart(self, scope: str, *, deletes: bool) -> None:
+    def lock_scope(self, scope: str, *, deletes: bool) -> None:
         """Until the transaction ends, keep what creates threads of a scope from what deletes some.
 
         Asked before any thread is locked.
         """
 
-    def tell(self, scope: str, thread_id: str) -> None:
-        """Once this is durable, let others hear that a thread has changed (`Store.follow`)."""
+    def notify(self, scope: str, thread_id: str) -> None:
+        """Once this is durable, let others hear that a thread has changed (`Store.subscribe`)."""

@@ -5,16 +5,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing
 from typing import Any
 
-from sayso.clock import Clock
+from sayso.base.clock import Clock
 from sayso.stores.sql.queries import queries
-from sayso.stores.sql.session import Answer, Row, Session, Values
-
-__all__ = ["SQL", "SqliteSession"]
+from sayso.stores.sql.session import Answer, Row, Transaction, Values
 
 SQL = queries("sqlite")
 
 
-class SqliteSession(Session):
+class SqliteTransaction(Transaction):
     """A connection that its thread has begun a transaction on."""
 
     def __init__(self, db: sqlite3.Connection, clock: Clock) -> None:
@@ -24,44 +22,49 @@ class SqliteSession(Session):
 
     def one(self, name: str, values: Values) -> Row | None:
         """The first row, or None; see `Session.one`."""
-        row: Row | None = self.db.execute(SQL[name], values).fetchone()
+        row: Row | None = self._execute(name, values).fetchone()
         return row
 
     def all(self, name: str, values: Values) -> Sequence[Row]:
         """All rows; see `Session.all`."""
-        return self.db.execute(SQL[name], values).fetchall()
+        return self._execute(name, values).fetchall()
 
-    def ask(self, name: str, values: Values) -> Answer:
-        """All rows, read at once; see `Session.ask`."""
-        rows = self.db.execute(SQL[name], values).fetchall()
+    def prefetch(self, name: str, values: Values) -> Answer:
+        """All rows, read at once; see `Session.prefetch`."""
+        rows = self._execute(name, values).fetchall()
         return lambda: rows
 
     def many(self, name: str, rows: Sequence[Values]) -> Sequence[Row]:
         """The row of each; see `Session.many`."""
-        return [self.db.execute(SQL[name], values).fetchone() for values in rows]
+        return [self._execute(name, values).fetchone() for values in rows]
 
-    def walk(self, name: str, values: Mapping[str, Any]) -> AbstractContextManager[Iterator[Row]]:
-        """Rows as they are found; see `Session.walk`."""
-        return closing(self.db.execute(SQL[name], values))
+    def scan(self, name: str, values: Mapping[str, Any]) -> AbstractContextManager[Iterator[Row]]:
+        """Rows as they are found; see `Session.scan`."""
+        return closing(self._execute(name, values))
 
     def do(self, name: str, values: Values) -> None:
         """Write; see `Session.do`."""
-        self.db.execute(SQL[name], values)
+        self._execute(name, values)
 
-    def each(self, name: str, rows: Sequence[Values]) -> None:
-        """Write for each row; see `Session.each`."""
-        self.db.executemany(SQL[name], rows)
+    def insert_many(self, name: str, rows: Sequence[Values]) -> None:
+        """Write for each row; see `Session.insert_many`."""
+        statement = SQL[name]
+        self.db.executemany(statement.text, map(statement.values, rows))
 
-    def note(self, scope: str, rows: Sequence[dict[str, Any]]) -> None:
-        """Write notes; see `Session.note`."""
-        self.db.executemany(SQL["note_change"], rows)
+    def append_changes(self, scope: str, rows: Sequence[dict[str, Any]]) -> None:
+        """Write notes; see `Session.append_changes`."""
+        self.insert_many("note_change", rows)
 
     def now(self) -> int:
         """The store's time; see `Session.now`."""
         return self._clock.now()
 
-    def apart(self, scope: str, *, deletes: bool) -> None:
-        """Nothing to do: a file has one writer at a time; see `Session.apart`."""
+    def lock_scope(self, scope: str, *, deletes: bool) -> None:
+        """Nothing to do: a file has one writer at a time; see `Session.lock_scope`."""
 
-    def tell(self, scope: str, thread_id: str) -> None:
-        """Nothing to do: a file tells nobody; see `Session.tell`."""
+    def notify(self, scope: str, thread_id: str) -> None:
+        """Nothing to do: a file tells nobody; see `Session.notify`."""
+
+    def _execute(self, name: str, values: Values) -> sqlite3.Cursor:
+        statement = SQL[name]
+        return self.db.execute(statement.text, statement.values(values))

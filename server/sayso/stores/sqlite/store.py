@@ -6,12 +6,10 @@ connection (`thread`), so no call blocks an event loop and concurrent writes sha
 
 from pathlib import Path
 
-from sayso.clock import Clock, SystemClock
-from sayso.errors import StoreUnavailable
+from sayso.base.clock import Clock, SystemClock
+from sayso.base.errors import StoreUnavailable
 from sayso.stores.sql.store import SqlStore
-from sayso.stores.sqlite.thread import SqliteThread
-
-__all__ = ["SqliteStore"]
+from sayso.stores.sqlite.worker import SqliteWorker
 
 
 class SqliteStore(SqlStore):
@@ -21,13 +19,13 @@ class SqliteStore(SqlStore):
         """`path` is taken from the working directory of now; `clock` decides about leases."""
         self._path = Path(path).absolute()
         self._clock = clock or SystemClock()
-        self._thread: SqliteThread | None = None
+        self._thread: SqliteWorker | None = None
 
     async def open(self) -> None:
         """Connect and migrate; see `Store.open`."""
         thread = self._thread
         if thread is None:
-            thread = self._thread = SqliteThread(self._path, self._clock)
+            thread = self._thread = SqliteWorker(self._path, self._clock)
         try:
             await thread.run(lambda db: None, writes=False)
         except StoreUnavailable:
@@ -40,7 +38,7 @@ class SqliteStore(SqlStore):
         if thread is not None:
             await thread.stop()
 
-    def _opened(self) -> SqliteThread:
+    def _opened(self) -> SqliteWorker:
         if self._thread is None:
             raise StoreUnavailable("the store is not open; await its open() first")
         return self._thread

@@ -27,8 +27,6 @@ from sayso.testing.store_suite import (
     threads,
 )
 
-__all__ = ["Rule", "suite"]
-
 Rule = Callable[[Store, FakeClock], Awaitable[None]]
 
 _MODULES = (

@@ -1,9 +1,27 @@
 """Records to write and ways to compare them; assertions that also hold under `python -O`."""
 
 from collections.abc import Awaitable
-from typing import Any
+from typing import Any, Literal
 
-from sayso.records import Claim, Commit, Entry, Interrupt, Lease, Message, Principal, Run, Turn
+from sayso.base.approvers import Approvers
+from sayso.base.options import FallbackAnswer
+from sayso.base.records import (
+    AnswerRecord,
+    Claim,
+    Commit,
+    Entry,
+    Interrupt,
+    LateRefusal,
+    Lease,
+    Message,
+    Principal,
+    Progress,
+    Run,
+    SeenOnSession,
+    Terms,
+    TurnRecord,
+    Vote,
+)
 from sayso.stores.base import Store
 
 SCOPE = "tenant"
@@ -11,7 +29,7 @@ THREAD = "thread"
 LEASE_MS = 10_000
 
 
-def turn(key: str = "turn_1", **members: Any) -> Turn:
+def turn(key: str = "turn_1", **members: Any) -> TurnRecord:
     """A running turn."""
     values: dict[str, Any] = {
         "agent": "support",
@@ -21,7 +39,7 @@ def turn(key: str = "turn_1", **members: Any) -> Turn:
         "principal": Principal(subject="ann", scope=SCOPE, roles=("clerk", "lead")),
         "started_at": 1_000,
     }
-    return Turn(key=key, **(values | members))
+    return TurnRecord(key=key, **(values | members))
 
 
 def run(key: str = "run_1", **members: Any) -> Run:
@@ -57,6 +75,47 @@ def question(name: str, **members: Any) -> Interrupt:
         "created_at": 1_002,
     }
     return Interrupt(id=name, **(values | members))
+
+
+TERMS = Terms(
+    on_expire=FallbackAnswer({"approved": False}),
+    approvers=Approvers(
+        approvals={"lead": 1, "finance": 2}, not_by="requester", forks_of_denied="refuse"
+    ),
+    requesters=("ann", "cleo"),
+    subagent="sub_1",
+    typed=True,
+    origin="first",
+)
+"""Terms with all members filled."""
+PROGRESS = Progress(
+    votes=(Vote(by="bob", at=1, channel="inbox", roles=("lead",), payload=b'{"approved":true}'),),
+    roles=("finance", "lead"),
+    denied=({"by": "dora", "at": "2026-01-01T00:00:00.000Z", "threadId": "other"},),
+    copied=True,
+    late=(LateRefusal(by="eve", at=2, said="denied", channel="run"),),
+    seen=SeenOnSession(session="session", at=1_800_000_000_000_000_000),
+)
+"""Progress with all members filled."""
+
+
+def answer(status: Literal["resolved", "cancelled"] = "resolved", **members: Any) -> AnswerRecord:
+    """An answer with all members filled."""
+    values: dict[str, Any] = {
+        "by": "bob",
+        "at": 8_000,
+        "channel": "inbox",
+        "payload": b'{"approved":1.0,"note":null}',
+        "metadata": b'{"a":[]}',
+        "roles": (),
+    }
+    return AnswerRecord(status=status, **(values | members))
+
+
+def agreed(*people: str, **members: Any) -> Progress:
+    """The progress of a question that these people agree to an answer of."""
+    votes = (Vote(by=person, at=1, channel="inbox", roles=(), payload=b"true") for person in people)
+    return Progress(votes=tuple(votes), **members)
 
 
 def claim(revision: int = 0, **members: Any) -> Claim:

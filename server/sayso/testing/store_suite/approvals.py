@@ -2,9 +2,8 @@
 
 from typing import Any
 
-from sayso.approvals import Approval, ApprovalUse
-from sayso.errors import Conflict, LeaseLost
-from sayso.records import Commit, Lease, Page
+from sayso.base.errors import Conflict, LeaseLost
+from sayso.base.records import Approval, ApprovalUse, Commit, Lease, Page, PageRequest
 from sayso.stores.base import Store
 from sayso.testing.clock import FakeClock
 from sayso.testing.store_suite._make import SCOPE, THREAD, claim, raises, revision, same
@@ -19,6 +18,7 @@ def _approval(name: str, **members: Any) -> Approval:
         "given_by": "ben",
         "given_at": 3_000,
         "interrupt_id": "int_1",
+        "terms": b'{"rules":{"always":"5d0a"},"by":["lead"]}',
     }
     return Approval(id=name, **(values | members))
 
@@ -34,8 +34,8 @@ async def _held(store: Store, *approvals: Approval, **members: Any) -> Lease:
     return lease
 
 
-async def _ids(store: Store, at: int = 3_000, scope: str = SCOPE, **wanted: Any) -> list[str]:
-    return [one.id for one in (await store.approvals(scope, at, **wanted)).items]
+async def _ids(store: Store, at: int = 3_000, scope: str = SCOPE, **filters: Any) -> list[str]:
+    return [item.id for item in (await store.approvals(scope, at, **filters)).items]
 
 
 async def an_approval_comes_back_as_it_was_given(store: Store, clock: FakeClock) -> None:
@@ -71,17 +71,17 @@ async def approvals_are_found_by_owner_and_tool(store: Store, clock: FakeClock) 
         _approval("apr_3", owner="ben"),
         _approval("apr_4", tool="drop"),
     )
-    found = await store.standing_approvals(SCOPE, "ann", "send", 3_000)
-    same([one.id for one in found], ["apr_1", "apr_2"])
+    approvals = await store.standing_approvals(SCOPE, "ann", "send", 3_000)
+    same([approval.id for approval in approvals], ["apr_1", "apr_2"])
 
 
 async def an_expired_approval_stands_no_more(store: Store, clock: FakeClock) -> None:
     """From its very moment on; it is still there by its id."""
     await _held(store, _approval("apr_1", expires_at=5_000))
-    for at, ids in ((4_999, ["apr_1"]), (5_000, [])):
-        same(await _ids(store, at), ids)
-        standing = await store.standing_approvals(SCOPE, "ann", "send", at)
-        same([one.id for one in standing], ids)
+    for moment, ids in ((4_999, ["apr_1"]), (5_000, [])):
+        same(await _ids(store, moment), ids)
+        standing = await store.standing_approvals(SCOPE, "ann", "send", moment)
+        same([approval.id for approval in standing], ids)
     same(await store.approval(SCOPE, "apr_1"), _approval("apr_1", expires_at=5_000))
 
 
@@ -96,7 +96,7 @@ async def a_revoked_approval_stands_no_more(store: Store, clock: FakeClock) -> N
     same(await store.approval(SCOPE, "apr_1"), revoked)
     same(await _ids(store), ["apr_2"])
     standing = await store.standing_approvals(SCOPE, "ann", "send", 4_000)
-    same([one.id for one in standing], ["apr_2"])
+    same([approval.id for approval in standing], ["apr_2"])
 
 
 async def each_use_of_an_approval_is_kept_once(store: Store, clock: FakeClock) -> None:
@@ -114,7 +114,7 @@ async def each_use_of_an_approval_is_kept_once(store: Store, clock: FakeClock) -
 
 async def approvals_are_listed_in_pages(store: Store, clock: FakeClock) -> None:
     """Oldest first, by who is concerned or gave them; each once, whatever the page's size."""
-    given = [
+    approvals = [
         _approval(
             f"apr_{n}",
             given_at=3_000 + n // 2,
@@ -123,21 +123,25 @@ async def approvals_are_listed_in_pages(store: Store, clock: FakeClock) -> None:
         )
         for n in range(9)
     ]
-    await _held(store, *given)
+    await _held(store, *approvals)
     for party in (None, "ann", "ben", "cleo", "dora"):
-        wanted = [one.id for one in given if party in (None, one.owner, one.given_by)]
+        expected = [
+            approval.id
+            for approval in approvals
+            if party in (None, approval.owner, approval.given_by)
+        ]
         for limit in (1, 2, 100):
-            found: list[str] = []
+            approval_ids: list[str] = []
             after: str | None = None
             while True:
-                page = await store.approvals(SCOPE, 3_000, party=party, after=after, limit=limit)
-                found += [one.id for one in page.items]
+                page = await store.approvals(SCOPE, 3_000, PageRequest(after, limit), party=party)
+                approval_ids += [item.id for item in page.items]
                 after = page.next
                 if after is None:
                     break
-            same(found, wanted)
-    await raises(ValueError, store.approvals(SCOPE, 3_000, limit=0))
-    await raises(ValueError, store.approvals(SCOPE, 3_000, after="nonsense"))
+            same(approval_ids, expected)
+    await raises(ValueError, store.approvals(SCOPE, 3_000, PageRequest(limit=0)))
+    await raises(ValueError, store.approvals(SCOPE, 3_000, PageRequest("nonsense")))
 
 
 async def what_a_thread_alone_was_allowed_is_deleted_with_it(

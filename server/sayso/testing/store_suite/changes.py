@@ -3,13 +3,15 @@
 from dataclasses import replace
 from typing import Any
 
-from sayso.errors import Conflict, LeaseLost
-from sayso.records import Change, Changes, Commit, Lease
+from sayso.base.errors import Conflict, LeaseLost
+from sayso.base.records import Change, Changes, Commit, Lease, Progress, Update
 from sayso.stores.base import KEPT_CHANGES, Store
 from sayso.testing.clock import FakeClock
 from sayso.testing.store_suite._make import (
     SCOPE,
     THREAD,
+    agreed,
+    answer,
     ask,
     claim,
     question,
@@ -44,12 +46,12 @@ async def a_quiet_scope_stays_at_its_mark(store: Store, clock: FakeClock) -> Non
 
 async def what_is_asked_answered_and_ended_is_noted(store: Store, clock: FakeClock) -> None:
     """In the order of writing, within the step that does it, each with its mark."""
-    asked = (question("int_1"), question("int_2", status="expired"))
+    questions = (question("int_1"), question("int_2", status="expired"))
     lease = await store.claim(claim())
     over = run(ended_at=3_000, outcome=b"{}")
     paused = turn(status="suspended")
     await store.commit(
-        lease, Commit(now=3_000, interrupts=asked, turn=paused, run=over, release=True)
+        lease, Commit(now=3_000, interrupts=questions, turn=paused, run=over, release=True)
     )
     answered = question("int_1", status="resolved")
     lease = await store.claim(claim(2, run=run("run_2"), interrupts=(answered,), now=4_000))
@@ -70,20 +72,28 @@ async def what_is_asked_answered_and_ended_is_noted(store: Store, clock: FakeClo
 
 async def each_way_to_change_has_its_name(store: Store, clock: FakeClock) -> None:
     """One note for each interrupt and write, by what counts most; the rest is not noted."""
-    asked = question("int_1", expires_at=50_000)
-    await ask(store, asked)
+    interrupt = question("int_1", expires_at=50_000)
+    await ask(store, interrupt)
     steps: tuple[tuple[str | None, dict[str, Any]], ...] = (
-        ("held", {"held": b"1"}),
-        ("held", {"held": b"2"}),
-        (None, {"held": b"2", "policy": b"{}", "metadata": b"{}", "message": "Sure?"}),
-        (None, {"held": b"2", "policy": b'{"agreed":[]}'}),
-        ("agreed", {"held": b"2", "policy": b'{"agreed":[{"by":"cleo"}],"more":1}'}),
-        (None, {"held": b"2", "policy": b'{"agreed":[{"by":"cleo"}]}'}),
-        ("agreed", {"held": b"2", "policy": b'{"agreed":[{"by":"cleo"},{"by":"dora"}]}'}),
-        ("withdrawn", {"held": b"2", "policy": b'{"agreed":[{"by":"dora"}]}'}),
-        ("agreed", {"policy": b'{"agreed":[{"by":"cleo"}]}'}),
-        ("withdrawn", {"policy": b'{"agreed":[]}'}),
-        ("held", {"held": b"2"}),
+        ("held", {"held": answer(payload=b"1")}),
+        ("held", {"held": answer(payload=b"2")}),
+        (
+            None,
+            {
+                "held": answer(payload=b"2"),
+                "progress": Progress(roles=("lead",)),
+                "metadata": b"{}",
+                "message": "Sure?",
+            },
+        ),
+        (None, {"held": answer(payload=b"2"), "progress": Progress()}),
+        ("agreed", {"held": answer(payload=b"2"), "progress": agreed("cleo", copied=True)}),
+        (None, {"held": answer(payload=b"2"), "progress": agreed("cleo")}),
+        ("agreed", {"held": answer(payload=b"2"), "progress": agreed("cleo", "dora")}),
+        ("withdrawn", {"held": answer(payload=b"2"), "progress": agreed("dora")}),
+        ("agreed", {"progress": agreed("cleo")}),
+        ("withdrawn", {"progress": Progress()}),
+        ("held", {"held": answer(payload=b"2")}),
         ("withdrawn", {}),
         ("extended", {"expires_at": 60_000}),
         ("extended", {"expires_at": None}),
@@ -91,14 +101,22 @@ async def each_way_to_change_has_its_name(store: Store, clock: FakeClock) -> Non
         ("assigned", {"expires_at": None}),
         ("reminded", {"expires_at": None, "reminded_at": 7}),
         ("lapsed", {"expires_at": None, "reminded_at": 7, "lapsed_at": 8}),
-        ("held", {"expires_at": 70_000, "held": b"1", "assigned_to": "dora"}),
+        ("held", {"expires_at": 70_000, "held": answer(payload=b"1"), "assigned_to": "dora"}),
         ("settled", {"status": "cancelled"}),
-        ("settled", {"status": "resolved", "held": b"1"}),
+        ("settled", {"status": "resolved", "held": answer(payload=b"1")}),
         ("opened", {}),
     )
-    for known, (kind, members) in enumerate(steps, 2):
+    for index, (kind, members) in enumerate(steps, 2):
         before = (await store.changes(SCOPE, None)).mark
-        await store.settle(SCOPE, THREAD, known, [replace(asked, **members)], 7_000)
+        await store.settle(
+            Update(
+                scope=SCOPE,
+                thread_id=THREAD,
+                revision=index,
+                now=7_000,
+                interrupts=(replace(interrupt, **members),),
+            )
+        )
         same(await _since(store, before), [(kind, "int_1")] if kind else [])
 
 
@@ -118,7 +136,12 @@ async def what_failed_is_not_noted(store: Store, clock: FakeClock) -> None:
     late = question("int_1", status="expired")
     await raises(Conflict, store.claim(claim(1, interrupts=(late,))))
     await raises(LeaseLost, store.commit(stale, Commit(now=3_000, interrupts=(late,))))
-    await raises(Conflict, store.settle(SCOPE, THREAD, 1, [late], 3_000))
+    await raises(
+        Conflict,
+        store.settle(
+            Update(scope=SCOPE, thread_id=THREAD, revision=1, now=3_000, interrupts=(late,))
+        ),
+    )
     await raises(Conflict, store.delete(SCOPE, THREAD, 1, 3_000))
     same(await _since(store, 1), [])
 

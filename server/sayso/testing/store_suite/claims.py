@@ -2,8 +2,8 @@
 
 import asyncio
 
-from sayso.errors import Conflict
-from sayso.records import Commit, Lease, Principal
+from sayso.base.errors import Conflict
+from sayso.base.records import Commit, Lease, Principal
 from sayso.stores.base import Store
 from sayso.testing.clock import FakeClock
 from sayso.testing.store_suite._make import (
@@ -100,9 +100,12 @@ async def a_lost_claim_writes_nothing(store: Store, clock: FakeClock) -> None:
 
 async def of_concurrent_claims_one_wins(store: Store, clock: FakeClock) -> None:
     """New threads and idle ones; the winner's writes are there and nobody else's."""
-    for known in (0, 2):
+    for revision_known in (0, 2):
         outcomes = await asyncio.gather(
-            *(store.claim(claim(known, holder=f"p-{n}", state=b"%d" % n)) for n in range(20)),
+            *(
+                store.claim(claim(revision_known, holder=f"p-{n}", state=b"%d" % n))
+                for n in range(20)
+            ),
             return_exceptions=True,
         )
         won = [outcome for outcome in outcomes if isinstance(outcome, Lease)]
@@ -116,15 +119,15 @@ async def of_concurrent_claims_one_wins(store: Store, clock: FakeClock) -> None:
 
 async def fences_grow_with_every_claim(store: Store, clock: FakeClock) -> None:
     """Released or abandoned, the next one is higher by one."""
-    known = 0
+    revision_known = 0
     for fence in range(1, 6):
-        lease = await store.claim(claim(known))
+        lease = await store.claim(claim(revision_known))
         same(lease.fence, fence)
         if fence % 2:
             await store.commit(lease, Commit(now=3_000, release=True))
         else:
             await clock.advance(LEASE_MS / 1_000)
-        known = await revision(store)
+        revision_known = await revision(store)
 
 
 async def the_owner_stays_and_the_agent_follows(store: Store, clock: FakeClock) -> None:
@@ -140,8 +143,8 @@ async def the_owner_stays_and_the_agent_follows(store: Store, clock: FakeClock) 
 async def state_is_written_only_when_given(store: Store, clock: FakeClock) -> None:
     """None leaves what is stored; the empty object and JSON null are values."""
     lease = await store.claim(claim(state=b'{"a":1}'))
-    for given, stored in ((None, b'{"a":1}'), (b"null", b"null"), (b"{}", b"{}")):
-        await store.commit(lease, Commit(now=3_000, state=given, release=True))
+    for written, stored in ((None, b'{"a":1}'), (b"null", b"null"), (b"{}", b"{}")):
+        await store.commit(lease, Commit(now=3_000, state=written, release=True))
         lease = await store.claim(claim(await revision(store)))
         view = await store.load(SCOPE, THREAD)
         same(view and view.thread.state, stored)

@@ -2,8 +2,8 @@
 
 import asyncio
 
-from sayso.errors import LeaseLost
-from sayso.records import Commit, Lease
+from sayso.base.errors import LeaseLost
+from sayso.base.records import Commit, Lease
 from sayso.stores.base import Store
 from sayso.testing.clock import FakeClock
 from sayso.testing.store_suite._make import (
@@ -69,7 +69,7 @@ async def a_fence_counts_with_its_holder(store: Store, clock: FakeClock) -> None
 
 
 async def a_released_lease_is_over(store: Store, clock: FakeClock) -> None:
-    """What comes after the release is refused, so an idle thread has no writer."""
+    """A commit after the release is refused, so an idle thread has no writer."""
     lease = await store.claim(claim())
     await store.commit(lease, Commit(now=3_000, release=True))
     await raises(LeaseLost, store.commit(lease, Commit(now=3_001, state=b"9")))

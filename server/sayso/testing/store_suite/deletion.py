@@ -3,8 +3,8 @@
 import asyncio
 from typing import Any
 
-from sayso.errors import Conflict, LeaseLost
-from sayso.records import Commit, Page, Renewed
+from sayso.base.errors import Conflict, LeaseLost
+from sayso.base.records import Commit, InterruptFilter, Page, PageRequest, Renewed, Update
 from sayso.stores.base import Store
 from sayso.testing.clock import FakeClock
 from sayso.testing.store_suite._make import (
@@ -24,26 +24,31 @@ from sayso.testing.store_suite._make import (
 
 
 async def a_deleted_thread_is_gone_with_everything(store: Store, clock: FakeClock) -> None:
-    """Messages, turns, runs, interrupts, journal and state; a new one finds nothing of it."""
-    asked = (question("int_1", expires_at=50_000, remind_at=40_000), question("int_2"))
+    """Messages, turns, runs, interrupts, journal and state; a new one finds nothing of it.
+
+    The audit trail stays: its rules say how.
+    """
+    questions = (question("int_1", expires_at=50_000, remind_at=40_000), question("int_2"))
     begun: dict[str, Any] = {
         "messages": (message("m-1"),),
         "entries": (entry("0"),),
         "state": b"[1]",
     }
-    await ask(store, *asked, **begun)
+    await ask(store, *questions, **begun)
     await store.delete(SCOPE, THREAD, 2, 9_000)
     same(await store.load(SCOPE, THREAD, run_id="r-1", interrupt_ids=["int_1"]), None)
     same(await store.journal(SCOPE, "turn_1"), ())
     same(await store.threads(SCOPE), Page(items=()))
     same(await store.interrupts(SCOPE), Page(items=()))
-    same(await store.interrupts(SCOPE, status="open"), Page(items=()))
-    same(await store.interrupts(SCOPE, thread_id=THREAD), Page(items=()))
+    same(await store.interrupts(SCOPE, InterruptFilter(status="open")), Page(items=()))
+    same(await store.interrupts(SCOPE, InterruptFilter(thread_id=THREAD)), Page(items=()))
     same(await store.interrupt(SCOPE, "int_1"), None)
     same(await store.runs(SCOPE, THREAD), Page(items=()))
-    same(await store.due(60_000, 10), Page(items=()))
+    same(await store.due(60_000, PageRequest(limit=10)), Page(items=()))
     await store.delivered(SCOPE, "run_1")
-    await raises(Conflict, store.settle(SCOPE, THREAD, 2, [], 9_000))
+    await raises(
+        Conflict, store.settle(Update(scope=SCOPE, thread_id=THREAD, revision=2, now=9_000))
+    )
     await store.claim(claim(owner="bob", turn=turn("turn_2"), run=run("run_2", run_id="r-2")))
     view = await store.load(SCOPE, THREAD, run_id="r-1", interrupt_ids=["int_1", "int_2"])
     same(view and view.thread.owner, "bob")
@@ -87,8 +92,8 @@ async def only_what_was_read_is_deleted(store: Store, clock: FakeClock) -> None:
     """Another revision, an unknown thread, another scope conflict and delete nothing."""
     await ask(store, question("int_1"))
     before = await store.load(SCOPE, THREAD)
-    for known in (0, 1, 3):
-        await raises(Conflict, store.delete(SCOPE, THREAD, known, 9_000))
+    for revision_known in (0, 1, 3):
+        await raises(Conflict, store.delete(SCOPE, THREAD, revision_known, 9_000))
     await raises(Conflict, store.delete(SCOPE, "unknown", 0, 9_000))
     await raises(Conflict, store.delete("other", THREAD, 2, 9_000))
     same(await store.load(SCOPE, THREAD), before)
@@ -116,10 +121,13 @@ async def a_successor_is_not_taken_for_it(store: Store, clock: FakeClock) -> Non
     await raises(LeaseLost, store.commit(lease, Commit(now=9_001, state=b"9")))
     await raises(Conflict, store.request_stop(SCOPE, THREAD, lease.fence))
     await store.commit(new, Commit(now=9_002, release=True))
-    for known in (1, 2):
-        await raises(Conflict, store.settle(SCOPE, THREAD, known, [], 9_003))
-        await raises(Conflict, store.claim(claim(known)))
-        await raises(Conflict, store.delete(SCOPE, THREAD, known, 9_003))
+    for revision_known in (1, 2):
+        await raises(
+            Conflict,
+            store.settle(Update(scope=SCOPE, thread_id=THREAD, revision=revision_known, now=9_003)),
+        )
+        await raises(Conflict, store.claim(claim(revision_known)))
+        await raises(Conflict, store.delete(SCOPE, THREAD, revision_known, 9_003))
     view = await store.load(SCOPE, THREAD)
     same(view and view.thread.state, b"{}")
 
@@ -130,13 +138,13 @@ async def a_new_thread_begins_above_all_that_were_deleted(store: Store, clock: F
     for _ in range(5):
         await store.commit(busy, Commit(now=3_000))
     await store.commit(busy, Commit(now=3_000, release=True))
-    for known in (0, 2, 4):
-        often = await store.claim(claim(known, thread_id="often"))
+    for revision_known in (0, 2, 4):
+        often = await store.claim(claim(revision_known, thread_id="often"))
         await store.commit(often, Commit(now=3_000, release=True))
     await store.claim(claim(thread_id="young", lease_ms=1))
     await clock.advance(1)
-    for thread_id, known in (("busy", 7), ("often", 6), ("young", 1)):
-        await store.delete(SCOPE, thread_id, known, 9_000)
+    for thread_id, revision_known in (("busy", 7), ("often", 6), ("young", 1)):
+        await store.delete(SCOPE, thread_id, revision_known, 9_000)
     lease = await store.claim(claim())
     view = await store.load(SCOPE, THREAD)
     same((lease.fence, view and view.thread.revision), (4, 8))

@@ -2,13 +2,14 @@
 
 from dataclasses import replace
 
-from sayso.records import Commit, Due, Page
+from sayso.base.records import Commit, Due, Page, PageRequest, Update
 from sayso.stores.base import Store
 from sayso.testing.clock import FakeClock
 from sayso.testing.store_suite._make import (
     LEASE_MS,
     SCOPE,
     THREAD,
+    answer,
     ask,
     claim,
     question,
@@ -24,7 +25,7 @@ def _due(why: str, thread_id: str = THREAD, scope: str = SCOPE) -> Due:
 
 
 async def _due_at(store: Store, now: int) -> tuple[Due, ...]:
-    page = await store.due(now, 10)
+    page = await store.due(now, PageRequest(limit=10))
     same(page.next, None)
     return page.items
 
@@ -63,10 +64,20 @@ async def a_question_without_expiry_waits_for_ever(store: Store, clock: FakeCloc
 async def a_suspended_turn_with_nothing_open_is_ready(store: Store, clock: FakeClock) -> None:
     """Its answers are there, but nobody came to go on."""
     await ask(store, question("int_1"), question("int_2", expires_at=60_000))
-    await store.settle(SCOPE, THREAD, 2, [question("int_1", status="resolved")], 5_000)
+    await store.settle(
+        Update(
+            scope=SCOPE,
+            thread_id=THREAD,
+            revision=2,
+            now=5_000,
+            interrupts=(question("int_1", status="resolved"),),
+        )
+    )
     same(await _due_at(store, 59_999), ())
     late = question("int_2", expires_at=60_000, status="expired")
-    await store.settle(SCOPE, THREAD, 3, [late], 60_000)
+    await store.settle(
+        Update(scope=SCOPE, thread_id=THREAD, revision=3, now=60_000, interrupts=(late,))
+    )
     same(await _due_at(store, 0), (_due("ready"),))
 
 
@@ -91,7 +102,9 @@ async def questions_of_earlier_turns_are_not_due(store: Store, clock: FakeClock)
     await store.commit(lease, Commit(now=3_000, interrupts=(waits,), turn=suspended, release=True))
     same(await _due_at(store, 10**15), ())
     settled = question("int_2", turn_key="turn_2", status="cancelled")
-    await store.settle(SCOPE, THREAD, 4, [settled], 5_000)
+    await store.settle(
+        Update(scope=SCOPE, thread_id=THREAD, revision=4, now=5_000, interrupts=(settled,))
+    )
     same(await _due_at(store, 10**15), (_due("ready"),))
 
 
@@ -117,11 +130,11 @@ async def the_oldest_come_first_up_to_the_limit(store: Store, clock: FakeClock) 
         _due("expired", "late", "other"),
     )
     same(await _due_at(store, clock.now()), expected)
-    first = await store.due(clock.now(), 2)
+    first = await store.due(clock.now(), PageRequest(limit=2))
     same(first.items, expected[:2])
-    same(await store.due(clock.now(), 2, first.next), Page(items=expected[2:]))
-    await raises(ValueError, store.due(clock.now(), 0))
-    await raises(ValueError, store.due(clock.now(), 2, "nonsense"))
+    same(await store.due(clock.now(), PageRequest(first.next, 2)), Page(items=expected[2:]))
+    await raises(ValueError, store.due(clock.now(), PageRequest(limit=0)))
+    await raises(ValueError, store.due(clock.now(), PageRequest("nonsense", 2)))
 
 
 async def a_claim_ends_being_due(store: Store, clock: FakeClock) -> None:
@@ -140,29 +153,33 @@ async def pages_lead_past_what_cannot_be_helped(store: Store, clock: FakeClock) 
     for n in range(7):
         late = question(f"int_{n}", expires_at=50_000 + n // 3)
         await ask(store, late, thread_id=f"t-{n}")
-    found: list[str] = []
+    ids: list[str] = []
     after = None
     for _ in range(10):
-        page = await store.due(60_000, 3, after)
-        found += [due.thread_id for due in page.items]
+        page = await store.due(60_000, PageRequest(after, 3))
+        ids += [due.thread_id for due in page.items]
         after = page.next
         if after is None:
             break
-    same(found, [*(f"t-{n}" for n in range(7)), "ready"])
+    same(ids, [*(f"t-{n}" for n in range(7)), "ready"])
 
 
 async def a_reminder_is_due_at_its_hour_once(store: Store, clock: FakeClock) -> None:
     """Until somebody notes that it was given; moving it makes it due again."""
-    asked = question("int_1", expires_at=90_000, remind_at=80_000)
-    await ask(store, asked, question("int_2", remind_at=85_000))
+    interrupt = question("int_1", expires_at=90_000, remind_at=80_000)
+    await ask(store, interrupt, question("int_2", remind_at=85_000))
     same(await _due_at(store, 79_999), ())
     same(await _due_at(store, 80_000), (_due("remind"),))
-    given = replace(asked, reminded_at=80_500)
-    await store.settle(SCOPE, THREAD, 2, [given], 80_500)
+    reminded = replace(interrupt, reminded_at=80_500)
+    await store.settle(
+        Update(scope=SCOPE, thread_id=THREAD, revision=2, now=80_500, interrupts=(reminded,))
+    )
     same(await _due_at(store, 84_999), ())
     same(await _due_at(store, 85_000), (_due("remind"),))
     later = question("int_2", remind_at=89_000)
-    await store.settle(SCOPE, THREAD, 3, [later], 85_001)
+    await store.settle(
+        Update(scope=SCOPE, thread_id=THREAD, revision=3, now=85_001, interrupts=(later,))
+    )
     same(await _due_at(store, 88_999), ())
     same(await _due_at(store, 89_999), (_due("remind"),))
     same(await _due_at(store, 90_000), (_due("expired"),))
@@ -183,30 +200,46 @@ async def what_is_settled_is_not_reminded(store: Store, clock: FakeClock) -> Non
 
 async def a_kept_answer_neither_expires_nor_is_reminded(store: Store, clock: FakeClock) -> None:
     """It was given in time; a question whose answer is withdrawn waits again."""
-    asked = question("int_1", expires_at=50_000, remind_at=40_000)
-    await ask(store, asked, question("int_2"))
-    held = replace(asked, held=b'{"status":"resolved"}')
-    await store.settle(SCOPE, THREAD, 2, [held], 5_000)
+    interrupt = question("int_1", expires_at=50_000, remind_at=40_000)
+    await ask(store, interrupt, question("int_2"))
+    held = replace(interrupt, held=answer())
+    await store.settle(
+        Update(scope=SCOPE, thread_id=THREAD, revision=2, now=5_000, interrupts=(held,))
+    )
     same(await _due_at(store, 60_000), ())
-    await store.settle(SCOPE, THREAD, 3, [asked], 6_000)
+    await store.settle(
+        Update(scope=SCOPE, thread_id=THREAD, revision=3, now=6_000, interrupts=(interrupt,))
+    )
     same(await _due_at(store, 45_000), (_due("remind"),))
     same(await _due_at(store, 60_000), (_due("expired"),))
 
 
 async def kept_answers_to_all_make_a_turn_ready(store: Store, clock: FakeClock) -> None:
     """Whoever kept the last one may have died before going on."""
-    asked = (question("int_1"), question("int_2", expires_at=50_000))
-    await ask(store, *asked)
-    held = tuple(replace(i, held=b'{"status":"cancelled"}') for i in asked)
-    await store.settle(SCOPE, THREAD, 2, held[:1], 5_000)
+    questions = (question("int_1"), question("int_2", expires_at=50_000))
+    await ask(store, *questions)
+    held = tuple(replace(i, held=answer("cancelled")) for i in questions)
+    await store.settle(
+        Update(scope=SCOPE, thread_id=THREAD, revision=2, now=5_000, interrupts=held[:1])
+    )
     same(await _due_at(store, 40_000), ())
-    await store.settle(SCOPE, THREAD, 3, held[1:], 6_000)
+    await store.settle(
+        Update(scope=SCOPE, thread_id=THREAD, revision=3, now=6_000, interrupts=held[1:])
+    )
     same(await _due_at(store, 40_000), (_due("ready"),))
 
 
 async def a_question_that_lapsed_is_not_due(store: Store, clock: FakeClock) -> None:
     """Its expiry was looked after: it stays open, and its turn is not ready (design 4, hold)."""
-    asked = question("int_1", expires_at=50_000)
-    await ask(store, asked)
-    await store.settle(SCOPE, THREAD, 2, [replace(asked, lapsed_at=50_100)], 50_100)
+    interrupt = question("int_1", expires_at=50_000)
+    await ask(store, interrupt)
+    await store.settle(
+        Update(
+            scope=SCOPE,
+            thread_id=THREAD,
+            revision=2,
+            now=50_100,
+            interrupts=(replace(interrupt, lapsed_at=50_100),),
+        )
+    )
     same(await _due_at(store, 10**15), ())

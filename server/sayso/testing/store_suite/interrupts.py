@@ -2,14 +2,17 @@
 
 from dataclasses import replace
 
-from sayso.errors import Conflict
-from sayso.records import Commit, Waiting
+from sayso.base.errors import Conflict
+from sayso.base.records import Commit, OpenCount, Update
 from sayso.stores.base import Store
 from sayso.testing.clock import FakeClock
 from sayso.testing.store_suite._make import (
     LEASE_MS,
+    PROGRESS,
     SCOPE,
+    TERMS,
     THREAD,
+    answer,
     ask,
     claim,
     entry,
@@ -33,7 +36,8 @@ async def an_answer_replaces_its_question(store: Store, clock: FakeClock) -> Non
         tool_call_id="call_2",
         response_schema=b"true",
         metadata=b"[2]",
-        policy=b"{}",
+        terms=TERMS,
+        progress=PROGRESS,
         expires_at=99_000,
         status="resolved",
         payload=b"true",
@@ -42,7 +46,7 @@ async def an_answer_replaces_its_question(store: Store, clock: FakeClock) -> Non
         decided_at=9_001,
         channel="inbox",
         run_key="run_2",
-        held=b"4",
+        held=answer(),
         assigned_to="cleo",
         remind_at=90_000,
         reminded_at=90_001,
@@ -74,13 +78,13 @@ async def questions_stand_in_the_order_of_asking(store: Store, clock: FakeClock)
 
 async def a_thousand_questions_fit_in_one_step(store: Store, clock: FakeClock) -> None:
     """The limit of one turn (design 4); they come back in order, and can be asked for by id."""
-    asked = tuple(question(f"int_{n * 7919 % 1000}", message=str(n)) for n in range(1_000))
-    await ask(store, *asked)
-    view = await store.load(SCOPE, THREAD, interrupt_ids=[i.id for i in asked])
-    same(view and view.interrupts, asked)
-    settled = tuple(replace(i, status="resolved", payload=b"1") for i in asked)
+    interrupts = tuple(question(f"int_{n * 7919 % 1000}", message=str(n)) for n in range(1_000))
+    await ask(store, *interrupts)
+    view = await store.load(SCOPE, THREAD, interrupt_ids=[i.id for i in interrupts])
+    same(view and view.interrupts, interrupts)
+    settled = tuple(replace(i, status="resolved", payload=b"1") for i in interrupts)
     await store.claim(claim(2, turn=turn("turn_2"), interrupts=settled))
-    later = await store.load(SCOPE, THREAD, interrupt_ids=[i.id for i in reversed(asked)])
+    later = await store.load(SCOPE, THREAD, interrupt_ids=[i.id for i in reversed(interrupts)])
     same(later and later.interrupts, settled)
 
 
@@ -110,7 +114,9 @@ async def settling_counts_a_revision_and_no_fence(store: Store, clock: FakeClock
     """Nobody runs the thread for it."""
     await ask(store, question("int_1"), question("int_2"))
     expired = question("int_1", status="expired", decided_at=5_000)
-    await store.settle(SCOPE, THREAD, 2, [expired], 5_000)
+    await store.settle(
+        Update(scope=SCOPE, thread_id=THREAD, revision=2, now=5_000, interrupts=(expired,))
+    )
     view = await store.load(SCOPE, THREAD)
     same(view and view.interrupts, (expired, question("int_2")))
     same(view and (view.thread.revision, view.thread.fence), (3, 1))
@@ -121,13 +127,28 @@ async def an_edit_writes_state_and_entries_without_a_run(store: Store, clock: Fa
     """Both belong to the step that counts the revision; entries are the newest turn's."""
     await ask(store, question("int_1"), entries=(entry("0"),), state=b'{"a":1}')
     edit = entry("pause:0/edit:0", kind="edit")
-    await store.settle(SCOPE, THREAD, 2, (), 5_000, state=b'{"a":2}', entries=[edit])
+    await store.settle(
+        Update(
+            scope=SCOPE, thread_id=THREAD, revision=2, now=5_000, state=b'{"a":2}', entries=(edit,)
+        )
+    )
     view = await store.load(SCOPE, THREAD)
     same(view and (view.thread.state, view.thread.revision), (b'{"a":2}', 3))
     same(view and view.interrupts, (question("int_1"),))
     same(await store.journal(SCOPE, "turn_1"), (entry("0"), edit))
-    await raises(Conflict, store.settle(SCOPE, THREAD, 2, (), 6_000, state=b"9", entries=[edit]))
-    await store.settle(SCOPE, THREAD, 3, (), 6_000, entries=[entry("0", data=b"[2]")])
+    await raises(
+        Conflict,
+        store.settle(
+            Update(
+                scope=SCOPE, thread_id=THREAD, revision=2, now=6_000, state=b"9", entries=(edit,)
+            )
+        ),
+    )
+    await store.settle(
+        Update(
+            scope=SCOPE, thread_id=THREAD, revision=3, now=6_000, entries=(entry("0", data=b"[2]"),)
+        )
+    )
     view = await store.load(SCOPE, THREAD)
     same(view and view.thread.state, b'{"a":2}')
     same(await store.journal(SCOPE, "turn_1"), (entry("0", data=b"[2]"), edit))
@@ -137,9 +158,25 @@ async def settling_needs_the_revision_of_now(store: Store, clock: FakeClock) -> 
     """An answer that came in between wins."""
     await ask(store, question("int_1"))
     expired = question("int_1", status="expired")
-    for known in (0, 1, 3):
-        await raises(Conflict, store.settle(SCOPE, THREAD, known, [expired], 5_000))
-    await raises(Conflict, store.settle(SCOPE, "unknown", 0, [expired], 5_000))
+    for revision_known in (0, 1, 3):
+        await raises(
+            Conflict,
+            store.settle(
+                Update(
+                    scope=SCOPE,
+                    thread_id=THREAD,
+                    revision=revision_known,
+                    now=5_000,
+                    interrupts=(expired,),
+                )
+            ),
+        )
+    await raises(
+        Conflict,
+        store.settle(
+            Update(scope=SCOPE, thread_id="unknown", revision=0, now=5_000, interrupts=(expired,))
+        ),
+    )
     view = await store.load(SCOPE, THREAD)
     same(view and (view.thread.revision, view.interrupts), (2, (question("int_1"),)))
 
@@ -148,21 +185,33 @@ async def settling_needs_an_idle_thread(store: Store, clock: FakeClock) -> None:
     """A held one conflicts, also when its lease ran out: it has to be claimed."""
     await store.claim(claim(interrupts=(question("int_1"),)))
     expired = question("int_1", status="expired")
-    await raises(Conflict, store.settle(SCOPE, THREAD, 1, [expired], 5_000))
+    await raises(
+        Conflict,
+        store.settle(
+            Update(scope=SCOPE, thread_id=THREAD, revision=1, now=5_000, interrupts=(expired,))
+        ),
+    )
     await clock.advance(LEASE_MS / 1_000)
-    await raises(Conflict, store.settle(SCOPE, THREAD, 1, [expired], 5_000))
+    await raises(
+        Conflict,
+        store.settle(
+            Update(scope=SCOPE, thread_id=THREAD, revision=1, now=5_000, interrupts=(expired,))
+        ),
+    )
 
 
 async def what_waits_is_counted_over_all_scopes(store: Store, clock: FakeClock) -> None:
     """Up to a number; the oldest is found wherever it is, and what is settled counts no more."""
-    same(await store.waiting(10), Waiting(count=0))
+    same(await store.waiting(10), OpenCount(count=0))
     for n, scope in enumerate((SCOPE, "a", "z")):
-        asked = [question(f"int_{n}_{m}", created_at=5_000 - 100 * n + m) for m in range(3)]
-        await ask(store, *asked, scope=scope)
-    same(await store.waiting(100), Waiting(count=9, oldest=4_800))
+        interrupts = [question(f"int_{n}_{m}", created_at=5_000 - 100 * n + m) for m in range(3)]
+        await ask(store, *interrupts, scope=scope)
+    same(await store.waiting(100), OpenCount(count=9, oldest=4_800))
     same((await store.waiting(4)).count, 4)
     now = 9_000
     settled = [question(f"int_2_{m}", status="expired", created_at=4_800 + m) for m in range(2)]
-    await store.settle("z", THREAD, 2, settled, now)
-    same(await store.waiting(100), Waiting(count=7, oldest=4_802))
+    await store.settle(
+        Update(scope="z", thread_id=THREAD, revision=2, now=now, interrupts=tuple(settled))
+    )
+    same(await store.waiting(100), OpenCount(count=7, oldest=4_802))
     await raises(ValueError, store.waiting(0))

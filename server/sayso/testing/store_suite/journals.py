@@ -1,18 +1,9 @@
 """Rules about journals: one per turn, in order, gone with it."""
 
-from sayso.records import Commit
+from sayso.base.records import Commit
 from sayso.stores.base import Store
 from sayso.testing.clock import FakeClock
-from sayso.testing.store_suite._make import (
-    SCOPE,
-    claim,
-    entry,
-    places,
-    revision,
-    run,
-    same,
-    turn,
-)
+from sayso.testing.store_suite._make import SCOPE, claim, entry, places, revision, run, same, turn
 
 
 async def entries_stand_in_the_order_of_first_writing(store: Store, clock: FakeClock) -> None:
@@ -52,8 +43,10 @@ async def a_new_turn_drops_the_journals_before_it(store: Store, clock: FakeClock
     same(await places(store, "turn_2"), ["1"])
     await store.commit(lease, Commit(now=3_001, entries=(entry("2"),), release=True))
     same(await places(store, "turn_2"), ["1", "2"])
-    known = await revision(store)
-    await store.claim(claim(known, turn=turn("turn_3"), run=run("run_3"), entries=(entry("3"),)))
+    revision_known = await revision(store)
+    await store.claim(
+        claim(revision_known, turn=turn("turn_3"), run=run("run_3"), entries=(entry("3"),))
+    )
     same(await places(store, "turn_2"), [])
     same(await places(store, "turn_3"), ["3"])
 

@@ -3,19 +3,11 @@
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
 
-from sayso.errors import Conflict
-from sayso.records import Commit, Lease, Renewed
+from sayso.base.errors import Conflict
+from sayso.base.records import Commit, Lease, Renewed
 from sayso.stores.base import Store
 from sayso.testing.clock import FakeClock
-from sayso.testing.store_suite._make import (
-    LEASE_MS,
-    SCOPE,
-    THREAD,
-    claim,
-    raises,
-    revision,
-    same,
-)
+from sayso.testing.store_suite._make import LEASE_MS, SCOPE, THREAD, claim, raises, revision, same
 
 
 async def _renew(store: Store, *leases: Lease) -> Renewed:
@@ -36,7 +28,7 @@ async def renewing_counts_from_the_store_s_now(store: Store, clock: FakeClock) -
 
 
 async def renewing_changes_no_revision(store: Store, clock: FakeClock) -> None:
-    """What was read before stays the truth."""
+    """A fact that was read before stays the truth."""
     lease = await store.claim(claim())
     same(await _renew(store, lease), Renewed())
     same(await revision(store), 1)
@@ -94,7 +86,7 @@ async def a_holder_learns_that_it_shall_stop(store: Store, clock: FakeClock) -> 
     same(await store.commit(lease, Commit(now=3_000)), False)
     await store.request_stop(SCOPE, THREAD, lease.fence, by="ann", channel="stop")
     await store.request_stop(SCOPE, THREAD, lease.fence, by="bob", channel="inbox")
-    same(await _renew(store, other, lease), Renewed(stopping=(lease,)))
+    same(await _renew(store, other, lease), Renewed(stop_requested=(lease,)))
     same(await store.commit(lease, Commit(now=3_000)), True)
     same(await store.commit(other, Commit(now=3_000)), False)
     view = await store.load(SCOPE, THREAD)

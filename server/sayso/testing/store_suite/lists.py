@@ -4,13 +4,24 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from sayso.records import Commit, Interrupt, ListedInterrupt, Page, ThreadSummary
+from sayso.base.records import (
+    Commit,
+    Interrupt,
+    InterruptFilter,
+    ListedInterrupt,
+    Page,
+    PageRequest,
+    ThreadFilter,
+    ThreadSummary,
+    Update,
+)
 from sayso.stores.base import Store
 from sayso.testing.clock import FakeClock
 from sayso.testing.store_suite._make import (
     LEASE_MS,
     SCOPE,
     THREAD,
+    answer,
     ask,
     claim,
     question,
@@ -24,27 +35,31 @@ T = TypeVar("T")
 
 
 async def _all(list_from: Callable[[str | None], Awaitable[Page[T]]], limit: int) -> list[T]:
-    """What a list holds, over all its pages, none of them longer than the limit."""
-    found: list[T] = []
+    """Collect a list over all its pages, none of them longer than the limit."""
+    items: list[T] = []
     after = None
     for _ in range(1_000):
         page = await list_from(after)
         same(len(page.items) <= limit, True)
-        found += page.items
+        items += page.items
         after = page.next
         if after is None:
-            return found
+            return items
     raise AssertionError("a list has no end")
 
 
 async def _threads(store: Store, limit: int = 2, **members: Any) -> list[str]:
-    found = await _all(lambda a: store.threads(SCOPE, after=a, limit=limit, **members), limit)
-    return [summary.id for summary in found]
+    thread_summaries = await _all(
+        lambda a: store.threads(SCOPE, ThreadFilter(**members), PageRequest(a, limit)), limit
+    )
+    return [summary.id for summary in thread_summaries]
 
 
 async def _interrupts(store: Store, limit: int = 2, **members: Any) -> list[str]:
-    found = await _all(lambda a: store.interrupts(SCOPE, after=a, limit=limit, **members), limit)
-    return [listed.interrupt.id for listed in found]
+    pages = await _all(
+        lambda a: store.interrupts(SCOPE, InterruptFilter(**members), PageRequest(a, limit)), limit
+    )
+    return [listed.interrupt.id for listed in pages]
 
 
 def _listed(interrupt: Interrupt, **members: Any) -> ListedInterrupt:
@@ -87,7 +102,15 @@ async def a_thread_is_listed_with_how_it_stands(store: Store, clock: FakeClock) 
         open_interrupts=2,
     )
     same(await store.threads(SCOPE), Page(items=(summary,)))
-    await store.settle(SCOPE, THREAD, 2, [question("int_1", status="expired")], 4_000)
+    await store.settle(
+        Update(
+            scope=SCOPE,
+            thread_id=THREAD,
+            revision=2,
+            now=4_000,
+            interrupts=(question("int_1", status="expired"),),
+        )
+    )
     summary = replace(summary, revision=3, active_at=4_000, open_interrupts=1)
     same(await store.threads(SCOPE), Page(items=(summary,)))
     lease = await store.claim(claim(3, agent="ops", turn=turn("turn_2"), run=run("run_2")))
@@ -111,7 +134,7 @@ async def a_call_of_the_clients_own_tool_is_no_open_interrupt(
 ) -> None:
     """A summary counts what waits for people: a call that was left to the client does not."""
     lease = await store.claim(claim())
-    left = replace(question("int_1"), reason="sayso:frontend")
+    left = replace(question("int_1"), reason="sayso:client-tool")
     paused = Commit(
         now=3_000,
         interrupts=(left, question("int_2")),
@@ -133,7 +156,7 @@ async def threads_that_were_active_last_come_first(store: Store, clock: FakeCloc
     await store.commit(leases[1], Commit(now=3_000, release=True))
     await store.commit(leases[3], Commit(now=2_500, release=True))
     same(await _threads(store), ["t-1", "t-3", "t-4", "t-2", "t-0"])
-    await store.settle(SCOPE, "t-3", 2, [], 4_000)
+    await store.settle(Update(scope=SCOPE, thread_id="t-3", revision=2, now=4_000))
     await store.claim(claim(3, thread_id="t-1", now=3_500))
     same(await _threads(store), ["t-3", "t-1", "t-4", "t-2", "t-0"])
 
@@ -167,12 +190,12 @@ async def what_does_not_move_is_listed_once(store: Store, clock: FakeClock) -> N
     for n in range(6):
         lease = await store.claim(claim(thread_id=f"t-{n}"))
         await store.commit(lease, Commit(now=3_000 + n, release=True))
-    first = await store.threads(SCOPE, limit=2)
+    first = await store.threads(SCOPE, page=PageRequest(limit=2))
     same([summary.id for summary in first.items], ["t-5", "t-4"])
     await store.claim(claim(thread_id="new", now=9_000))
     await store.claim(claim(2, thread_id="t-2", now=9_001))
     await store.delete(SCOPE, "t-4", 2, 9_002)
-    rest = await store.threads(SCOPE, after=first.next, limit=9)
+    rest = await store.threads(SCOPE, page=PageRequest(first.next, 9))
     same([summary.id for summary in rest.items], ["t-3", "t-1", "t-0"])
 
 
@@ -218,9 +241,9 @@ async def interrupts_are_listed_by_what_they_are(store: Store, clock: FakeClock)
     for number in range(4):
         mine = [r for r in records if r.thread_id == f"t-{number}"]
         whose: dict[str, Any] = {"owner": mine[0].owner, "agent": mine[0].agent}
-        asked = [listed.interrupt for listed in mine]
-        await ask(store, *asked, thread_id=f"t-{number}", **whose)
-    wanted = {
+        interrupts = [listed.interrupt for listed in mine]
+        await ask(store, *interrupts, thread_id=f"t-{number}", **whose)
+    filters = {
         "owner": "ann",
         "agent": "ops",
         "thread_id": "t-2",
@@ -228,8 +251,8 @@ async def interrupts_are_listed_by_what_they_are(store: Store, clock: FakeClock)
         "reason": "tool_call",
         "assigned_to": "cleo",
     }
-    for chosen in range(2 ** len(wanted)):
-        given = {k: v for n, (k, v) in enumerate(wanted.items()) if chosen >> n & 1}
+    for chosen in range(2 ** len(filters)):
+        given = {k: v for n, (k, v) in enumerate(filters.items()) if chosen >> n & 1}
         expected = [
             listed.interrupt.id
             for listed in records
@@ -248,18 +271,26 @@ async def interrupts_are_listed_by_what_they_are(store: Store, clock: FakeClock)
 
 async def settled_and_reopened_ones_change_lists(store: Store, clock: FakeClock) -> None:
     """The list of open ones follows every write, also one that moves or assigns."""
-    asked = question("int_1", created_at=4_000)
-    await ask(store, asked, question("int_2", created_at=5_000))
+    interrupt = question("int_1", created_at=4_000)
+    await ask(store, interrupt, question("int_2", created_at=5_000))
     steps: tuple[tuple[dict[str, Any], list[str], list[str]], ...] = (
         ({"assigned_to": "cleo"}, ["int_1", "int_2"], ["int_1"]),
         ({"assigned_to": "dora"}, ["int_1", "int_2"], []),
         ({"assigned_to": "cleo", "created_at": 6_000}, ["int_2", "int_1"], ["int_1"]),
         ({"assigned_to": "cleo", "status": "resolved"}, ["int_2"], []),
         ({}, ["int_1", "int_2"], []),
-        ({"held": b"1"}, ["int_1", "int_2"], []),
+        ({"held": answer()}, ["int_1", "int_2"], []),
     )
-    for known, (members, listed, assigned) in enumerate(steps, 2):
-        await store.settle(SCOPE, THREAD, known, [replace(asked, **members)], 7_000)
+    for index, (members, listed, assigned) in enumerate(steps, 2):
+        await store.settle(
+            Update(
+                scope=SCOPE,
+                thread_id=THREAD,
+                revision=index,
+                now=7_000,
+                interrupts=(replace(interrupt, **members),),
+            )
+        )
         same(await _interrupts(store, status="open"), listed)
         same(await _interrupts(store, status="open", assigned_to="cleo"), assigned)
 
@@ -289,11 +320,11 @@ async def lists_show_their_own_scope(store: Store, clock: FakeClock) -> None:
         {"status": "open", "assigned_to": "cleo"},
         {"thread_id": THREAD},
     )
-    for given in filters:
-        same(len((await store.interrupts(SCOPE, **given)).items), 1)
-        same(await store.interrupts("other", **given), Page(items=()))
+    for chosen_filter in filters:
+        same(len((await store.interrupts(SCOPE, InterruptFilter(**chosen_filter))).items), 1)
+        same(await store.interrupts("other", InterruptFilter(**chosen_filter)), Page(items=()))
     same(await store.threads("other"), Page(items=()))
-    same(await store.threads("other", owner="ann"), Page(items=()))
+    same(await store.threads("other", ThreadFilter(owner="ann")), Page(items=()))
     same(await store.interrupt("other", "int_1"), None)
     same(await store.runs("other", THREAD), Page(items=()))
     await ask(store, question("int_1", message="theirs"), scope="other", owner="eve")
@@ -313,8 +344,8 @@ async def runs_of_a_thread_come_in_order(store: Store, clock: FakeClock) -> None
     await store.commit(lease, Commit(now=4_000, run=begun[0]))
     await store.claim(claim(thread_id="second", run=run("run_9")))
     for limit in (1, 2, 7, 100):
-        found = await _all(lambda a, n=limit: store.runs(SCOPE, THREAD, after=a, limit=n), limit)  # type: ignore[misc]
-        same(found, begun)
+        runs = await _all(lambda a, n=limit: store.runs(SCOPE, THREAD, PageRequest(a, n)), limit)  # type: ignore[misc]
+        same(runs, begun)
 
 
 async def a_page_is_asked_for_in_its_own_terms(store: Store, clock: FakeClock) -> None:
@@ -326,8 +357,8 @@ async def a_page_is_asked_for_in_its_own_terms(store: Store, clock: FakeClock) -
             "run": run(f"run_{n}"),
         }
         await ask(store, question(f"int_{n}"), **names)
-    threads = (await store.threads(SCOPE, limit=1)).next
-    interrupts = (await store.interrupts(SCOPE, limit=1)).next
+    threads = (await store.threads(SCOPE, page=PageRequest(limit=1))).next
+    interrupts = (await store.interrupts(SCOPE, page=PageRequest(limit=1))).next
     same(bool(threads and interrupts), True)
     for wrong in (
         "",
@@ -341,15 +372,15 @@ async def a_page_is_asked_for_in_its_own_terms(store: Store, clock: FakeClock) -
         "t" + "9" * 50 + ".1",
         "i 1.2",
     ):
-        await raises(ValueError, store.threads(SCOPE, after=wrong))
-        await raises(ValueError, store.interrupts(SCOPE, after=wrong))
-        await raises(ValueError, store.runs(SCOPE, THREAD, after=wrong))
-    await raises(ValueError, store.threads(SCOPE, after=interrupts))
-    await raises(ValueError, store.interrupts(SCOPE, after=threads))
+        await raises(ValueError, store.threads(SCOPE, page=PageRequest(wrong)))
+        await raises(ValueError, store.interrupts(SCOPE, page=PageRequest(wrong)))
+        await raises(ValueError, store.runs(SCOPE, THREAD, PageRequest(wrong)))
+    await raises(ValueError, store.threads(SCOPE, page=PageRequest(interrupts)))
+    await raises(ValueError, store.interrupts(SCOPE, page=PageRequest(threads)))
     for limit in (0, -1):
-        await raises(ValueError, store.threads(SCOPE, limit=limit))
-        await raises(ValueError, store.interrupts(SCOPE, limit=limit))
-        await raises(ValueError, store.runs(SCOPE, THREAD, limit=limit))
+        await raises(ValueError, store.threads(SCOPE, page=PageRequest(limit=limit)))
+        await raises(ValueError, store.interrupts(SCOPE, page=PageRequest(limit=limit)))
+        await raises(ValueError, store.runs(SCOPE, THREAD, PageRequest(limit=limit)))
         await raises(ValueError, store.changes(SCOPE, 0, limit))
 
 

@@ -1,6 +1,6 @@
 """Rules about messages: their order, what is hidden and what waits."""
 
-from sayso.records import Commit
+from sayso.base.records import Commit
 from sayso.stores.base import Store
 from sayso.testing.clock import FakeClock
 from sayso.testing.store_suite._make import (
@@ -43,7 +43,7 @@ async def a_stored_message_stays_on_a_claim(store: Store, clock: FakeClock) -> N
 
 
 async def hiding_and_showing_leave_the_place(store: Store, clock: FakeClock) -> None:
-    """What a client omits is hidden, what it names again comes back where it was."""
+    """A message that a client omits is hidden; one it names again comes back where it was."""
     lease = await store.claim(claim(messages=tuple(message(n) for n in "abcd")))
     await store.commit(lease, Commit(now=3_000, release=True))
     lease = await store.claim(claim(2, hide=("b", "c", "unknown"), messages=(message("e"),)))
@@ -71,7 +71,7 @@ async def a_new_message_may_come_hidden(store: Store, clock: FakeClock) -> None:
 
 
 async def waiting_messages_stand_behind_the_history(store: Store, clock: FakeClock) -> None:
-    """What the turn says after them still comes before them."""
+    """The turn's later messages still come before them."""
     waiting = (message("w-1", visibility="waiting"), message("w-2", visibility="waiting"))
     lease = await store.claim(claim(messages=(message("a"), *waiting)))
     await store.commit(lease, Commit(now=3_000, messages=(message("b"), message("c"))))
@@ -113,8 +113,8 @@ async def waiting_messages_are_neither_hidden_nor_shown(store: Store, clock: Fak
 async def threads_keep_their_messages_apart(store: Store, clock: FakeClock) -> None:
     """The same ids in two threads of a scope; dequeuing one leaves the other."""
     both = (message("a"), message("w", visibility="waiting"))
-    one = await store.claim(claim(messages=both))
+    lease = await store.claim(claim(messages=both))
     await store.claim(claim(thread_id="second", messages=both, turn=claim().turn))
-    await store.commit(one, Commit(now=3_000, dequeue=True))
+    await store.commit(lease, Commit(now=3_000, dequeue=True))
     same(await message_ids(store), ["a", "w"])
     same(await message_ids(store, "second"), ["a", "+w"])

@@ -2,13 +2,16 @@
 
 from dataclasses import replace
 
-from sayso.records import Changes, Commit, Page, Thread, ThreadView
+from sayso.base.records import Changes, Commit, Page, PageRequest, Thread, ThreadView, Update
 from sayso.stores.base import Store
 from sayso.testing.clock import FakeClock
 from sayso.testing.store_suite._make import (
     LEASE_MS,
+    PROGRESS,
     SCOPE,
+    TERMS,
     THREAD,
+    answer,
     ask,
     claim,
     entry,
@@ -29,7 +32,7 @@ async def an_unknown_thread_is_none(store: Store, clock: FakeClock) -> None:
     """Before the first claim nothing is there to load, to journal, to be due."""
     same(await store.load(SCOPE, THREAD, run_id="r-1", interrupt_ids=["int_1"]), None)
     same(await store.journal(SCOPE, "turn_1"), ())
-    same(await store.due(clock.now(), 10), Page(items=()))
+    same(await store.due(clock.now(), PageRequest(limit=10)), Page(items=()))
     same(await store.threads(SCOPE), Page(items=()))
     same(await store.interrupts(SCOPE), Page(items=()))
     same(await store.interrupt(SCOPE, "int_1"), None)
@@ -41,13 +44,14 @@ async def every_record_comes_back_equal(store: Store, clock: FakeClock) -> None:
     """All members of all records, the optional ones filled."""
     begun = turn(ended_at=9_000, status="suspended")
     made = run(ended_at=9_001, outcome=b'{"type":"interrupt"}', delivered=True)
-    asked = question(
+    interrupt = question(
         "int_1",
         message="Refund 240.0?",
         tool_call_id="call_1",
         response_schema=b'{"type":"object"}',
         metadata=b'{"a":null}',
-        policy=b'{"on_expire":"expire"}',
+        terms=TERMS,
+        progress=PROGRESS,
         expires_at=99_000,
         status="resolved",
         payload=b'{"approved":true}',
@@ -56,7 +60,7 @@ async def every_record_comes_back_equal(store: Store, clock: FakeClock) -> None:
         decided_at=8_000,
         channel="inbox",
         run_key="run_1",
-        held=b'{"status":"resolved"}',
+        held=answer(),
         assigned_to="cleo",
         remind_at=90_000,
         reminded_at=90_001,
@@ -70,7 +74,7 @@ async def every_record_comes_back_equal(store: Store, clock: FakeClock) -> None:
             run=made,
             state=b'{"n":1}',
             messages=spoken,
-            interrupts=(asked,),
+            interrupts=(interrupt,),
             entries=steps,
         )
     )
@@ -92,7 +96,7 @@ async def every_record_comes_back_equal(store: Store, clock: FakeClock) -> None:
         turn=begun,
         run=made,
         named_run=made,
-        interrupts=(asked,),
+        interrupts=(interrupt,),
         messages=spoken,
     )
     same(await store.load(SCOPE, THREAD, run_id="r-1"), view)
@@ -171,7 +175,7 @@ async def large_values_come_back_whole(store: Store, clock: FakeClock) -> None:
 
 async def scopes_share_nothing(store: Store, clock: FakeClock) -> None:
     """The same ids in two scopes are two threads; neither is read or written by the other."""
-    one = await store.claim(
+    lease = await store.claim(
         claim(messages=(message("m-1"),), interrupts=(question("int_1"),), entries=(entry("0"),))
     )
     same(await store.load("other", THREAD), None)
@@ -179,10 +183,18 @@ async def scopes_share_nothing(store: Store, clock: FakeClock) -> None:
     two = await store.claim(claim(scope="other", owner="bob", entries=(entry("9"),)))
     await store.commit(two, Commit(now=3_000, state=b"2", forget="turn_1", release=True))
     await store.delivered("other", "run_1")
-    await store.settle("other", THREAD, 2, [question("int_1", status="expired")], 4_000)
+    await store.settle(
+        Update(
+            scope="other",
+            thread_id=THREAD,
+            revision=2,
+            now=4_000,
+            interrupts=(question("int_1", status="expired"),),
+        )
+    )
     view = await store.load(SCOPE, THREAD)
     same(view and view.thread.state, b"{}")
-    same(view and view.thread.holder, one.holder)
+    same(view and view.thread.holder, lease.holder)
     same(view and view.run, run())
     same(view and view.interrupts, (question("int_1"),))
     same(await store.journal(SCOPE, "turn_1"), (entry("0"),))

@@ -1,12 +1,18 @@
 import type { InterruptView } from "@sayso/react";
-import { callAbout } from "@sayso/react/core";
+import {
+  callAbout,
+  inboxView,
+  type Inbox,
+  type InboxItem,
+  type InboxState,
+} from "@sayso/react/core";
 import { CardStack, InterruptCard, NotSent } from "@sayso/react/components";
-import { inboxView, type Inbox, type InboxItem, type InboxState } from "@sayso/react/inbox";
 import { useEffect, useState } from "react";
 import { Link } from "react-router";
-import { Handling } from "./Handling.js";
+import { Context } from "./Context.js";
+import { AssignAndExtend } from "./AssignAndExtend.js";
 import { threadPath } from "../thread/path.js";
-import { agreementOf } from "./words.js";
+import { agreementOf } from "./labels.js";
 
 interface DetailProps {
   readonly inbox: Inbox;
@@ -17,16 +23,18 @@ interface DetailProps {
 export function Detail({ inbox, state, id }: DetailProps & { readonly id: string }) {
   const unknown = useLookup(inbox, state, id);
   const view = inboxView(state, id, inbox.clock());
-  const item = useLast(state.items.find((one) => one.interrupt.id === id));
+  const item = useLast(state.items.find((inboxItem) => inboxItem.interrupt.id === id));
   if (view === null) {
     return (
       <p className="detail-note" role="status">
-        {unknown ? "The server does not know this question (any more)." : "Looking it up…"}
+        {unknown
+          ? "There is no such question for you: it was deleted with its thread, or it is for other people. Take one from the list, or ask who gave you this link."
+          : "Looking it up…"}
       </p>
     );
   }
   const failure = state.failures[id] ?? null;
-  return (
+  const card = (
     <div className="sayso-group detail-card">
       {item !== undefined && <Origin item={item} />}
       <InterruptCard
@@ -37,13 +45,21 @@ export function Detail({ inbox, state, id }: DetailProps & { readonly id: string
         note={noteOf(state, view)}
         onAnswer={(answer) => void inbox.answer(id, answer)}
         onWithdraw={() => void inbox.withdraw(id)}
+        onTakeBack={() => void inbox.withdraw(id)}
       />
       <NotSent
         failure={failure}
         ready={view.phase === "answered" && state.answers[id] !== undefined}
         onRetry={() => void inbox.send([id])}
       />
-      {item !== undefined && view.closed === null && <Handling inbox={inbox} item={item} />}
+      {item !== undefined && view.closed === null && <AssignAndExtend inbox={inbox} item={item} />}
+    </div>
+  );
+  if (item === undefined || item.yours) return card;
+  return (
+    <div className="detail-pair">
+      {card}
+      <Context id={id} moment={view.phase} clock={inbox.clock} />
     </div>
   );
 }
@@ -52,10 +68,12 @@ export function Detail({ inbox, state, id }: DetailProps & { readonly id: string
 export function Together({ inbox, state, ids }: DetailProps & { readonly ids: readonly string[] }) {
   const now = inbox.clock();
   const views = ids.flatMap((id) => inboxView(state, id, now) ?? []);
-  const open = views.filter((one) => one.closed === null);
-  const ready = open.every((one) => one.phase === "answered" && one.problems.length === 0);
-  const failed = ids.map((id) => state.failures[id]).find((one) => one !== undefined);
-  const itemOf = (id: string) => state.items.find((one) => one.interrupt.id === id);
+  const open = views.filter((view) => view.closed === null);
+  const ready = open.every(
+    (interruptView) => interruptView.phase === "answered" && interruptView.problems.length === 0,
+  );
+  const failed = ids.map((id) => state.failures[id]).find((failure) => failure !== undefined);
+  const itemOf = (id: string) => state.items.find((item) => item.interrupt.id === id);
   return (
     <CardStack
       views={views}
@@ -70,6 +88,7 @@ export function Together({ inbox, state, ids }: DetailProps & { readonly ids: re
       }}
       onAnswer={(id, answer) => inbox.keep(id, answer)}
       onWithdraw={(id) => void inbox.withdraw(id)}
+      onTakeBack={(id) => void inbox.withdraw(id)}
       onSend={() => void inbox.send(ids)}
     />
   );
@@ -79,7 +98,11 @@ function Origin({ item }: { readonly item: InboxItem }) {
   return (
     <p className="detail-origin">
       <span>{item.agent}</span>
-      <Link to={threadPath(item.agent, item.threadId)}>thread {item.threadId}</Link>
+      {item.yours ? (
+        <Link to={threadPath(item.agent, item.threadId)}>thread {item.threadId}</Link>
+      ) : (
+        <span>thread {item.threadId}</span>
+      )}
       {item.assignedTo !== null && <span>for {item.assignedTo}</span>}
       {item.agreed.length > 0 && <span>{agreementOf(item)}</span>}
     </p>
@@ -87,12 +110,13 @@ function Origin({ item }: { readonly item: InboxItem }) {
 }
 
 function noteOf(state: InboxState, { interrupt }: InterruptView): string {
-  const item = state.items.find((one) => one.interrupt.id === interrupt.id);
+  const item = state.items.find((inboxItem) => inboxItem.interrupt.id === interrupt.id);
   if (item === undefined || state.answers[interrupt.id] !== undefined || item.held === null) {
     return "not sent yet";
   }
   const others = state.items.filter(
-    (one) => one.threadId === item.threadId && one !== item && one.held === null,
+    (inboxItem) =>
+      inboxItem.threadId === item.threadId && inboxItem !== item && inboxItem.held === null,
   ).length;
   const by = item.held.by === null ? "" : ` by ${item.held.by}`;
   return others === 0
@@ -103,19 +127,19 @@ function noteOf(state: InboxState, { interrupt }: InterruptView): string {
 /** Asks the server about an interrupt that is not in the list; true when it knows nothing. */
 function useLookup(inbox: Inbox, state: InboxState, id: string): boolean {
   const [missing, setMissing] = useState<string | null>(null);
-  const known =
-    id in state.closed || state.items.some((one) => one.interrupt.id === id) || missing === id;
+  const stored =
+    id in state.closed || state.items.some((item) => item.interrupt.id === id) || missing === id;
   const ready = state.connection.status === "ready";
   useEffect(() => {
-    if (known || !ready) return undefined;
+    if (stored || !ready) return undefined;
     let over = false;
-    void inbox.look(id).then((found) => {
-      if (!over && !found) setMissing(id);
+    void inbox.refresh(id).then((match) => {
+      if (!over && !match) setMissing(id);
     });
     return () => {
       over = true;
     };
-  }, [inbox, id, known, ready]);
+  }, [inbox, id, stored, ready]);
   return missing === id;
 }
 

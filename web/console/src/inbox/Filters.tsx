@@ -1,4 +1,4 @@
-import type { InboxItem } from "@sayso/react/inbox";
+import type { InboxItem } from "@sayso/react/core";
 import { useId, type RefObject } from "react";
 import { kinds, type Filter } from "./filter.js";
 
@@ -27,11 +27,11 @@ export function Filters(props: {
 }) {
   const { filter, items, search, onChange } = props;
   const id = useId();
-  const agents = kinds(items, (one) => one.agent);
-  const reasons = kinds(items, (one) => one.interrupt.reason);
+  const agents = kinds(items, (inboxItem) => inboxItem.agent);
+  const reasons = kinds(items, (inboxItem) => inboxItem.interrupt.reason);
   const plain = (values: readonly string[], all: string, now: string): readonly Option[] => [
     ["", all],
-    ...[...new Set([...values, ...(now === "" ? [] : [now])])].map((one): Option => [one, one]),
+    ...[...new Set([...values, ...(now === "" ? [] : [now])])].map((text): Option => [text, text]),
   ];
   const choose = (key: keyof Filter, label: string, options: readonly Option[]) => (
     <label>

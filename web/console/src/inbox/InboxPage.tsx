@@ -1,9 +1,11 @@
-import type { InboxConnection, InboxState } from "@sayso/react/inbox";
+import type { Connection } from "@sayso/react";
+import type { InboxState } from "@sayso/react/core";
 import { useCallback, useMemo, useRef, useState } from "react";
-import { Link, useNavigate, useParams, useSearchParams } from "react-router";
+import { Link, useNavigate, useSearchParams } from "react-router";
 import { ConnectionBar } from "../ConnectionBar.js";
-import { Frame } from "../Frame.js";
+import { Layout } from "../Layout.js";
 import { Notice } from "../Notice.js";
+import { SignIn } from "../SignIn.js";
 import { useShortcuts, useShortcutsOn } from "../shortcuts.js";
 import { useTitle } from "../title.js";
 import { useNow } from "../useNow.js";
@@ -13,15 +15,16 @@ import { Filters } from "./Filters.js";
 import { Help } from "./Help.js";
 import { useSharedInbox, waitingIn } from "./InboxProvider.js";
 import { List } from "./List.js";
-import { useSteps } from "./useSteps.js";
+import { usePathParts } from "../thread/path.js";
+import { useListNavigation } from "./useListNavigation.js";
 
 /** Everything that waits for a person, in all threads: found, read and answered in place. */
 export function InboxPage() {
   const { inbox, state } = useSharedInbox();
-  const { interruptId = null } = useParams();
+  const [interruptId = null] = usePathParts();
   const [query] = useSearchParams();
   const navigate = useNavigate();
-  const now = useNow();
+  const now = useNow(inbox.clock);
   const search = useRef<HTMLInputElement>(null);
   const page = useRef<HTMLElement>(null);
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
@@ -31,7 +34,7 @@ export function InboxPage() {
   const filtering = isFiltering(filter);
   const { items, connection } = state;
   const shown = applyFilter(items, filter, now);
-  const ids = useMemo(() => shown.map((one) => one.interrupt.id), [shown]);
+  const ids = useMemo(() => shown.map((inboxItem) => inboxItem.interrupt.id), [shown]);
   useTitle(waitingIn(state), "Inbox");
 
   const hrefOf = (id: string | null, over: Filter = filter) =>
@@ -40,7 +43,7 @@ export function InboxPage() {
     setTogether(null);
     void navigate(hrefOf(id), { replace: interruptId !== null });
   };
-  const { step, act, reset } = useSteps({ ids, currentId: interruptId, page, go });
+  const { step, act, reset } = useListNavigation({ ids, currentId: interruptId, page, go });
   const select = useCallback((id: string, on: boolean) => {
     setSelected((before) => {
       const next = new Set(before);
@@ -83,13 +86,13 @@ export function InboxPage() {
     Escape: leave,
   });
 
-  if (connection.status === "absent" || connection.status === "denied") {
+  if (connection.status === "absent" || connection.status === "refused") {
     return <Closed connection={connection} />;
   }
   const detail = together !== null || interruptId !== null;
   const empty = items.length === 0 && !filtering && !detail;
   return (
-    <Frame
+    <Layout
       tools={
         <button
           type="button"
@@ -208,7 +211,7 @@ export function InboxPage() {
           }}
         />
       </main>
-    </Frame>
+    </Layout>
   );
 }
 
@@ -268,24 +271,12 @@ function Nothing(props: {
   );
 }
 
-function Closed({ connection }: { readonly connection: InboxConnection }) {
-  const navigate = useNavigate();
-  if (connection.status === "denied") {
-    const settings = () => {
-      void navigate("/settings");
-    };
-    return (
-      <Frame tools={null}>
-        <Notice title="Who are you?" action={{ label: "To the settings", onClick: settings }}>
-          {connection.failure.message} A token can be given in the settings.
-        </Notice>
-      </Frame>
-    );
-  }
+function Closed({ connection }: { readonly connection: Connection }) {
+  if (connection.status === "refused") return <SignIn said={connection.failure.message} />;
   return (
-    <Frame tools={null}>
+    <Layout tools={null}>
       <Notice title="No inbox here">This server has no inbox.</Notice>
-    </Frame>
+    </Layout>
   );
 }
 
@@ -293,7 +284,12 @@ function countOf(state: InboxState, shown: number): string {
   const { items, known, partial } = state;
   if (!known) return "";
   const open = waitingIn(state);
-  const held = items.length - open;
-  const all = `${open}${partial ? " or more" : ""} open${held > 0 ? `, ${held} answered` : ""}`;
+  const held = items.filter((item) => item.held !== null).length;
+  const others = items.length - open - held;
+  const all = [
+    `${open}${partial ? " or more" : ""} open`,
+    ...(held > 0 ? [`${held} answered`] : []),
+    ...(others > 0 ? [`${others} waiting for others`] : []),
+  ].join(", ");
   return shown === items.length ? all : `${shown} of ${all}`;
 }

@@ -1,6 +1,5 @@
-import { sessionDrafts } from "@sayso/react";
-import { Inbox, useInbox, type InboxState } from "@sayso/react/inbox";
-import { validateAnswer } from "@sayso/react/validate";
+import { sessionDrafts, useInbox } from "@sayso/react";
+import { Inbox, rightsOf, validateAnswer, type InboxState } from "@sayso/react/core";
 import { createContext, useContext, useEffect, useMemo, useState, type ReactNode } from "react";
 import { onToken, serverFetch } from "../access.js";
 import { serverUrl } from "../base.js";
@@ -49,7 +48,10 @@ export function useSharedInbox(): Shared {
   return shared;
 }
 
-/** How many questions wait for a person; what is answered only waits for others of its thread. */
+/**
+ * How many questions wait for this person: what is answered only waits for others of its thread, and
+ * what somebody else has to answer waits for them.
+ */
 export function waitingIn(state: InboxState): number {
-  return state.items.filter((one) => one.held === null).length;
+  return state.items.filter((item) => item.held === null && rightsOf(item.interrupt).answer).length;
 }

@@ -1,9 +1,8 @@
-import { callAbout } from "@sayso/react/core";
 import { PlainText } from "@sayso/react/components";
-import type { InboxItem } from "@sayso/react/inbox";
+import { callAbout, labelOf, rightsOf, subjectOf, type InboxItem } from "@sayso/react/core";
 import { memo, useEffect, useRef } from "react";
 import { Link } from "react-router";
-import { ageOf, dueOf, labelOf, saidOf } from "./words.js";
+import { ageOf, dueOf, saidOf } from "./labels.js";
 
 export interface ListProps {
   readonly items: readonly InboxItem[];
@@ -58,14 +57,15 @@ interface RowProps {
 
 const Row = memo(function Row(props: RowProps) {
   const { item, href, current, selected, age, due, urgent, onSelect } = props;
-  const { interrupt, agent, threadId, assignedTo, held } = item;
-  const tool = callAbout(interrupt, [])?.name;
+  const { interrupt, agent, threadId, assignedTo } = item;
+  const subject = subjectOf(interrupt, callAbout(interrupt, []));
   const label = labelOf(interrupt);
+  const waits = waitsOf(item);
   return (
-    <li className="inbox-row" data-current={current}>
+    <li className="inbox-row" data-current={current} data-waits={waits !== null}>
       <label className="row-box">
         <span className="sayso-sr">
-          Select {label} {tool ?? interrupt.message ?? interrupt.id}
+          Select {label} {subject ?? interrupt.message ?? interrupt.id}
         </span>
         <input
           type="checkbox"
@@ -78,7 +78,11 @@ const Row = memo(function Row(props: RowProps) {
       <Link to={href} className="row-link" aria-current={current ? "true" : undefined}>
         <span className="row-head">
           <span className="row-label">{label}</span>
-          {tool !== undefined && <code>{tool}</code>}
+          {subject !== null && (
+            <code>
+              <PlainText text={subject} />
+            </code>
+          )}
           {due !== null && (
             <span className="row-due" data-urgent={urgent}>
               {due}
@@ -92,10 +96,19 @@ const Row = memo(function Row(props: RowProps) {
           <span>{agent}</span>
           <span className="row-thread">{threadId}</span>
           {assignedTo !== null && <span>for {assignedTo}</span>}
-          {held !== null && <span>answered, waits for others</span>}
+          {waits !== null && <span className="row-waits">{waits}</span>}
           <span className="row-age">{age}</span>
         </span>
       </Link>
     </li>
   );
 });
+
+/** What it waits for, where that is not the reader. */
+function waitsOf({ interrupt, held }: InboxItem): string | null {
+  if (held !== null) return "answered, waits for others";
+  const rights = rightsOf(interrupt);
+  if (rights.answer) return null;
+  const whom = `waits for ${rights.waitsFor ?? "others"}`;
+  return rights.youAgreed ? `you approved, ${whom}` : whom;
+}

@@ -1,5 +1,4 @@
-import { expiryOf } from "@sayso/react/core";
-import type { InboxItem } from "@sayso/react/inbox";
+import { expiryOf, type InboxItem } from "@sayso/react/core";
 
 /** Which questions are listed. An empty text means all. */
 export interface Filter {
@@ -13,7 +12,7 @@ export interface Filter {
 }
 
 const KEYS = ["agent", "reason", "age", "due", "text"] as const;
-const MINUTE = 60_000;
+const MINUTE_MS = 60_000;
 
 /** The filter that an address holds. */
 export function readFilter(query: URLSearchParams): Filter {
@@ -31,7 +30,7 @@ export function writeFilter(filter: Filter): string {
   return text === "" ? "" : `?${text}`;
 }
 
-/** Whether anything is left out. */
+/** True if anything is left out. */
 export function isFiltering(filter: Filter): boolean {
   return KEYS.some((key) => filter[key] !== "");
 }
@@ -47,7 +46,7 @@ export function applyFilter(
     const { interrupt } = item;
     if (filter.agent !== "" && item.agent !== filter.agent) return false;
     if (filter.reason !== "" && interrupt.reason !== filter.reason) return false;
-    if (filter.age !== "" && now - item.createdAt < Number(filter.age) * MINUTE) return false;
+    if (filter.age !== "" && now - item.createdAt < Number(filter.age) * MINUTE_MS) return false;
     if (!isDue(item, filter.due, now)) return false;
     if (words.length === 0) return true;
     const all = [interrupt.message, item.agent, item.threadId, interrupt.id, item.assignedTo]
@@ -63,7 +62,7 @@ function isDue(item: InboxItem, due: string, now: number): boolean {
   if (due === "never") return until === null;
   if (until === null) return false;
   const over = item.lapsed || until <= now;
-  return due === "over" ? over : !over && until - now <= Number(due) * MINUTE;
+  return due === "over" ? over : !over && until - now <= Number(due) * MINUTE_MS;
 }
 
 /** The different values of something, sorted. */
@@ -71,5 +70,5 @@ export function kinds(
   items: readonly InboxItem[],
   of: (item: InboxItem) => string,
 ): readonly string[] {
-  return [...new Set(items.map(of))].filter((one) => one !== "").sort();
+  return [...new Set(items.map(of))].filter((text) => text !== "").sort();
 }

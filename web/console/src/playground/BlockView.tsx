@@ -1,6 +1,6 @@
-import { ArgumentTable, PlainText, readSettled, SettledLine } from "@sayso/react/components";
+import { ArgumentTable, PlainText, SettledLine } from "@sayso/react/components";
+import { parseJson, readCall, readSettled } from "@sayso/react/core";
 import type { Message, Step } from "@sayso/react";
-import { parseJson, readCall } from "@sayso/react/core";
 import { memo } from "react";
 import { textOf, type Block } from "./blocks.js";
 import { LongText } from "./LongText.js";
@@ -19,6 +19,17 @@ export const BlockView = memo(function BlockView({ block }: { readonly block: Bl
             <code>{block.name}</code>
           </span>
           <Result message={block.message} />
+        </div>
+      );
+    case "output":
+      return (
+        <div className="result output">
+          <span className="result-name">
+            <code>
+              <PlainText text={block.tool} />
+            </code>
+          </span>
+          <LongText text={block.text} />
         </div>
       );
     case "step":
@@ -75,7 +86,9 @@ function CallView({ block }: { readonly block: Extract<Block, { kind: "call" }> 
         </span>
       </summary>
       {call.args === undefined ? (
-        <pre className="sayso-json">{call.text}</pre>
+        <pre className="sayso-json">
+          <PlainText text={call.text} />
+        </pre>
       ) : (
         <ArgumentTable value={call.args} label={`Arguments of ${call.name}`} />
       )}
@@ -92,7 +105,9 @@ function endOf(result: Message | null): string {
   if (typeof value === "object" && value !== null) return "returned";
   const letters = Array.from(text);
   if (letters.length === 0) return "empty result";
-  return letters.length <= LINE ? text : `${letters.slice(0, LINE).join("")}…`;
+  return letters.length <= MAX_LINE_CHARACTERS
+    ? text
+    : `${letters.slice(0, MAX_LINE_CHARACTERS).join("")}…`;
 }
 
 function Result({ message }: { readonly message: Message }) {
@@ -109,7 +124,7 @@ function Result({ message }: { readonly message: Message }) {
 }
 
 /** Characters of a result beside the name of its call; a longer one stands below as a whole. */
-const LINE = 100;
+const MAX_LINE_CHARACTERS = 100;
 
 const STEP_WORDS: Readonly<Record<Step["status"], string>> = {
   open: "in progress",
@@ -137,6 +152,8 @@ function sameBlock(before: { readonly block: Block }, after: { readonly block: B
       return b.kind === "message" && a.message === b.message;
     case "result":
       return b.kind === "result" && a.message === b.message && a.name === b.name;
+    case "output":
+      return b.kind === "output" && a.text === b.text && a.tool === b.tool;
     case "call":
       return (
         b.kind === "call" &&

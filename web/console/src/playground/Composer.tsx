@@ -12,6 +12,10 @@ export interface ComposerProps {
   readonly onText: (text: string) => void;
   /** How many questions are open; the thread takes no message until they are answered. */
   readonly open: number;
+  /** Of these, how many this person may answer and has not yet; what they have is not sent. */
+  readonly unanswered: number;
+  /** Of these, how many only somebody else may answer. */
+  readonly others: number;
   readonly running: boolean;
   /** Calls of this page's own tools that wait for the person. */
   readonly calls: number;
@@ -26,8 +30,8 @@ export interface ComposerProps {
 
 /** Where the person writes: Enter sends, or queues while a run is going on. */
 export function Composer(props: ComposerProps) {
-  const { text, onText, open, running, calls, queued, stop, onSend, onUnqueue, onSteerAway } =
-    props;
+  const { text, onText, open, unanswered, others, running, calls, queued, stop } = props;
+  const { onSend, onUnqueue, onSteerAway } = props;
   const id = useId();
   const field = useRef<HTMLTextAreaElement>(null);
   const blocked = open > 0;
@@ -42,7 +46,10 @@ export function Composer(props: ComposerProps) {
 
   const submit = (event: SyntheticEvent) => {
     event.preventDefault();
-    if (!blocked && !empty) onSend();
+    if (blocked || empty) return;
+    onSend();
+    // The button is off now, and would take the focus with it.
+    field.current?.focus();
   };
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.key !== "Enter" || event.shiftKey || event.nativeEvent.isComposing) return;
@@ -53,13 +60,13 @@ export function Composer(props: ComposerProps) {
     <form className="composer" onSubmit={submit} aria-label="Write to the agent">
       {queued.length > 0 && (
         <ul className="queue" aria-label="Waiting to be sent">
-          {queued.map((one, index) => (
+          {queued.map((item, index) => (
             <li key={index}>
-              <span>{one}</span>
+              <span>{item}</span>
               <button
                 type="button"
                 className="quiet-button"
-                aria-label={`Take back: ${one}`}
+                aria-label={`Take back: ${item}`}
                 onClick={() => {
                   onUnqueue(index);
                 }}
@@ -72,10 +79,7 @@ export function Composer(props: ComposerProps) {
       )}
       <div className="composer-head">
         <p className="composer-note" id={`${id}-note`} role="status">
-          {blocked &&
-            (open === 1
-              ? "The agent waits for your answer above before it reads on."
-              : `The agent waits for ${open} answers above before it reads on.`)}
+          {blocked && waitsFor(open, unanswered, others)}
           {!blocked && running && "The agent is working. Enter queues your message."}
           {!blocked && !running && calls > 0 && "It waits above; a message goes on without it."}
         </p>
@@ -90,7 +94,7 @@ export function Composer(props: ComposerProps) {
           ref={field}
           rows={1}
           value={text}
-          placeholder={blocked ? "Answer above first" : "Ask the agent to do something"}
+          placeholder={placeholderOf(open, others)}
           aria-describedby={`${id}-note`}
           onChange={({ target }) => {
             onText(target.value);
@@ -109,4 +113,18 @@ export function Composer(props: ComposerProps) {
       </div>
     </form>
   );
+}
+
+function placeholderOf(open: number, others: number): string {
+  if (open === 0) return "Ask the agent to do something";
+  return others === open ? "Others decide above first" : "Answer above first";
+}
+
+function waitsFor(open: number, unanswered: number, others: number): string {
+  if (others === open) return "The agent waits for somebody else before it reads on.";
+  if (unanswered === 0) return "What you answered above is not sent yet.";
+  if (open === 1) return "The agent waits for your answer above before it reads on.";
+  const more = unanswered < open ? "more " : "";
+  const answers = unanswered === 1 ? `one ${more}answer` : `${unanswered} ${more}answers`;
+  return `The agent waits for ${answers} above before it reads on.`;
 }

@@ -40,7 +40,7 @@ function MeetingCard({ args, respond }: HumanInTheLoopProps<Offer>) {
   const [own, setOwn] = useState("");
   const [state, setState] = useState<"open" | "sending" | "failed">("open");
   const slots = Array.isArray(args.slots)
-    ? args.slots.filter((one) => typeof one === "string")
+    ? args.slots.filter((item) => typeof item === "string")
     : [];
   const slot = chosen ?? own.trim();
   const say = async (result: unknown) => {
@@ -69,18 +69,18 @@ function MeetingCard({ args, respond }: HumanInTheLoopProps<Offer>) {
       <form onSubmit={submit} className="sayso-form">
         <fieldset className="sayso-choices" disabled={!waits}>
           <legend className="sayso-sr">Pick a time</legend>
-          {slots.map((one) => (
-            <label key={one} className="sayso-choice" data-chosen={chosen === one}>
+          {slots.map((text) => (
+            <label key={text} className="sayso-choice" data-chosen={chosen === text}>
               <input
                 type="radio"
                 name={`${id}-slot`}
-                checked={chosen === one}
+                checked={chosen === text}
                 onChange={() => {
-                  setChosen(one);
+                  setChosen(text);
                 }}
               />
               <span dir="auto">
-                <PlainText text={one} />
+                <PlainText text={text} />
               </span>
             </label>
           ))}

@@ -1,14 +1,14 @@
 import { randomUUID } from "@ag-ui/client";
 import { SaysoProvider, useConversation, type Conversation } from "@sayso/react";
-import { PlainText } from "@sayso/react/components";
-import { useSubagents } from "@sayso/react/subagents";
+import { PlainText, useSubagents } from "@sayso/react/components";
+import { rightsOf } from "@sayso/react/core";
 import { useMemo, useState, useSyncExternalStore } from "react";
 import { Link, useNavigate } from "react-router";
 import type { AgentSummary } from "../api.js";
 import { ConnectionBar } from "../ConnectionBar.js";
-import { Frame } from "../Frame.js";
-import { threadPath } from "../thread/path.js";
-import { castOf } from "../subagents.js";
+import { Layout } from "../Layout.js";
+import { playPath, threadPath } from "../thread/path.js";
+import { subagentLabels } from "../subagents.js";
 import { useTitle } from "../title.js";
 import { StopButton } from "../StopButton.js";
 import { Composer } from "./Composer.js";
@@ -19,7 +19,7 @@ import { statusWords } from "./status.js";
 import { Transcript } from "./Transcript.js";
 import { useDraftText } from "./useDraftText.js";
 import { useEffects } from "./useEffects.js";
-import { useInboxNews } from "./useInboxNews.js";
+import { useRefreshOnSettled } from "./useRefreshOnSettled.js";
 
 export interface PlaygroundProps {
   readonly session: Conversation;
@@ -49,20 +49,24 @@ function Thread({ session, agents, agentId, threadId }: PlaygroundProps) {
   const [text, setText] = useDraftText(threadId);
   const [panel, setPanel] = useState(false);
   const open = machine.interrupts.length;
+  const unanswered = machine.interrupts.filter((interrupt) => !(interrupt.id in machine.answers));
   const running = machine.status === "running" || machine.status === "submitting";
   const effects = useEffects(machine.status, running);
-  useInboxNews(session, threadId);
+  useRefreshOnSettled(session, threadId);
   const meetings = useMeetings();
   const { tools } = controller;
   const offered = useSyncExternalStore(tools.subscribe, tools.getSnapshot);
   const calls = useMemo(
-    () => offered.flatMap((one) => (one.status === "executing" ? [one.id] : [])),
+    () =>
+      offered.flatMap((frontendCall) =>
+        frontendCall.status === "executing" ? [frontendCall.id] : [],
+      ),
     [offered],
   );
   const groups = useSubagents();
-  const subagents = useMemo(() => groups.flatMap((one) => one.subagent ?? []), [groups]);
-  const cast = useMemo(() => castOf(subagents), [subagents]);
-  const mine = effects?.filter((one) => one.threadId === threadId).length ?? 0;
+  const subagents = useMemo(() => groups.flatMap((group) => group.subagent ?? []), [groups]);
+  const cast = useMemo(() => subagentLabels(subagents), [subagents]);
+  const mine = effects?.filter((effect) => effect.threadId === threadId).length ?? 0;
   const waiting = open + calls.length;
   const idle = machine.status === "idle" || machine.status === "stale";
   const words = statusWords(machine, conversation.connection, calls.length);
@@ -72,14 +76,14 @@ function Thread({ session, agents, agentId, threadId }: PlaygroundProps) {
     if (session.send(message) !== "blocked") setText("");
   };
   const go = (agent: string) => {
-    void navigate(`/play/${agent}/${randomUUID()}`);
+    void navigate(playPath(agent, randomUUID()));
   };
   const examples = agentId === "ops" ? EXAMPLES : [];
   const begun = conversation.messages.length > 0 || conversation.unsent !== null;
   const empty = !begun && conversation.connection.status === "ready";
 
   return (
-    <Frame
+    <Layout
       tools={
         <>
           {agents.length > 1 && (
@@ -91,8 +95,8 @@ function Thread({ session, agents, agentId, threadId }: PlaygroundProps) {
                   go(target.value);
                 }}
               >
-                {agents.map((one) => (
-                  <option key={one.name}>{one.name}</option>
+                {agents.map((agent) => (
+                  <option key={agent.name}>{agent.name}</option>
                 ))}
               </select>
             </label>
@@ -138,7 +142,7 @@ function Thread({ session, agents, agentId, threadId }: PlaygroundProps) {
           <ConnectionBar
             connection={conversation.connection}
             onTryNow={() => {
-              session.look();
+              session.refresh();
             }}
           />
           <div className="scroll">
@@ -157,7 +161,7 @@ function Thread({ session, agents, agentId, threadId }: PlaygroundProps) {
                 session.resend();
               }}
               onTakeBack={() => {
-                setText(session.takeBack() ?? "");
+                setText(session.discardUnsent() ?? "");
               }}
             />
           </div>
@@ -183,6 +187,8 @@ function Thread({ session, agents, agentId, threadId }: PlaygroundProps) {
               text={text}
               onText={setText}
               open={open}
+              unanswered={unanswered.filter((interrupt) => rightsOf(interrupt).answer).length}
+              others={unanswered.filter((interrupt) => !rightsOf(interrupt).answer).length}
               running={running}
               calls={calls.length}
               queued={conversation.queued}
@@ -193,7 +199,7 @@ function Thread({ session, agents, agentId, threadId }: PlaygroundProps) {
                     open={open}
                     onStopped={() => {
                       controller.stopped();
-                      session.look();
+                      session.refresh();
                     }}
                   />
                 )
@@ -202,10 +208,10 @@ function Thread({ session, agents, agentId, threadId }: PlaygroundProps) {
                 send(text.trim());
               }}
               onUnqueue={(index) => {
-                setText(session.unqueue(index) ?? "");
+                setText(session.removeQueued(index) ?? "");
               }}
               onSteerAway={() => {
-                void session.steerAway(text.trim());
+                void session.cancelAndSend(text.trim());
                 setText("");
               }}
             />
@@ -226,7 +232,7 @@ function Thread({ session, agents, agentId, threadId }: PlaygroundProps) {
           </p>
         </aside>
       </div>
-    </Frame>
+    </Layout>
   );
 }
 
@@ -236,7 +242,7 @@ function Welcome(props: {
   readonly onChoose: (phrase: string) => void;
 }) {
   const { agents, agentId, onChoose } = props;
-  const description = agents.find((one) => one.name === agentId)?.description ?? null;
+  const description = agents.find((agent) => agent.name === agentId)?.description ?? null;
   return (
     <div className="welcome">
       <h1>Agents that wait for your say-so</h1>

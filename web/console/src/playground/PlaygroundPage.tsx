@@ -1,69 +1,76 @@
 import { randomUUID } from "@ag-ui/client";
 import { useMemo } from "react";
-import { Navigate, useNavigate, useParams } from "react-router";
-import { Frame } from "../Frame.js";
+import { Navigate, useNavigate } from "react-router";
+import { Layout } from "../Layout.js";
 import { Notice } from "../Notice.js";
+import { SignIn } from "../SignIn.js";
+import { playPath, usePathParts } from "../thread/path.js";
 import { useAgents } from "../useAgents.js";
 import { openSession } from "./session.js";
 import { Playground } from "./Playground.js";
 
 /** The playground's address is agent and thread: a reload or a link comes back to the same place. */
 export function PlaygroundPage() {
-  const { agentId, threadId } = useParams();
+  const [agentId, threadId] = usePathParts();
   const list = useAgents();
   const navigate = useNavigate();
   const fresh = useMemo(() => randomUUID(), []);
   const agents = list.status === "ready" ? list.agents : [];
-  const known = agents.some((one) => one.name === agentId);
+  const stored = agents.some((agent) => agent.name === agentId);
   const session = useMemo(
     () =>
-      known && agentId !== undefined && threadId !== undefined
+      stored && agentId !== undefined && threadId !== undefined
         ? openSession(agentId, threadId)
         : null,
-    [known, agentId, threadId],
+    [stored, agentId, threadId],
   );
 
   if (list.status === "loading") {
     return (
-      <Frame tools={null}>
+      <Layout tools={null}>
         <Notice title="Looking for agents…" />
-      </Frame>
+      </Layout>
     );
   }
+  if (list.status === "denied") return <SignIn said={list.message} />;
   if (list.status === "failed") {
     return (
-      <Frame tools={null}>
-        <Notice title="No connection" action={{ label: "Try now", onClick: list.retry }}>
-          {list.message} It is tried again every two seconds.
-        </Notice>
-      </Frame>
+      <Layout tools={null}>
+        {list.retry === null ? (
+          <Notice title="Not shown">{list.message}</Notice>
+        ) : (
+          <Notice title="No connection" action={{ label: "Try now", onClick: list.retry }}>
+            {list.message} It is tried again every two seconds.
+          </Notice>
+        )}
+      </Layout>
     );
   }
   const [first] = agents;
   if (first === undefined) {
     return (
-      <Frame tools={null}>
+      <Layout tools={null}>
         <Notice title="No agents here">
           The server runs, but no agent is registered. Start it with sayso demo to try one.
         </Notice>
-      </Frame>
+      </Layout>
     );
   }
-  if (agentId === undefined) return <Navigate to={`/play/${first.name}/${fresh}`} replace />;
-  if (!known) {
+  if (agentId === undefined) return <Navigate to={playPath(first.name, fresh)} replace />;
+  if (!stored) {
     const home = () => {
       void navigate("/play");
     };
     return (
-      <Frame tools={null}>
+      <Layout tools={null}>
         <Notice title="No such agent" action={{ label: "To the playground", onClick: home }}>
           This server has no agent with the name {agentId}.
         </Notice>
-      </Frame>
+      </Layout>
     );
   }
   if (session === null || threadId === undefined) {
-    return <Navigate to={`/play/${agentId}/${fresh}`} replace />;
+    return <Navigate to={playPath(agentId, fresh)} replace />;
   }
   return (
     <Playground

@@ -1,7 +1,7 @@
-import { ArgumentTable } from "@sayso/react/components";
-import type { Subagent } from "@sayso/react/subagents";
+import { ArgumentTable, plainText } from "@sayso/react/components";
+import type { Subagent } from "@sayso/react/core";
 import type { Effect } from "../api.js";
-import { brief } from "../inbox/words.js";
+import { brief } from "../inbox/labels.js";
 import { partOf, type Cast } from "../subagents.js";
 import { SpeakerLine } from "./Speakers.js";
 
@@ -24,8 +24,8 @@ const STANDS: Readonly<Record<Subagent["status"], string>> = {
 /** What the agent really did, and what it remembers: the two things a chat cannot prove. */
 export function SidePanel(props: SidePanelProps) {
   const { effects, threadId, agentState, subagents, cast } = props;
-  const here = effects?.filter((one) => one.threadId === threadId) ?? [];
-  const elsewhere = effects?.filter((one) => one.threadId !== threadId) ?? [];
+  const here = effects?.filter((effect) => effect.threadId === threadId) ?? [];
+  const elsewhere = effects?.filter((effect) => effect.threadId !== threadId) ?? [];
   return (
     <>
       {effects !== null && (
@@ -87,16 +87,16 @@ function EffectList({
             <code>{effect.kind}</code>
             <time dateTime={effect.at}>{timeOf(effect.at)}</time>
           </div>
-          <p className="effect-args">{brief(effect.args)}</p>
+          <p className="effect-args">{plainText(brief(effect.args))}</p>
         </li>
       ))}
     </ol>
   );
 }
 
-function timeOf(at: string): string {
-  const time = Date.parse(at);
-  return Number.isNaN(time) ? at : new Date(time).toLocaleTimeString();
+function timeOf(pointer: string): string {
+  const time = Date.parse(pointer);
+  return Number.isNaN(time) ? pointer : new Date(time).toLocaleTimeString();
 }
 
 function isEmpty(value: unknown): boolean {

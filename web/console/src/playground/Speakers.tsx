@@ -1,6 +1,6 @@
 import { PlainText } from "@sayso/react/components";
 import { Fragment, useMemo, type ReactElement } from "react";
-import { partOf, type Cast, type Part } from "../subagents.js";
+import { partOf, type Cast, type SubagentLabel } from "../subagents.js";
 import { bySpeaker, type Block } from "./blocks.js";
 
 export interface BlocksProps {
@@ -26,7 +26,7 @@ export function Blocks({ blocks, cast, draw }: BlocksProps) {
 }
 
 /** A subagent's name, and what it was set to do. */
-export function SpeakerLine({ part }: { readonly part: Part }) {
+export function SpeakerLine({ part }: { readonly part: SubagentLabel }) {
   return (
     <p className="speaker">
       <strong>

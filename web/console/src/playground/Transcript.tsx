@@ -31,9 +31,9 @@ export function Transcript(props: TranscriptProps) {
   const { messages, steps, unsent } = conversation;
   const { batches, interrupts, closed, status, failure } = machine;
   const gated = useMemo(() => {
-    const all = [...interrupts, ...closed.map((one) => one.interrupt)];
-    const asked = all.flatMap((one) => one.toolCallId ?? []);
-    return new Set([...asked, ...calls]);
+    const all = [...interrupts, ...closed.map((item) => item.interrupt)];
+    const list = all.flatMap((interrupt) => interrupt.toolCallId ?? []);
+    return new Set([...list, ...calls]);
   }, [interrupts, closed, calls]);
   const blocks = useMemo(
     () => toBlocks(messages, steps, batches, gated),
@@ -89,6 +89,7 @@ const FAILED: Readonly<Record<Failure["kind"], string>> = {
   protocol: "The answer cannot be read.",
   network: "The connection broke.",
   truncated: "The connection broke.",
+  silent: "The connection broke.",
   timeout: "There was no answer.",
 };
 
@@ -100,7 +101,9 @@ function Unsent(props: {
   const { message, onResend, onTakeBack } = props;
   return (
     <article className="said said-user said-unsent">
-      <p dir="auto">{message.text}</p>
+      <p dir="auto">
+        <PlainText text={message.text} />
+      </p>
       <div role="alert">
         <strong>Not sent.</strong> {message.failure?.message}
       </div>

@@ -1,5 +1,5 @@
 import type { Batch, Message, Step } from "@sayso/react";
-import { readSettled } from "@sayso/react/components";
+import { readSettled } from "@sayso/react/core";
 import type { ToolCall } from "@ag-ui/client";
 
 interface Common {
@@ -13,6 +13,8 @@ export type Block = Common &
   (
     | { readonly kind: "message"; readonly message: Message }
     | { readonly kind: "call"; readonly call: ToolCall; readonly result: Message | null }
+    /** What a tool has said while it runs, or before it failed. */
+    | { readonly kind: "output"; readonly tool: string; readonly text: string }
     /** The result of a call whose card stands above it. */
     | { readonly kind: "result"; readonly name: string; readonly message: Message }
     | { readonly kind: "step"; readonly step: Step }
@@ -37,24 +39,24 @@ export function toBlocks(
     if (message.role !== "assistant") continue;
     for (const call of message.toolCalls ?? []) names.set(call.id, call.function.name);
   }
-  const known = new Set(messages.map((message) => message.id));
+  const stored = new Set(messages.map((message) => message.id));
   const cards = new Set(batches.flatMap((batch) => batch.ids));
-  const placed = (anchor: string | null) => anchor !== null && known.has(anchor);
-  const at = (anchor: string | null): readonly Block[] => [
+  const placed = (anchor: string | null) => anchor !== null && stored.has(anchor);
+  const position = (anchor: string | null): readonly Block[] => [
     ...steps.filter((step) => step.anchor === anchor).map(stepBlock),
     ...batches.filter((batch) => batch.anchor === anchor).map(batchBlock),
   ];
-  const blocks: Block[] = [...at(null)];
+  const blocks: Block[] = [...position(null)];
   for (const message of messages) {
     const settled = readSettled(message);
-    const told = settled !== null && cards.has(settled.interruptId);
-    const own = told ? [] : messageBlocks(message, results, names, gatedCalls);
-    blocks.push(...own, ...at(message.id));
+    const details = settled !== null && cards.has(settled.interruptId);
+    const own = details ? [] : messageBlocks(message, results, names, gatedCalls);
+    blocks.push(...own, ...position(message.id));
   }
   // What came after a message that is gone keeps its place at the end.
   blocks.push(
-    ...steps.filter((one) => one.anchor !== null && !placed(one.anchor)).map(stepBlock),
-    ...batches.filter((one) => one.anchor !== null && !placed(one.anchor)).map(batchBlock),
+    ...steps.filter((step) => step.anchor !== null && !placed(step.anchor)).map(stepBlock),
+    ...batches.filter((batch) => batch.anchor !== null && !placed(batch.anchor)).map(batchBlock),
   );
   return blocks;
 }
@@ -71,6 +73,14 @@ function messageBlocks(
     if (name !== undefined && !gatedCalls.has(message.toolCallId)) return [];
     return [{ kind: "result", key: message.id, by, name: name ?? "a tool", message }];
   }
+  const output = outputOf(message);
+  if (output !== null) {
+    const { callId, tool, text } = output;
+    const result = results.get(callId);
+    // A tool that came to its end returns the same text once more.
+    const item = result !== undefined && textOf(result) === text;
+    return item ? [] : [{ kind: "output", key: message.id, by, tool, text }];
+  }
   const blocks: Block[] = [];
   if (hasText(message)) blocks.push({ kind: "message", key: message.id, by, message });
   if (message.role === "assistant") {
@@ -81,6 +91,15 @@ function messageBlocks(
     }
   }
   return blocks;
+}
+
+/** What a streaming tool has said so far; null for any other message. */
+function outputOf(message: Message) {
+  if (message.role !== "activity" || message.activityType !== "sayso:tool-output") return null;
+  const { toolCallId, tool, chunks } = message.content as Readonly<Record<string, unknown>>;
+  if (typeof toolCallId !== "string" || typeof tool !== "string") return null;
+  if (!Array.isArray(chunks)) return null;
+  return { callId: toolCallId, tool, text: chunks.map(String).join("") };
 }
 
 function hasText(message: Message): boolean {

@@ -1,6 +1,5 @@
-import { Conversation, SaysoAgent, controllerOf, sessionDrafts } from "@sayso/react";
-import { lookUp } from "@sayso/react/inbox";
-import { validateAnswer } from "@sayso/react/validate";
+import { Conversation, SaysoAgent, InterruptController, sessionDrafts } from "@sayso/react";
+import { fetchOutcome, hold, takeBack, validateAnswer } from "@sayso/react/core";
 import { serverFetch } from "../access.js";
 import { serverUrl } from "../base.js";
 
@@ -14,10 +13,12 @@ export function openSession(agentId: string, threadId: string): Conversation {
     threadId,
     fetch: serverFetch,
   });
-  const controller = controllerOf(agent, {
+  const controller = new InterruptController(agent, {
     validate: validateAnswer,
     drafts: sessionDrafts(),
-    lookUp: (interruptId) => lookUp(server(), interruptId),
+    fetchOutcome: (interruptId) => fetchOutcome(server(), interruptId),
+    takeBack: (interruptId) => takeBack(server(), interruptId),
+    hold: (answers) => hold(server(), answers),
   });
   return new Conversation(controller);
 }

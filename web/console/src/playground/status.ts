@@ -1,3 +1,4 @@
+import { rightsOf } from "@sayso/react/core";
 import type { Closed, ConversationState, MachineState } from "@sayso/react";
 
 /**
@@ -11,6 +12,7 @@ export function statusWords(
 ): string {
   if (connection.status === "loading" && machine.status === "idle") return "Restoring…";
   const open = machine.interrupts.length;
+  const mine = machine.interrupts.filter((interrupt) => rightsOf(interrupt).answer).length;
   switch (machine.status) {
     case "idle":
       return calls === 0 ? "Idle" : "Waiting for you";
@@ -19,7 +21,8 @@ export function statusWords(
     case "submitting":
       return "Sending";
     case "awaiting":
-      return open === 1 ? "Waiting for you" : `${open} waiting for you`;
+      if (mine === 0) return "Waiting for others";
+      return mine === 1 ? "Waiting for you" : `${mine} waiting for you`;
     case "failed":
       return open === 0 ? "Failed" : "Not sent";
     case "expired":
@@ -32,6 +35,6 @@ export function statusWords(
 }
 
 function staleWords(ending: Closed["ending"] | undefined): string {
-  if (ending === "lapsed") return "Expired";
+  if (ending === "expired") return "Expired";
   return ending === "stopped" ? "Stopped" : "Settled elsewhere";
 }

@@ -2,7 +2,7 @@ import { useEffect, useState } from "react";
 import { fetchEffects, type Effect } from "../api.js";
 import { effectsPath } from "../base.js";
 
-const EVERY_MS = 2000;
+const POLL_MS = 2000;
 
 /**
  * The demo's effects; null on a server that is not the demo. They are asked for again whenever
@@ -16,15 +16,15 @@ export function useEffects(moment: unknown, busy: boolean): readonly Effect[] | 
     const abort = new AbortController();
     const load = () => {
       fetchEffects(path, abort.signal).then(
-        (found) => {
-          setEffects((before) => (before?.length === found.length ? before : found));
+        (fetchEffect) => {
+          setEffects((before) => (before?.length === fetchEffect.length ? before : fetchEffect));
         },
         // The server is away: the conversation says so, and the next look may succeed.
         () => undefined,
       );
     };
     load();
-    const timer = busy ? setInterval(load, EVERY_MS) : undefined;
+    const timer = busy ? setInterval(load, POLL_MS) : undefined;
     return () => {
       abort.abort();
       clearInterval(timer);

@@ -1,8 +1,8 @@
-import { readCapabilities } from "@sayso/react/capabilities";
+import { readCapabilities, writeJson } from "@sayso/react/core";
 import { ArgumentTable, PlainText } from "@sayso/react/components";
 import { isRecord, recordsOf, textOrNull } from "../rest.js";
 import { Tool } from "./Tool.js";
-import { wordsFor } from "./words.js";
+import { wordsFor } from "./labels.js";
 
 type Members = Readonly<Record<string, unknown>>;
 
@@ -34,7 +34,7 @@ export function Declaration({ value, name }: { readonly value: unknown; readonly
   const whole = (
     <details className="sayso-details">
       <summary>As the server gives it</summary>
-      <pre className="sayso-json">{JSON.stringify(value, null, 2)}</pre>
+      <pre className="sayso-json">{writeJson(value, 2)}</pre>
     </details>
   );
   if (read === null) {
@@ -69,7 +69,7 @@ function Part({ part, members }: { readonly part: string; readonly members: unkn
     return <ArgumentTable value={members} label={TITLES[part] ?? part} />;
   }
   const flat = flatten(members);
-  const flags = flat.filter((one): one is [string, boolean] => typeof one[1] === "boolean");
+  const flags = flat.filter((item): item is [string, boolean] => typeof item[1] === "boolean");
   const said = flat.filter(([, value]) => typeof value !== "boolean");
   const tools = part === "tools" ? recordsOf(members.items) : [];
   const subagents = part === "multiAgent" ? recordsOf(members.subagents) : [];
@@ -104,13 +104,13 @@ function Part({ part, members }: { readonly part: string; readonly members: unkn
       )}
       {subagents.length > 0 && (
         <ul className="declared-list" aria-label="Other agents">
-          {subagents.map((one, index) => (
+          {subagents.map((subagent, index) => (
             <li key={index}>
               <code>
-                <PlainText text={String(one.name)} />
+                <PlainText text={String(subagent.name)} />
               </code>{" "}
               <span className="sayso-quiet" dir="auto">
-                <PlainText text={textOrNull(one.description) ?? ""} />
+                <PlainText text={textOrNull(subagent.description) ?? ""} />
               </span>
             </li>
           ))}
@@ -131,9 +131,9 @@ function Said({ value }: { readonly value: unknown }) {
 }
 
 function partsOf(read: Members): readonly (readonly [string, unknown])[] {
-  const known = Object.keys(TITLES).filter((part) => Object.hasOwn(read, part));
+  const list = Object.keys(TITLES).filter((part) => Object.hasOwn(read, part));
   const others = Object.keys(read).filter((part) => !Object.hasOwn(TITLES, part));
-  return [...known, ...others]
+  return [...list, ...others]
     .map((part) => [part, read[part]] as const)
     .filter(([, one]) => said(one));
 }
@@ -143,7 +143,8 @@ function flatten(members: Members, prefix = ""): readonly (readonly [string, unk
   return Object.entries(members).flatMap(([name, value]) => {
     if (LISTS.has(name) && Array.isArray(value)) return [];
     const whole = prefix === "" ? name : `${prefix} ${name}`;
-    const nested = isRecord(value) && Object.values(value).every((one) => typeof one === "boolean");
+    const nested =
+      isRecord(value) && Object.values(value).every((item) => typeof item === "boolean");
     return nested ? flatten(value, whole) : said(value) ? [[whole, value] as const] : [];
   });
 }

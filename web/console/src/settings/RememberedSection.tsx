@@ -2,7 +2,7 @@ import { ArgumentTable, PlainText } from "@sayso/react/components";
 import { useEffect, useRef, useState } from "react";
 import { useToken } from "../access.js";
 import { ServerError } from "../rest.js";
-import { textOf, useAttempt } from "../useAttempt.js";
+import { textOf, useRequest } from "../useRequest.js";
 import { useNow } from "../useNow.js";
 import { fetchRemembered, revoke, type Remembered } from "./remembered.js";
 
@@ -18,7 +18,7 @@ export function RememberedSection() {
   const token = useToken();
   const [{ rows, next }, setListed] = useState<Listed>({ rows: null, next: null });
   const [unread, setUnread] = useState<unknown>(null);
-  const { busy, failure, attempt } = useAttempt();
+  const { busy, failure, attempt } = useRequest();
   useEffect(() => {
     const abort = new AbortController();
     fetchRemembered(null, abort.signal).then(
@@ -83,7 +83,7 @@ const MATCHES: Readonly<Record<string, string>> = {
 function Row({ row: given }: { readonly row: Remembered }) {
   const [row, setRow] = useState(given);
   const now = useNow();
-  const { busy, failure, attempt } = useAttempt();
+  const { busy, failure, attempt } = useRequest();
   const status = useRef<HTMLParagraphElement>(null);
   const over = row.expiresAt !== null && Date.parse(row.expiresAt) <= now;
   const take = async () => {
@@ -139,7 +139,7 @@ function usesOf({ uses, lastUsedAt }: Remembered): string {
   return uses === 1 ? `used once${last}` : `used ${uses} times${last}`;
 }
 
-function timeOf(at: string): string {
-  const time = Date.parse(at);
-  return Number.isNaN(time) ? at : new Date(time).toLocaleString();
+function timeOf(pointer: string): string {
+  const time = Date.parse(pointer);
+  return Number.isNaN(time) ? pointer : new Date(time).toLocaleString();
 }

@@ -1,6 +1,6 @@
-import { useId, useState, type SyntheticEvent } from "react";
-import { setToken, useToken } from "../access.js";
-import { Frame } from "../Frame.js";
+import { useId } from "react";
+import { TokenForm } from "../TokenForm.js";
+import { Layout } from "../Layout.js";
 import { useNotifying } from "../notify.js";
 import { useShortcutsOn } from "../shortcuts.js";
 import { useTheme, type Theme } from "../theme.js";
@@ -22,10 +22,13 @@ export function SettingsPage() {
   const list = useAgents();
   useTitle(0, "Settings");
   return (
-    <Frame tools={null}>
+    <Layout tools={null}>
       <main className="settings" id="main" tabIndex={-1}>
         <h1>Settings</h1>
-        <TokenBox />
+        <section aria-labelledby="token-title">
+          <h2 id="token-title">Access</h2>
+          <TokenForm />
+        </section>
         <section aria-labelledby="look-title">
           <h2 id="look-title">Look and keys</h2>
           <fieldset className="themes">
@@ -60,12 +63,15 @@ export function SettingsPage() {
         <section aria-labelledby="agents-title">
           <h2 id="agents-title">What the server can do</h2>
           {list.status === "loading" && <p className="sayso-quiet">Asking the server…</p>}
+          {list.status === "denied" && <p className="sayso-quiet">{list.message}</p>}
           {list.status === "failed" && (
             <p role="alert">
               {list.message}{" "}
-              <button type="button" className="sayso-button sayso-small" onClick={list.retry}>
-                Try now
-              </button>
+              {list.retry !== null && (
+                <button type="button" className="sayso-button sayso-small" onClick={list.retry}>
+                  Try now
+                </button>
+              )}
             </p>
           )}
           {list.status === "ready" && list.agents.length === 0 && (
@@ -77,7 +83,7 @@ export function SettingsPage() {
             ))}
         </section>
       </main>
-    </Frame>
+    </Layout>
   );
 }
 
@@ -105,56 +111,5 @@ function Notifications() {
           : "The browser asks for leave when this is turned on, and not before."}
       </p>
     </>
-  );
-}
-
-function TokenBox() {
-  const token = useToken();
-  const [text, setText] = useState("");
-  const id = useId();
-  const submit = (event: SyntheticEvent) => {
-    event.preventDefault();
-    setToken(text);
-    setText("");
-  };
-  return (
-    <section aria-labelledby="token-title">
-      <h2 id="token-title">Access</h2>
-      <form className="token" onSubmit={submit}>
-        <label htmlFor={id}>Token</label>
-        <input
-          id={id}
-          className="sayso-input"
-          type="password"
-          autoComplete="off"
-          value={text}
-          aria-describedby={`${id}-hint`}
-          onChange={({ target }) => {
-            setText(target.value);
-          }}
-        />
-        <button type="submit" className="sayso-button sayso-primary" disabled={text.trim() === ""}>
-          Use it
-        </button>
-        {token !== "" && (
-          <button
-            type="button"
-            className="sayso-button"
-            onClick={() => {
-              setToken("");
-            }}
-          >
-            Forget it
-          </button>
-        )}
-      </form>
-      <p id={`${id}-hint`} className="sayso-quiet">
-        Sent with every request as <code>Authorization: Bearer</code>. It stays in this page’s
-        memory: a reload forgets it.
-      </p>
-      <p role="status" className="token-status">
-        {token === "" ? "No token is in use." : "A token is in use."}
-      </p>
-    </section>
   );
 }

@@ -1,6 +1,6 @@
 import { ArgumentTable, PlainText } from "@sayso/react/components";
 import { isRecord, textOrNull } from "../rest.js";
-import { asksWhen, typeOf } from "./words.js";
+import { asksWhen, typeOf } from "./labels.js";
 
 /** A declared tool: what it does, whether a person is asked first, and what it is called with. */
 export function Tool({ tool }: { readonly tool: Readonly<Record<string, unknown>> }) {
@@ -50,8 +50,8 @@ function Parameters({ schema }: { readonly schema: unknown }) {
       ) : (
         <dl className="parameters">
           {Object.entries(properties).map(([name, property]) => {
-            const one = isRecord(property) ? property : {};
-            const about = textOrNull(one.description);
+            const item = isRecord(property) ? property : {};
+            const about = textOrNull(item.description);
             return (
               <div key={name}>
                 <dt>
@@ -60,7 +60,7 @@ function Parameters({ schema }: { readonly schema: unknown }) {
                   </code>
                 </dt>
                 <dd>
-                  <PlainText text={typeOf(one)} />
+                  <PlainText text={typeOf(item)} />
                   {!required.includes(name) && <span className="sayso-quiet">, optional</span>}
                   {about !== null && (
                     <span className="sayso-quiet" dir="auto">

@@ -4,7 +4,7 @@ import { isRecord, recordsOf, request, textOrNull } from "../rest.js";
 export interface Remembered {
   readonly id: string;
   readonly tool: string;
-  /** Whether it stands for the same arguments, for those like a pattern, or for any. */
+  /** Arguments that it stands for: the same, those like a pattern, or any. */
   readonly matches: string;
   readonly args: unknown;
   /** The thread it is limited to; null for all of its owner's. */

@@ -1,7 +1,8 @@
-import { ArgumentTable } from "@sayso/react/components";
+import { ArgumentTable, plainText } from "@sayso/react/components";
+import { writeJson } from "@sayso/react/core";
 import { useEffect, useState } from "react";
 import { textOrNull } from "../rest.js";
-import { textOf, useAttempt } from "../useAttempt.js";
+import { textOf, useRequest } from "../useRequest.js";
 import { fetchAudit, fetchRows, type AuditRow, type AuditTrail } from "./audit.js";
 import type { ThreadRecord } from "./records.js";
 import { Time } from "./Time.js";
@@ -28,7 +29,7 @@ export function AuditSection({ thread }: { readonly thread: ThreadRecord }) {
 function Trail({ thread }: { readonly thread: ThreadRecord }) {
   const { threadId } = thread.row;
   const [trail, setTrail] = useState<AuditTrail | null>(null);
-  const { busy, failure, attempt } = useAttempt();
+  const { busy, failure, attempt } = useRequest();
   const [unread, setUnread] = useState<unknown>(null);
   useEffect(() => {
     const abort = new AbortController();
@@ -50,12 +51,25 @@ function Trail({ thread }: { readonly thread: ThreadRecord }) {
     setTrail((now) => now && { ...now, rows: [...now.rows, ...page.rows], next: page.next });
   };
   const problem = failure ?? unread;
-  const broken = typeof trail?.brokenAt === "number";
+  const differs = trail?.differs ?? [];
+  const broken = typeof trail?.brokenAt === "number" || differs.length > 0;
   return (
     <>
       <p role="status" className="audit-seal" data-broken={broken}>
         {trail === null ? problem === null && "Reading the audit trail…" : sealOf(trail)}
       </p>
+      {differs.length > 0 && (
+        <ul className="audit-differs" aria-label="Differences">
+          {differs.map((differ, index) => (
+            <li key={index}>
+              <strong>{plainText(differ.member)}</strong> of{" "}
+              <code className="moment-id">{plainText(differ.interruptId)}</code>: the trail has{" "}
+              <code>{plainText(written(differ.trail))}</code>, the question itself{" "}
+              <code>{plainText(written(differ.record))}</code>
+            </li>
+          ))}
+        </ul>
+      )}
       <p role="alert" className="repair-failure">
         {problem !== null && textOf(problem)}
       </p>
@@ -91,8 +105,8 @@ function Row({ row, broken }: { readonly row: AuditRow; readonly broken: boolean
           <span className="audit-number">{number}</span>
           <Time at={at} />
           <strong>{kind}</strong>
-          {about !== null && <code dir="auto">{about}</code>}
-          {by !== null && <span className="moment-who">by {by}</span>}
+          {about !== null && <code dir="auto">{plainText(about)}</code>}
+          {by !== null && <span className="moment-who">by {plainText(by)}</span>}
           {broken && <strong className="audit-broken">not as it was written</strong>}
         </summary>
         {content === undefined ? (
@@ -108,9 +122,17 @@ function Row({ row, broken }: { readonly row: AuditRow; readonly broken: boolean
   );
 }
 
-function sealOf({ count, brokenAt }: AuditTrail): string {
+/** A value of a difference; a member that is not there is nothing. */
+function written(value: unknown): string {
+  return value === undefined || value === null ? "nothing" : writeJson(value);
+}
+
+function sealOf({ count, brokenAt, differs }: AuditTrail): string {
   if (brokenAt !== null) {
     return `Broken: row ${brokenAt} is not as it was written, so nothing from there on is proven.`;
+  }
+  if (differs.length > 0) {
+    return "The rows are as they were written, but a question has been changed since.";
   }
   if (count === 1) return "Intact: 1 row, as it was written.";
   return `Intact: ${count} rows, each as it was written.`;

@@ -1,5 +1,5 @@
 import { useNavigate } from "react-router";
-import { textOf, useAttempt } from "../useAttempt.js";
+import { textOf, useRequest } from "../useRequest.js";
 import { ARRIVED, threadPath } from "./path.js";
 import { forkThread } from "./repairs.js";
 
@@ -11,7 +11,7 @@ export function ForkButton(props: {
 }) {
   const { agent, threadId, interruptId } = props;
   const navigate = useNavigate();
-  const { busy, failure, attempt } = useAttempt();
+  const { busy, failure, attempt } = useRequest();
   const fork = async () => {
     const made = await forkThread(threadId, interruptId);
     await navigate(threadPath(agent, made), { state: ARRIVED });

@@ -1,4 +1,4 @@
-import { ArgumentTable } from "@sayso/react/components";
+import { ArgumentTable, plainText } from "@sayso/react/components";
 import { SpeakerLine } from "../playground/Speakers.js";
 import { partOf, type Cast } from "../subagents.js";
 import type { ThreadRecord } from "./records.js";
@@ -24,7 +24,7 @@ export function Inspector(props: {
           <ul className="next">
             {next.map((name, index) => (
               <li key={index}>
-                <code>{name}</code>
+                <code>{plainText(name)}</code>
               </li>
             ))}
           </ul>
@@ -34,14 +34,14 @@ export function Inspector(props: {
         <section aria-labelledby="subagents-title">
           <h2 id="subagents-title">Subagents</h2>
           <ul className="subagents">
-            {invocations.map((one) => (
-              <li key={one.id}>
-                <SpeakerLine part={partOf(cast, one.id)} />
+            {invocations.map((invocation) => (
+              <li key={invocation.id}>
+                <SpeakerLine part={partOf(cast, invocation.id)} />
                 <span
                   className="subagent-status"
-                  data-status={one.open > 0 ? "waiting" : "finished"}
+                  data-status={invocation.open > 0 ? "waiting" : "finished"}
                 >
-                  {standing(one)}
+                  {standing(invocation)}
                 </span>
               </li>
             ))}
@@ -62,14 +62,14 @@ export function Inspector(props: {
                 <details>
                   <summary>
                     <span className="journal-kind">{entry.kind}</span>
-                    {entry.name !== "" && <code>{entry.name}</code>}
+                    {entry.name !== "" && <code>{plainText(entry.name)}</code>}
                     <span className="journal-status" data-status={entry.status}>
                       {entry.status}
                     </span>
                   </summary>
                   <p className="panel-note">at {entry.place}</p>
                   {entry.data !== undefined && (
-                    <ArgumentTable value={entry.data} label={entry.name} />
+                    <ArgumentTable value={entry.data} label={plainText(entry.name)} />
                   )}
                 </details>
               </li>

@@ -1,9 +1,9 @@
 import { useEffect, useRef, useState } from "react";
-import { textOf, useAttempt } from "../useAttempt.js";
+import { textOf, useRequest } from "../useRequest.js";
 import type { ThreadRecord } from "./records.js";
 import { restartThread } from "./repairs.js";
 
-/** Whether the code of a thread's agent has changed so that its turn cannot go on. */
+/** True if the code of a thread's agent has changed so that its turn cannot go on. */
 export function isMismatched({ problem, row }: ThreadRecord): boolean {
   return problem?.code === "replay_mismatch" && !row.running;
 }
@@ -15,15 +15,15 @@ export function Restart(props: {
 }) {
   const { thread, onRestarted } = props;
   const { repeats, row, problem } = thread;
-  const { busy, failure, attempt } = useAttempt();
+  const { busy, failure, attempt } = useRequest();
   const [sure, setSure] = useState(false);
   const first = useRef<HTMLButtonElement>(null);
   const second = useRef<HTMLButtonElement>(null);
-  const asked = useRef(false);
+  const refObject = useRef(false);
   useEffect(() => {
     if (sure) second.current?.focus();
-    else if (asked.current) first.current?.focus();
-    asked.current = sure;
+    else if (refObject.current) first.current?.focus();
+    refObject.current = sure;
   }, [sure]);
   const restart = async () => {
     await restartThread(row.threadId);

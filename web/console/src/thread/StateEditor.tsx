@@ -2,7 +2,7 @@ import type { Problem } from "@sayso/react";
 import { ArgumentTable, JsonEditor } from "@sayso/react/components";
 import { useEffect, useRef, useState } from "react";
 import { isRecord, ServerError } from "../rest.js";
-import { textOf, useAttempt } from "../useAttempt.js";
+import { textOf, useRequest } from "../useRequest.js";
 import { nullsIn, patchOf } from "./mergePatch.js";
 import { isWaiting, type ThreadRecord } from "./records.js";
 import { editState } from "./repairs.js";
@@ -76,7 +76,7 @@ function Editor(props: {
   readonly onClose: (saved: boolean) => void;
 }) {
   const { base, thread, onClose } = props;
-  const { busy, failure, attempt, forget } = useAttempt();
+  const { busy, failure, attempt, forget } = useRequest();
   const [problems, setProblems] = useState<readonly Problem[]>([]);
   const server = failure instanceof ServerError ? failure.problems.map(below) : [];
   const forgotten = () => {

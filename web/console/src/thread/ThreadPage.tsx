@@ -1,43 +1,46 @@
 import { useEffect, useMemo, useRef } from "react";
-import { Link, useLocation, useNavigate, useParams } from "react-router";
+import { Link, useLocation, useNavigate } from "react-router";
 import { ConnectionBar } from "../ConnectionBar.js";
-import { Frame } from "../Frame.js";
+import { Layout } from "../Layout.js";
 import { useSharedInbox } from "../inbox/InboxProvider.js";
 import { Notice } from "../Notice.js";
 import { toBlocks, type Block } from "../playground/blocks.js";
 import { BlockView } from "../playground/BlockView.js";
 import { Blocks } from "../playground/Speakers.js";
-import { ServerError } from "../rest.js";
+import { isDenied, ServerError } from "../rest.js";
+import { SignIn } from "../SignIn.js";
 import { StopButton } from "../StopButton.js";
 import { useTitle } from "../title.js";
 import { AuditSection } from "./AuditSection.js";
 import { Inspector } from "./Inspector.js";
-import { ARRIVED, threadPath } from "./path.js";
+import { ARRIVED, playPath, threadPath, usePathParts } from "./path.js";
 import type { ThreadRecord } from "./records.js";
 import { isMismatched, Restart } from "./Restart.js";
 import { castOfThread } from "./subagents.js";
 import { Timeline } from "./Timeline.js";
-import { statusOf } from "./words.js";
+import { statusOf } from "./labels.js";
 import { useThread } from "./useThread.js";
 
 /** One thread: what happened in it and who decided what, where it stands, and the way to stop it. */
 export function ThreadPage() {
-  const { agentId = "", threadId = "" } = useParams();
+  const [agentId = "", threadId = ""] = usePathParts();
   const navigate = useNavigate();
   const { state } = useSharedInbox();
   const moment = state.items
-    .filter((one) => one.threadId === threadId)
-    .map((one) => `${one.interrupt.id}${one.held === null ? "" : "+"}`)
+    .filter((item) => item.threadId === threadId)
+    .map((item) => `${item.interrupt.id}${item.held === null ? "" : "+"}`)
     .join();
+  const text = state.items.find((item) => item.threadId === threadId)?.interrupt.id ?? null;
   const { thread: read, error, retryAt, again } = useThread(threadId, moment);
   const thread = read?.row.threadId === threadId ? read : null;
   useTitle(thread?.row.open ?? 0, `${agentId} ${threadId}`);
   if (thread === null) {
+    if (isDenied(error)) return <SignIn said={error.message} />;
     const back = () => {
       void navigate("/thread");
     };
     return (
-      <Frame tools={null}>
+      <Layout tools={null}>
         {error === null ? (
           <Notice title="Reading the thread…" />
         ) : retryAt !== null ? (
@@ -49,10 +52,10 @@ export function ThreadPage() {
             title={isUnknown(error) ? "No such thread" : "Not shown"}
             action={{ label: "All threads", onClick: back }}
           >
-            {error.message}
+            {isUnknown(error) ? <Unknown asked={text} /> : error.message}
           </Notice>
         )}
-      </Frame>
+      </Layout>
     );
   }
   return (
@@ -84,9 +87,9 @@ function Thread(props: {
   useEffect(() => {
     if (state === ARRIVED) main.current?.focus({ preventScroll: true });
   }, [state]);
-  const play = `/play/${encodeURIComponent(agentId)}/${encodeURIComponent(threadId)}`;
+  const play = playPath(agentId, threadId);
   return (
-    <Frame
+    <Layout
       tools={
         <>
           <span className="thread-status" data-status={tone} role="status">
@@ -135,12 +138,24 @@ function Thread(props: {
           <Inspector thread={thread} cast={cast} onChanged={onAgain} />
         </aside>
       </main>
-    </Frame>
+    </Layout>
   );
 }
 
 function drawn(block: Block) {
   return <BlockView block={block} />;
+}
+
+/** Somebody else's thread is none to the reader, but for what it asks them (`asked`). */
+function Unknown({ asked }: { readonly asked: string | null }) {
+  return asked === null ? (
+    <>It may have been deleted, or it is somebody else’s.</>
+  ) : (
+    <>
+      It is somebody else’s, but it waits for you:{" "}
+      <Link to={`/inbox/${encodeURIComponent(asked)}`}>What it asks you</Link>
+    </>
+  );
 }
 
 function isUnknown(error: Error): boolean {

@@ -1,20 +1,22 @@
 import { useEffect, useReducer, useState } from "react";
 import { Link } from "react-router";
-import { Frame } from "../Frame.js";
+import { Layout } from "../Layout.js";
 import { useSharedInbox } from "../inbox/InboxProvider.js";
-import { ageOf } from "../inbox/words.js";
+import { ageOf } from "../inbox/labels.js";
 import { Notice } from "../Notice.js";
 import { useTitle } from "../title.js";
+import { canTryAgain } from "../rest.js";
+import { textOf } from "../useRequest.js";
 import { useNow } from "../useNow.js";
 import { fetchThreads } from "./api.js";
 import { threadPath } from "./path.js";
 import type { ThreadRow } from "./records.js";
-import { statusOf } from "./words.js";
+import { statusOf } from "./labels.js";
 
 interface Threads {
   readonly rows: readonly ThreadRow[] | null;
   readonly next: string | null;
-  readonly error: string | null;
+  readonly error: unknown;
 }
 
 /** All threads of the server, newest first. */
@@ -26,7 +28,7 @@ export function ThreadsPage() {
   });
   const [attempt, again] = useReducer((count: number) => count + 1, 0);
   const { state } = useSharedInbox();
-  const open = state.items.map((one) => one.interrupt.id).join();
+  const open = state.items.map((item) => item.interrupt.id).join();
   const now = useNow();
   useTitle(0, "Threads");
   useEffect(() => {
@@ -36,7 +38,7 @@ export function ThreadsPage() {
         setThreads({ ...page, error: null });
       },
       (reason: unknown) => {
-        if (!abort.signal.aborted) setThreads((before) => ({ ...before, error: textOf(reason) }));
+        if (!abort.signal.aborted) setThreads((before) => ({ ...before, error: reason }));
       },
     );
     return () => {
@@ -52,29 +54,32 @@ export function ThreadsPage() {
         error: null,
       }));
     } catch (reason) {
-      setThreads((before) => ({ ...before, error: textOf(reason) }));
+      setThreads((before) => ({ ...before, error: reason }));
     }
   };
 
   if (rows === null) {
     return (
-      <Frame tools={null}>
+      <Layout tools={null}>
         {error === null ? (
           <Notice title="Reading the threads…" />
         ) : (
-          <Notice title="Not shown" action={{ label: "Try again", onClick: again }}>
-            {error}
+          <Notice
+            title="Not shown"
+            {...(canTryAgain(error) && { action: { label: "Try again", onClick: again } })}
+          >
+            {textOf(error)}
           </Notice>
         )}
-      </Frame>
+      </Layout>
     );
   }
   return (
-    <Frame tools={null}>
+    <Layout tools={null}>
       <main className="threads" id="main">
         <h1>Threads</h1>
         <p role="alert" className="threads-error">
-          {error}
+          {error === null ? null : textOf(error)}
         </p>
         {rows.length === 0 ? (
           <p className="sayso-quiet">
@@ -107,10 +112,6 @@ export function ThreadsPage() {
           </button>
         )}
       </main>
-    </Frame>
+    </Layout>
   );
-}
-
-function textOf(reason: unknown): string {
-  return reason instanceof Error ? reason.message : String(reason);
 }

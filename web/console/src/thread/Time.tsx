@@ -11,10 +11,10 @@ export function Time({ at, day = true }: { readonly at: string | null; readonly 
   );
 }
 
-/** Whether two moments are of one day, here. */
-export function sameDay(one: string | null, other: string | null): boolean {
-  if (one === null || other === null) return false;
-  return new Date(one).toDateString() === new Date(other).toDateString();
+/** True if two moments are of one day, here. */
+export function sameDay(text: string | null, other: string | null): boolean {
+  if (text === null || other === null) return false;
+  return new Date(text).toDateString() === new Date(other).toDateString();
 }
 
 function isToday(date: Date): boolean {

@@ -1,12 +1,19 @@
-import { callAbout } from "@sayso/react/core";
-import { ArgumentTable, messageOf, PlainText } from "@sayso/react/components";
+import { callAbout, labelOf, subjectOf, unclearOf } from "@sayso/react/core";
+import {
+  ArgumentTable,
+  Beside,
+  messageOf,
+  PlainText,
+  plainText,
+  UnclearView,
+} from "@sayso/react/components";
 import { Link } from "react-router";
 import { partOf, type Cast } from "../subagents.js";
-import { labelOf, saidOf } from "../inbox/words.js";
+import { saidOf } from "../inbox/labels.js";
 import { ForkButton } from "./ForkButton.js";
-import { type Asked, type RunRecord, type ThreadRecord } from "./records.js";
+import { type QuestionRecord, type RunRecord, type ThreadRecord } from "./records.js";
 import { sameDay, Time } from "./Time.js";
-import { timelineOf, wordsOf, type Moment } from "./timeline.js";
+import { timelineOf, wordsOf, type TimelineEvent } from "./timeline.js";
 
 interface TimelineProps {
   readonly thread: ThreadRecord;
@@ -31,7 +38,7 @@ export function Timeline({ thread, cast }: TimelineProps) {
   );
 }
 
-function What({ moment, thread, cast }: TimelineProps & { readonly moment: Moment }) {
+function What({ moment, thread, cast }: TimelineProps & { readonly moment: TimelineEvent }) {
   switch (moment.kind) {
     case "began":
       return (
@@ -43,7 +50,7 @@ function What({ moment, thread, cast }: TimelineProps & { readonly moment: Momen
       return (
         <p>
           <strong>{endOf(moment.run)}</strong>
-          {moment.run.message !== null && <span dir="auto"> {moment.run.message}</span>}
+          {moment.run.message !== null && <span dir="auto"> {plainText(moment.run.message)}</span>}
         </p>
       );
     case "asked":
@@ -55,14 +62,17 @@ function What({ moment, thread, cast }: TimelineProps & { readonly moment: Momen
   }
 }
 
-function Question({ asked, thread, cast }: TimelineProps & { readonly asked: Asked }) {
+function Question({ asked, thread, cast }: TimelineProps & { readonly asked: QuestionRecord }) {
   const { interrupt, status, turnId } = asked;
   const { subagentRunId: by = null } = interrupt;
   const call = callAbout(interrupt, thread.messages);
+  const subject = subjectOf(interrupt, call);
+  const unclear = unclearOf(interrupt);
   return (
     <>
       <p>
-        <strong>{labelOf(interrupt)}</strong> {call !== null && <code>{call.name}</code>}{" "}
+        <strong>{labelOf(interrupt)}</strong>{" "}
+        {subject !== null && <code>{plainText(subject)}</code>}{" "}
         {by !== null && (
           <span className="moment-who">
             asked by <PlainText text={partOf(cast, by).name} />{" "}
@@ -75,12 +85,14 @@ function Question({ asked, thread, cast }: TimelineProps & { readonly asked: Ask
       <p className="moment-text" dir="auto">
         <PlainText text={messageOf(interrupt, call) ?? saidOf(interrupt)} />
       </p>
-      {call !== null && (
+      {unclear !== null && <UnclearView unclear={unclear} />}
+      {unclear === null && call !== null && (
         <details className="sayso-details">
           <summary>Arguments</summary>
           <ArgumentTable value={call.args} label={`Arguments of ${call.name}`} />
         </details>
       )}
+      <Beside interrupt={interrupt} />
       {!thread.row.running && turnId !== null && turnId === thread.turnId && (
         <ForkButton
           agent={thread.row.agent}
@@ -92,30 +104,30 @@ function Question({ asked, thread, cast }: TimelineProps & { readonly asked: Ask
   );
 }
 
-function Answered({ asked }: { readonly asked: Asked }) {
+function Answered({ asked }: { readonly asked: QuestionRecord }) {
   const { decision, interrupt } = asked;
   const { title, detail } = wordsOf(asked);
-  const call = callAbout(interrupt, []);
+  const subject = subjectOf(interrupt, callAbout(interrupt, []));
   const { by = null, channel = null } = decision ?? {};
   return (
     <>
       <p>
-        <strong>{title}</strong>
+        <strong>{plainText(title)}</strong>
         {decision?.held === true && " (kept until the others are answered)"}
-        {call !== null && (
+        {subject !== null && (
           <>
             {" "}
-            <code>{call.name}</code>
+            <code>{plainText(subject)}</code>
           </>
         )}
         <span className="moment-who">
-          {by !== null && ` by ${by}`}
+          {by !== null && ` by ${plainText(by)}`}
           {channel !== null && ` ${CHANNELS[channel] ?? `through ${channel}`}`}
         </span>
       </p>
       {detail !== null && (
         <p className="moment-text" dir="auto">
-          {detail}
+          <PlainText text={detail} />
         </p>
       )}
       {decision?.payload !== undefined && (
@@ -145,7 +157,7 @@ function endOf(run: RunRecord): string {
   return ENDS[run.outcome ?? ""] ?? `Run ended: ${run.outcome ?? "nobody knows how"}`;
 }
 
-function toneOf(moment: Moment): string {
+function toneOf(moment: TimelineEvent): string {
   if (moment.kind === "decided") return wordsOf(moment.asked).tone;
   if (moment.kind === "asked") return moment.asked.status === "open" ? "open" : "quiet";
   return moment.kind === "ended" && moment.run.outcome === "error" ? "no" : "quiet";

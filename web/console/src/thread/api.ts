@@ -1,7 +1,7 @@
 import { isRecord, recordsOf, request, textOrNull } from "../rest.js";
 import { readRow, readThread, type ThreadRecord, type ThreadRow } from "./records.js";
 
-const MOST_PAGES = 20;
+const MAX_PAGES = 20;
 
 /** A page of threads, newest first, and where the next one begins. */
 export async function fetchThreads(
@@ -21,7 +21,7 @@ export async function fetchThread(threadId: string, signal: AbortSignal): Promis
   const runs: Record<string, unknown>[] = [];
   let history: Record<string, unknown> = {};
   let cursor: string | null = null;
-  for (let page = 0; page < MOST_PAGES; page += 1) {
+  for (let page = 0; page < MAX_PAGES; page += 1) {
     const query = new URLSearchParams({ limit: "1000", ...(cursor !== null && { cursor }) });
     const body = await request(`${path}/history?${query.toString()}`, { signal });
     history = isRecord(body) ? body : {};

@@ -1,6 +1,6 @@
 import { isRecord, recordsOf, request, textOrNull } from "../rest.js";
 
-/** One row of the audit trail; `content` is undefined once its thread was deleted. */
+/** One row of the audit trail; `content` is undefined where an older version took it away. */
 export interface AuditRow {
   readonly number: number;
   readonly at: string | null;
@@ -17,6 +17,16 @@ export interface AuditTrail {
   readonly count: number;
   /** The number of the first row that is not as it was written; null when all are. */
   readonly brokenAt: number | null;
+  /** Where questions are kept otherwise than their rows say. */
+  readonly differs: readonly Difference[];
+}
+
+/** A member of a settled question, as the trail has it and as the question itself does. */
+export interface Difference {
+  readonly interruptId: string;
+  readonly member: string;
+  readonly trail: unknown;
+  readonly record: unknown;
 }
 
 /** The first rows of a thread's trail, and what its seals say. */
@@ -25,7 +35,14 @@ export async function fetchAudit(threadId: string, signal: AbortSignal): Promise
   const body = await request(`audit/${encodeURIComponent(threadId)}`, { signal });
   const chain = isRecord(body) ? body : {};
   const broken = chain.intact === true ? null : Number(chain.brokenAt ?? 0);
-  return { ...page, count: Number(chain.rows ?? page.rows.length), brokenAt: broken };
+  const differs = recordsOf(chain.differs).map(({ interruptId, member, trail, record }) => ({
+    interruptId: textOrNull(interruptId) ?? "",
+    member: textOrNull(member) ?? "",
+    trail,
+    record,
+  }));
+  const count = Number(chain.rows ?? page.rows.length);
+  return { ...page, count, brokenAt: broken, differs };
 }
 
 /** A page of a thread's trail, oldest first, and where the next one begins. */

@@ -24,13 +24,13 @@ export function patchOf(before: unknown, after: Patch): Patch {
 }
 
 /** Members that would become null, which a merge patch cannot say: there it means "away". */
-export function nullsIn(before: unknown, after: unknown, at = ""): readonly Problem[] {
+export function nullsIn(before: unknown, after: unknown, position = ""): readonly Problem[] {
   if (!isRecord(after)) return [];
   const old = isRecord(before) ? before : {};
   return Object.entries(after).flatMap(([name, value]) => {
     const was = Object.hasOwn(old, name) ? old[name] : undefined;
     if (equalJson(was, value)) return [];
-    const pointer = `${at}/${name.replaceAll("~", "~0").replaceAll("/", "~1")}`;
+    const pointer = `${position}/${name.replaceAll("~", "~0").replaceAll("/", "~1")}`;
     if (value !== null) return nullsIn(was, value, pointer);
     const message = "cannot be set to null by hand: leave the member out to take it away";
     return [{ pointer, message }];

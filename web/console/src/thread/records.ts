@@ -22,7 +22,7 @@ export interface RunRecord {
 }
 
 /** A question of a thread and what became of it. */
-export interface Asked {
+export interface QuestionRecord {
   readonly interrupt: Interrupt;
   readonly createdAt: string | null;
   readonly status: string;
@@ -54,7 +54,7 @@ export interface ThreadRecord {
   readonly row: ThreadRow;
   readonly runs: readonly RunRecord[];
   readonly messages: readonly Message[];
-  readonly asked: readonly Asked[];
+  readonly asked: readonly QuestionRecord[];
   readonly next: readonly string[];
   readonly values: unknown;
   readonly journal: readonly JournalEntry[];
@@ -67,7 +67,7 @@ export interface ThreadRecord {
   readonly forkedFrom: string | null;
 }
 
-/** Whether a thread stands still until somebody answers: only then it can be changed. */
+/** True if a thread stands still until somebody answers: only then it can be changed. */
 export function isWaiting({ row }: ThreadRecord): boolean {
   return row.status === "suspended" && !row.running;
 }
@@ -99,12 +99,12 @@ export function readThread(
     asked: recordsOf(history.interrupts).flatMap(readAsked),
     next: Array.isArray(state.next) ? state.next.map(String) : [],
     values: state.values,
-    journal: recordsOf(state.journal).map((one) => ({
-      place: String(one.place),
-      kind: String(one.kind),
-      name: String(one.name),
-      status: String(one.status),
-      data: one.data,
+    journal: recordsOf(state.journal).map((record) => ({
+      place: String(record.place),
+      kind: String(record.kind),
+      name: String(record.name),
+      status: String(record.status),
+      data: record.data,
     })),
     turnId: textOrNull(metadata.turnId),
     problem: isRecord(problem)
@@ -126,7 +126,7 @@ function readRun(value: Record<string, unknown>): RunRecord {
   };
 }
 
-function readAsked(value: Record<string, unknown>): Asked[] {
+function readAsked(value: Record<string, unknown>): QuestionRecord[] {
   const [id, reason] = [textOrNull(value.id), textOrNull(value.reason)];
   if (id === null || reason === null) return [];
   const [message, toolCallId] = [textOrNull(value.message), textOrNull(value.toolCallId)];

@@ -1,6 +1,6 @@
-import { originOf } from "@sayso/react/core";
+import { subagentPath } from "@sayso/react/core";
 import { isRecord, textOrNull } from "../rest.js";
-import { castOf, type Cast } from "../subagents.js";
+import { subagentLabels, type Cast } from "../subagents.js";
 import type { ThreadRecord } from "./records.js";
 
 /** A subagent's invocation in a stored thread. */
@@ -16,14 +16,14 @@ export interface Invocation {
 export function invocationsOf(thread: ThreadRecord): readonly Invocation[] {
   return known(thread).map(({ id }) => {
     const own = thread.asked.filter(({ interrupt }) => interrupt.subagentRunId === id);
-    const open = own.filter((one) => one.status === "open").length;
+    const open = own.filter((questionRecord) => questionRecord.status === "open").length;
     return { id, open, settled: own.length - open };
   });
 }
 
 /** What they are called. */
 export function castOfThread(thread: ThreadRecord): Cast {
-  return castOf(known(thread));
+  return subagentLabels(known(thread));
 }
 
 function known({ journal, asked, messages }: ThreadRecord) {
@@ -35,7 +35,7 @@ function known({ journal, asked, messages }: ThreadRecord) {
     if (kind === "delegate" && isRecord(data)) add(textOrNull(data.id), name);
   }
   for (const { interrupt } of asked) {
-    add(interrupt.subagentRunId ?? null, originOf(interrupt).at(-1) ?? null);
+    add(interrupt.subagentRunId ?? null, subagentPath(interrupt).at(-1) ?? null);
   }
   for (const message of messages) {
     if ("subagentRunId" in message) add(message.subagentRunId ?? null, null);

@@ -1,9 +1,10 @@
 import { outcomeOf } from "@sayso/react/components";
+import { callAbout } from "@sayso/react/core";
 import type { Answer, InterruptView } from "@sayso/react";
-import type { Asked, RunRecord, ThreadRecord } from "./records.js";
+import type { QuestionRecord, RunRecord, ThreadRecord } from "./records.js";
 
 /** One thing that happened, with its time; null when the server does not tell it. */
-export type Moment =
+export type TimelineEvent =
   | {
       readonly kind: "began";
       readonly key: string;
@@ -20,48 +21,52 @@ export type Moment =
       readonly kind: "asked";
       readonly key: string;
       readonly at: string | null;
-      readonly asked: Asked;
+      readonly asked: QuestionRecord;
     }
   | {
       readonly kind: "decided";
       readonly key: string;
       readonly at: string | null;
-      readonly asked: Asked;
+      readonly asked: QuestionRecord;
     };
 
 /**
  * Runs, questions and decisions in the order in which they happened. Much of it happens within one
  * millisecond: then a run begins, asks and ends, is answered, and the next one begins.
  */
-export function timelineOf({ runs, asked }: ThreadRecord): readonly Moment[] {
-  const found: { readonly moment: Moment; readonly time: number; readonly turn: number }[] = [];
+export function timelineOf({ runs, asked }: ThreadRecord): readonly TimelineEvent[] {
+  const list: { readonly moment: TimelineEvent; readonly time: number; readonly turn: number }[] =
+    [];
   const starts = runs.map((run) => timeOf(run.startedAt));
-  const add = (moment: Moment, turn: number) => {
-    found.push({ moment, time: timeOf(moment.at), turn });
+  const add = (moment: TimelineEvent, turn: number) => {
+    list.push({ moment, time: timeOf(moment.at), turn });
   };
   runs.forEach((run, index) => {
     add({ kind: "began", key: `began:${run.runId}`, at: run.startedAt, run }, 4 * index + 1);
     if (run.endedAt === null) return;
     add({ kind: "ended", key: `ended:${run.runId}`, at: run.endedAt, run }, 4 * index + 3);
   });
-  for (const one of asked) {
-    const { id, expiresAt = null } = one.interrupt;
+  for (const questionRecord of asked) {
+    const { id, expiresAt = null } = questionRecord.interrupt;
     const asker = Math.max(
       0,
-      runs.findIndex((run) => ranAt(run, one.createdAt)),
+      runs.findIndex((run) => ranAt(run, questionRecord.createdAt)),
     );
-    add({ kind: "asked", key: `asked:${id}`, at: one.createdAt, asked: one }, 4 * asker + 2);
-    if (one.decision === null && one.status !== "expired") continue;
-    const at = one.decision?.at ?? expiresAt;
-    const next = starts.findIndex((start, index) => index > asker && start >= timeOf(at));
+    add(
+      { kind: "asked", key: `asked:${id}`, at: questionRecord.createdAt, asked: questionRecord },
+      4 * asker + 2,
+    );
+    if (questionRecord.decision === null && questionRecord.status !== "expired") continue;
+    const pointer = questionRecord.decision?.at ?? expiresAt;
+    const next = starts.findIndex((start, index) => index > asker && start >= timeOf(pointer));
     const turn = next < 0 ? 4 * runs.length : 4 * next;
-    add({ kind: "decided", key: `decided:${id}`, at, asked: one }, turn);
+    add({ kind: "decided", key: `decided:${id}`, at: pointer, asked: questionRecord }, turn);
   }
-  return found.sort((a, b) => a.time - b.time || a.turn - b.turn).map(({ moment }) => moment);
+  return list.sort((a, b) => a.time - b.time || a.turn - b.turn).map(({ moment }) => moment);
 }
 
 /** What a decision was, in words. */
-export function wordsOf({ interrupt, decision, status }: Asked): {
+export function wordsOf({ interrupt, decision, status }: QuestionRecord): {
   readonly title: string;
   readonly detail: string | null;
   readonly tone: string;
@@ -79,16 +84,18 @@ export function wordsOf({ interrupt, decision, status }: Asked): {
     answer,
     problems: [],
     asked: 1,
-    closed: { interrupt, ending: expired ? "lapsed" : "answered", answer, closedAt: 0 },
+    closed: { interrupt, ending: expired ? "expired" : "answered", answer, closedAt: 0 },
   };
-  return outcomeOf(view) ?? { title: "Answered", detail: null, tone: "quiet" };
+  return (
+    outcomeOf(view, callAbout(interrupt, [])) ?? { title: "Answered", detail: null, tone: "quiet" }
+  );
 }
 
-function ranAt({ startedAt, endedAt }: RunRecord, at: string | null): boolean {
-  return timeOf(startedAt) <= timeOf(at) && timeOf(at) <= timeOf(endedAt);
+function ranAt({ startedAt, endedAt }: RunRecord, pointer: string | null): boolean {
+  return timeOf(startedAt) <= timeOf(pointer) && timeOf(pointer) <= timeOf(endedAt);
 }
 
-function timeOf(at: string | null): number {
-  const time = at === null ? NaN : Date.parse(at);
+function timeOf(position: string | null): number {
+  const time = position === null ? NaN : Date.parse(position);
   return Number.isNaN(time) ? Number.MAX_SAFE_INTEGER : time;
 }

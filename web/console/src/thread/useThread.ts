@@ -1,6 +1,6 @@
 import { useEffect, useReducer, useState } from "react";
 import { onToken } from "../access.js";
-import { ServerError } from "../rest.js";
+import { isDenied, canTryAgain, type ServerError } from "../rest.js";
 import { fetchThread } from "./api.js";
 import type { ThreadRecord } from "./records.js";
 
@@ -37,7 +37,7 @@ export function useThread(threadId: string, moment: unknown): ThreadLook {
       },
       (error: unknown) => {
         if (abort.signal.aborted) return;
-        const final = error instanceof ServerError && [401, 403, 404].includes(error.status ?? 0);
+        const final = isDenied(error) || !canTryAgain(error);
         const shown = error instanceof Error ? error : new Error(String(error));
         setLook(({ thread }) => ({
           thread: final ? null : thread,

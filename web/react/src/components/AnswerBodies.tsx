@@ -1,13 +1,19 @@
-import { useId, useMemo, useState, type SyntheticEvent } from "react";
+"use client";
+
+import { Fragment, useId, useMemo, useState, type SyntheticEvent } from "react";
 import type { Answer, JsonSchema, Problem, Shape } from "../core/index.js";
+import type { Permit } from "../core/briefing.js";
 import { asRecord } from "../core/json.js";
-import { restFor } from "../core/rest.js";
-import { check } from "../validate/index.js";
+import { choiceFields } from "../core/choiceFields.js";
+import { check } from "../core/validate/validate.js";
 import { CancelButton } from "./ApprovalBody.js";
-import { isText, useKept } from "./kept.js";
+import { ArgumentTable } from "./ArgumentTable.js";
+import { isText, isYesNo, useKept } from "./formDrafts.js";
 import { PlainText, plainText } from "./PlainText.js";
 import { ProblemList } from "./ProblemList.js";
+import { ReadFirst } from "./ReadFirst.js";
 import { SchemaForm } from "./SchemaForm.js";
+import { useNarrowed } from "./useNarrowed.js";
 
 interface BodyProps {
   readonly problems: readonly Problem[];
@@ -45,21 +51,42 @@ export function ChoiceBody(
   props: BodyProps & {
     readonly shape: Extract<Shape, { kind: "choice" }>;
     readonly schema: JsonSchema;
+    /** A member whose value may be null, and how that is said; where the schema takes it. */
+    readonly none?: { readonly member: string; readonly label: string };
+    /** The calls that choices permit, by action: what they run is shown beside them. */
+    readonly permits?: ReadonlyMap<string, Permit>;
+    /** True if a choice lets something happen, so that all of the card has to be read first. */
+    readonly readFirst?: boolean;
   },
 ) {
-  const { shape, schema, problems, onAnswer } = props;
+  const { shape, schema, none, permits, readFirst = false, problems, onAnswer } = props;
   const name = useId();
   const [chosen, setChosen] = useKept<number | null>("chosen", null, isPlace);
   const [found, setFound] = useState<readonly Problem[]>([]);
   const [wantsMore, setWantsMore] = useKept("more", false, isYesNo);
   const choice = chosen === null ? undefined : shape.choices[chosen];
+  const choices = useMemo(
+    () => shape.choices.map((item, index) => ({ ...item, index })),
+    [shape.choices],
+  );
+  const { shown, find } = useNarrowed(
+    choices,
+    (item) => plainText(item.title),
+    (item) => item.index === chosen,
+    "Find a way to go",
+  );
   const rest = useMemo(
-    () => (choice === undefined ? null : restFor(schema, choice.value)),
+    () => (choice === undefined ? null : choiceFields(schema, choice.value)),
     [schema, choice],
   );
   const needsMore =
     choice !== undefined && rest !== null && !complete(schema, { action: choice.value });
-  const withRest = rest !== null && (needsMore || wantsMore);
+  const nothing = none !== undefined && needsMore ? { [none.member]: null } : null;
+  const mayBeNone =
+    nothing !== null && complete(schema, { action: choice?.value, ...nothing }) ? none : undefined;
+  const [isNone, setIsNone] = useKept("none", false, isYesNo);
+  const saysNone = mayBeNone !== undefined && isNone;
+  const withRest = rest !== null && (needsMore || wantsMore) && !saysNone;
 
   const submit = (more: unknown) => {
     if (choice === undefined) {
@@ -71,12 +98,17 @@ export function ChoiceBody(
     setFound(verdict.problems);
     if (verdict.problems.length === 0) onAnswer(resolved(payload));
   };
+  const said = <PlainText text={choice?.title ?? "Go on"} />;
   const actions = (
     <div className="sayso-actions">
-      <button type="submit" className="sayso-button sayso-primary">
-        <PlainText text={choice?.title ?? "Go on"} />
-      </button>
-      {rest !== null && !withRest && (
+      {readFirst ? (
+        <ReadFirst label={said} />
+      ) : (
+        <button type="submit" className="sayso-button sayso-primary">
+          {said}
+        </button>
+      )}
+      {rest !== null && !withRest && !saysNone && (
         <button
           type="button"
           className="sayso-button"
@@ -94,30 +126,50 @@ export function ChoiceBody(
     <div>
       <fieldset className="sayso-choices">
         <legend className="sayso-sr">Choose what happens next</legend>
-        {shape.choices.map(({ title, description }, index) => (
-          <label key={index} className="sayso-choice" data-chosen={chosen === index}>
-            <input
-              type="radio"
-              name={name}
-              checked={chosen === index}
-              onChange={() => {
-                setChosen(index);
-                setFound([]);
-              }}
+        {find}
+        {shown.map(({ value, title, description, index }) => (
+          <Fragment key={index}>
+            <label className="sayso-choice" data-chosen={chosen === index}>
+              <input
+                type="radio"
+                name={name}
+                checked={chosen === index}
+                onChange={() => {
+                  setChosen(index);
+                  setFound([]);
+                }}
+              />
+              <span>
+                <strong>
+                  <PlainText text={title} />
+                </strong>
+                {description !== null && (
+                  <span className="sayso-quiet">
+                    <PlainText text={description} />
+                  </span>
+                )}
+              </span>
+            </label>
+            <Permitted
+              permit={typeof value === "string" ? permits?.get(value) : undefined}
+              chosen={chosen === index}
             />
-            <span>
-              <strong>
-                <PlainText text={title} />
-              </strong>
-              {description !== null && (
-                <span className="sayso-quiet">
-                  <PlainText text={description} />
-                </span>
-              )}
-            </span>
-          </label>
+          </Fragment>
         ))}
       </fieldset>
+      {mayBeNone !== undefined && (
+        <label className="sayso-check">
+          <input
+            type="checkbox"
+            checked={isNone}
+            onChange={({ target }) => {
+              setIsNone(target.checked);
+              setFound([]);
+            }}
+          />
+          {mayBeNone.label}
+        </label>
+      )}
       <ProblemList problems={withRest ? [] : [...found, ...problems]} />
       {withRest ? (
         <SchemaForm
@@ -134,7 +186,7 @@ export function ChoiceBody(
         <form
           onSubmit={(event) => {
             event.preventDefault();
-            submit(undefined);
+            submit(saysNone ? nothing : undefined);
           }}
         >
           {actions}
@@ -144,37 +196,16 @@ export function ChoiceBody(
   );
 }
 
-/** A button for each way to go, where none of them asks for anything more. */
-export function ButtonsBody(
-  props: BodyProps & { readonly shape: Extract<Shape, { kind: "choice" }> },
-) {
-  const { shape, problems, onAnswer } = props;
-  const prefix = useId();
+/** What a choice runs, with the arguments as they are: open once that is chosen. */
+function Permitted(props: { readonly permit: Permit | undefined; readonly chosen: boolean }) {
+  const { permit, chosen } = props;
+  if (permit === undefined) return null;
+  const label = `Arguments of ${plainText(permit.tool)}`;
   return (
-    <div className="sayso-stack">
-      <ProblemList problems={problems} />
-      <div className="sayso-actions">
-        {shape.choices.map(({ value, title, description }, index) => (
-          <button
-            key={index}
-            type="button"
-            className={index === 0 ? "sayso-button sayso-primary" : "sayso-button"}
-            aria-describedby={description === null ? undefined : `${prefix}-${index}`}
-            title={description === null ? undefined : plainText(description)}
-            onClick={() => {
-              onAnswer(resolved({ action: value }));
-            }}
-          >
-            <PlainText text={title} />
-            {description !== null && (
-              <span id={`${prefix}-${index}`} hidden>
-                <PlainText text={description} />
-              </span>
-            )}
-          </button>
-        ))}
-      </div>
-    </div>
+    <details className="sayso-details sayso-permit" open={chosen}>
+      <summary>{label}</summary>
+      <ArgumentTable value={permit.args} label={label} />
+    </details>
   );
 }
 
@@ -211,10 +242,6 @@ export function TextBody({ problems, onAnswer }: BodyProps) {
 
 function isPlace(value: unknown): value is number | null {
   return value === null || Number.isInteger(value);
-}
-
-function isYesNo(value: unknown): value is boolean {
-  return typeof value === "boolean";
 }
 
 function isNote(rest: JsonSchema): boolean {

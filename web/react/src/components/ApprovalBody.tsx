@@ -1,13 +1,18 @@
+"use client";
+
 import { useEffect, useId, useRef, useState } from "react";
 import type { Answer, Extra, Problem, Shape } from "../core/index.js";
 import { asRecord } from "../core/json.js";
 import { DenyForm, Panel } from "./DenyForm.js";
-import { isText, useKept } from "./kept.js";
+import { GrowingText } from "./GrowingText.js";
+import { isText, useKept } from "./formDrafts.js";
+import { PlainText, plainText } from "./PlainText.js";
 import { ProblemList } from "./ProblemList.js";
+import { ReadFirst } from "./ReadFirst.js";
 import { SchemaForm } from "./SchemaForm.js";
 
 export interface ApprovalBodyProps {
-  readonly shape: Extract<Shape, { kind: "decision" }>;
+  readonly shape: Extract<Shape, { kind: "approval" }>;
   /** The arguments that will run if nothing is changed. */
   readonly args: Readonly<Record<string, unknown>>;
   readonly problems: readonly Problem[];
@@ -31,7 +36,8 @@ export function ApprovalBody({ shape, args, problems, onAnswer }: ApprovalBodyPr
   const returning = useRef(false);
 
   useEffect(() => {
-    if (mode === "choose" && returning.current) choose.current?.querySelector("button")?.focus();
+    if (mode === "choose" && returning.current)
+      choose.current?.querySelector<HTMLElement>("button:enabled")?.focus();
     returning.current = mode !== "choose";
   }, [mode]);
 
@@ -43,7 +49,9 @@ export function ApprovalBody({ shape, args, problems, onAnswer }: ApprovalBodyPr
     setMode("choose");
   };
   const answer = (approved: boolean, more: Readonly<Record<string, unknown>> = {}) => {
-    const unset = shape.extras.filter((one) => one.required && extras[one.name] === undefined);
+    const unset = shape.extras.filter(
+      (extra) => extra.required && extras[extra.name] === undefined,
+    );
     setMissing(unset.map(({ name }) => ({ pointer: `/${name}`, message: "Required." })));
     if (unset.length > 0) return;
     const said = filled(extras);
@@ -56,8 +64,9 @@ export function ApprovalBody({ shape, args, problems, onAnswer }: ApprovalBodyPr
     if (shape.reason === "none") answer(false);
     else setMode("deny");
   };
-  const inForm = mode === "edit" ? problems.filter((one) => one.pointer.startsWith(EDITED)) : [];
-  const elsewhere = [...problems.filter((one) => !inForm.includes(one)), ...missing];
+  const inForm =
+    mode === "edit" ? problems.filter((problem) => problem.pointer.startsWith(EDITED)) : [];
+  const elsewhere = [...problems.filter((problem) => !inForm.includes(problem)), ...missing];
 
   return (
     <div className="sayso-stack">
@@ -72,15 +81,16 @@ export function ApprovalBody({ shape, args, problems, onAnswer }: ApprovalBodyPr
             label="Arguments as JSON"
             schema={shape.edit}
             value={args}
-            problems={inForm.map((one) => ({ ...one, pointer: one.pointer.slice(EDITED.length) }))}
+            problems={inForm.map((problem) => ({
+              ...problem,
+              pointer: problem.pointer.slice(EDITED.length),
+            }))}
             onSubmit={(editedArgs) => {
               answer(true, { editedArgs });
             }}
           >
             <div className="sayso-actions">
-              <button type="submit" className="sayso-button sayso-primary">
-                Approve with changes
-              </button>
+              <ReadFirst label="Approve with changes" />
               <button type="button" className="sayso-button" onClick={back}>
                 Back
               </button>
@@ -100,16 +110,12 @@ export function ApprovalBody({ shape, args, problems, onAnswer }: ApprovalBodyPr
         </Panel>
       )}
       <div className="sayso-actions" ref={choose} hidden={mode !== "choose"}>
-        <button
-          type="button"
-          className="sayso-button sayso-primary"
-          data-act="approve"
-          onClick={() => {
+        <ReadFirst
+          label={shape.bare ? "Yes" : "Approve"}
+          onPress={() => {
             answer(true);
           }}
-        >
-          {shape.bare ? "Yes" : "Approve"}
-        </button>
+        />
         {shape.edit !== null && (
           <button
             type="button"
@@ -166,7 +172,7 @@ function Extras(props: {
         const box = type === "boolean";
         return (
           <div key={name} className={box ? "sayso-check" : "sayso-field"}>
-            <label htmlFor={id}>{`${title}${box ? "" : mark}`}</label>
+            <label htmlFor={id}>{`${plainText(title)}${box ? "" : mark}`}</label>
             {box ? (
               <input
                 id={id}
@@ -178,7 +184,7 @@ function Extras(props: {
                 }}
               />
             ) : (
-              <input
+              <GrowingText
                 id={id}
                 className="sayso-input"
                 value={typeof value === "string" ? value : ""}
@@ -190,7 +196,7 @@ function Extras(props: {
             )}
             {description !== null && (
               <p className="sayso-quiet" id={hint}>
-                {description}
+                <PlainText text={description} />
               </p>
             )}
           </div>
@@ -207,7 +213,7 @@ function isMode(value: unknown): value is Mode {
 function isGiven(value: unknown): value is Given {
   const record = asRecord(value);
   if (record === undefined) return false;
-  return Object.values(record).every((one) => isText(one) || typeof one === "boolean");
+  return Object.values(record).every((item) => isText(item) || typeof item === "boolean");
 }
 
 function filled(values: Given): Record<string, unknown> {

@@ -1,4 +1,4 @@
-import { asRecord } from "../core/json.js";
+import { asRecord, writeJson } from "../core/json.js";
 import { Fold } from "./Fold.js";
 import { PlainText } from "./PlainText.js";
 
@@ -44,7 +44,7 @@ function Value({ value }: { readonly value: unknown }) {
     );
   }
   if (typeof value === "object" && value !== null) {
-    const text = JSON.stringify(value, null, 2);
+    const text = writeJson(value, 2);
     return (
       <Fold text={text}>
         <pre className="sayso-json">
@@ -54,8 +54,6 @@ function Value({ value }: { readonly value: unknown }) {
     );
   }
   return (
-    <code className="sayso-literal">
-      {value === undefined ? "not given" : JSON.stringify(value)}
-    </code>
+    <code className="sayso-literal">{value === undefined ? "not given" : writeJson(value)}</code>
   );
 }

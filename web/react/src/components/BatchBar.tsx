@@ -1,16 +1,21 @@
+"use client";
+
 import { useEffect, useRef, useState } from "react";
 import {
+  canRetry,
   quickAnswer,
   quickOf,
+  rightsOf,
   type Answer,
   type Failure,
   type InterruptView,
 } from "../core/index.js";
 import { DenyForm, Panel } from "./DenyForm.js";
+import { plainText } from "./PlainText.js";
 
 export interface BatchBarProps {
   readonly views: readonly InterruptView[];
-  /** Whether everything may be sent as it is. */
+  /** True if everything may be sent as it is. */
   readonly ready: boolean;
   /** Why the last attempt to send came to nothing. */
   readonly failure: Failure | null;
@@ -26,8 +31,8 @@ export interface BatchBarProps {
 }
 
 /**
- * How several questions are answered together: a yes or a no for all that have no answer of their
- * own, once each has been shown in full (V1, V2), and the one button that sends everything.
+ * How several questions are answered together: a yes for all that have no answer of their own, once
+ * each has been shown in full (V1, V2), or a no at any time, and the one button that sends everything.
  */
 export function BatchBar(props: BatchBarProps) {
   const { views, ready, failure, shown, onGoTo, onReadOn, onAnswer, onSend } = props;
@@ -36,14 +41,25 @@ export function BatchBar(props: BatchBarProps) {
   const bar = useRef<HTMLDivElement>(null);
 
   const open = views.filter((view) => view.closed === null);
-  const rest = open.filter((view) => view.phase === "open");
+  // What others decide, or what is kept at the server, needs nothing more from this reader.
+  const mine = open.filter(
+    (view) => view.answer !== null || (rightsOf(view.interrupt).answer && !isKept(view)),
+  );
+  const theirs = open.filter((view) => !mine.includes(view) && !isKept(view)).length;
+  const rest = mine.filter((view) => view.phase === "open");
   const quick = rest.flatMap((view) => {
     const how = quickOf(view.interrupt);
     return how === null ? [] : [{ id: view.interrupt.id, how }];
   });
   const unseen = quick.filter(({ id }) => !shown.has(id));
   const own = rest.filter((view) => quick.every(({ id }) => id !== view.interrupt.id));
-  const done = open.filter((view) => view.phase === "answered").length;
+  const done = mine.filter((view) => view.phase === "answered").length;
+  const answers = open.map((view) => view.answer);
+  const [refused, setRefused] = useState({ failure, answers });
+  if (refused.failure !== failure) setRefused({ failure, answers });
+  const changed = answers.some((answer, index) => answer !== refused.answers[index]);
+  // What the server refuses for good is not sent again before one of the answers is another.
+  const sendable = failure === null || canRetry(failure) || changed;
   const sending = open.some((view) => view.phase === "sending");
   useEffect(() => {
     if (failure !== null) bar.current?.scrollIntoView({ block: "nearest" });
@@ -58,7 +74,7 @@ export function BatchBar(props: BatchBarProps) {
     const refused = quick.filter(
       ({ id, how }) => !onAnswer(id, quickAnswer(how, approved, reason)),
     );
-    const expired = open.filter((view) => view.phase === "expired");
+    const expired = mine.filter((view) => view.phase === "expired");
     const [next] = [...refused.map(({ id }) => id), ...[...own, ...expired].map(idOf)];
     if (next === undefined) send();
     else onGoTo(next);
@@ -76,12 +92,13 @@ export function BatchBar(props: BatchBarProps) {
         {failure !== null && (
           <>
             <strong>Not sent. </strong>
-            {failure.message}
+            {plainText(failure.message)}
           </>
         )}
       </p>
       <p role="status" className="sayso-progress" tabIndex={-1} ref={outcome}>
-        {sending ? "Sending…" : progressOf(open, done, own.length, quick.length, unseen.length)}
+        {sending ? "Sending…" : progressOf(mine, done, own.length, quick.length, unseen.length)}
+        {!sending && theirs > 0 && `${mine.length > 0 ? " · " : ""}${theirs} waiting for others`}
         {open.length === 0 && `${views.length} decided`}
       </p>
       {denying && (
@@ -127,19 +144,21 @@ export function BatchBar(props: BatchBarProps) {
             >
               {`Approve ${which}`}
             </button>
-            <button type="button" className="sayso-button" disabled={waiting} onClick={deny}>
+            <button type="button" className="sayso-button" onClick={deny}>
               {`Deny ${which}`}
             </button>
           </>
         )}
-        {(done > 0 || quick.length < 2) && (
+        {sendable && mine.length > 0 && (done > 0 || quick.length < 2) && (
           <button
             type="button"
             className={`sayso-button ${ready ? "sayso-primary" : ""}`}
             disabled={!ready}
             onClick={send}
           >
-            {failure !== null && ready ? "Try again" : `Send ${open.length} answers`}
+            {failure !== null && ready && !changed
+              ? "Try again"
+              : sendLabel(mine.length, open.length)}
           </button>
         )}
       </div>
@@ -149,6 +168,16 @@ export function BatchBar(props: BatchBarProps) {
 
 function idOf(view: InterruptView): string {
   return view.interrupt.id;
+}
+
+/** True if an answer to it is kept at the server until the others of its set are there. */
+function isKept(view: InterruptView): boolean {
+  return view.answer === null && rightsOf(view.interrupt).heldBy !== null;
+}
+
+function sendLabel(mine: number, open: number): string {
+  if (mine === 1) return open === 1 ? "Send 1 answer" : "Send your answer";
+  return mine === open ? `Send ${open} answers` : `Send your ${mine} answers`;
 }
 
 function progressOf(

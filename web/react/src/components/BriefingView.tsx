@@ -1,9 +1,9 @@
 import type { Briefing, Told } from "../core/briefing.js";
-import { asRecord } from "../core/json.js";
+import { writeJson } from "../core/json.js";
 import { Fold } from "./Fold.js";
 import { PlainText } from "./PlainText.js";
 
-/** What is planned, why, and to what effect: the reviewer's questions before any option. */
+/** What is wanted, why, and to what effect: the reviewer's questions before any option. */
 export function BriefingView({
   briefing,
   closed,
@@ -12,14 +12,31 @@ export function BriefingView({
   /** A settled question is told by its headline. */
   readonly closed: boolean;
 }) {
-  const { headline, facts } = briefing;
+  const { headline, because, says, facts } = briefing;
   return (
     <>
-      <Fold text={headline}>
-        <p className="sayso-message sayso-headline" dir="auto">
-          <PlainText text={headline} />
+      {headline !== null && (
+        <Fold text={headline}>
+          <p className="sayso-message sayso-headline" dir="auto">
+            <PlainText text={headline} />
+          </p>
+        </Fold>
+      )}
+      {!closed && because !== null && (
+        <p className="sayso-because">
+          <PlainText text={because} />
         </p>
-      </Fold>
+      )}
+      {!closed && says !== null && (
+        <figure className="sayso-says">
+          <figcaption>The agent says</figcaption>
+          <Fold text={says}>
+            <blockquote className="sayso-text" dir="auto">
+              <PlainText text={says} />
+            </blockquote>
+          </Fold>
+        </figure>
+      )}
       {!closed && facts.length > 0 && (
         <dl className="sayso-facts">
           {facts.map(({ name, told }) => (
@@ -66,7 +83,7 @@ function ToldView({ told }: { readonly told: Told }) {
 
 function figure(value: unknown): string {
   if (typeof value === "boolean") return value ? "yes" : "no";
-  if (typeof value === "number") return value.toLocaleString("en");
+  if (typeof value === "number" || typeof value === "bigint") return value.toLocaleString("en");
   if (typeof value === "string") return value;
-  return asRecord(value) === undefined && value === null ? "none" : JSON.stringify(value);
+  return value === null ? "none" : writeJson(value);
 }

@@ -1,25 +1,32 @@
+"use client";
+
 import { Fragment, useRef, useState, type ReactNode } from "react";
 import type { Answer, CallView, Failure, InterruptView } from "../core/index.js";
 import { BatchBar } from "./BatchBar.js";
 import { InterruptCard } from "./InterruptCard.js";
-import { readOn, turnTo } from "./reading.js";
+import type { Cards } from "./ownCards.js";
+import { readNext, turnTo } from "./reading.js";
 
 export interface CardStackProps {
   readonly views: readonly InterruptView[];
   readonly callOf: (view: InterruptView) => CallView | null;
   readonly clock: () => number;
-  /** Whether everything may be sent as it is. */
+  /** True if everything may be sent as it is. */
   readonly ready: boolean;
   /** Why the last attempt to send came to nothing. */
   readonly failure: Failure | null;
   /** Keeps an answer; says whether it was taken. */
   readonly onAnswer: (id: string, answer: Answer) => boolean;
   readonly onWithdraw: (id: string) => void;
+  /** Takes back what this reader has told the server; without it, that is not offered. */
+  readonly onTakeBack?: (id: string) => void;
   readonly onSend: () => void;
   /** What is said beside an answer that is not settled yet. */
   readonly noteOf?: (view: InterruptView) => string;
   /** Stands above each card. */
   readonly above?: (view: InterruptView) => ReactNode;
+  /** Cards of one's own, by the name of the tool, or by reason. */
+  readonly cards?: Cards;
 }
 
 /**
@@ -28,7 +35,7 @@ export interface CardStackProps {
  */
 export function CardStack(props: CardStackProps) {
   const { views, callOf, clock, ready, failure, onAnswer, onWithdraw, onSend } = props;
-  const { noteOf, above } = props;
+  const { noteOf, above, cards, onTakeBack } = props;
   const [shown, setShown] = useState<ReadonlySet<string>>(new Set());
   const [unfolded, setUnfolded] = useState(false);
   const stack = useRef<HTMLDivElement>(null);
@@ -55,6 +62,7 @@ export function CardStack(props: CardStackProps) {
             place={{ index, total: views.length }}
             unfolded={unfolded}
             {...(noteOf !== undefined && { note: noteOf(view) })}
+            {...(cards !== undefined && { cards })}
             onShown={() => {
               setShown((before) => new Set(before).add(view.interrupt.id));
             }}
@@ -64,6 +72,11 @@ export function CardStack(props: CardStackProps) {
             onWithdraw={() => {
               onWithdraw(view.interrupt.id);
             }}
+            {...(onTakeBack !== undefined && {
+              onTakeBack: () => {
+                onTakeBack(view.interrupt.id);
+              },
+            })}
           />
         </Fragment>
       ))}
@@ -77,7 +90,7 @@ export function CardStack(props: CardStackProps) {
         }}
         onReadOn={(id) => {
           setUnfolded(true);
-          readOn(cardOf(id));
+          readNext(cardOf(id));
         }}
         onAnswer={onAnswer}
         onSend={onSend}

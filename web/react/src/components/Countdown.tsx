@@ -1,3 +1,5 @@
+"use client";
+
 import { useEffect, useState } from "react";
 import { formatRemaining } from "../core/index.js";
 
@@ -10,25 +12,27 @@ const SPOKEN = [3600, 600, 300, 60, 30, 10] as const;
  */
 export function Countdown({
   until,
+  since = null,
   clock,
 }: {
   readonly until: number;
+  /** When it was asked: no more is left than there was then. */
+  readonly since?: number | null;
   readonly clock: () => number;
 }) {
   const [now, setNow] = useState(clock);
-  const left = until - now;
+  const left = Math.min(until - now, since === null ? Infinity : until - since);
   const over = left <= 0;
   useEffect(() => {
-    if (over) return undefined;
     const tick = setInterval(() => {
       setNow(clock());
     }, 1000);
     return () => {
       clearInterval(tick);
     };
-  }, [clock, over]);
+  }, [clock]);
   const seconds = Math.ceil(left / 1000);
-  const spoken = SPOKEN.filter((one) => one >= seconds).at(-1);
+  const spoken = SPOKEN.filter((item) => item >= seconds).at(-1);
   return (
     <span className="sayso-countdown" data-urgent={seconds <= 60}>
       <span aria-hidden="true">{over ? "time is over" : formatRemaining(left)}</span>

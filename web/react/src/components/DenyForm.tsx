@@ -1,5 +1,7 @@
+"use client";
+
 import { useEffect, useId, useRef, type ReactNode, type SyntheticEvent } from "react";
-import { isText, useKept } from "./kept.js";
+import { isText, useKept } from "./formDrafts.js";
 
 /** A no, with what the agent should know about it. */
 export function DenyForm(props: {
@@ -56,9 +58,8 @@ export function Panel({
   const panel = useRef<HTMLDivElement>(null);
   const quiet = useRef(restored);
   useEffect(() => {
-    if (quiet.current) return;
-    const field = panel.current?.querySelector<HTMLElement>("textarea, input, select, button");
-    field?.focus();
+    const node = panel.current;
+    return quiet.current || node === null ? undefined : focusFirst(node);
   }, []);
   useEffect(() => {
     const node = panel.current;
@@ -77,4 +78,22 @@ export function Panel({
       {children}
     </div>
   );
+}
+
+/** Focuses the first field; where its form is still being loaded, once it is there. */
+function focusFirst(node: HTMLElement): () => void {
+  const field = () => node.querySelector<HTMLElement>("textarea, input, select");
+  const first = field() ?? node.querySelector<HTMLElement>("button");
+  first?.focus();
+  const waiting = new MutationObserver(() => {
+    const element = field();
+    if (element === null) return;
+    waiting.disconnect();
+    const { activeElement } = document;
+    if (activeElement === first || activeElement === document.body) element.focus();
+  });
+  if (field() === null) waiting.observe(node, { childList: true, subtree: true });
+  return () => {
+    waiting.disconnect();
+  };
 }

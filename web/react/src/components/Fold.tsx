@@ -1,7 +1,9 @@
+"use client";
+
 import { createContext, useContext, useEffect, useId, useState, type ReactNode } from "react";
 
-const LONG_CHARACTERS = 700;
-const LONG_LINES = 14;
+const MAX_CHARACTERS = 700;
+const MAX_LINES = 14;
 
 /** What the folds of one card share: whether all are open, and who is told of folded ones. */
 export interface Folding {
@@ -48,6 +50,6 @@ export function Fold({ text, children }: { readonly text: string; readonly child
 }
 
 function isLong(text: string): boolean {
-  if (text.length > LONG_CHARACTERS) return true;
-  return text.split("\n", LONG_LINES + 1).length > LONG_LINES;
+  if (text.length > MAX_CHARACTERS) return true;
+  return text.split("\n", MAX_LINES + 1).length > MAX_LINES;
 }

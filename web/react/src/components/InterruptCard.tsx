@@ -1,26 +1,41 @@
+"use client";
+
 import { useCallback, useEffect, useId, useMemo, useRef, useState } from "react";
-import { briefingOf } from "../core/briefing.js";
+import { insteadAt } from "../core/breakpoint.js";
+import { briefingOf, permitsOf } from "../core/briefing.js";
 import { asRecord } from "../core/json.js";
 import {
   argsAsObject,
   expiryOf,
-  originOf,
+  labelOf,
+  subagentPath,
+  rightsOf,
   shapeOf,
+  subjectOf,
+  unclearOf,
+  unclearSchema,
   type Answer,
   type CallView,
   type InterruptView,
+  type Rights,
 } from "../core/index.js";
-import { ButtonsBody, ChoiceBody, FormBody, TextBody } from "./AnswerBodies.js";
+import { ChoiceBody, FormBody, TextBody } from "./AnswerBodies.js";
 import { ApprovalBody, CancelButton } from "./ApprovalBody.js";
 import { ArgumentTable } from "./ArgumentTable.js";
+import { Beside } from "./Beside.js";
 import { BriefingView } from "./BriefingView.js";
+import { ButtonsBody } from "./ButtonsBody.js";
 import { Countdown } from "./Countdown.js";
 import { Fold, FoldContext } from "./Fold.js";
-import { KeptFields } from "./kept.js";
+import { KeptFields } from "./formDrafts.js";
 import { messageOf } from "./message.js";
-import { outcomeOf } from "./outcome.js";
-import { PlainText } from "./PlainText.js";
-import { useShown } from "./useShown.js";
+import { OwnBody, ownCard, type Cards } from "./ownCards.js";
+import { changesOf, outcomeOf } from "./outcome.js";
+import { PlainText, plainText } from "./PlainText.js";
+import { ReadingContext, type Reading } from "./ReadFirst.js";
+import { readNext } from "./reading.js";
+import { UnclearView } from "./UnclearView.js";
+import { useFullyVisible } from "./useFullyVisible.js";
 
 export interface InterruptCardProps {
   readonly view: InterruptView;
@@ -32,56 +47,83 @@ export interface InterruptCardProps {
   readonly onAnswer: (answer: Answer) => void;
   /** Takes the answer back, so that another one can be given. */
   readonly onWithdraw: () => void;
+  /** Takes back what this reader has told the server; without it, that is not offered. */
+  readonly onTakeBack?: () => void;
   /** What is said beside an answer that is not settled yet. Default "not sent yet". */
   readonly note?: string;
   /** Shows long values in full, instead of their beginning. */
   readonly unfolded?: boolean;
   /** Called once the whole card has been on the screen with nothing folded away. */
   readonly onShown?: () => void;
+  /** Cards of one's own, by the name of the tool, or by reason. */
+  readonly cards?: Cards;
 }
-
-const LABELS: Readonly<Record<string, string>> = {
-  tool_call: "Approval",
-  confirmation: "Confirmation",
-  input_required: "Input needed",
-  "sayso:indeterminate": "Unclear outcome",
-  "sayso:decision": "Decision",
-  "sayso:breakpoint": "Breakpoint",
-};
 
 /**
  * One question to a person, whatever its reason. The card stays the same element from question to
  * outcome, so that focus and screen readers follow it: after a decision the focus is on the outcome.
  */
 export function InterruptCard(props: InterruptCardProps) {
-  const { view, call, clock, place, onAnswer, onWithdraw } = props;
-  const { note = "not sent yet", unfolded = false, onShown } = props;
+  const { view, call, clock, place, onAnswer, onWithdraw, onTakeBack } = props;
+  const { note = "not sent yet", unfolded = false, onShown, cards } = props;
   const { interrupt, phase, closed } = view;
   const id = useId();
   const outcomeLine = useRef<HTMLParagraphElement>(null);
   const decided = useRef(false);
-  const outcome = outcomeOf(view);
+  const outcome = outcomeOf(view, call);
   const until = expiryOf(interrupt);
-  const briefing = useMemo(() => briefingOf(interrupt), [interrupt]);
-  const label =
-    briefing?.kind === "clarification"
-      ? "Before it begins"
-      : (LABELS[interrupt.reason] ?? interrupt.reason);
+  const briefing = useMemo(() => briefingOf(interrupt, call), [interrupt, call]);
+  const unclear = useMemo(() => unclearOf(interrupt), [interrupt]);
+  const label = plainText(labelOf(interrupt));
+  const subject = subjectOf(interrupt, call);
+  const rights = useMemo(() => rightsOf(interrupt), [interrupt]);
+  const waits = !rights.answer || (rights.heldBy !== null && phase === "open");
   const message = messageOf(interrupt, call);
-  const origin = useMemo(() => originOf(interrupt).join(" › "), [interrupt]);
+  const origin = useMemo(() => subagentPath(interrupt).join(" › "), [interrupt]);
   const [folded, setFolded] = useState(0);
+  // Also at hand before the card is drawn anew: its end may be on the screen by then.
+  const foldedNow = useRef(0);
   const onFolded = useCallback(() => {
-    setFolded((count) => count + 1);
+    const count = (by: number) => {
+      foldedNow.current += by;
+      setFolded(foldedNow.current);
+    };
+    count(1);
     return () => {
-      setFolded((count) => count - 1);
+      count(-1);
     };
   }, []);
-  const folding = useMemo(() => ({ unfolded, onFolded }), [unfolded, onFolded]);
-  const end = useShown(folded === 0, onShown);
+  const card = useRef<HTMLElement>(null);
+  // Each asking is read anew: what it is about may be other than before.
+  const [seen, setSeen] = useState<{ readonly asked: number; readonly end: boolean } | null>(null);
+  const [opened, setOpened] = useState(false);
+  const all = unfolded || opened;
+  const folding = useMemo(() => ({ unfolded: all, onFolded }), [all, onFolded]);
+  const end = useFullyVisible(folded === 0, view.asked, (shown) => {
+    if (foldedNow.current > 0) return;
+    setSeen({ asked: view.asked, end: shown });
+    if (shown) onShown?.();
+  });
+  const stored = seen?.asked === view.asked ? seen.end : null;
+  const status: Reading["status"] =
+    stored === true ? "read" : folded > 0 || stored === false ? "unread" : "unknown";
+  const reading = useMemo(
+    () => ({
+      status,
+      readNext: () => {
+        setOpened(true);
+        readNext(card.current ?? undefined);
+      },
+    }),
+    [status],
+  );
+  const own = ownCard(cards, interrupt, call);
+  // One's own card says all of it while it asks; what became of it is said as everywhere.
+  const said = own === null || phase !== "open" || waits;
 
-  const answer = (given: Answer) => {
+  const answer = (input: Answer) => {
     decided.current = true;
-    onAnswer(given);
+    onAnswer(input);
   };
   useEffect(() => {
     if (!decided.current || phase === "open") return;
@@ -91,6 +133,7 @@ export function InterruptCard(props: InterruptCardProps) {
 
   return (
     <section
+      ref={card}
       className="sayso-card"
       data-state={phase}
       data-tone={outcome?.tone ?? "open"}
@@ -110,30 +153,58 @@ export function InterruptCard(props: InterruptCardProps) {
               </>
             )}
           </span>{" "}
-          {call !== null && (
+          {subject !== null && (
             <code>
-              <PlainText text={call.name} />
+              <PlainText text={subject} />
             </code>
           )}
         </h2>
-        {until !== null && closed === null && <Countdown until={until} clock={clock} />}
+        {until !== null && closed === null && (
+          <Countdown until={until} since={view.askedAt ?? null} clock={clock} />
+        )}
       </header>
       <FoldContext.Provider value={folding}>
-        {briefing !== null && <BriefingView briefing={briefing} closed={phase === "closed"} />}
-        {briefing === null && message !== null && (
+        {said && briefing !== null && (
+          <BriefingView briefing={briefing} closed={phase === "closed"} />
+        )}
+        {said && briefing === null && message !== null && (
           <Fold text={message}>
             <p className="sayso-message" dir="auto">
               <PlainText text={message} />
             </p>
           </Fold>
         )}
-        {call !== null && <Arguments call={call} view={view} />}
+        {said && unclear === null && call !== null && <Arguments call={call} view={view} />}
+        {said && unclear !== null && phase !== "closed" && <UnclearView unclear={unclear} />}
+        {said && unclear !== null && phase === "closed" && (
+          <details className="sayso-details">
+            <summary>What was begun</summary>
+            <UnclearView unclear={unclear} />
+          </details>
+        )}
+        {said && <Beside interrupt={interrupt} answer={phase === "open" ? null : view.answer} />}
       </FoldContext.Provider>
       <span className="sayso-end" aria-hidden="true" ref={end} />
-      {closed === null && (
+      {closed === null && phase === "open" && waits && (
+        <Waits
+          rights={rights}
+          withdrawn={view.withdrawn ?? []}
+          onAnswer={answer}
+          onTakeBack={onTakeBack}
+        />
+      )}
+      {closed === null && !waits && (
         <div className="sayso-body" key={view.asked} hidden={phase !== "open"}>
           <KeptFields interrupt={interrupt} open={phase === "open"}>
-            <Body view={view} call={call} onAnswer={answer} />
+            {own === null ? (
+              <ReadingContext.Provider value={reading}>
+                <FoldContext.Provider value={folding}>
+                  <Body view={view} call={call} onAnswer={answer} />
+                </FoldContext.Provider>
+              </ReadingContext.Provider>
+            ) : (
+              <OwnBody card={own} view={view} call={call} onAnswer={answer} />
+            )}
           </KeptFields>
         </div>
       )}
@@ -141,8 +212,14 @@ export function InterruptCard(props: InterruptCardProps) {
         <p className="sayso-outcome" role="status" tabIndex={-1} ref={outcomeLine}>
           {outcome !== null && (
             <>
-              <strong>{outcome.title}</strong>
-              {outcome.detail !== null && <span dir="auto">{outcome.detail}</span>}
+              <strong>
+                <PlainText text={outcome.title} />
+              </strong>
+              {outcome.detail !== null && (
+                <span dir="auto">
+                  <PlainText text={outcome.detail} />
+                </span>
+              )}
               {phase === "answered" && <span className="sayso-quiet">{` · ${note}`}</span>}
             </>
           )}
@@ -158,6 +235,59 @@ export function InterruptCard(props: InterruptCardProps) {
   );
 }
 
+/** What stands there for who may not answer, or has: whom it waits for, and the way out. */
+function Waits(props: {
+  readonly rights: Rights;
+  readonly withdrawn: readonly string[];
+  readonly onAnswer: (answer: Answer) => void;
+  readonly onTakeBack: (() => void) | undefined;
+}) {
+  const { rights, withdrawn, onAnswer, onTakeBack } = props;
+  const asks = [
+    rights.youAgreed ? "You approved" : null,
+    `${rights.youAgreed ? "waits" : "Waits"} for ${rights.waitsFor ?? "others"}`,
+    rights.agreed.length > 0 && !rights.youAgreed ? `agreed: ${rights.agreed.join(", ")}` : null,
+  ];
+  const kept = [
+    rights.youAgreed ? "Your answer is kept" : `Answered by ${rights.heldBy ?? "others"}`,
+    "goes on when the other questions of its turn are answered",
+  ];
+  const parts = rights.heldBy === null ? asks : kept;
+  return (
+    <div className="sayso-body sayso-waits">
+      <p>
+        <PlainText text={parts.filter((part) => part !== null).join(" · ")} />
+      </p>
+      {withdrawn.length > 0 && (
+        <p role="status">
+          <PlainText
+            text={`${withdrawn.join(", ")} had agreed to it as it was, so that no longer counts`}
+          />
+        </p>
+      )}
+      <div className="sayso-actions">
+        {rights.takeBack && onTakeBack !== undefined && (
+          <button type="button" className="sayso-button sayso-small" onClick={onTakeBack}>
+            Take back
+          </button>
+        )}
+        {rights.cancel && !rights.youAgreed && rights.heldBy === null && (
+          <button
+            type="button"
+            className="sayso-button sayso-plain"
+            title="The agent is told that nobody decided"
+            onClick={() => {
+              onAnswer({ status: "cancelled" });
+            }}
+          >
+            Withdraw request
+          </button>
+        )}
+      </div>
+    </div>
+  );
+}
+
 function Body(props: {
   readonly view: InterruptView;
   readonly call: CallView | null;
@@ -168,16 +298,32 @@ function Body(props: {
   const shape = shapeOf(interrupt);
   const common = { problems, onAnswer };
   switch (shape.kind) {
-    case "decision":
+    case "approval":
       return <ApprovalBody shape={shape} args={argsAsObject(call)} {...common} />;
     case "choice":
-      if (interrupt.reason === "sayso:breakpoint") return <ButtonsBody shape={shape} {...common} />;
-      return (
-        <ChoiceBody shape={shape} schema={asRecord(interrupt.responseSchema) ?? {}} {...common} />
+      if (interrupt.reason === "sayso:breakpoint") {
+        return <ButtonsBody shape={shape} instead={insteadAt(interrupt)} {...common} />;
+      }
+      return unclearOf(interrupt) === null ? (
+        <ChoiceBody
+          shape={shape}
+          schema={asRecord(interrupt.responseSchema) ?? {}}
+          permits={permitsOf(interrupt)}
+          readFirst={interrupt.reason === "sayso:decision"}
+          {...common}
+        />
+      ) : (
+        <ChoiceBody
+          shape={shape}
+          schema={unclearSchema(asRecord(interrupt.responseSchema) ?? {})}
+          none={{ member: "result", label: "It has no result" }}
+          readFirst={true}
+          {...common}
+        />
       );
     case "form": {
-      const given = answer?.status === "resolved" ? answer.payload : undefined;
-      return <FormBody schema={shape.schema} value={given} {...common} />;
+      const input = answer?.status === "resolved" ? answer.payload : undefined;
+      return <FormBody schema={shape.schema} value={input} {...common} />;
     }
     case "text":
       return <TextBody {...common} />;
@@ -188,11 +334,7 @@ function Body(props: {
 
 /** What will run, or what ran: edited arguments replace the proposed ones as a whole (TB-05). */
 function Arguments({ call, view }: { readonly call: CallView; readonly view: InterruptView }) {
-  const given =
-    view.phase !== "open" && view.answer?.status === "resolved"
-      ? asRecord(view.answer.payload)
-      : undefined;
-  const edited = given !== undefined && "editedArgs" in given ? given.editedArgs : undefined;
+  const edited = view.phase === "open" ? undefined : changesOf(view.answer, call);
   const table =
     edited === undefined && call.args === undefined ? (
       <>
@@ -206,7 +348,7 @@ function Arguments({ call, view }: { readonly call: CallView; readonly view: Int
         </Fold>
       </>
     ) : (
-      <ArgumentTable value={edited ?? call.args} label={`Arguments of ${call.name}`} />
+      <ArgumentTable value={edited ?? call.args} label={`Arguments of ${plainText(call.name)}`} />
     );
   if (view.phase !== "closed") return table;
   return (

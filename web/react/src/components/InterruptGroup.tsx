@@ -1,7 +1,10 @@
+"use client";
+
 import type { Message } from "@ag-ui/client";
 import { useEffect, useMemo, useRef, useSyncExternalStore, type ReactNode } from "react";
 import {
   callAbout,
+  canRetry,
   canSubmit,
   viewsOf,
   type Batch,
@@ -11,6 +14,7 @@ import {
 } from "../core/index.js";
 import { CardStack } from "./CardStack.js";
 import { InterruptCard } from "./InterruptCard.js";
+import type { Cards } from "./ownCards.js";
 
 export interface InterruptGroupProps {
   readonly controller: InterruptController;
@@ -20,23 +24,32 @@ export interface InterruptGroupProps {
   readonly messages: readonly Message[];
   /** Stands above each card. */
   readonly above?: (view: InterruptView) => ReactNode;
+  /** Cards of one's own, by the name of the tool, or by reason. */
+  readonly cards?: Cards;
 }
 
 /**
  * The questions that one run asked together. A single one is sent as soon as it is answered; of
  * several each is answered on its own or with all others, can be changed, and all are sent together.
  */
-export function InterruptGroup({ controller, batch, messages, above }: InterruptGroupProps) {
+export function InterruptGroup(props: InterruptGroupProps) {
+  const { controller, batch, messages, above, cards } = props;
   const { subscribe, getSnapshot, clock } = controller;
   const state = useSyncExternalStore(subscribe, getSnapshot, getSnapshot);
   const views = useMemo(() => viewsOf(state, batch), [state, batch]);
   const [view] = views;
-  const open = views.some((one) => one.closed === null);
+  const open = views.some((interruptView) => interruptView.closed === null);
   // What the server complained about has to be changed first; anything else may be sent again.
-  const ready = canSubmit(state, clock()) && views.every((one) => one.problems.length === 0);
+  const { holds } = controller;
+  const fit = views.every((interruptView) => interruptView.problems.length === 0);
+  const ready = fit && (holds || canSubmit(state, clock()));
   const failure = open ? state.failure : null;
+  const takeBack = (id: string) => {
+    void controller.takeBack(id);
+  };
   const send = () => {
-    void controller.submit();
+    // Asked anew: an answer was perhaps given in the same breath.
+    void (controller.holds ? controller.hold() : controller.submit());
   };
   if (views.length > 1) {
     return (
@@ -51,7 +64,9 @@ export function InterruptGroup({ controller, batch, messages, above }: Interrupt
           controller.withdraw(id);
         }}
         onSend={send}
+        {...(controller.takesBack && { onTakeBack: takeBack })}
         {...(above !== undefined && { above })}
+        {...(cards !== undefined && { cards })}
       />
     );
   }
@@ -70,6 +85,12 @@ export function InterruptGroup({ controller, batch, messages, above }: Interrupt
         onWithdraw={() => {
           controller.withdraw(id);
         }}
+        {...(cards !== undefined && { cards })}
+        {...(controller.takesBack && {
+          onTakeBack: () => {
+            takeBack(id);
+          },
+        })}
       />
       <NotSent failure={failure} ready={ready} onRetry={send} />
     </div>
@@ -77,8 +98,8 @@ export function InterruptGroup({ controller, batch, messages, above }: Interrupt
 }
 
 /**
- * What stands below a single question: why it was not sent and the way to try again, or the way to
- * send an answer that was given before a reload.
+ * What stands below a single question: why it was not sent and, where that can help, the way to try
+ * again, or the way to send an answer that was given before a reload.
  */
 export function NotSent(props: {
   readonly failure: Failure | null;
@@ -86,6 +107,7 @@ export function NotSent(props: {
   readonly onRetry: () => void;
 }) {
   const { failure, ready, onRetry } = props;
+  const again = ready && (failure === null || canRetry(failure));
   const line = useRef<HTMLDivElement>(null);
   useEffect(() => {
     if (failure !== null) line.current?.scrollIntoView({ block: "nearest" });
@@ -100,7 +122,7 @@ export function NotSent(props: {
           </>
         )}
       </p>
-      {ready && (
+      {again && (
         <button type="button" className="sayso-button sayso-primary" onClick={onRetry}>
           {failure === null ? "Send this answer" : "Try again"}
         </button>

@@ -1,6 +1,10 @@
+"use client";
+
 import { useId, useState, type ReactNode, type SyntheticEvent } from "react";
-import { parseJson, type JsonSchema, type Problem } from "../core/index.js";
-import { check } from "../validate/index.js";
+import { parseJson, writeJson, type JsonSchema, type Problem } from "../core/index.js";
+import { troubleIn } from "../core/numbers.js";
+import { check } from "../core/validate/validate.js";
+import { HiddenText } from "./HiddenText.js";
 import { ProblemList } from "./ProblemList.js";
 
 export interface JsonEditorProps {
@@ -18,21 +22,18 @@ export interface JsonEditorProps {
 export function JsonEditor(props: JsonEditorProps) {
   const { label, schema, value, problems, onChange, onSubmit, children } = props;
   const id = useId();
-  const [text, setText] = useState(() => (value === undefined ? "" : show(value)));
+  const [text, setText] = useState(() => (value === undefined ? "" : writeJson(value, 2)));
   const [tried, setTried] = useState(false);
   const parsed = parseJson(text);
-  const legal = parsed !== undefined;
-  const found: readonly Problem[] = legal
-    ? schema === null
-      ? []
-      : check(schema, parsed).problems
-    : [{ pointer: "", message: "This is not JSON yet." }];
-  const shown = tried ? [...found, ...problems] : problems;
+  const trouble = parsed === undefined ? "This is not JSON yet." : troubleIn(text);
+  const judged = schema === null ? [] : check(schema, parsed).problems;
+  const list = trouble === null ? judged : [{ pointer: "", message: trouble }];
+  const shown = tried ? [...list, ...problems] : problems;
 
   const submit = (event: SyntheticEvent) => {
     event.preventDefault();
     setTried(true);
-    if (found.length === 0) onSubmit(parsed);
+    if (list.length === 0) onSubmit(parsed);
     else document.getElementById(id)?.focus();
   };
 
@@ -47,19 +48,16 @@ export function JsonEditor(props: JsonEditorProps) {
         autoCapitalize="off"
         value={text}
         aria-invalid={shown.length > 0}
-        aria-describedby={`${id}-problems`}
+        aria-describedby={`${id}-problems ${id}-hidden`}
         onChange={({ target }) => {
           setText(target.value);
           const next = parseJson(target.value);
           if (next !== undefined) onChange(next);
         }}
       />
+      <HiddenText id={`${id}-hidden`} text={text} />
       <ProblemList id={`${id}-problems`} problems={shown} />
       {children}
     </form>
   );
-}
-
-function show(value: unknown): string {
-  return JSON.stringify(value, null, 2);
 }

@@ -1,4 +1,5 @@
 import type { Problem } from "../core/index.js";
+import { plainText } from "./PlainText.js";
 
 /** Complaints that have no field of their own on the screen, each with the place it is about. */
 export function ProblemList({
@@ -12,7 +13,7 @@ export function ProblemList({
     <ul className="sayso-problems" id={id} hidden={problems.length === 0}>
       {problems.map(({ pointer, message }, index) => (
         <li key={index}>
-          {pointer !== "" && <code>{pointer.slice(1)}</code>} {message}
+          {pointer !== "" && <code>{plainText(pointer.slice(1))}</code>} {plainText(message)}
         </li>
       ))}
     </ul>

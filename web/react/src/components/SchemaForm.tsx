@@ -1,13 +1,16 @@
-import { Component, lazy, Suspense, useId, useState, type ReactNode } from "react";
+"use client";
+
+import { Component, lazy, Suspense, useCallback, useId, useState, type ReactNode } from "react";
 import { boundsOf } from "../core/bounds.js";
 import type { JsonSchema, Problem } from "../core/index.js";
+import { asRecord } from "../core/json.js";
 import { JsonEditor } from "./JsonEditor.js";
-import { useKept } from "./kept.js";
+import { useKept } from "./formDrafts.js";
 
 const RjsfForm = lazy(() => import("./form/RjsfForm.js"));
 
 export interface SchemaFormProps {
-  /** What its value is kept by, among the fields of its card (see `KeepForms`). Default "value". */
+  /** What its value is kept by, among the fields of its card (see `FormDraftProvider`). Default "value". */
   readonly name?: string;
   readonly label: string;
   readonly schema: JsonSchema;
@@ -30,6 +33,14 @@ export function SchemaForm(props: SchemaFormProps) {
   const [asJson, setAsJson] = useState(false);
   const idPrefix = useId();
   const { trouble } = boundsOf(schema);
+  // What was given decides, not what is typed: a form that is begun stays.
+  const [strange] = useState(
+    () => trouble === null && (hasStrangeNames(schema) || hasStrangeNames(value)),
+  );
+  const [undrawn, setUndrawn] = useState(false);
+  const onUndrawn = useCallback(() => {
+    setUndrawn(true);
+  }, []);
   const json = (
     <JsonEditor
       label={label}
@@ -53,6 +64,26 @@ export function SchemaForm(props: SchemaFormProps) {
       </div>
     );
   }
+  if (strange) {
+    return (
+      <div className="sayso-schema-form">
+        <p className="sayso-quiet">
+          There is no form for this: one of its members has a name that no field can have.
+        </p>
+        {json}
+      </div>
+    );
+  }
+  if (undrawn) {
+    return (
+      <div className="sayso-schema-form">
+        <p className="sayso-quiet">
+          There is no form for this: it asks for something that no field can hold.
+        </p>
+        {json}
+      </div>
+    );
+  }
   return (
     <div className="sayso-schema-form">
       {asJson ? (
@@ -67,6 +98,7 @@ export function SchemaForm(props: SchemaFormProps) {
               idPrefix={idPrefix}
               onChange={setValue}
               onSubmit={onSubmit}
+              onUndrawn={onUndrawn}
             >
               {children}
             </RjsfForm>
@@ -87,6 +119,16 @@ export function SchemaForm(props: SchemaFormProps) {
     </div>
   );
 }
+
+/** Names that the form library loses, or that a field for a name would change. */
+function hasStrangeNames(value: unknown): boolean {
+  if (Array.isArray(value)) return value.some(hasStrangeNames);
+  return Object.entries(asRecord(value) ?? {}).some(
+    ([name, one]) => STRANGE.test(name) || hasStrangeNames(one),
+  );
+}
+
+const STRANGE = /^$|[\r\n]|^__(?:proto__|errors)$/;
 
 /** The schema says what fits; it is checked where the form is. */
 function isAny(value: unknown): value is unknown {

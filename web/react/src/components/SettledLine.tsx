@@ -1,13 +1,13 @@
 import type { Settled } from "../core/settled.js";
-import { PlainText } from "./PlainText.js";
+import { PlainText, plainText } from "./PlainText.js";
 
-const LONGEST = 160;
+const MAX_CHARACTERS = 160;
 
 /** A question that is settled, as one quiet line: what was asked, what was answered, by whom. */
 export function SettledLine({ settled }: { readonly settled: Settled }) {
   const { question, status, said, by, at } = settled;
   const answer = status === "resolved" ? said : ENDINGS[status];
-  const long = question.length > LONGEST || said.length > LONGEST;
+  const long = question.length > MAX_CHARACTERS || said.length > MAX_CHARACTERS;
   const line = (
     <>
       <span className="sayso-settled-question" dir="auto">
@@ -17,7 +17,7 @@ export function SettledLine({ settled }: { readonly settled: Settled }) {
         <PlainText text={clipped(answer)} />
       </strong>
       <span className="sayso-quiet">
-        {by !== null && ` by ${by}`}
+        {by !== null && ` by ${plainText(by)}`}
         {at !== null && (
           <>
             {by === null ? " " : ", "}
@@ -57,6 +57,6 @@ const ENDINGS = {
 function clipped(text: string): string {
   const first = text.split("\n", 1)[0] ?? "";
   const letters = Array.from(first);
-  if (letters.length <= LONGEST) return first === text ? first : `${first} …`;
-  return `${letters.slice(0, LONGEST).join("")}…`;
+  if (letters.length <= MAX_CHARACTERS) return first === text ? first : `${first} …`;
+  return `${letters.slice(0, MAX_CHARACTERS).join("")}…`;
 }

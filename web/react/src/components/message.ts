@@ -1,15 +1,17 @@
 import { asRecord } from "../core/json.js";
-import type { CallView, Interrupt } from "../core/index.js";
+import { unclearOf, type CallView, type Interrupt } from "../core/index.js";
 
 /**
- * What is asked, in words. The server's own sentence for a gated call only repeats the arguments,
- * for clients that show nothing else; where they stand below it in full, it is left out.
+ * What is asked, in words. The server's own sentences for a gated call only repeat its briefing and
+ * its arguments, for clients that show nothing else; where those are shown, they are left out. So is
+ * where to look, at the end of the one about an unclear effect.
  */
 export function messageOf(interrupt: Interrupt, call: CallView | null): string | null {
   const { message, metadata } = interrupt;
   if (message === undefined) return null;
-  const told = asRecord(asRecord(metadata)?.sayso);
-  const ours = call?.args !== undefined && told?.tool === call.name;
-  const repeats = message.startsWith(`Approve ${call?.name ?? ""}(`) && message.endsWith(")?");
-  return ours && repeats ? null : message;
+  const look = unclearOf(interrupt)?.look ?? "";
+  if (look !== "" && message.endsWith(look)) return message.slice(0, -look.length).trimEnd();
+  const details = asRecord(asRecord(metadata)?.sayso);
+  const ours = call?.args !== undefined && details?.tool === call.name;
+  return ours && interrupt.reason === "tool_call" ? null : message;
 }

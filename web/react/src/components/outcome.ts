@@ -1,5 +1,12 @@
-import { asRecord, asText } from "../core/json.js";
-import { shapeOf, type Answer, type InterruptView } from "../core/index.js";
+import { insteadAt } from "../core/breakpoint.js";
+import { asRecord, asText, equalJson, writeJson } from "../core/json.js";
+import {
+  shapeOf,
+  unclearOf,
+  type Answer,
+  type CallView,
+  type InterruptView,
+} from "../core/index.js";
 
 /** How a card says where its interrupt stands. */
 export interface Outcome {
@@ -8,8 +15,11 @@ export interface Outcome {
   readonly detail: string | null;
 }
 
-/** What to say about an interrupt that is not simply open; null while it is. */
-export function outcomeOf(view: InterruptView): Outcome | null {
+/**
+ * What to say about an interrupt that is not simply open; null while it is. `call` is what it is
+ * about: changes are told against its arguments.
+ */
+export function outcomeOf(view: InterruptView, call: CallView | null = null): Outcome | null {
   const { phase, closed, answer } = view;
   switch (phase) {
     case "open":
@@ -21,7 +31,7 @@ export function outcomeOf(view: InterruptView): Outcome | null {
         detail: "This can no longer be answered. Cancel it to go on.",
       };
     case "answered":
-      return answer === null ? null : { ...wordsOf(view, answer), tone: "wait" };
+      return answer === null ? null : { ...wordsOf(view, answer, call), tone: "wait" };
     case "sending":
       return { tone: "wait", title: "Sending…", detail: null };
     case "closed":
@@ -33,15 +43,15 @@ export function outcomeOf(view: InterruptView): Outcome | null {
     case "answered":
       return answer === null
         ? { tone: "quiet", title: "Answered", detail: null }
-        : wordsOf(view, answer);
-    case "elsewhere": {
+        : wordsOf(view, answer, call);
+    case "answeredElsewhere": {
       const by = who(closed.by, closed.at);
       if (answer === null) return { tone: "quiet", title: "Answered elsewhere", detail: by };
-      const { title, detail, tone } = wordsOf(view, answer);
-      const all = [detail, by].filter((one) => one !== null);
+      const { title, detail, tone } = wordsOf(view, answer, call);
+      const all = [detail, by].filter((text) => text !== null);
       return { tone, title: `${title} elsewhere`, detail: all.join(" · ") || null };
     }
-    case "lapsed":
+    case "expired":
       return { tone: "warn", title: "Expired", detail: "Nobody answered in time." };
     case "stopped": {
       const by = who(closed.by, closed.at);
@@ -58,25 +68,43 @@ export function outcomeOf(view: InterruptView): Outcome | null {
   }
 }
 
-function wordsOf({ interrupt }: InterruptView, answer: Answer): Outcome {
+function wordsOf({ interrupt }: InterruptView, answer: Answer, call: CallView | null): Outcome {
   if (answer.status === "cancelled") return { tone: "quiet", title: "Cancelled", detail: null };
   const shape = shapeOf(interrupt);
   const payload = asRecord(answer.payload);
-  if (shape.kind === "decision") {
+  if (shape.kind === "approval") {
     const approved = shape.bare ? answer.payload === true : payload?.approved === true;
     if (!approved) return { tone: "no", title: "Denied", detail: asText(payload?.reason) ?? null };
-    const edited = payload !== undefined && "editedArgs" in payload;
+    const edited = changesOf(answer, call) !== undefined;
     return { tone: "yes", title: edited ? "Approved with changes" : "Approved", detail: null };
   }
   if (shape.kind === "choice") {
-    const chosen = shape.choices.find((one) => one.value === payload?.action);
-    return { tone: "yes", title: chosen?.title ?? "Answered", detail: null };
+    const chosen = shape.choices.find((choice) => choice.value === payload?.action);
+    const result = unclearOf(interrupt) === null ? undefined : payload?.result;
+    const detail =
+      result === undefined ? null : result === null ? "no result" : `result: ${said(result)}`;
+    const title = chosen?.title ?? "Answered";
+    const instead = insteadAt(interrupt);
+    const input = instead === null ? undefined : payload?.[instead.member];
+    const changed = input !== undefined && !equalJson(input, instead?.shown);
+    return { tone: "yes", title: changed ? `${title} with changes` : title, detail };
   }
   return { tone: "yes", title: "Answered", detail: asText(answer.payload) ?? null };
 }
 
-function who(by: string | undefined, at: string | undefined): string | null {
-  const time = at === undefined ? NaN : Date.parse(at);
+/** The arguments of an answer that differ from those it was asked about; undefined for the same ones. */
+export function changesOf(answer: Answer | null, call: CallView | null): unknown {
+  const item = answer?.status === "resolved" ? asRecord(answer.payload) : undefined;
+  if (item === undefined || !("editedArgs" in item)) return undefined;
+  return call !== null && equalJson(item.editedArgs, call.args) ? undefined : item.editedArgs;
+}
+
+function said(result: unknown): string {
+  return asText(result) ?? writeJson(result);
+}
+
+function who(by: string | undefined, pointer: string | undefined): string | null {
+  const time = pointer === undefined ? NaN : Date.parse(pointer);
   const when = Number.isNaN(time) ? null : new Date(time).toLocaleString();
   if (by === undefined) return when;
   return when === null ? `by ${by}` : `by ${by}, ${when}`;

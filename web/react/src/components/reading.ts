@@ -5,7 +5,7 @@ export function turnTo(card: HTMLElement | undefined): void {
 }
 
 /** Turns to a card, or one page further when the reader is in the middle of it already. */
-export function readOn(card: HTMLElement | undefined): void {
+export function readNext(card: HTMLElement | undefined): void {
   if (card === undefined) return;
   const scroller = scrollerOf(card);
   const [page, whole] = [scroller.getBoundingClientRect(), card.getBoundingClientRect()];
@@ -15,9 +15,9 @@ export function readOn(card: HTMLElement | undefined): void {
 }
 
 function scrollerOf(node: HTMLElement): Element {
-  for (let at = node.parentElement; at !== null; at = at.parentElement) {
-    const scrolls = /auto|scroll/.test(getComputedStyle(at).overflowY);
-    if (scrolls && at.scrollHeight > at.clientHeight) return at;
+  for (let element = node.parentElement; element !== null; element = element.parentElement) {
+    const scrolls = /auto|scroll/.test(getComputedStyle(element).overflowY);
+    if (scrolls && element.scrollHeight > element.clientHeight) return element;
   }
   return document.documentElement;
 }

@@ -1,12 +1,6 @@
 import { asRecord } from "./json.js";
+import { MAX_CHOICES, MAX_SCHEMA_DEPTH, MAX_SUBSCHEMAS } from "./limits.js";
 import type { JsonSchema } from "./shape.js";
-
-/** Subschemas, with what references lead to counted wherever they do. */
-const MOST_SUBSCHEMAS = 2_000;
-/** Subschemas inside each other. */
-const DEEPEST = 32;
-/** Values to choose from, in one place. */
-export const MOST_VALUES = 2_000;
 
 /** Keywords with a schema each (definitions count where they are used), and whether they are about the same value or a part of it. */
 const ONE = new Map([
@@ -50,12 +44,12 @@ const known = new WeakMap<JsonSchema, Bounds>();
  * refers to other documents. The look itself is bounded; each schema object is looked at once.
  */
 export function boundsOf(schema: JsonSchema): Bounds {
-  let found = known.get(schema);
-  if (found === undefined) {
-    found = new Look(schema).bounds();
-    known.set(schema, found);
+  let bounds = known.get(schema);
+  if (bounds === undefined) {
+    bounds = new Look(schema).bounds();
+    known.set(schema, bounds);
   }
-  return found;
+  return bounds;
 }
 
 interface Place {
@@ -84,10 +78,10 @@ class Look {
     const schema = asRecord(value);
     if (schema === undefined) return null;
     this.#subschemas += 1;
-    if (this.#subschemas > MOST_SUBSCHEMAS) return "describes too much at once";
-    if (place.depth > DEEPEST) return "is nested too deeply";
+    if (this.#subschemas > MAX_SUBSCHEMAS) return "describes too much at once";
+    if (place.depth > MAX_SCHEMA_DEPTH) return "is nested too deeply";
     if (!hasTypes(schema.type)) return "has a type that does not exist";
-    if (Array.isArray(schema.enum) && schema.enum.length > MOST_VALUES) return TOO_MANY;
+    if (Array.isArray(schema.enum) && schema.enum.length > MAX_CHOICES) return TOO_MANY;
     if (typeof schema.pattern === "string") this.#patterns.add(schema.pattern);
     const named = asRecord(schema.patternProperties);
     for (const pattern of Object.keys(named ?? {})) this.#patterns.add(pattern);
@@ -121,7 +115,9 @@ class Look {
       const [one, list, members] = [ONE.get(key), LIST.get(key), NAMED.get(key)];
       let trouble: string | null = null;
       if (list !== undefined && Array.isArray(value)) {
-        if (value.length > MOST_VALUES) return TOO_MANY;
+        if (value.length > MAX_CHOICES) return TOO_MANY;
+        // A list of plain values, each with its title, is no more work than an `enum`.
+        if (arePlain(value)) continue;
         trouble = this.#each(value, deeper(list));
       } else if (one !== undefined) {
         trouble = this.#at(value, deeper(one));
@@ -144,13 +140,25 @@ class Look {
 
 const TYPES = ["array", "boolean", "integer", "null", "number", "object", "string"];
 
-/** Whether values can be of this: no value is of a type that JSON Schema does not know. */
+/** True if values can be of this: no value is of a type that JSON Schema does not know. */
 function hasTypes(type: unknown): boolean {
   if (type === undefined) return true;
-  return (Array.isArray(type) ? (type as unknown[]) : [type]).every((one) =>
-    TYPES.includes(one as string),
+  return (Array.isArray(type) ? (type as unknown[]) : [type]).every((item) =>
+    TYPES.includes(item as string),
   );
 }
+
+/** True if these are values to choose from, with nothing else to be checked. */
+function arePlain(options: readonly unknown[]): boolean {
+  return options.every((item) => {
+    const option = asRecord(item);
+    return (
+      option !== undefined && "const" in option && Object.keys(option).every((key) => SAID.has(key))
+    );
+  });
+}
+
+const SAID: ReadonlySet<string> = new Set(["const", "title", "description", "type"]);
 
 const TOO_MANY = "lists too many values to choose from";
 

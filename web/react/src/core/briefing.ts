@@ -1,15 +1,26 @@
 import type { Interrupt } from "@ag-ui/client";
-import { asRecord, asText } from "./json.js";
+import { asRecord, asText, writeJson } from "./json.js";
+import type { CallView } from "./views.js";
 
 /** A text, or figures by name. */
 export type Told = string | Readonly<Record<string, unknown>>;
 
 /** What a question says beside itself, so that a person can decide: why, and to what effect. */
 export interface Briefing {
-  readonly kind: "decision" | "clarification";
-  /** What is planned, or what has to be clear first. */
-  readonly headline: string;
+  readonly kind: "approval" | "decision" | "clarification";
+  /** What is planned, or what has to be clear first; an approval may have none. */
+  readonly headline: string | null;
+  /** Why a person is asked, in sentences of the server's own. */
+  readonly because: string | null;
+  /** What the agent, or its tool, says it wants the call for. */
+  readonly says: string | null;
   readonly facts: readonly { readonly name: string; readonly told: Told }[];
+}
+
+/** A call that an option permits: whoever chooses that has approved it. */
+export interface Permit {
+  readonly tool: string;
+  readonly args: unknown;
 }
 
 const FACTS = [
@@ -22,17 +33,68 @@ const FACTS = [
 /**
  * Reads it off `metadata.sayso`; null for any other question, whose message says it all. The message
  * of such a question is the same in lines, for clients that show nothing else; its first is the
- * headline.
+ * headline. Without its call at hand an approval has no briefing: then the message names the call.
  */
-export function briefingOf(interrupt: Interrupt): Briefing | null {
-  const told = asRecord(asRecord(interrupt.metadata)?.sayso);
-  const { kind } = told ?? {};
-  if (told === undefined || (kind !== "decision" && kind !== "clarification")) return null;
-  const headline = asText(told.plannedAction) ?? interrupt.message?.split("\n", 1)[0];
+export function briefingOf(interrupt: Interrupt, call: CallView | null = null): Briefing | null {
+  const details = asRecord(asRecord(interrupt.metadata)?.sayso);
+  if (details === undefined) return null;
+  if (interrupt.reason === "tool_call") {
+    return call?.args !== undefined && details.tool === call.name ? approval(details) : null;
+  }
+  const { kind } = details;
+  if (kind !== "decision" && kind !== "clarification") return null;
+  const headline = asText(details.plannedAction) ?? interrupt.message?.split("\n", 1)[0];
   if (headline === undefined) return null;
-  const facts = FACTS.flatMap(([key, name]) => {
-    const value = asText(told[key]) ?? asRecord(told[key]);
+  return { kind, headline, because: null, says: null, facts: factsOf(details) };
+}
+
+/** The calls that the options of a decision permit, by action. */
+export function permitsOf(interrupt: Interrupt): ReadonlyMap<string, Permit> {
+  const match = new Map<string, Permit>();
+  const permits = asRecord(asRecord(interrupt.metadata?.sayso)?.permits) ?? {};
+  for (const [action, value] of Object.entries(permits)) {
+    const tool = asText(asRecord(value)?.tool);
+    if (tool !== undefined) match.set(action, { tool, args: asRecord(value)?.arguments });
+  }
+  return match;
+}
+
+type Members = Readonly<Record<string, unknown>>;
+
+function approval(details: Members): Briefing {
+  const ran = asText(details.ranBefore);
+  const because = [
+    asText(details.because),
+    ran === undefined ? undefined : `The very same call ran before in this turn (${ran}).`,
+  ];
+  return {
+    kind: "approval",
+    headline: asText(details.title) ?? null,
+    because: because.filter((text) => text !== undefined).join(" ") || null,
+    says: asText(details.why) ?? null,
+    facts: [...factsOf({ ...details, why: undefined }), ...changed(details.changes)],
+  };
+}
+
+/** What people have changed of the arguments since they were proposed, and said why. */
+function changed(changes: unknown): Briefing["facts"] {
+  if (!Array.isArray(changes) || changes.length === 0) return [];
+  const change = changes.flatMap((item: unknown) => {
+    const { path, from, to } = asRecord(item) ?? {};
+    if (typeof path !== "string") return [];
+    return [[path.replace(/^\//, ""), `${brief(from)} → ${brief(to)}`] as const];
+  });
+  return [{ name: "Changed", told: Object.fromEntries(change) }];
+}
+
+function brief(value: unknown): string {
+  if (value === undefined) return "not given";
+  return typeof value === "string" ? value : writeJson(value);
+}
+
+function factsOf(details: Members): Briefing["facts"] {
+  return FACTS.flatMap(([key, name]) => {
+    const value = asText(details[key]) ?? asRecord(details[key]);
     return value === undefined ? [] : [{ name, told: value }];
   });
-  return { kind, headline, facts };
 }

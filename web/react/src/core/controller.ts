@@ -6,28 +6,42 @@ import {
   type RunAgentParameters,
   type RunAgentResult,
 } from "@ag-ui/client";
-import { canConnect } from "./agent.js";
+import { SaysoAgent, canConnect } from "./agent.js";
 import type { Drafts } from "./drafts.js";
+import { asDoubles } from "./exact.js";
 import { nextExpiry } from "./expiry.js";
-import { needsLook } from "./failure.js";
+import { needsRefresh } from "./failure.js";
+import { browserPage, type Page } from "./polling.js";
 import { FrontendTools } from "./frontendTools.js";
-import { canSubmit, reduce } from "./machine.js";
-import { initialState, type Action, type MachineState, type Origin } from "./machineState.js";
+import {
+  canSubmit,
+  holdable,
+  initialState,
+  reduce,
+  type Action,
+  type MachineState,
+  type Origin,
+} from "./machine.js";
 import { readInterrupt } from "./readInterrupt.js";
 import { legacyCommand, type LegacyQuestion } from "./legacy.js";
+import { mapOf } from "./json.js";
 import { RunDriver, type RunEnd } from "./runs.js";
-import type { Answer, Answers, Closed, Problem } from "./types.js";
+import { ServerClock } from "./serverClock.js";
+import { STALE_MS } from "./silence.js";
+import type { Answer, Answers, Closed, Failure, Problem } from "./types.js";
 
 /** Checks a payload before it is kept as an answer; no problems means that it may be sent. */
 export type Validate = (interrupt: Interrupt, payload: unknown) => readonly Problem[];
 
 export interface ControllerOptions {
-  /** The time in epoch milliseconds; give the server's when it is known. Default `Date.now`. */
+  /** The server's time in epoch milliseconds. Default: as its runs say what time it is. */
   readonly clock?: () => number;
   /** Makes run ids. Default: random. */
   readonly newId?: () => string;
-  /** How long a request may stay silent before it counts as failed. Default 30 000 ms. */
+  /** How long the first event of a request may take. Default 30 000 ms. */
   readonly timeoutMs?: number;
+  /** Where somebody may return after a connection died unnoticed. Default: the browser's page. */
+  readonly page?: Page;
   /** Checks answers against their `responseSchema` before they are kept (CL-05). */
   readonly validate?: Validate;
   /**
@@ -39,8 +53,21 @@ export interface ControllerOptions {
    * Asks how a question ended that was gone when we looked; null when nobody knows. With it, cards
    * say who decided what elsewhere. Default: not asked.
    */
-  readonly lookUp?: (interruptId: string) => Promise<Closed | null>;
+  readonly fetchOutcome?: (interruptId: string) => Promise<Closed | null>;
+  /**
+   * Takes back what this reader has said at the server about a question that still waits for
+   * others; resolves with why that was refused, or null. Without it, cards do not offer it.
+   */
+  readonly takeBack?: (interruptId: string) => Promise<Failure | null>;
+  /**
+   * Sends answers by themselves, to be kept at the server until those that others decide are there;
+   * resolves with why that was refused, or null. Without it, everything is sent together only.
+   */
+  readonly hold?: (answers: ReadonlyMap<string, Answer>) => Promise<Failure | null>;
 }
+
+/** The options that may change while a controller is in use. */
+export type LiveOptions = Omit<ControllerOptions, "clock" | "newId" | "page">;
 
 /** What is kept of a thread that was left. */
 interface Parked {
@@ -48,7 +75,8 @@ interface Parked {
   readonly legacy: LegacyQuestion | null;
 }
 
-const LONGEST_TIMER_MS = 2 ** 31 - 1;
+const MAX_TIMER_MS = 2 ** 31 - 1;
+const CONTROLLERS = new WeakMap<AbstractAgent, InterruptController>();
 
 /**
  * The open questions of one agent's thread and their answers.
@@ -64,11 +92,11 @@ export class InterruptController {
   /** Tools that a person answers in this client. */
   readonly tools: FrontendTools;
   readonly clock: () => number;
-  readonly #validate: Validate | undefined;
-  readonly #drafts: Drafts | undefined;
-  readonly #lookUp: ControllerOptions["lookUp"];
+  readonly #page: Page;
+  readonly #server = new ServerClock();
   readonly #listeners = new Set<() => void>();
   readonly #parked = new Map<string, Parked>();
+  #options: LiveOptions;
   #state: MachineState;
   #legacy: LegacyQuestion | null = null;
   #stopListening: (() => void) | undefined;
@@ -77,17 +105,25 @@ export class InterruptController {
 
   constructor(agent: AbstractAgent, options: ControllerOptions = {}) {
     this.agent = agent;
-    this.clock = options.clock ?? Date.now;
-    this.#validate = options.validate;
-    this.#drafts = options.drafts;
-    this.#lookUp = options.lookUp;
+    this.clock = options.clock ?? this.#server.now;
+    this.#options = options;
+    this.#page = options.page ?? browserPage();
     this.runs = new RunDriver(agent, {
-      timeoutMs: options.timeoutMs ?? 30_000,
+      timeoutMs: () => this.#options.timeoutMs ?? 30_000,
       newId: options.newId ?? randomUUID,
+      onTime: (time) => {
+        this.#server.heard(time);
+      },
     });
     this.tools = new FrontendTools(agent, this.runs, () => this.#state.interrupts.length > 0);
     this.runs.tools = () => this.tools.list();
     this.#state = initialState(agent.threadId);
+    CONTROLLERS.set(agent, this);
+  }
+
+  /** Replaces the options that may change; requests on their way keep theirs. */
+  configure(options: LiveOptions): void {
+    this.#options = options;
   }
 
   /** The present state; the same object until something changes. */
@@ -108,14 +144,12 @@ export class InterruptController {
 
   /** Keeps an answer without sending anything; says whether it was taken. */
   answer(id: string, answer: Answer): boolean {
-    const interrupt = this.#state.interrupts.find((one) => one.id === id);
+    const interrupt = this.#state.interrupts.find((item) => item.id === id);
     if (interrupt === undefined) return false;
-    if (answer.status === "resolved" && this.#validate !== undefined) {
-      const problems = this.#validate(interrupt, answer.payload);
-      if (problems.length > 0) {
-        this.#dispatch({ type: "objected", id, problems });
-        return false;
-      }
+    const problems = this.#problemsOf(interrupt, answer);
+    if (problems.length > 0) {
+      this.#dispatch({ type: "rejected", id, problems });
+      return false;
     }
     this.#dispatch({ type: "answered", id, answer, now: this.clock() });
     return this.#state.answers[id] === answer;
@@ -124,6 +158,45 @@ export class InterruptController {
   /** Takes an answer back before it is sent. */
   withdraw(id: string): void {
     this.#dispatch({ type: "withdrawn", id, now: this.clock() });
+  }
+
+  /** True if `takeBack` can do anything. */
+  get takesBack(): boolean {
+    return this.#options.takeBack !== undefined;
+  }
+
+  /** Takes this reader's agreement to a question back at the server, then looks how it stands. */
+  async takeBack(id: string): Promise<void> {
+    const failure = (await this.#options.takeBack?.(id)) ?? null;
+    if (failure === null) await this.connect();
+    else this.#dispatch({ type: "failed", origin: "run", failure, now: this.clock() });
+  }
+
+  /** True if `hold` has something to send: this reader has answered all that it may. */
+  get holds(): boolean {
+    return this.#options.hold !== undefined && holdable(this.#state, this.clock()).length > 0;
+  }
+
+  /**
+   * Sends what this reader has answered before others have decided the rest, then looks how it
+   * stands. Does nothing unless `holds`; a failure is in the state, and the answers stay.
+   */
+  async hold(): Promise<void> {
+    if (this.#options.hold === undefined) return;
+    const ids = holdable(this.#state, this.clock());
+    const { answers } = this.#state;
+    const outgoing = ids.flatMap((id) => {
+      const answer = answers[id];
+      return answer === undefined ? [] : [[id, answer] as const];
+    });
+    if (outgoing.length === 0) return;
+    this.#dispatch({ type: "holding" });
+    const failure = await this.#options.hold(new Map(outgoing));
+    if (failure !== null) this.#onEnd("submit", { kind: "failure", failure });
+    else {
+      await this.connect();
+      this.#dispatch({ type: "held", ids });
+    }
   }
 
   /**
@@ -147,7 +220,8 @@ export class InterruptController {
 
   /** Cancels everything that is open and sends that. */
   cancelAll(): Promise<RunAgentResult | undefined> {
-    for (const one of this.#state.interrupts) this.answer(one.id, { status: "cancelled" });
+    for (const interrupt of this.#state.interrupts)
+      this.answer(interrupt.id, { status: "cancelled" });
     return this.submit();
   }
 
@@ -188,7 +262,7 @@ export class InterruptController {
   }
 
   /** Gives up a look that is under way; the server is not told. */
-  lookAway(): void {
+  stopFollowing(): void {
     if (this.#sync === undefined) return;
     this.#sync = undefined;
     void this.runs.abandon();
@@ -227,7 +301,10 @@ export class InterruptController {
     const { interrupts, answers } = this.#state;
     const [first] = interrupts;
     const legacy = first === undefined ? null : this.legacyOf(first.id);
-    if (legacy === null) return { resume: buildResumeArray([...interrupts], { ...answers }) };
+    if (legacy === null) {
+      const said = Object.entries(answers).map(([id, one]) => [id, asDoubles(one)] as const);
+      return { resume: buildResumeArray([...interrupts], Object.fromEntries(said)) };
+    }
     const answer = answers[legacy.interrupt.id];
     if (answer?.status !== "resolved") return null;
     return { forwardedProps: legacyCommand(legacy, answer) };
@@ -242,13 +319,18 @@ export class InterruptController {
   #listen(): () => void {
     // What the agent learnt while nobody listened here is taken from its own list, which may have
     // been loaded with a stored conversation: what is no question there is left out (A3).
-    const known = this.agent.pendingInterrupts.flatMap((one) => readInterrupt(one) ?? []);
-    if (this.#state.interrupts.length === 0 && known.length > 0) {
-      this.#interrupted("run", known);
+    const pendingInterrupt = this.agent.pendingInterrupts.flatMap(
+      (interrupt) => readInterrupt(interrupt) ?? [],
+    );
+    if (this.#state.interrupts.length === 0 && pendingInterrupt.length > 0) {
+      this.#interrupted("run", pendingInterrupt);
     } else {
       this.#dispatch({ type: "ticked", now: this.clock() });
     }
-    return this.runs.listen({
+    const stopWatching = this.#page.onReturn(() => {
+      this.#returned();
+    });
+    const stopListening = this.runs.listen({
       onStarted: (origin) => {
         if (origin === "run") this.#started(origin);
       },
@@ -263,6 +345,15 @@ export class InterruptController {
         this.#onEnd(origin, end);
       },
     });
+    return () => {
+      stopWatching();
+      stopListening();
+    };
+  }
+
+  /** Nothing says that a connection died while a page slept but that it has been silent since. */
+  #returned(): void {
+    if (this.agent instanceof SaysoAgent) this.agent.breakOff(STALE_MS);
   }
 
   #started(origin: Origin): void {
@@ -271,7 +362,7 @@ export class InterruptController {
 
   #onOutcome(origin: Origin, end: RunEnd): void {
     this.#legacy = end.kind === "interrupt" ? end.legacy : null;
-    if (end.kind === "interrupt") this.#interrupted(origin, end.interrupts, end.problem);
+    if (end.kind === "interrupt") this.#interrupted(origin, end.interrupts, end.held, end.problem);
     else {
       const cancelled = end.kind === "cancelled";
       const problem = end.kind === "success" ? end.problem : null;
@@ -283,46 +374,55 @@ export class InterruptController {
     if (end.kind === "abandoned") this.#dispatch({ type: "abandoned" });
     if (end.kind !== "failure") return;
     this.#dispatch({ type: "failed", origin, failure: end.failure, now: this.clock() });
-    if (origin === "submit" && needsLook(end.failure)) void this.connect();
+    const silent = end.failure.kind === "silent";
+    if (silent) this.#sync = undefined;
+    if (silent || (origin === "submit" && needsRefresh(end.failure))) void this.connect();
   }
 
   #interrupted(
     origin: Origin,
     interrupts: readonly Interrupt[],
+    held: readonly Interrupt[] = [],
     problem: Extract<RunEnd, { kind: "interrupt" }>["problem"] = null,
   ): void {
     const anchor = this.agent.messages.at(-1)?.id ?? null;
     const now = this.clock();
     const recalled = this.#recall(interrupts);
-    this.#dispatch({ type: "interrupted", origin, interrupts, anchor, problem, now });
-    this.#dispatch({ type: "recalled", answers: recalled, now });
+    this.#dispatch({ type: "interrupted", origin, interrupts, held, anchor, problem, now });
+    this.#dispatch({ type: "restored", answers: recalled, now });
   }
 
   /** What was answered before a reload, as far as it still fits its question. */
   #recall(interrupts: readonly Interrupt[]): Answers {
     const { threadId, asked } = this.#state;
     const fresh = interrupts.filter(({ id }) => asked[id] === undefined);
-    const kept = this.#drafts?.read(threadId, fresh) ?? {};
-    return Object.fromEntries(
-      fresh.flatMap((one) => {
-        const answer = kept[one.id];
-        if (answer === undefined) return [];
-        const free = answer.status === "cancelled" || this.#validate === undefined;
-        const fits = free || this.#validate(one, answer.payload).length === 0;
-        return fits ? [[one.id, answer]] : [];
-      }),
+    const kept = this.#options.drafts?.read(threadId, fresh) ?? mapOf<Answer>();
+    return mapOf(
+      Object.fromEntries(
+        fresh.flatMap((interrupt) => {
+          const answer = kept[interrupt.id];
+          if (answer === undefined) return [];
+          return this.#problemsOf(interrupt, answer).length === 0 ? [[interrupt.id, answer]] : [];
+        }),
+      ),
     );
+  }
+
+  #problemsOf(interrupt: Interrupt, answer: Answer): readonly Problem[] {
+    if (answer.status === "cancelled") return [];
+    return this.#options.validate?.(interrupt, answer.payload) ?? [];
   }
 
   /** Asks how those ended that are gone without a word. */
   #askAbout(before: readonly Closed[], after: readonly Closed[]): void {
-    if (this.#lookUp === undefined || before === after) return;
-    const known = new Set(before.map((one) => one.interrupt.id));
+    if (this.#options.fetchOutcome === undefined || before === after) return;
+    const stored = new Set(before.map((closed) => closed.interrupt.id));
     for (const { interrupt, ending, by } of after) {
-      const unclear = ending === "elsewhere" || ending === "superseded" || ending === "lapsed";
-      if (!unclear || by !== undefined || known.has(interrupt.id)) continue;
-      void this.#lookUp(interrupt.id).then((closed) => {
-        if (closed !== null) this.#dispatch({ type: "told", closed });
+      const unclear =
+        ending === "answeredElsewhere" || ending === "superseded" || ending === "expired";
+      if (!unclear || by !== undefined || stored.has(interrupt.id)) continue;
+      void this.#options.fetchOutcome(interrupt.id).then((closed) => {
+        if (closed !== null) this.#dispatch({ type: "outcomeKnown", closed });
       });
     }
   }
@@ -344,7 +444,7 @@ export class InterruptController {
   /** What is answered is kept until it was sent; a thread with nothing open keeps nothing. */
   #keepDrafts(before: MachineState, next: MachineState): void {
     if (next.answers === before.answers && next.interrupts === before.interrupts) return;
-    this.#drafts?.write(next.threadId, next.interrupts, next.answers);
+    this.#options.drafts?.write(next.threadId, next.interrupts, next.answers);
   }
 
   /** One timer for the next expiry; after it, a server that settles expired ones is asked. */
@@ -357,21 +457,12 @@ export class InterruptController {
         this.#dispatch({ type: "ticked", now: this.clock() });
         this.#watchExpiry();
       },
-      Math.min(wait, LONGEST_TIMER_MS),
+      Math.min(wait, MAX_TIMER_MS),
     );
   }
 }
 
-const CONTROLLERS = new WeakMap<AbstractAgent, InterruptController>();
-
-/** The one controller of an agent object; `options` count when it is made, at the first call. */
-export function controllerOf(
-  agent: AbstractAgent,
-  options?: ControllerOptions,
-): InterruptController {
-  const known = CONTROLLERS.get(agent);
-  if (known !== undefined) return known;
-  const made = new InterruptController(agent, options);
-  CONTROLLERS.set(agent, made);
-  return made;
+/** The controller of an agent object: the newest that was made for it, else a new one. */
+export function controllerOf(agent: AbstractAgent): InterruptController {
+  return CONTROLLERS.get(agent) ?? new InterruptController(agent);
 }

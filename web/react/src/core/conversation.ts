@@ -1,13 +1,13 @@
 import { randomUUID, type AgentSubscriber, type Message } from "@ag-ui/client";
-import { canConnect } from "./agent.js";
+import { canConnect, SaysoAgent } from "./agent.js";
 import type { InterruptController } from "./controller.js";
-import { isAbsent, mayPass } from "./failure.js";
-import { backoff, browserPage, pollEvery, type Page } from "./follow.js";
+import { isNotServed, isTransient } from "./failure.js";
+import { backoff, browserPage, pollEvery, type Page } from "./polling.js";
 import { equalJson } from "./json.js";
-import type { Origin, Status } from "./machineState.js";
+import type { Origin, Status } from "./machine.js";
 import type { RunEnd } from "./runs.js";
 import { nextSteps, type Step, type StepEvent } from "./steps.js";
-import type { Failure } from "./types.js";
+import type { Connection, Failure } from "./types.js";
 
 /** A message that the server may not have: it is shown, and can be sent again. */
 export interface Outgoing {
@@ -18,18 +18,9 @@ export interface Outgoing {
   readonly failure: Failure | null;
 }
 
-/**
- * How the page stands with the server. `lost` means that it is being tried again at `retryAt`,
- * `refused` that it answers, but does not show the thread.
- */
-export type Connection =
-  | { readonly status: "loading" }
-  | { readonly status: "ready" }
-  | { readonly status: "refused"; readonly failure: Failure }
-  | { readonly status: "lost"; readonly retryAt: number; readonly failure: Failure };
-
 export interface ConversationState {
   readonly messages: readonly Message[];
+  /** A whole number that a double does not hold is a `bigint`, where a `SaysoAgent` has read it. */
   readonly agentState: unknown;
   readonly steps: readonly Step[];
   /** Texts that will be sent one after another once the thread is free. */
@@ -133,7 +124,7 @@ export class Conversation {
         },
       }),
       this.#page.onReturn(() => {
-        this.look();
+        this.refresh();
       }),
     ];
     const subscription = agent.subscribe(this.#subscriber());
@@ -141,13 +132,13 @@ export class Conversation {
       for (const stop of stops) stop();
       subscription.unsubscribe();
       for (const timer of [this.#frame, this.#retry, this.#poll]) clearTimeout(timer);
-      this.controller.lookAway();
+      this.controller.stopFollowing();
     };
-    this.look();
+    this.refresh();
   }
 
   /** Asks the server how things stand, unless a run is going on here. */
-  look(): void {
+  refresh(): void {
     clearTimeout(this.#retry);
     void this.controller.connect();
   }
@@ -168,7 +159,7 @@ export class Conversation {
     return "sent";
   }
 
-  /** Whether a look is under way that may yet find a run: the first one, or one that was answered. */
+  /** True if a look is under way that may yet find a run: the first one, or one that was answered. */
   get #looking(): boolean {
     const { runs } = this.controller;
     if (this.#state.connection.status === "loading") return true;
@@ -176,9 +167,9 @@ export class Conversation {
   }
 
   /** Takes a waiting text back and returns it. */
-  unqueue(index: number): string | undefined {
+  removeQueued(index: number): string | undefined {
     const text = this.#state.queued[index];
-    this.#update({ queued: this.#state.queued.filter((_, at) => at !== index) });
+    this.#update({ queued: this.#state.queued.filter((_, position) => position !== index) });
     return text;
   }
 
@@ -187,19 +178,19 @@ export class Conversation {
     const { unsent } = this.#state;
     if (unsent === null || this.#outgoing !== null) return;
     // A request that got no answer is repeated as it was, so that it cannot start a second turn.
-    const again = unsent.failure !== null && mayPass(unsent.failure);
+    const again = unsent.failure !== null && isTransient(unsent.failure);
     void this.#post({ ...unsent, runId: again ? unsent.runId : this.#newId(), failure: null });
   }
 
   /** Gives up the message that did not arrive and returns its text. */
-  takeBack(): string | undefined {
+  discardUnsent(): string | undefined {
     const text = this.#state.unsent?.text;
     this.#update({ unsent: null });
     return text;
   }
 
   /** Cancels all open questions and sends a text instead, in one request (E9, RE-09). */
-  async steerAway(text: string): Promise<void> {
+  async cancelAndSend(text: string): Promise<void> {
     const [first] = this.controller.getSnapshot().interrupts;
     if (first !== undefined && this.controller.legacyOf(first.id) !== null) {
       // The legacy dialect has no cancelled answer: the text goes out as a message of its own.
@@ -217,17 +208,17 @@ export class Conversation {
     const { agent, runs } = this.controller;
     this.#outgoing = message;
     this.#update({ unsent: null });
-    if (!agent.messages.some((one) => one.id === message.id)) {
+    if (!agent.messages.some((item) => item.id === message.id)) {
       agent.addMessage({ id: message.id, role: "user", content: message.text });
     }
     this.#refresh();
     const end = await runs.start("run", { runId: message.runId });
     const undelivered = this.#takeOutgoing();
     if (undelivered !== null && end.kind === "failure") {
-      agent.messages = agent.messages.filter((one) => one.id !== message.id);
+      agent.messages = agent.messages.filter((item) => item.id !== message.id);
       this.#update({ unsent: { ...undelivered, failure: end.failure } });
       this.#refresh();
-      if (!mayPass(end.failure)) this.look();
+      if (!isTransient(end.failure)) this.refresh();
     }
     this.#flushQueue();
   }
@@ -266,18 +257,20 @@ export class Conversation {
     clearTimeout(this.#frame);
     this.#frame = undefined;
     const { agent } = this.controller;
-    const before = new Map(this.#state.messages.map((one) => [one.id, one]));
-    const messages = agent.messages.map((one) => {
-      const known = before.get(one.id);
-      return known !== undefined && equalJson(known, one) ? known : { ...one };
+    const before = new Map(this.#state.messages.map((message) => [message.id, message]));
+    const ours = agent instanceof SaysoAgent ? agent : null;
+    const messages = agent.messages.map((held) => {
+      const message = ours?.exactly(held) ?? held;
+      const stored = before.get(message.id);
+      return stored !== undefined && equalJson(stored, message) ? stored : { ...message };
     });
     const same =
       messages.length === this.#state.messages.length &&
-      messages.every((one, index) => one === this.#state.messages[index]);
-    const state: unknown = agent.state;
+      messages.every((message, index) => message === this.#state.messages[index]);
+    const state: unknown = ours === null ? agent.state : ours.exactState;
     const agentState = equalJson(state, this.#state.agentState) ? this.#state.agentState : state;
     const { unsent } = this.#state;
-    const arrived = unsent !== null && messages.some((one) => one.id === unsent.id);
+    const arrived = unsent !== null && messages.some((message) => message.id === unsent.id);
     this.#update({
       messages: same ? this.#state.messages : messages,
       agentState,
@@ -313,11 +306,11 @@ export class Conversation {
       return;
     }
     this.#step({ type: "ended" });
-    if (canConnect(this.controller.agent) && mayPass(end.failure)) this.#lose(end.failure);
+    if (canConnect(this.controller.agent) && isTransient(end.failure)) this.#lose(end.failure);
     else if (origin === "sync") {
       const { failure } = end;
-      const told = failure.kind === "agent" || isAbsent(failure);
-      this.#update({ connection: told ? { status: "ready" } : { status: "refused", failure } });
+      const details = failure.kind === "agent" || isNotServed(failure);
+      this.#update({ connection: details ? { status: "ready" } : { status: "refused", failure } });
       this.#flushQueue("failed");
     }
   }
@@ -327,9 +320,9 @@ export class Conversation {
     this.#attempt += 1;
     clearTimeout(this.#retry);
     this.#retry = setTimeout(() => {
-      this.look();
+      this.refresh();
     }, wait);
-    const retryAt = this.controller.clock() + wait;
+    const retryAt = Date.now() + wait;
     this.#update({ connection: { status: "lost", retryAt, failure } });
   }
 
@@ -350,7 +343,7 @@ export class Conversation {
     const wait = pollEvery(this.controller.getSnapshot().status, this.#pollMs);
     if (wait === null || !canConnect(this.controller.agent)) return;
     const again = () => {
-      if (!this.#page.hidden() && this.#state.connection.status !== "lost") this.look();
+      if (!this.#page.hidden() && this.#state.connection.status !== "lost") this.refresh();
       this.#poll = setTimeout(again, wait);
     };
     this.#poll = setTimeout(again, wait);
@@ -375,8 +368,8 @@ export function conversationOf(
   controller: InterruptController,
   options?: ConversationOptions,
 ): Conversation {
-  const known = CONVERSATIONS.get(controller);
-  if (known !== undefined) return known;
+  const conversation = CONVERSATIONS.get(controller);
+  if (conversation !== undefined) return conversation;
   const made = new Conversation(controller, options);
   CONVERSATIONS.set(controller, made);
   return made;

@@ -1,4 +1,4 @@
-import { asRecord, parseJson } from "./json.js";
+import { asRecord, mapOf, parseJson, writeJson } from "./json.js";
 import { readAnswer } from "./readInterrupt.js";
 import type { Answer, Answers, Interrupt } from "./types.js";
 
@@ -22,22 +22,24 @@ export function sessionDrafts(prefix = "sayso"): Drafts {
   return {
     read: (threadId, interrupts) => {
       const kept = asRecord(parseJson(quiet(() => sessionStorage.getItem(keyOf(threadId))) ?? ""));
-      const found: Record<string, Answer> = {};
-      for (const one of interrupts) {
-        const draft = asRecord(kept?.[one.id]);
+      const map = mapOf<Answer>();
+      for (const interrupt of interrupts) {
+        const draft = asRecord(kept?.[interrupt.id]);
         const answer = readAnswer(asRecord(draft?.answer));
-        if (answer !== null && draft?.question === digestOf(one)) found[one.id] = answer;
+        if (answer !== null && draft?.question === digestOf(interrupt)) map[interrupt.id] = answer;
       }
-      return found;
+      return map;
     },
     write: (threadId, interrupts, answers) => {
-      const kept = interrupts.flatMap((one) => {
-        const answer = answers[one.id];
-        return answer === undefined ? [] : [[one.id, { answer, question: digestOf(one) }] as const];
+      const kept = interrupts.flatMap((interrupt) => {
+        const answer = answers[interrupt.id];
+        return answer === undefined
+          ? []
+          : [[interrupt.id, { answer, question: digestOf(interrupt) }] as const];
       });
       quiet(() => {
         if (kept.length === 0) sessionStorage.removeItem(keyOf(threadId));
-        else sessionStorage.setItem(keyOf(threadId), JSON.stringify(Object.fromEntries(kept)));
+        else sessionStorage.setItem(keyOf(threadId), writeJson(Object.fromEntries(kept)));
       });
     },
   };
@@ -45,10 +47,10 @@ export function sessionDrafts(prefix = "sayso"): Drafts {
 
 /** Tells a question from one that was put differently under the same id (CL-08). */
 export function digestOf({ message, toolCallId, responseSchema }: Interrupt): number {
-  const text = JSON.stringify([message, toolCallId, responseSchema]);
+  const text = writeJson([message, toolCallId, responseSchema]);
   let hash = 0;
-  for (let at = 0; at < text.length; at += 1)
-    hash = (Math.imul(hash, 31) + text.charCodeAt(at)) | 0;
+  for (let index = 0; index < text.length; index += 1)
+    hash = (Math.imul(hash, 31) + text.charCodeAt(index)) | 0;
   return hash;
 }
 

@@ -1,26 +1,32 @@
 import { parseJson } from "./json.js";
 
+/** Takes the pieces of a server-sent event stream and gives the data of each whole frame. */
+export class FrameReader {
+  readonly #decoder = new TextDecoder();
+  #unread = "";
+
+  /** The data of the frames that end in this piece; a comment has none and is passed over. */
+  read(piece: Uint8Array): readonly string[] {
+    this.#unread += this.#decoder.decode(piece, { stream: true });
+    const frames = this.#unread.split("\n\n");
+    this.#unread = frames.pop() ?? "";
+    return frames.map(dataOf).filter((data) => data !== "");
+  }
+}
+
 /**
  * The JSON of each frame of a server-sent event stream, until its body ends. Comments and frames
  * that are not JSON are passed over. Rejects when the connection breaks.
  */
-export async function* readEvents(
-  body: ReadableStream<Uint8Array>,
-  onBytes: () => void = () => undefined,
-): AsyncGenerator {
+export async function* readEvents(body: ReadableStream<Uint8Array>): AsyncGenerator {
   const reader = body.getReader();
-  const decoder = new TextDecoder();
-  let unread = "";
+  const frames = new FrameReader();
   try {
     for (;;) {
       const { done, value } = await reader.read();
       if (done) return;
-      onBytes();
-      unread += decoder.decode(value, { stream: true });
-      const frames = unread.split("\n\n");
-      unread = frames.pop() ?? "";
-      for (const frame of frames) {
-        const event = parseFrame(frame);
+      for (const data of frames.read(value)) {
+        const event = parseJson(data);
         if (event !== undefined) yield event;
       }
     }
@@ -30,10 +36,10 @@ export async function* readEvents(
   }
 }
 
-function parseFrame(frame: string): unknown {
-  const data = frame
+function dataOf(frame: string): string {
+  return frame
     .split("\n")
     .filter((line) => line.startsWith("data:"))
-    .map((line) => line.slice(5).trimStart());
-  return data.length === 0 ? undefined : parseJson(data.join("\n"));
+    .map((line) => line.slice(5).trimStart())
+    .join("\n");
 }

@@ -6,22 +6,22 @@ import type { Interrupt } from "@ag-ui/client";
  */
 export function expiryOf(interrupt: Interrupt): number | null {
   if (interrupt.expiresAt === undefined) return null;
-  const at = Date.parse(interrupt.expiresAt);
-  return Number.isNaN(at) ? null : at;
+  const index = Date.parse(interrupt.expiresAt);
+  return Number.isNaN(index) ? null : index;
 }
 
-/** Whether an interrupt is past answering; the last instant is already too late (EX-01). */
+/** True if an interrupt is past answering; the last instant is already too late (EX-01). */
 export function isExpired(interrupt: Interrupt, now: number): boolean {
-  const at = expiryOf(interrupt);
-  return at !== null && at <= now;
+  const expiry = expiryOf(interrupt);
+  return expiry !== null && expiry <= now;
 }
 
 /** Milliseconds until the next of these interrupts expires; null when none will. */
 export function nextExpiry(interrupts: readonly Interrupt[], now: number): number | null {
   const ahead = interrupts
     .map(expiryOf)
-    .filter((at): at is number => at !== null && at > now)
-    .map((at) => at - now);
+    .filter((index): index is number => index !== null && index > now)
+    .map((index) => index - now);
   return ahead.length === 0 ? null : Math.min(...ahead);
 }
 

@@ -1,38 +1,15 @@
 import type { RunErrorEvent } from "@ag-ui/client";
-import { asRecord, asText, parseJson } from "./json.js";
+import { LASTING, STALE } from "./codes.js";
+import { asRecord, asText, mapOf, parseJson } from "./json.js";
+import { SilentBody } from "./silence.js";
 import type { Failure, Problem, SettledBy } from "./types.js";
-
-/** Codes with which a Sayso server refuses a request, having changed nothing (design 4). */
-const REFUSALS: ReadonlySet<string> = new Set([
-  "interrupts_pending",
-  "partial_resume",
-  "unknown_interrupt",
-  "duplicate_entry",
-  "invalid_payload",
-  "interrupt_expired",
-  "already_resolved",
-  "thread_busy",
-  "wrong_agent",
-  "unknown_thread",
-  "thread_too_large",
-]);
-
-/** Codes after which only the server knows what is open, so a client has to look again. */
-const OUT_OF_DATE: ReadonlySet<string> = new Set([
-  "already_resolved",
-  "interrupt_expired",
-  "unknown_interrupt",
-  "partial_resume",
-  "interrupts_pending",
-  "thread_busy",
-]);
 
 /** A `RUN_ERROR` event as a failure, with the server's details from `metadata.sayso`. */
 export function failureFromEvent(event: RunErrorEvent): Failure {
   const details = asRecord(asRecord(event.metadata)?.sayso);
   const code = asText(details?.code) ?? event.code ?? null;
   return {
-    kind: code !== null && REFUSALS.has(code) ? "refused" : "agent",
+    kind: kindOf(details),
     message: event.message,
     code,
     ...readDetails(details),
@@ -47,6 +24,7 @@ export function failureFromRejection(error: unknown): Failure {
   const status = asRecord(error)?.status;
   if (typeof status === "number") return failureFromHttp(status, asRecord(error)?.payload);
   const message = error instanceof Error ? error.message : String(error);
+  if (error instanceof SilentBody) return plain("silent", message);
   if (isNetworkError(error)) {
     return plain("network", "The server could not be reached, or the connection broke.");
   }
@@ -65,27 +43,42 @@ export function timedOut(milliseconds: number): Failure {
   return plain("timeout", `No answer within ${Math.round(milliseconds / 1000)} seconds.`);
 }
 
-/** Whether only the server can say what is still open after this failure. */
-export function needsLook(failure: Failure): boolean {
+/** True if only the server can say what is still open after this failure. */
+export function needsRefresh(failure: Failure): boolean {
   return (
     failure.kind === "truncated" ||
+    failure.kind === "silent" ||
     failure.kind === "agent" ||
-    (failure.code !== null && OUT_OF_DATE.has(failure.code))
+    (failure.code !== null && STALE.has(failure.code))
   );
 }
 
-/** Whether the server may simply be away, so that trying again by itself makes sense. */
-export function mayPass(failure: Failure): boolean {
+/** True if the server may simply be away, so that trying again by itself makes sense. */
+export function isTransient(failure: Failure): boolean {
   return (
     failure.kind === "network" ||
     failure.kind === "timeout" ||
     failure.kind === "truncated" ||
+    failure.kind === "silent" ||
     (failure.kind === "http" && [502, 503, 504].includes(failure.httpStatus ?? 0))
   );
 }
 
-/** Whether the server has no such path: one that is not ours has no way to look at a thread. */
-export function isAbsent({ httpStatus }: Failure): boolean {
+/** Of the statuses that refuse a request, those of a moment, and of somebody who can sign in. */
+const PASSING: ReadonlySet<number> = new Set([401, 408, 409, 425, 429]);
+
+/**
+ * True if sending the same again can help: not where the server refuses it for what it is (too
+ * large), for whose it is (no approver), or for what became of its question.
+ */
+export function canRetry(failure: Pick<Failure, "code" | "httpStatus">): boolean {
+  const { code, httpStatus = 0 } = failure;
+  if (code !== null && LASTING.has(code)) return false;
+  return httpStatus < 400 || httpStatus >= 500 || PASSING.has(httpStatus);
+}
+
+/** True if the server has no such path: a server of others cannot be asked for a thread. */
+export function isNotServed({ httpStatus }: Failure): boolean {
   return httpStatus === 404 || httpStatus === 405 || httpStatus === 501;
 }
 
@@ -103,18 +96,18 @@ export function failureFromHttp(status: number, payload: unknown): Failure {
 }
 
 function readDetails(details: Readonly<Record<string, unknown>> | undefined) {
-  const problems: Record<string, readonly Problem[]> = {};
-  const named: Record<string, SettledBy> = {};
+  const problems = mapOf<readonly Problem[]>();
+  const named = mapOf<SettledBy>();
   const list = details?.interrupts;
   for (const item of Array.isArray(list) ? list : []) {
     const entry = asRecord(item);
     const id = asText(entry?.interruptId);
     if (entry === undefined || id === undefined) continue;
     const by = asText(entry.by);
-    const at = asText(entry.at);
-    named[id] = { ...(by !== undefined && { by }), ...(at !== undefined && { at }) };
-    const found = readProblems(entry.problems);
-    if (found.length > 0) problems[id] = found;
+    const pointer = asText(entry.at);
+    named[id] = { ...(by !== undefined && { by }), ...(pointer !== undefined && { at: pointer }) };
+    const readProblem = readProblems(entry.problems);
+    if (readProblem.length > 0) problems[id] = readProblem;
   }
   return { problems, named };
 }
@@ -127,8 +120,13 @@ function readProblems(value: unknown): Problem[] {
   });
 }
 
+/** A refusal changed nothing and says so itself: some codes are those of runs that began as well. */
+function kindOf(ours: Readonly<Record<string, unknown>> | undefined): Failure["kind"] {
+  return ours?.refused === true ? "refused" : "agent";
+}
+
 function plain(kind: Failure["kind"], message: string): Failure {
-  return { kind, message, code: null, problems: {}, named: {} };
+  return { kind, message, code: null, problems: mapOf(), named: mapOf() };
 }
 
 /** Browsers and Node spell a broken connection differently; all of them use these words. */
@@ -143,10 +141,11 @@ function isNetworkError(error: unknown): boolean {
  * What a server says beside an outcome, from `metadata.sayso.problem`: in `recover` mode about a
  * refused resume, in a look about the run that failed last.
  */
-export function failureFromMetadata(metadata: unknown, kind: Failure["kind"]): Failure | null {
-  const problem = asRecord(asRecord(asRecord(metadata)?.sayso)?.problem);
+export function failureFromMetadata(metadata: unknown): Failure | null {
+  const ours = asRecord(asRecord(metadata)?.sayso);
+  const problem = asRecord(ours?.problem);
   const message = asText(problem?.message) ?? asText(problem?.detail);
   if (message === undefined) return null;
   const code = asText(problem?.code) ?? null;
-  return { kind, message, code, ...readDetails(problem) };
+  return { kind: kindOf(ours), message, code, ...readDetails(problem) };
 }

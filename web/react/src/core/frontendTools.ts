@@ -1,6 +1,6 @@
 import type { AbstractAgent, Message, RunAgentParameters } from "@ag-ui/client";
-import { equalJson } from "./json.js";
-import type { Origin } from "./machineState.js";
+import { equalJson, writeJson } from "./json.js";
+import type { Origin } from "./machine.js";
 import type { RunDriver } from "./runs.js";
 import type { JsonSchema } from "./shape.js";
 import { readCall } from "./views.js";
@@ -95,9 +95,10 @@ export class FrontendTools {
    * again, and the same can be said once more. Resolves with whether the agent went on with it.
    */
   async respond(toolCallId: string, result: unknown): Promise<boolean> {
-    const waiting = () => this.getSnapshot().filter((one) => one.status === "executing");
-    if (!waiting().some((one) => one.id === toolCallId)) return false;
-    const content = typeof result === "string" ? result : JSON.stringify(result ?? null);
+    const waiting = () =>
+      this.getSnapshot().filter((frontendCall) => frontendCall.status === "executing");
+    if (!waiting().some((frontendCall) => frontendCall.id === toolCallId)) return false;
+    const content = typeof result === "string" ? result : writeJson(result ?? null);
     // The same id when it is said again: a server that did get it takes no second one.
     const id = `result:${toolCallId}`;
     this.#agent.addMessage({ id, role: "tool", toolCallId, content });
@@ -112,7 +113,7 @@ export class FrontendTools {
     stop();
     const arrived = heard.length > 0;
     if (end.kind === "failure" && !arrived) {
-      this.#agent.setMessages(this.#agent.messages.filter((one) => one.id !== id));
+      this.#agent.setMessages(this.#agent.messages.filter((message) => message.id !== id));
       this.#tell();
     }
     return arrived;
@@ -130,9 +131,11 @@ export function callsOf(
   concluded: boolean,
 ): readonly FrontendCall[] {
   if (names.size === 0) return [];
-  const since = messages.slice(messages.map((one) => one.role).lastIndexOf("user") + 1);
+  const since = messages.slice(messages.map((message) => message.role).lastIndexOf("user") + 1);
   const results = new Map(
-    since.flatMap((one) => (one.role === "tool" ? [[one.toolCallId, textOf(one)] as const] : [])),
+    since.flatMap((message) =>
+      message.role === "tool" ? [[message.toolCallId, textOf(message)] as const] : [],
+    ),
   );
   return since.flatMap((message) =>
     (message.role === "assistant" ? (message.toolCalls ?? []) : [])

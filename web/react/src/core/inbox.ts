@@ -1,6 +1,6 @@
 import type { Drafts } from "./drafts.js";
 import { failureFromRejection } from "./failure.js";
-import { backoff, browserPage, type Page } from "./follow.js";
+import { backoff, browserPage, type Page } from "./polling.js";
 import {
   InboxClient,
   type InboxAddress,
@@ -20,16 +20,18 @@ import {
   withProblems,
   withSending,
   withoutThread,
-  type InboxConnection,
   type InboxState,
 } from "./inboxState.js";
 import { asRecord } from "./json.js";
+import { rightsOf } from "./rights.js";
+import { ServerClock } from "./serverClock.js";
+import { SilentBody, STALE_MS } from "./silence.js";
 import type { Validate } from "./controller.js";
 import type { InboxItem, Listed } from "./inboxItems.js";
-import type { Answer, Failure, Interrupt } from "./types.js";
+import type { Answer, Connection, Failure, Interrupt } from "./types.js";
 
 export interface InboxOptions extends InboxAddress {
-  /** The time in epoch milliseconds. Default `Date.now`. */
+  /** The server's time in epoch milliseconds. Default: as its answers say what time it is. */
   readonly clock?: () => number;
   /** Checks answers against their `responseSchema` before they are sent (CL-05). */
   readonly validate?: Validate;
@@ -40,7 +42,7 @@ export interface InboxOptions extends InboxAddress {
   readonly pollMs?: number;
 }
 
-const LOOKED_UP = 20;
+const MAX_LOOKUPS = 20;
 
 /**
  * The open questions of all threads of one server, followed live, and their answers.
@@ -64,8 +66,9 @@ export class Inbox {
   #attempt = 0;
 
   constructor(options: InboxOptions) {
-    this.clock = options.clock ?? Date.now;
-    this.#client = new InboxClient(options);
+    const server = new ServerClock();
+    this.clock = options.clock ?? server.now;
+    this.#client = new InboxClient(options, server);
     this.#validate = options.validate;
     this.#page = options.page ?? browserPage();
     this.#pollMs = options.pollMs ?? 30_000;
@@ -154,11 +157,12 @@ export class Inbox {
   async withdraw(id: string): Promise<void> {
     const held = this.#item(id)?.held ?? null;
     this.#set(forget(this.#state, [id]));
-    if (held === null) return;
+    const item = this.#item(id);
+    if (held === null && !(item !== undefined && rightsOf(item.interrupt).takeBack)) return;
     const reply = await this.#client.withdraw(id);
     if (reply.ok) {
-      const items = this.#state.items.map((one) =>
-        one.interrupt.id === id ? { ...one, held: null } : one,
+      const items = this.#state.items.map((inboxItem) =>
+        inboxItem.interrupt.id === id ? { ...inboxItem, held: null } : inboxItem,
       );
       this.#set({ ...this.#state, items });
     } else this.#set(withFailure(this.#state, [id], reply.failure, this.clock()));
@@ -181,7 +185,7 @@ export class Inbox {
   }
 
   /** Asks the server about one interrupt that is not in the list; false when nobody knows it. */
-  async look(id: string): Promise<boolean> {
+  async refresh(id: string): Promise<boolean> {
     const reply = await this.#client.one(id, this.clock());
     if (!reply.ok) return true;
     if (reply.value === null) return false;
@@ -190,8 +194,11 @@ export class Inbox {
   }
 
   #took(result: Taken, ids: readonly string[]): void {
-    if (result.kind === "held") this.#set(withHeld(this.#state, ids));
-    else if (result.kind === "refused") {
+    if (result.kind === "held") {
+      this.#set(withHeld(this.#state, ids, result.withdrawn));
+      // Whom it waits for now is the server's to say; its stream may have said it too early.
+      if (result.counted) for (const id of ids) void this.refresh(id);
+    } else if (result.kind === "refused") {
       this.#set(withFailure(this.#state, ids, result.failure, this.clock()));
     } else {
       for (const id of ids) {
@@ -212,6 +219,7 @@ export class Inbox {
     };
     const stops = [
       this.#page.onReturn(() => {
+        this.#client.breakOff(STALE_MS);
         this.#wake?.();
       }),
       this.#page.onLeave?.(leave),
@@ -248,10 +256,10 @@ export class Inbox {
       }
       return signal.aborted ? 0 : backoff(this.#attempt++);
     } catch (error) {
-      if (signal.aborted) return 0;
+      if (signal.aborted || error instanceof SilentBody) return 0;
       const cause = asRecord(asRecord(error)?.cause);
-      const known = cause !== undefined && "kind" in cause;
-      return this.#lose(known ? (cause as unknown as Failure) : failureFromRejection(error));
+      const stored = cause !== undefined && "kind" in cause;
+      return this.#lose(stored ? (cause as unknown as Failure) : failureFromRejection(error));
     }
   }
 
@@ -283,21 +291,23 @@ export class Inbox {
       ...withList(this.#state, items, partial, this.clock()),
       connection: { status: "ready" },
     });
-    const gone = before.filter((one) => this.#state.closed[one.interrupt.id] !== undefined);
-    for (const { interrupt } of gone.slice(0, LOOKED_UP)) void this.look(interrupt.id);
+    const gone = before.filter(
+      (inboxItem) => this.#state.closed[inboxItem.interrupt.id] !== undefined,
+    );
+    for (const { interrupt } of gone.slice(0, MAX_LOOKUPS)) void this.refresh(interrupt.id);
     return 0;
   }
 
   #lose(failure: Failure): number | null {
     if (failure.httpStatus === 404) return this.#connection({ status: "absent" }, null);
     if (failure.httpStatus === 401 || failure.httpStatus === 403) {
-      return this.#connection({ status: "denied", failure }, null);
+      return this.#connection({ status: "refused", failure }, null);
     }
     const wait = backoff(this.#attempt++);
-    return this.#connection({ status: "lost", failure, retryAt: this.clock() + wait }, wait);
+    return this.#connection({ status: "lost", failure, retryAt: Date.now() + wait }, wait);
   }
 
-  #connection<T>(connection: InboxConnection, wait: T): T {
+  #connection<T>(connection: Connection, wait: T): T {
     this.#set({ ...this.#state, connection });
     return wait;
   }
@@ -316,13 +326,13 @@ export class Inbox {
   }
 
   #item(id: string) {
-    return this.#state.items.find((one) => one.interrupt.id === id);
+    return this.#state.items.find((item) => item.interrupt.id === id);
   }
 
   /** Takes over what the server has; what was answered before a reload is offered again. */
   #take(next: InboxState): void {
-    const known = new Set(this.#state.items.map((one) => one.interrupt.id));
-    const fresh = next.items.filter((one) => one.held === null && !known.has(one.interrupt.id));
+    const stored = new Set(this.#state.items.map((item) => item.interrupt.id));
+    const fresh = next.items.filter((item) => item.held === null && !stored.has(item.interrupt.id));
     const kept = byThread(fresh).flatMap(([threadId, interrupts]) =>
       Object.entries(this.#drafts?.read(threadId, interrupts) ?? {}),
     );
@@ -340,9 +350,9 @@ export class Inbox {
       const changed = [...before.items, ...next.items].filter(
         ({ interrupt: { id } }) => next.answers[id] !== before.answers[id],
       );
-      for (const threadId of new Set(changed.map((one) => one.threadId))) {
-        const ofThread = next.items.filter((one) => one.threadId === threadId);
-        const interrupts = ofThread.map((one) => one.interrupt);
+      for (const threadId of new Set(changed.map((inboxItem) => inboxItem.threadId))) {
+        const ofThread = next.items.filter((item) => item.threadId === threadId);
+        const interrupts = ofThread.map((inboxItem) => inboxItem.interrupt);
         this.#drafts.write(threadId, interrupts, next.answers);
       }
     }

@@ -1,7 +1,10 @@
+import { spelt } from "./exact.js";
 import { failureFromHttp, failureFromRejection, timedOut } from "./failure.js";
 import { readEvents } from "./eventStream.js";
 import { readListed, type InboxItem, type Listed } from "./inboxItems.js";
-import { asRecord, asText, parseJson } from "./json.js";
+import { asRecord, asText, parseJson, writeJson } from "./json.js";
+import { ServerClock } from "./serverClock.js";
+import { Bodies } from "./silence.js";
 import type { Answer, Closed, Failure } from "./types.js";
 
 /** Where a Sayso server is, and how it is asked. */
@@ -21,7 +24,13 @@ export type Reply<T> =
 /** What became of answers for one thread. */
 export type Taken =
   | { readonly kind: "settled" }
-  | { readonly kind: "held" }
+  | {
+      readonly kind: "held";
+      /** It counts as an agreement; others have to agree, too. */
+      readonly counted: boolean;
+      /** Who had agreed to another answer, and does not any more. */
+      readonly withdrawn: readonly string[];
+    }
   | { readonly kind: "refused"; readonly failure: Failure };
 
 /** One change in the inbox. */
@@ -30,19 +39,20 @@ export type InboxEvent =
   | { readonly type: "deleted"; readonly threadId: string }
   | { readonly type: "changed"; readonly listed: Listed };
 
-const PAGE = 500;
-const MOST = 5000;
-const SILENCE_MS = 60_000;
+const PAGE_SIZE = 500;
+const MAX_ITEMS = 5000;
 
 /** The inbox of the REST interface (design 5). Nothing here rejects but the stream. */
 export class InboxClient {
-  readonly #base: URL;
+  readonly #base: string;
   readonly #fetch: typeof fetch;
   readonly #timeoutMs: number;
+  readonly #bodies = new Bodies();
+  readonly #server: ServerClock;
 
-  constructor({ url, fetch: given, timeoutMs }: InboxAddress) {
-    const here = typeof location === "undefined" ? undefined : location.href;
-    this.#base = new URL(url.endsWith("/") ? url : `${url}/`, here);
+  constructor({ url, fetch: given, timeoutMs }: InboxAddress, server = new ServerClock()) {
+    this.#server = server;
+    this.#base = url.endsWith("/") ? url : `${url}/`;
     this.#fetch = given ?? ((...request) => fetch(...request));
     this.#timeoutMs = timeoutMs ?? 30_000;
   }
@@ -52,16 +62,16 @@ export class InboxClient {
     const items: InboxItem[] = [];
     let cursor: string | undefined;
     do {
-      const query = new URLSearchParams({ limit: String(PAGE), ...(cursor && { cursor }) });
+      const query = new URLSearchParams({ limit: String(PAGE_SIZE), ...(cursor && { cursor }) });
       const page = await this.#request("GET", `interrupts?${query.toString()}`);
       if (!page.ok) return page;
       const body = asRecord(page.value);
-      for (const one of Array.isArray(body?.items) ? (body.items as unknown[]) : []) {
-        const listed = readListed(one, now());
+      for (const item of Array.isArray(body?.items) ? (body.items as unknown[]) : []) {
+        const listed = readListed(item, now());
         if (listed?.closed === null) items.push(listed.item);
       }
       cursor = asText(body?.nextCursor);
-    } while (cursor !== undefined && items.length < MOST);
+    } while (cursor !== undefined && items.length < MAX_ITEMS);
     return { ok: true, value: { items, partial: cursor !== undefined } };
   }
 
@@ -75,7 +85,7 @@ export class InboxClient {
   /** Answers one interrupt. */
   async answer(id: string, answer: Answer): Promise<Taken> {
     const path = `interrupts/${encodeURIComponent(id)}/answer`;
-    const reply = await this.#request("POST", path, answer);
+    const reply = await this.#request("POST", path, spelt(answer));
     return reply.ok ? taken(asRecord(reply.value)) : { kind: "refused", failure: reply.failure };
   }
 
@@ -84,14 +94,17 @@ export class InboxClient {
    * all of them under the empty id.
    */
   async answerAll(answers: ReadonlyMap<string, Answer>): Promise<ReadonlyMap<string, Taken>> {
-    const entries = [...answers].map(([interruptId, answer]) => ({ interruptId, ...answer }));
+    const entries = [...answers].map(([interruptId, answer]) => ({
+      interruptId,
+      ...spelt(answer),
+    }));
     const reply = await this.#request("POST", "interrupts/answers", { answers: entries });
     if (!reply.ok) return new Map([["", { kind: "refused", failure: reply.failure }]]);
     const body = asRecord(reply.value);
     if (!Array.isArray(body?.items)) return new Map([["", taken(body)]]);
     return new Map(
-      (body.items as unknown[]).map((one) => {
-        const thread = asRecord(one);
+      (body.items as unknown[]).map((item) => {
+        const thread = asRecord(item);
         return [asText(thread?.threadId) ?? "", taken(thread)];
       }),
     );
@@ -119,33 +132,30 @@ export class InboxClient {
 
   /**
    * What changes, until the stream ends or `signal` ends it. Rejects with a `Failure` in `cause`
-   * when it cannot be had, and like a broken connection after a minute of silence.
+   * when it cannot be had, and with `SilentBody` when nothing comes any more.
    */
   async *changes(signal: AbortSignal, now: () => number): AsyncGenerator<InboxEvent> {
     if (signal.aborted) return;
-    const silence = new AbortController();
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    const heard = () => {
-      clearTimeout(timer);
-      timer = setTimeout(() => {
-        silence.abort(new DOMException("The inbox fell silent.", "NetworkError"));
-      }, SILENCE_MS);
-    };
+    const late = new AbortController();
+    const timer = setTimeout(() => {
+      late.abort(new DOMException("The inbox gave no answer.", "NetworkError"));
+    }, this.#timeoutMs);
     const stop = () => {
-      silence.abort();
+      late.abort();
     };
     signal.addEventListener("abort", stop);
-    heard();
     try {
       const response = await this.#fetch(this.#address("interrupts/stream"), {
         headers: { accept: "text/event-stream" },
-        signal: silence.signal,
+        signal: late.signal,
       });
+      clearTimeout(timer);
       if (!response.ok || response.body === null) {
         const failure = failureFromHttp(response.status, await response.text());
         throw new Error(failure.message, { cause: failure });
       }
-      for await (const event of readEvents(response.body, heard)) {
+      const { body } = this.#bodies.watch(response);
+      for await (const event of readEvents(body ?? response.body)) {
         const read = readEvent(asRecord(event), now());
         if (read !== null) yield read;
       }
@@ -155,8 +165,15 @@ export class InboxClient {
     }
   }
 
+  /** Breaks off a stream that has been silent for so long (ms). */
+  breakOff(silentMs: number): void {
+    this.#bodies.breakOff(silentMs);
+  }
+
   #address(path: string): string {
-    return new URL(path, this.#base).href;
+    // Only now: a page that is rendered on a server has no address, and asks for nothing.
+    const here = typeof location === "undefined" ? undefined : location.href;
+    return new URL(path, new URL(this.#base, here)).href;
   }
 
   async #request(method: string, path: string, body?: unknown): Promise<Reply<unknown>> {
@@ -172,8 +189,10 @@ export class InboxClient {
           ...(body !== undefined && { "content-type": "application/json" }),
         },
         signal: late.signal,
-        ...(body !== undefined && { body: JSON.stringify(body) }),
+        ...(body !== undefined && { body: writeJson(body) }),
       });
+      const date = response.headers.get("date");
+      if (date !== null) this.#server.heard(Date.parse(date), 1000);
       const text = await response.text();
       if (!response.ok) return refused(failureFromHttp(response.status, text));
       const value = parseJson(text);
@@ -188,12 +207,33 @@ export class InboxClient {
 }
 
 /** How one interrupt of a Sayso server ended; null while it is open, and when nobody can say. */
-export async function lookUp(address: InboxAddress, id: string): Promise<Closed | null> {
+export async function fetchOutcome(address: InboxAddress, id: string): Promise<Closed | null> {
   const reply = await new InboxClient(address).one(id, Date.now());
   return reply.ok ? (reply.value?.closed ?? null) : null;
 }
 
+/** Takes back what this reader has said about a question; why that was refused, or null. */
+export async function takeBack(address: InboxAddress, id: string): Promise<Failure | null> {
+  const reply = await new InboxClient(address).withdraw(id);
+  return reply.ok ? null : reply.failure;
+}
+
+/** Has the server keep answers until the rest of their sets are there; why not, or null. */
+export async function hold(
+  address: InboxAddress,
+  answers: ReadonlyMap<string, Answer>,
+): Promise<Failure | null> {
+  for (const taken of (await new InboxClient(address).answerAll(answers)).values()) {
+    if (taken.kind === "refused") return taken.failure;
+  }
+  return null;
+}
+
 const NOT_OURS = "Something answered, but not a Sayso server.";
+
+function textsOf(value: unknown): readonly string[] {
+  return Array.isArray(value) ? (value as unknown[]).flatMap((item) => asText(item) ?? []) : [];
+}
 
 function refused(failure: Failure): { readonly ok: false; readonly failure: Failure } {
   return { ok: false, failure };
@@ -206,7 +246,7 @@ function taken(body: Readonly<Record<string, unknown>> | undefined): Taken {
     return { kind: "refused", failure: failureFromHttp(status, problem) };
   }
   return typeof body?.remaining === "number" && body.remaining > 0
-    ? { kind: "held" }
+    ? { kind: "held", counted: body.waitsFor !== undefined, withdrawn: textsOf(body.withdrawn) }
     : { kind: "settled" };
 }
 

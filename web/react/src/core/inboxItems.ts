@@ -14,6 +14,8 @@ export interface InboxItem {
   readonly interrupt: Interrupt;
   readonly threadId: string;
   readonly agent: string;
+  /** True if its thread is the reader's own, so that it opens. */
+  readonly yours: boolean;
   /** When it was asked, in epoch milliseconds. */
   readonly createdAt: number;
   readonly assignedTo: string | null;
@@ -36,14 +38,15 @@ export function readListed(value: unknown, now: number): Listed | null {
   const interrupt = readInterrupt(view);
   const threadId = asText(view?.threadId);
   if (view === undefined || interrupt === null || threadId === undefined) return null;
-  const given = asRecord(view.answer);
-  const answer = readAnswer(given);
-  const by = asText(given?.by) ?? null;
+  const input = asRecord(view.answer);
+  const answer = readAnswer(input);
+  const by = asText(input?.by) ?? null;
   const open = (asText(view.status) ?? "open") === "open";
   const item: InboxItem = {
     interrupt,
     threadId,
     agent: asText(view.agent) ?? "",
+    yours: view.yours !== false,
     createdAt: time(view.createdAt) ?? now,
     assignedTo: asText(view.assignedTo) ?? null,
     held: open && answer !== null ? { answer, by } : null,
@@ -51,16 +54,16 @@ export function readListed(value: unknown, now: number): Listed | null {
     lapsed: view.lapsedAt !== undefined,
   };
   if (open) return { item, closed: null };
-  const at = asText(given?.at);
+  const pointer = asText(input?.at);
   return {
     item,
     closed: {
       interrupt,
-      ending: endingOf(view.status, given?.channel),
+      ending: endingOf(view.status, input?.channel),
       answer,
-      closedAt: time(at) ?? now,
+      closedAt: time(pointer) ?? now,
       ...(by !== null && { by }),
-      ...(at !== undefined && { at }),
+      ...(pointer !== undefined && { at: pointer }),
     },
   };
 }
@@ -68,7 +71,7 @@ export function readListed(value: unknown, now: number): Listed | null {
 /** By status and channel: a turn that was stopped, or a time that ran out, decided for itself. */
 function endingOf(status: unknown, channel: unknown): Closed["ending"] {
   if (channel === "stop") return "stopped";
-  return status === "expired" ? "lapsed" : "elsewhere";
+  return status === "expired" ? "expired" : "answeredElsewhere";
 }
 
 function votersOf(value: unknown): readonly string[] {
@@ -76,6 +79,6 @@ function votersOf(value: unknown): readonly string[] {
 }
 
 function time(value: unknown): number | undefined {
-  const at = typeof value === "string" ? Date.parse(value) : NaN;
-  return Number.isNaN(at) ? undefined : at;
+  const index = typeof value === "string" ? Date.parse(value) : NaN;
+  return Number.isNaN(index) ? undefined : index;
 }

@@ -1,34 +1,22 @@
 import { isExpired } from "./expiry.js";
 import type { InboxItem, Listed } from "./inboxItems.js";
-import { equalJson } from "./json.js";
-import type { Answer, Closed, Failure, Problem } from "./types.js";
+import { equalJson, mapOf } from "./json.js";
+import type { Answer, Closed, Connection, Failure, Problem } from "./types.js";
 import type { InterruptView, Phase } from "./views.js";
-
-/**
- * How the inbox stands with the server.
- *
- * - `loading`: nothing is known yet
- * - `ready`: the list is complete and followed
- * - `lost`: the server is away; it is tried again at `retryAt`
- * - `denied`: the server does not know who is asking
- * - `absent`: this server has no inbox
- */
-export type InboxConnection =
-  | { readonly status: "loading" | "ready" | "absent" }
-  | { readonly status: "denied"; readonly failure: Failure }
-  | { readonly status: "lost"; readonly failure: Failure; readonly retryAt: number };
 
 /** What the inbox knows. Immutable: every change makes a new value. */
 export interface InboxState {
-  readonly connection: InboxConnection;
-  /** Whether the list was read at least once: before, an empty one says nothing. */
+  readonly connection: Connection;
+  /** True if the list was read at least once: before, an empty one says nothing. */
   readonly known: boolean;
   /** Everything that is open, oldest first. */
   readonly items: readonly InboxItem[];
-  /** Whether there is more than was read. */
+  /** True if there is more than was read. */
   readonly partial: boolean;
   /** What was said here and is not settled yet. */
   readonly answers: Readonly<Record<string, Answer>>;
+  /** Who had agreed to another answer than was given here, and does not any more. */
+  readonly withdrawn: Readonly<Record<string, readonly string[]>>;
   readonly sending: readonly string[];
   readonly errors: Readonly<Record<string, readonly Problem[]>>;
   readonly failures: Readonly<Record<string, Failure>>;
@@ -41,14 +29,15 @@ export const EMPTY_INBOX: InboxState = {
   known: false,
   items: [],
   partial: false,
-  answers: {},
+  answers: mapOf(),
+  withdrawn: mapOf(),
   sending: [],
-  errors: {},
-  failures: {},
-  closed: {},
+  errors: mapOf(),
+  failures: mapOf(),
+  closed: mapOf(),
 };
 
-const CLOSED_KEPT = 200;
+const MAX_CLOSED = 200;
 
 /** The whole list anew. What is gone from it ended without our seeing how. */
 export function withList(
@@ -57,17 +46,17 @@ export function withList(
   partial: boolean,
   now: number,
 ): InboxState {
-  const listed = new Set(items.map((one) => one.interrupt.id));
-  const gone = state.items.filter((one) => !listed.has(one.interrupt.id));
-  const known = new Map(state.items.map((one) => [one.interrupt.id, one]));
-  const kept = items.map((one) => {
-    const before = known.get(one.interrupt.id);
-    return before !== undefined && equalJson(before, one) ? before : one;
+  const listed = new Set(items.map((item) => item.interrupt.id));
+  const gone = state.items.filter((item) => !listed.has(item.interrupt.id));
+  const stored = new Map(state.items.map((item) => [item.interrupt.id, item]));
+  const kept = items.map((item) => {
+    const before = stored.get(item.interrupt.id);
+    return before !== undefined && equalJson(before, item) ? before : item;
   });
   const next = partial
     ? state
     : gone.reduce((before, { interrupt }) => {
-        const ending = isExpired(interrupt, now) ? "lapsed" : "elsewhere";
+        const ending = isExpired(interrupt, now) ? "expired" : "answeredElsewhere";
         return withEnd(before, { interrupt, ending, answer: null, closedAt: now });
       }, state);
   return { ...next, known: true, items: kept, partial };
@@ -77,37 +66,37 @@ export function withList(
 export function withListed(state: InboxState, { item, closed }: Listed): InboxState {
   if (closed !== null) return withEnd(state, closed);
   const { id } = item.interrupt;
-  const at = state.items.findIndex((one) => one.interrupt.id === id);
+  const position = state.items.findIndex((inboxItem) => inboxItem.interrupt.id === id);
   const items =
-    at < 0
+    position < 0
       ? inOrder([...state.items, item])
-      : state.items.map((one, index) => (index === at ? item : one));
+      : state.items.map((inboxItem, index) => (index === position ? item : inboxItem));
   return { ...state, items, closed: without(state.closed, [id]) };
 }
 
 /** An interrupt ended. It was us if it ended as we said. */
 export function withEnd(state: InboxState, end: Closed): InboxState {
   const { id } = end.interrupt;
-  const known = state.closed[id];
-  if (known?.ending === "answered" && equalJson(known.answer, end.answer)) return state;
+  const closed = state.closed[id];
+  if (closed?.ending === "answered" && equalJson(closed.answer, end.answer)) return state;
   const said = state.answers[id];
   const ours = said !== undefined && (end.answer === null || equalJson(said, end.answer));
   const settled: Closed =
-    ours && end.ending === "elsewhere" && state.sending.includes(id)
+    ours && end.ending === "answeredElsewhere" && state.sending.includes(id)
       ? { ...end, ending: "answered", answer: said }
       : end;
-  const kept = Object.entries(without(state.closed, [id])).slice(1 - CLOSED_KEPT);
+  const kept = Object.entries(without(state.closed, [id])).slice(1 - MAX_CLOSED);
   return {
     ...forget(state, [id]),
-    items: state.items.filter((one) => one.interrupt.id !== id),
-    closed: { ...Object.fromEntries(kept), [id]: settled },
+    items: state.items.filter((item) => item.interrupt.id !== id),
+    closed: mapOf(Object.fromEntries(kept), { [id]: settled }),
   };
 }
 
 /** A thread is gone with all its questions. */
 export function withoutThread(state: InboxState, threadId: string, now: number): InboxState {
   return state.items
-    .filter((one) => one.threadId === threadId)
+    .filter((item) => item.threadId === threadId)
     .reduce(
       (before, { interrupt }) =>
         withEnd(before, { interrupt, ending: "superseded", answer: null, closedAt: now }),
@@ -117,7 +106,7 @@ export function withoutThread(state: InboxState, threadId: string, now: number):
 
 /** An answer given here; it is not on its way yet. */
 export function withAnswer(state: InboxState, id: string, answer: Answer): InboxState {
-  return { ...forget(state, [id]), answers: { ...state.answers, [id]: answer } };
+  return { ...forget(state, [id]), answers: mapOf(state.answers, { [id]: answer }) };
 }
 
 /** Complaints about an answer given here; it stays as it was said. */
@@ -126,7 +115,7 @@ export function withProblems(
   id: string,
   problems: readonly Problem[],
 ): InboxState {
-  return { ...state, errors: { ...state.errors, [id]: problems } };
+  return { ...state, errors: mapOf(state.errors, { [id]: problems }) };
 }
 
 /** The answers of these interrupts are on their way. */
@@ -140,14 +129,22 @@ export function withSending(state: InboxState, ids: readonly string[]): InboxSta
 }
 
 /** The server keeps these answers until the rest of their set is there. */
-export function withHeld(state: InboxState, ids: readonly string[]): InboxState {
-  const items = state.items.map((one) => {
-    const answer = state.answers[one.interrupt.id];
-    return ids.includes(one.interrupt.id) && answer !== undefined
-      ? { ...one, held: { answer, by: null } }
-      : one;
+export function withHeld(
+  state: InboxState,
+  ids: readonly string[],
+  withdrawn: readonly string[] = [],
+): InboxState {
+  const items = state.items.map((item) => {
+    const answer = state.answers[item.interrupt.id];
+    return ids.includes(item.interrupt.id) && answer !== undefined
+      ? { ...item, held: { answer, by: null } }
+      : item;
   });
-  return { ...forget(state, ids), items };
+  const fromEntry = Object.fromEntries(
+    withdrawn.length > 0 ? ids.map((id) => [id, withdrawn]) : [],
+  );
+  const next = forget(state, ids);
+  return { ...next, items, withdrawn: mapOf(next.withdrawn, fromEntry) };
 }
 
 /** These answers were not taken; what we say about it depends on why. */
@@ -161,20 +158,20 @@ export function withFailure(
   let next: InboxState = {
     ...state,
     sending: state.sending.filter((id) => !ids.includes(id)),
-    errors: { ...state.errors, ...failure.problems },
+    errors: mapOf(state.errors, failure.problems),
   };
   for (const id of ids) {
-    const interrupt = state.items.find((one) => one.interrupt.id === id)?.interrupt;
+    const interrupt = state.items.find((item) => item.interrupt.id === id)?.interrupt;
     if (interrupt === undefined) continue;
     const named = failure.named[id];
     const meant = named !== undefined || Object.keys(failure.named).length === 0;
     if (ended && meant) {
-      const ending = failure.code === "already_resolved" ? "elsewhere" : "superseded";
+      const ending = failure.code === "already_resolved" ? "answeredElsewhere" : "superseded";
       next = withEnd(next, { interrupt, ending, answer: null, closedAt: now, ...named });
     } else if (failure.code === "interrupt_expired" && meant) {
       next = { ...forget(next, [id]), items: next.items.map(lapse(id)) };
     } else if ((failure.problems[id] ?? []).length === 0) {
-      next = { ...next, failures: { ...next.failures, [id]: failure } };
+      next = { ...next, failures: mapOf(next.failures, { [id]: failure }) };
     }
   }
   return next;
@@ -187,19 +184,23 @@ export function forget(state: InboxState, ids: readonly string[]): InboxState {
     answers: without(state.answers, ids),
     errors: without(state.errors, ids),
     failures: without(state.failures, ids),
+    withdrawn: without(state.withdrawn, ids),
     sending: state.sending.filter((id) => !ids.includes(id)),
   };
 }
 
 /** One interrupt with everything its card needs; null when the inbox does not know it. */
 export function inboxView(state: InboxState, id: string, now: number): InterruptView | null {
-  const item = state.items.find((one) => one.interrupt.id === id);
+  const item = state.items.find((inboxItem) => inboxItem.interrupt.id === id);
   const closed = state.closed[id] ?? null;
   if (item !== undefined) {
     const answer = state.answers[id] ?? item.held?.answer ?? null;
     const problems = state.errors[id] ?? [];
     const phase = phaseOf(state, item, answer, now);
-    return { interrupt: item.interrupt, phase, answer, problems, closed: null, asked: 1 };
+    const { interrupt, createdAt: askedAt } = item;
+    const view = { interrupt, phase, answer, problems, closed: null, asked: 1, askedAt };
+    const withdrawn = state.withdrawn[id];
+    return withdrawn === undefined ? view : { ...view, withdrawn };
   }
   if (closed === null) return null;
   const { interrupt, answer } = closed;
@@ -215,8 +216,8 @@ function phaseOf(state: InboxState, item: InboxItem, answer: Answer | null, now:
 }
 
 function lapse(id: string) {
-  return (one: InboxItem): InboxItem =>
-    one.interrupt.id === id ? { ...one, held: null, lapsed: true } : one;
+  return (inboxItem: InboxItem): InboxItem =>
+    inboxItem.interrupt.id === id ? { ...inboxItem, held: null, lapsed: true } : inboxItem;
 }
 
 function inOrder(items: readonly InboxItem[]): readonly InboxItem[] {
@@ -228,5 +229,5 @@ function without<T>(
   ids: readonly string[],
 ): Readonly<Record<string, T>> {
   if (!ids.some((id) => id in from)) return from;
-  return Object.fromEntries(Object.entries(from).filter(([id]) => !ids.includes(id)));
+  return mapOf(Object.fromEntries(Object.entries(from).filter(([id]) => !ids.includes(id))));
 }

@@ -1,33 +1,50 @@
 export { SaysoAgent, canConnect } from "./agent.js";
+export { briefingOf, permitsOf } from "./briefing.js";
+export { declared, fetchCapabilities, readCapabilities } from "./capabilities.js";
 export { InterruptController, controllerOf } from "./controller.js";
 export { Conversation, conversationOf } from "./conversation.js";
+export { canRetry } from "./failure.js";
 export { expiryOf, formatRemaining, isExpired } from "./expiry.js";
-export { canSubmit, isAnswerable, reduce } from "./machine.js";
-export { initialState } from "./machineState.js";
+export { Inbox } from "./inbox.js";
+export { fetchOutcome, hold, takeBack } from "./inboxClient.js";
+export { inboxView } from "./inboxState.js";
+export { canSubmit, holdable, initialState, isAnswerable, reduce } from "./machine.js";
 export { sessionDrafts } from "./drafts.js";
-export { equalJson, parseJson } from "./json.js";
-export { originOf } from "./origin.js";
-export { quickAnswer, quickOf } from "./quick.js";
+export { equalJson, parseJson, writeJson } from "./json.js";
+export { subagentPath } from "./subagentPath.js";
+export { quickAnswer, quickOf } from "./quickDecision.js";
+export { labelOf } from "./reasons.js";
+export { rightsOf } from "./rights.js";
 export { RunDriver } from "./runs.js";
+export { readSettled } from "./settled.js";
 export { shapeOf } from "./shape.js";
-export { argsAsObject, callAbout, callOf, readCall, viewOf, viewsOf } from "./views.js";
+export { SubagentStore, groupsOf, subagentsOf } from "./subagents.js";
+export { unclearOf, unclearSchema } from "./unclear.js";
+export { check, validateAnswer } from "./validate/validate.js";
+export { argsAsObject, callAbout, callOf, readCall, subjectOf, viewOf, viewsOf } from "./views.js";
 
-export type { ControllerOptions, Validate } from "./controller.js";
-export type {
-  Connection,
-  ConversationOptions,
-  ConversationState,
-  Outgoing,
-  Sent,
-} from "./conversation.js";
+export type { AgentCapabilities } from "@ag-ui/client";
+export type { Briefing, Permit, Told } from "./briefing.js";
+export type { CapabilitiesRequest } from "./capabilities.js";
+export type { ControllerOptions, LiveOptions, Validate } from "./controller.js";
+export type { ConversationOptions, ConversationState, Outgoing, Sent } from "./conversation.js";
 export type { FrontendCall, FrontendTool } from "./frontendTools.js";
-export type { Page } from "./follow.js";
+export type { InboxOptions } from "./inbox.js";
+export type { InboxAddress } from "./inboxClient.js";
+export type { Held, InboxItem } from "./inboxItems.js";
+export type { InboxState } from "./inboxState.js";
+export type { Page } from "./polling.js";
 export type { LegacyQuestion } from "./legacy.js";
-export type { Quick } from "./quick.js";
+export type { Rights } from "./rights.js";
+export type { Quick } from "./quickDecision.js";
 export type { Choice, Extra, JsonSchema, Shape } from "./shape.js";
 export type { CallView, InterruptView, Phase } from "./views.js";
+export type { Settled } from "./settled.js";
 export type { Step } from "./steps.js";
-export type { Action, MachineState, Origin, Status } from "./machineState.js";
+export type { Subagent, SubagentInterrupts } from "./subagents.js";
+export type { Unclear } from "./unclear.js";
+export type { Verdict } from "./validate/validate.js";
+export type { Action, MachineState, Origin, Status } from "./machine.js";
 export type { Drafts } from "./drafts.js";
 export type { RunEnd, RunListener } from "./runs.js";
 export type {
@@ -35,6 +52,7 @@ export type {
   Answers,
   Batch,
   Closed,
+  Connection,
   Ending,
   Failure,
   Interrupt,

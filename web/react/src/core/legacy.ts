@@ -1,5 +1,6 @@
 import type { Interrupt } from "@ag-ui/client";
-import { asRecord, asText, parseJson } from "./json.js";
+import { rounded } from "./exact.js";
+import { asRecord, asText, parseJson, writeJson } from "./json.js";
 import { readInterrupt } from "./readInterrupt.js";
 import type { Answer } from "./types.js";
 
@@ -22,7 +23,7 @@ export function readLegacy(value: unknown, runId: string): LegacyQuestion {
   if (interrupt !== null) return { interrupt, value };
   const record = asRecord(parsed);
   const said = [record?.message, record?.question, record?.prompt].map(asText).find(Boolean);
-  const message = said ?? asText(parsed) ?? JSON.stringify(parsed, null, 2);
+  const message = said ?? asText(parsed) ?? writeJson(parsed, 2);
   return { interrupt: { id: `legacy:${runId}`, reason: "input_required", message }, value };
 }
 
@@ -35,6 +36,7 @@ export function legacyCommand(
   answer: Extract<Answer, { status: "resolved" }>,
 ): Readonly<Record<string, unknown>> {
   const { payload } = answer;
-  const resume = payload === undefined ? {} : { resume: payload };
+  // A command has no place for digits: what comes rounded, its server refuses.
+  const resume = payload === undefined ? {} : { resume: rounded(payload) };
   return { command: { ...resume, interruptEvent: question.value } };
 }

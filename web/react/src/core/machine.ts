@@ -1,8 +1,117 @@
 import type { Interrupt } from "@ag-ui/client";
 import { isExpired } from "./expiry.js";
-import { equalJson } from "./json.js";
-import { initialState, type Action, type MachineState, type Status } from "./machineState.js";
-import type { Batch, Closed, Ending, Failure } from "./types.js";
+import { equalJson, mapOf } from "./json.js";
+import { asAsked, mayAnswer } from "./rights.js";
+import type { Answer, Answers, Batch, Closed, Ending, Failure, Problem } from "./types.js";
+
+/**
+ * Where a thread stands with its person.
+ *
+ * - `idle`: nothing open, nothing running
+ * - `running`: a run is going on (also a resumed one, once the server has begun to act on it)
+ * - `awaiting`: questions are open
+ * - `submitting`: the answers are on their way and nothing came back yet
+ * - `failed`: the last run or submission failed; open questions and answers are kept
+ * - `expired`: an open question can no longer be answered, only cancelled
+ * - `stale`: what was open here has been settled without us
+ */
+export type Status =
+  "idle" | "running" | "awaiting" | "submitting" | "failed" | "expired" | "stale";
+
+/** What the machine knows. Immutable: every action makes a new value or returns the same one. */
+export interface MachineState {
+  readonly threadId: string;
+  readonly status: Status;
+  /** The open interrupts, in the order in which they were asked. */
+  readonly interrupts: readonly Interrupt[];
+  /** Asked with them, answered at the server, and kept there until the rest is answered, too. */
+  readonly held: readonly Interrupt[];
+  readonly answers: Answers;
+  readonly errors: Readonly<Record<string, readonly Problem[]>>;
+  /** Ids of open interrupts past answering. */
+  readonly expired: readonly string[];
+  readonly failure: Failure | null;
+  readonly closed: readonly Closed[];
+  readonly batches: readonly Batch[];
+  /** How often an id was asked; a form starts afresh when this grows (CL-08). */
+  readonly asked: Readonly<Record<string, number>>;
+  /** The answers as last sent, until they are changed or refused. */
+  readonly sent: Answers;
+  /** Questions whose answers the server has begun to act on, until the run's end is known. */
+  readonly inFlight: readonly Interrupt[];
+}
+
+/** How a run came about: a message, a submission, or a look at what the server has. */
+export type Origin = "run" | "submit" | "sync";
+
+export type Action =
+  | { readonly type: "started"; readonly origin: Origin; readonly now: number }
+  | { readonly type: "submitted"; readonly now: number }
+  | { readonly type: "accepted"; readonly now: number }
+  /** Some answers are on their way to be kept at the server. */
+  | { readonly type: "holding" }
+  /** They are kept there, and how it stands now was asked. */
+  | { readonly type: "held"; readonly ids: readonly string[] }
+  | {
+      readonly type: "interrupted";
+      readonly origin: Origin;
+      readonly interrupts: readonly Interrupt[];
+      readonly held?: readonly Interrupt[];
+      readonly anchor: string | null;
+      /** Why the server asks again instead of going on. */
+      readonly problem: Failure | null;
+      readonly now: number;
+    }
+  | {
+      readonly type: "finished";
+      readonly origin: Origin;
+      /** The turn ended because it was stopped. */
+      readonly cancelled?: boolean;
+      /** Why the thread's last run failed, where a look was told. */
+      readonly problem?: Failure | null;
+      readonly now: number;
+    }
+  | {
+      readonly type: "failed";
+      readonly origin: Origin;
+      readonly failure: Failure;
+      readonly now: number;
+    }
+  | { readonly type: "abandoned" }
+  | {
+      readonly type: "answered";
+      readonly id: string;
+      readonly answer: Answer;
+      readonly now: number;
+    }
+  | { readonly type: "rejected"; readonly id: string; readonly problems: readonly Problem[] }
+  | { readonly type: "withdrawn"; readonly id: string; readonly now: number }
+  /** Answers that were given before a reload; they are offered again, not sent. */
+  | { readonly type: "restored"; readonly answers: Answers; readonly now: number }
+  /** The server said how a question ended that was gone when we looked. */
+  | { readonly type: "outcomeKnown"; readonly closed: Closed }
+  | { readonly type: "ticked"; readonly now: number }
+  | { readonly type: "dismissed" }
+  | { readonly type: "reset"; readonly threadId: string };
+
+/** A thread of which nothing is known yet. */
+export function initialState(threadId: string): MachineState {
+  return {
+    threadId,
+    status: "idle",
+    interrupts: [],
+    held: [],
+    answers: mapOf(),
+    errors: mapOf(),
+    expired: [],
+    failure: null,
+    closed: [],
+    batches: [],
+    asked: mapOf(),
+    sent: mapOf(),
+    inFlight: [],
+  };
+}
 
 /** Pure and total: an action that does not fit the state returns the state itself. */
 export function reduce(state: MachineState, action: Action): MachineState {
@@ -11,9 +120,24 @@ export function reduce(state: MachineState, action: Action): MachineState {
       return started(state, action);
     case "submitted":
       if (!canSubmit(state, action.now)) return state;
-      return { ...state, status: "submitting", failure: null, errors: {}, sent: state.answers };
+      return {
+        ...state,
+        status: "submitting",
+        failure: null,
+        errors: mapOf(),
+        sent: state.answers,
+      };
     case "accepted":
       return state.status === "submitting" ? accepted(state, action.now) : state;
+    case "holding":
+      if (!isAnswerable(state)) return state;
+      return { ...state, status: "submitting", failure: null, errors: mapOf() };
+    case "held":
+      return {
+        ...state,
+        status: state.status === "submitting" ? "awaiting" : state.status,
+        answers: action.ids.reduce((left, id) => without(left, id), state.answers),
+      };
     case "interrupted":
       return interrupted(state, action);
     case "finished":
@@ -24,17 +148,17 @@ export function reduce(state: MachineState, action: Action): MachineState {
       return state.status === "running" ? { ...state, status: "idle", inFlight: [] } : state;
     case "answered":
       return answered(state, action);
-    case "objected":
-      if (!state.interrupts.some((one) => one.id === action.id)) return state;
-      return { ...state, errors: { ...state.errors, [action.id]: action.problems } };
+    case "rejected":
+      if (!state.interrupts.some((interrupt) => interrupt.id === action.id)) return state;
+      return { ...state, errors: mapOf(state.errors, { [action.id]: action.problems }) };
     case "withdrawn": {
       if (!isAnswerable(state) || !(action.id in state.answers)) return state;
       return resting({ ...state, answers: without(state.answers, action.id) }, action.now);
     }
-    case "recalled":
-      return recalled(state, action);
-    case "told":
-      return told(state, action.closed);
+    case "restored":
+      return restored(state, action);
+    case "outcomeKnown":
+      return outcomeKnown(state, action.closed);
     case "ticked":
       return isAnswerable(state) ? resting(state, action.now) : state;
     case "dismissed":
@@ -49,7 +173,7 @@ export function reduce(state: MachineState, action: Action): MachineState {
   }
 }
 
-/** Whether every open interrupt has an answer that may be sent at `now` (CR-3, EX-02). */
+/** True if every open interrupt has an answer that may be sent at `now` (CR-3, EX-02). */
 export function canSubmit(state: MachineState, now: number): boolean {
   return (
     isAnswerable(state) &&
@@ -62,7 +186,25 @@ export function canSubmit(state: MachineState, now: number): boolean {
   );
 }
 
-/** Whether answers can be given or changed at all. */
+/**
+ * The ids of the answers that can be sent although others are still to decide: what this reader may
+ * answer is answered. Empty when everything can be sent, or nothing.
+ */
+export function holdable(state: MachineState, now: number): readonly string[] {
+  if (!isAnswerable(state) || canSubmit(state, now)) return [];
+  const mine = state.interrupts.filter(
+    (interrupt) => interrupt.id in state.answers || mayAnswer(interrupt),
+  );
+  const fit = mine.every((interrupt) => {
+    const answer = state.answers[interrupt.id];
+    return (
+      answer?.status === "cancelled" || (answer !== undefined && !isPast(state, interrupt, now))
+    );
+  });
+  return fit ? mine.map((interrupt) => interrupt.id) : [];
+}
+
+/** True if answers can be given or changed at all. */
 export function isAnswerable(state: MachineState): boolean {
   return state.interrupts.length > 0 && state.status !== "submitting" && state.status !== "running";
 }
@@ -76,13 +218,13 @@ function answered(
   state: MachineState,
   { id, answer, now }: Extract<Action, { type: "answered" }>,
 ): MachineState {
-  const interrupt = state.interrupts.find((one) => one.id === id);
+  const interrupt = state.interrupts.find((item) => item.id === id);
   if (interrupt === undefined || !isAnswerable(state)) return state;
   if (answer.status === "resolved" && isPast(state, interrupt, now)) return resting(state, now);
   return resting(
     {
       ...state,
-      answers: { ...state.answers, [id]: answer },
+      answers: mapOf(state.answers, { [id]: answer }),
       errors: without(state.errors, id),
     },
     now,
@@ -90,27 +232,27 @@ function answered(
 }
 
 /** Only what is open, has no answer and may still be answered takes a kept one. */
-function recalled(
+function restored(
   state: MachineState,
-  { answers, now }: Extract<Action, { type: "recalled" }>,
+  { answers, now }: Extract<Action, { type: "restored" }>,
 ): MachineState {
   if (!isAnswerable(state)) return state;
-  const fit = state.interrupts.filter((one) => {
-    const answer = answers[one.id];
-    if (answer === undefined || state.answers[one.id] !== undefined) return false;
-    return answer.status === "cancelled" || !isPast(state, one, now);
+  const fit = state.interrupts.filter((interrupt) => {
+    const answer = answers[interrupt.id];
+    if (answer === undefined || state.answers[interrupt.id] !== undefined) return false;
+    return answer.status === "cancelled" || !isPast(state, interrupt, now);
   });
-  const given = pick(answers, new Set(fit.map((one) => one.id)));
+  const input = pick(answers, new Set(fit.map((interrupt) => interrupt.id)));
   if (fit.length === 0) return state;
-  return resting({ ...state, answers: { ...state.answers, ...given } }, now);
+  return resting({ ...state, answers: mapOf(state.answers, input) }, now);
 }
 
 /** How a question ended, where we only saw that it was gone. */
-function told(state: MachineState, closed: Closed): MachineState {
-  const before = state.closed.find((one) => one.interrupt.id === closed.interrupt.id);
+function outcomeKnown(state: MachineState, closed: Closed): MachineState {
+  const before = state.closed.find((item) => item.interrupt.id === closed.interrupt.id);
   if (before === undefined || before.ending === "answered") return state;
-  const known = { ...closed, interrupt: before.interrupt, closedAt: before.closedAt };
-  const all = state.closed.map((one) => (one === before ? known : one));
+  const stored = { ...closed, interrupt: before.interrupt, closedAt: before.closedAt };
+  const all = state.closed.map((item) => (item === before ? stored : item));
   return { ...state, closed: all };
 }
 
@@ -126,7 +268,10 @@ function started(
     ...withoutOpen(state),
     status: "running",
     failure: null,
-    closed: merge(state.closed, state.interrupts.map(closeUnseen(state, now))),
+    closed: merge(state.closed, [
+      ...state.interrupts.map(closeUnseen(state, now)),
+      ...state.held.map(closeUnseen(state, now)),
+    ]),
   };
 }
 
@@ -148,33 +293,46 @@ function interrupted(
 ): MachineState {
   const { origin, now } = action;
   const next = unique(action.interrupts);
-  const held = new Map([...state.interrupts, ...state.inFlight].map((one) => [one.id, one]));
-  const sameQuestion = (one: Interrupt) => {
-    const before = held.get(one.id);
-    return before !== undefined && origin === "sync" && equalJson(before, one);
+  const shelved = unique(action.held ?? []);
+  const before = new Map(
+    [...state.interrupts, ...state.inFlight].map((interrupt) => [interrupt.id, interrupt]),
+  );
+  const sameQuestion = (interrupt: Interrupt) => {
+    const stored = before.get(interrupt.id);
+    return (
+      stored !== undefined && origin === "sync" && equalJson(asAsked(stored), asAsked(interrupt))
+    );
   };
-  const kept = new Set(next.filter(sameQuestion).map((one) => one.id));
-  const known = new Set(next.map((one) => one.id));
-  const gone = state.interrupts.filter((one) => !known.has(one.id));
-  const fresh = next.filter((one) => !kept.has(one.id));
-  const asked = { ...state.asked };
-  for (const one of fresh) asked[one.id] = (asked[one.id] ?? 0) + 1;
+  const kept = new Set(next.filter(sameQuestion).map((interrupt) => interrupt.id));
+  const asking = new Set(next.map((interrupt) => interrupt.id));
+  const item = new Set([...next, ...shelved].map((interrupt) => interrupt.id));
+  const gone = state.interrupts.filter((interrupt) => !item.has(interrupt.id));
+  const goneHeld = state.held.filter((interrupt) => !item.has(interrupt.id));
+  const fresh = next.filter((interrupt) => !kept.has(interrupt.id));
+  const map = mapOf(state.asked);
+  for (const entry of fresh) map[entry.id] = (map[entry.id] ?? 0) + 1;
   return resting(
     {
       ...state,
       status: "awaiting",
       interrupts: next,
+      held: shelved,
       answers: pick(state.answers, kept),
-      errors: { ...pick(state.errors, kept), ...pick(action.problem?.problems ?? {}, known) },
+      errors: mapOf(pick(state.errors, kept), pick(action.problem?.problems ?? {}, asking)),
       sent: pick(state.sent, kept),
       failure: action.problem ?? (kept.size > 0 ? state.failure : null),
       inFlight: [],
       closed: merge(
-        state.closed.filter((one) => !known.has(one.interrupt.id)),
-        gone.map(origin === "submit" ? close(state, "answered", now) : closeUnseen(state, now)),
+        state.closed.filter((closed) => !item.has(closed.interrupt.id)),
+        [
+          ...gone.map(
+            origin === "submit" ? close(state, "answered", now) : closeUnseen(state, now),
+          ),
+          ...goneHeld.map(closeUnseen(state, now)),
+        ],
       ),
-      batches: addBatch(state.batches, next, action.anchor),
-      asked,
+      batches: addBatch(state.batches, [...next, ...shelved], action.anchor),
+      asked: map,
     },
     now,
   );
@@ -190,8 +348,13 @@ function finished(
       : cancelled
         ? close(state, "stopped", now)
         : closeUnseen(state, now);
-  const closed = state.interrupts.map(how);
-  const lost = closed.some((one) => one.ending !== "answered" && one.ending !== "stopped");
+  const closed = [
+    ...state.interrupts.map(how),
+    ...state.held.map(cancelled ? how : closeUnseen(state, now)),
+  ];
+  const lost = closed
+    .slice(0, state.interrupts.length)
+    .some((item) => item.ending !== "answered" && item.ending !== "stopped");
   const stale = state.status === "stale" && origin === "sync";
   return {
     ...withoutOpen(state),
@@ -207,26 +370,28 @@ function failed(
 ): MachineState {
   if (origin === "sync") {
     // A look that the server ends as failed tells of the thread's last run.
-    const told = state.status === "running" || failure.kind === "agent";
-    return told && state.interrupts.length === 0 ? { ...state, status: "failed", failure } : state;
+    const statu = state.status === "running" || failure.kind === "agent";
+    return statu && state.interrupts.length === 0 ? { ...state, status: "failed", failure } : state;
   }
   const open = state.inFlight.length > 0 ? state.inFlight : state.interrupts;
   const restored: MachineState = {
     ...state,
     interrupts: open,
     inFlight: [],
-    closed: state.closed.filter((one) => !open.some((it) => it.id === one.interrupt.id)),
+    closed: state.closed.filter((closed) => !open.some((it) => it.id === closed.interrupt.id)),
     status: "failed",
     failure,
-    errors: { ...state.errors, ...failure.problems },
-    sent: failure.kind === "refused" ? {} : state.sent,
+    errors: mapOf(state.errors, failure.problems),
+    sent: failure.kind === "refused" ? mapOf() : state.sent,
   };
   if (open.length === 0) return restored;
   if (failure.code === "already_resolved" || failure.code === "unknown_interrupt") {
     return lose(restored, failure, now);
   }
   if (failure.code === "interrupt_expired") {
-    const expired = Object.keys(failure.named).filter((id) => open.some((one) => one.id === id));
+    const expired = Object.keys(failure.named).filter((id) =>
+      open.some((interrupt) => interrupt.id === id),
+    );
     return { ...resting(restored, now), status: "expired", expired: union(state.expired, expired) };
   }
   return resting(restored, now);
@@ -235,14 +400,16 @@ function failed(
 /** The refusal says that some of what we hold is not open any more; the rest stays as it is. */
 function lose(state: MachineState, failure: Failure, now: number): MachineState {
   const names = Object.keys(failure.named);
-  const lost = state.interrupts.filter((one) => names.length === 0 || names.includes(one.id));
-  const ending: Ending = failure.code === "already_resolved" ? "elsewhere" : "superseded";
-  const closed = lost.map((one) => ({
-    ...close(state, ending, now)(one),
-    ...failure.named[one.id],
+  const lost = state.interrupts.filter(
+    (interrupt) => names.length === 0 || names.includes(interrupt.id),
+  );
+  const ending: Ending = failure.code === "already_resolved" ? "answeredElsewhere" : "superseded";
+  const closed = lost.map((interrupt) => ({
+    ...close(state, ending, now)(interrupt),
+    ...(Object.hasOwn(failure.named, interrupt.id) && failure.named[interrupt.id]),
   }));
-  const left = state.interrupts.filter((one) => !lost.includes(one));
-  const ids = new Set(left.map((one) => one.id));
+  const left = state.interrupts.filter((interrupt) => !lost.includes(interrupt));
+  const ids = new Set(left.map((interrupt) => interrupt.id));
   const next: MachineState = {
     ...state,
     interrupts: left,
@@ -257,8 +424,10 @@ function lose(state: MachineState, failure: Failure, now: number): MachineState 
 
 /** The status of a state whose questions wait for their person, with expiry brought up to date. */
 function resting(state: MachineState, now: number): MachineState {
-  const ids = new Set(state.interrupts.map((one) => one.id));
-  const past = state.interrupts.filter((one) => isExpired(one, now)).map((one) => one.id);
+  const ids = new Set(state.interrupts.map((interrupt) => interrupt.id));
+  const past = state.interrupts
+    .filter((interrupt) => isExpired(interrupt, now))
+    .map((interrupt) => interrupt.id);
   const expired = union(
     state.expired.filter((id) => ids.has(id)),
     past,
@@ -283,13 +452,22 @@ function closeUnseen(state: MachineState, now: number) {
   return (interrupt: Interrupt): Closed => {
     const answer = state.answers[interrupt.id];
     const ours = answer !== undefined && equalJson(answer, state.sent[interrupt.id]);
-    const ending = ours ? "answered" : isExpired(interrupt, now) ? "lapsed" : "elsewhere";
+    const ending = ours ? "answered" : isExpired(interrupt, now) ? "expired" : "answeredElsewhere";
     return close(state, ending, now)(interrupt);
   };
 }
 
 function withoutOpen(state: MachineState): MachineState {
-  return { ...state, interrupts: [], answers: {}, errors: {}, expired: [], sent: {}, inFlight: [] };
+  return {
+    ...state,
+    interrupts: [],
+    held: [],
+    answers: mapOf(),
+    errors: mapOf(),
+    expired: [],
+    sent: mapOf(),
+    inFlight: [],
+  };
 }
 
 function addBatch(
@@ -297,21 +475,21 @@ function addBatch(
   interrupts: readonly Interrupt[],
   anchor: string | null,
 ): readonly Batch[] {
-  const known = new Set(batches.flatMap((batch) => batch.ids));
-  const ids = interrupts.map((one) => one.id).filter((id) => !known.has(id));
+  const stored = new Set(batches.flatMap((batch) => batch.ids));
+  const ids = interrupts.map((interrupt) => interrupt.id).filter((id) => !stored.has(id));
   const [id] = ids;
   return id === undefined ? batches : [...batches, { id, anchor, ids }];
 }
 
 /** Interrupts with an id given twice are shown once: one answer covers both (OB-13). */
 function unique(interrupts: readonly Interrupt[]): readonly Interrupt[] {
-  return [...new Map(interrupts.map((one) => [one.id, one])).values()];
+  return [...new Map(interrupts.map((interrupt) => [interrupt.id, interrupt])).values()];
 }
 
 function merge(before: readonly Closed[], added: readonly Closed[]): readonly Closed[] {
   if (added.length === 0) return before;
-  const ids = new Set(added.map((one) => one.interrupt.id));
-  return [...before.filter((one) => !ids.has(one.interrupt.id)), ...added];
+  const ids = new Set(added.map((closed) => closed.interrupt.id));
+  return [...before.filter((closed) => !ids.has(closed.interrupt.id)), ...added];
 }
 
 function union(left: readonly string[], right: readonly string[]): readonly string[] {
@@ -319,9 +497,9 @@ function union(left: readonly string[], right: readonly string[]): readonly stri
 }
 
 function pick<T>(from: Readonly<Record<string, T>>, ids: ReadonlySet<string>): Record<string, T> {
-  return Object.fromEntries(Object.entries(from).filter(([id]) => ids.has(id)));
+  return mapOf(Object.fromEntries(Object.entries(from).filter(([id]) => ids.has(id))));
 }
 
 function without<T>(from: Readonly<Record<string, T>>, id: string): Record<string, T> {
-  return Object.fromEntries(Object.entries(from).filter(([key]) => key !== id));
+  return mapOf(Object.fromEntries(Object.entries(from).filter(([key]) => key !== id)));
 }

@@ -19,8 +19,10 @@ import {
   timedOut,
   truncated,
 } from "./failure.js";
+import { asRecord } from "./json.js";
 import { LEGACY_EVENT, readLegacy, type LegacyQuestion } from "./legacy.js";
-import type { Origin } from "./machineState.js";
+import type { Origin } from "./machine.js";
+import { readInterrupt, withAllDigits } from "./readInterrupt.js";
 import type { Failure } from "./types.js";
 
 /** How a run ended, whichever of the client's two failure channels said so (CL-15). */
@@ -34,6 +36,8 @@ export type RunEnd =
   | {
       readonly kind: "interrupt";
       readonly interrupts: readonly Interrupt[];
+      /** Asked with them and answered before; the server keeps that until the rest is answered. */
+      readonly held: readonly Interrupt[];
       readonly problem: Failure | null;
       /** Set when an older server asked by a custom event, and is to be answered likewise. */
       readonly legacy: LegacyQuestion | null;
@@ -102,8 +106,9 @@ const SNAPSHOTS_WITHIN_MS = 500;
  */
 export class RunDriver {
   readonly agent: AbstractAgent;
-  readonly #timeoutMs: number;
+  readonly #timeoutMs: () => number;
   readonly #newId: () => string;
+  readonly #onTime: ((time: number) => void) | undefined;
   /** What is offered to the agent with every run and look. */
   tools: () => NonNullable<RunAgentParameters["tools"]> = () => [];
   readonly #listeners = new Set<RunListener>();
@@ -111,8 +116,17 @@ export class RunDriver {
   #current: Track | undefined;
   #givenUp: string | undefined;
 
-  constructor(agent: AbstractAgent, options: { timeoutMs: number; newId: () => string }) {
+  constructor(
+    agent: AbstractAgent,
+    options: {
+      timeoutMs: () => number;
+      newId: () => string;
+      /** Told the server's time (epoch ms) when a run begins, where the server says it. */
+      onTime?: (time: number) => void;
+    },
+  ) {
     this.agent = agent;
+    this.#onTime = options.onTime;
     this.#timeoutMs = options.timeoutMs;
     this.#newId = options.newId;
   }
@@ -122,12 +136,12 @@ export class RunDriver {
     return this.#current?.origin ?? null;
   }
 
-  /** Whether the present run has begun to answer. */
+  /** True if the present run has begun to answer. */
   get started(): boolean {
     return this.#current?.started === true;
   }
 
-  /** Whether the present run has said how it ends, so that only its body is still open. */
+  /** True if the present run has said how it ends, so that only its body is still open. */
   get concluded(): boolean {
     return this.#current === undefined || this.#current.terminal !== null;
   }
@@ -165,9 +179,10 @@ export class RunDriver {
     });
     const current = this.#current;
     if (current === undefined) return ended;
+    const timeoutMs = this.#timeoutMs();
     current.timer = setTimeout(() => {
-      this.#giveUp(current, { kind: "failure", failure: timedOut(this.#timeoutMs) });
-    }, this.#timeoutMs);
+      this.#giveUp(current, { kind: "failure", failure: timedOut(timeoutMs) });
+    }, timeoutMs);
     const running = new Promise<RunAgentResult>((resolve) => {
       resolve(this.#call(origin, { tools: this.tools(), ...parameters, runId }, subscriber));
     });
@@ -250,6 +265,7 @@ export class RunDriver {
     current.events += 1;
     if (event.type === EventType.RUN_STARTED) {
       current.terminal = null;
+      if (event.timestamp !== undefined) this.#onTime?.(event.timestamp);
       const { input } = event as RunStartedEvent;
       if ((input?.resume ?? []).length > 0) current.asked = null;
       if (current.started) return;
@@ -315,17 +331,22 @@ function track(runId: string, origin: Origin, ours: boolean, finish: (end: RunEn
 /** What `RUN_FINISHED` says. The outcome wins over a custom event of the same run (F3, LG-11). */
 function endOf({ outcome, metadata }: RunFinishedEvent, legacy: LegacyQuestion | null): RunEnd {
   if (outcome?.type === "interrupt") {
-    const { interrupts } = outcome;
-    const problem = failureFromMetadata(metadata, "refused");
-    return { kind: "interrupt", interrupts, problem, legacy: null };
+    const interrupts = outcome.interrupts.map(withAllDigits);
+    const problem = failureFromMetadata(metadata);
+    return { kind: "interrupt", interrupts, held: heldOf(metadata), problem, legacy: null };
   }
   const kind = outcome?.type ?? "success";
   if (kind === "success" && legacy !== null) {
     const interrupts = [legacy.interrupt];
-    return { kind: "interrupt", interrupts, problem: null, legacy };
+    return { kind: "interrupt", interrupts, held: [], problem: null, legacy };
   }
   if (kind === "cancelled") return { kind };
-  return { kind, problem: failureFromMetadata(metadata, "agent") };
+  return { kind, problem: failureFromMetadata(metadata) };
+}
+
+function heldOf(metadata: unknown): readonly Interrupt[] {
+  const held = asRecord(asRecord(metadata)?.sayso)?.held;
+  return Array.isArray(held) ? held.flatMap((item) => readInterrupt(item) ?? []) : [];
 }
 
 /**

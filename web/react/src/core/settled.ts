@@ -20,10 +20,10 @@ const STATUSES = ["resolved", "cancelled", "expired"] as const;
 export function readSettled(message: Message): Settled | null {
   if (message.role !== "activity" || message.activityType !== "sayso:settled") return null;
   const content = asRecord(message.content);
-  const status = STATUSES.find((one) => one === content?.status);
+  const status = STATUSES.find((item) => item === content?.status);
   const interruptId = asText(content?.interruptId);
   if (content === undefined || status === undefined || interruptId === undefined) return null;
-  const at = Date.parse(asText(content.at) ?? "");
+  const index = Date.parse(asText(content.at) ?? "");
   return {
     interruptId,
     reason: asText(content.reason) ?? "",
@@ -31,6 +31,6 @@ export function readSettled(message: Message): Settled | null {
     status,
     said: asText(content.said) ?? "",
     by: asText(content.by) ?? null,
-    at: Number.isNaN(at) ? null : at,
+    at: Number.isNaN(index) ? null : index,
   };
 }

@@ -1,6 +1,6 @@
 import type { Interrupt } from "@ag-ui/client";
-import { MOST_VALUES } from "./bounds.js";
-import { asRecord, asText } from "./json.js";
+import { asRecord, asText, writeJson } from "./json.js";
+import { MAX_CHOICES } from "./limits.js";
 
 /** A JSON Schema as it came over the wire: nothing about it is to be trusted. */
 export type JsonSchema = Readonly<Record<string, unknown>>;
@@ -24,14 +24,14 @@ export interface Extra {
 /**
  * What kind of answer an interrupt asks for, read off its `responseSchema`:
  *
- * - `decision`: yes or no, as a bare boolean (`bare`) or as the member `approved`
+ * - `approval`: yes or no, as a bare boolean (`bare`) or as the member `approved`
  * - `choice`: one of several actions, as the member `action`
  * - `form`: anything else that a schema describes
  * - `text`: no schema, so free text
  */
 export type Shape =
   | {
-      readonly kind: "decision";
+      readonly kind: "approval";
       readonly bare: boolean;
       /** The schema of `editedArgs`; null when editing is not offered (TB-11). */
       readonly edit: JsonSchema | null;
@@ -40,7 +40,7 @@ export type Shape =
     }
   | {
       readonly kind: "choice";
-      /** What each asks for beside its action, `restFor` says. */
+      /** What each asks for beside its action, `choiceFields` says. */
       readonly choices: readonly Choice[];
     }
   | { readonly kind: "form"; readonly schema: JsonSchema }
@@ -55,12 +55,12 @@ export function shapeOf(interrupt: Interrupt): Shape {
   }
   if (schema.type === "boolean") return { ...PLAIN, bare: true };
   const properties = asRecord(schema.properties) ?? {};
-  return decision(schema, properties) ?? choice(properties) ?? { kind: "form", schema };
+  return approval(schema, properties) ?? choice(properties) ?? { kind: "form", schema };
 }
 
-const PLAIN = { kind: "decision", bare: false, edit: null, reason: "none", extras: [] } as const;
+const PLAIN = { kind: "approval", bare: false, edit: null, reason: "none", extras: [] } as const;
 
-function decision(schema: JsonSchema, properties: JsonSchema): Shape | null {
+function approval(schema: JsonSchema, properties: JsonSchema): Shape | null {
   if (asRecord(properties.approved)?.type !== "boolean") return null;
   const required = requiredOf(schema);
   const edit = asRecord(properties.editedArgs);
@@ -74,7 +74,7 @@ function decision(schema: JsonSchema, properties: JsonSchema): Shape | null {
   }
   if (required.has("editedArgs")) return null;
   return {
-    kind: "decision",
+    kind: "approval",
     bare: false,
     edit: edit === undefined ? null : withDefinitions(schema, edit),
     reason: reason ? (required.has("reason") ? "required" : "optional") : "none",
@@ -97,9 +97,9 @@ function typeWithoutNull(schema: JsonSchema | undefined): unknown {
   const list = Array.isArray(named)
     ? (named as unknown[])
     : Array.isArray(schema?.anyOf)
-      ? schema.anyOf.map((one: unknown) => asRecord(one)?.type)
+      ? schema.anyOf.map((item: unknown) => asRecord(item)?.type)
       : [named];
-  const types = list.filter((one) => one !== "null");
+  const types = list.filter((item) => item !== "null");
   // A yes that an object may say more about is still a yes: the box stands for the plain one.
   if (types.length === 2 && types.includes("boolean") && types.includes("object")) return "boolean";
   return types.length === 1 ? types[0] : undefined;
@@ -107,13 +107,13 @@ function typeWithoutNull(schema: JsonSchema | undefined): unknown {
 
 function choice(properties: JsonSchema): Shape | null {
   const options = asRecord(properties.action)?.oneOf;
-  if (!Array.isArray(options) || options.length === 0 || options.length > MOST_VALUES) return null;
+  if (!Array.isArray(options) || options.length === 0 || options.length > MAX_CHOICES) return null;
   const choices: Choice[] = [];
   for (const item of options as unknown[]) {
     const option = asRecord(item);
     if (option === undefined || !("const" in option)) return null;
     const value = option.const;
-    const title = asText(option.title) ?? asText(value) ?? JSON.stringify(value);
+    const title = asText(option.title) ?? asText(value) ?? writeJson(value);
     choices.push({ value, title, description: asText(option.description) ?? null });
   }
   return { kind: "choice", choices };
@@ -121,7 +121,9 @@ function choice(properties: JsonSchema): Shape | null {
 
 export function requiredOf(schema: JsonSchema): ReadonlySet<string> {
   const { required } = schema;
-  return new Set(Array.isArray(required) ? required.filter((one) => typeof one === "string") : []);
+  return new Set(
+    Array.isArray(required) ? required.filter((item) => typeof item === "string") : [],
+  );
 }
 
 /** References in a part of a schema point into the whole, so its definitions go along. */

@@ -21,13 +21,16 @@ export type StepEvent =
 export function nextSteps(steps: readonly Step[], event: StepEvent): readonly Step[] {
   switch (event.type) {
     case "started": {
-      const paused = findLast(steps, (one) => one.name === event.name && one.status === "paused");
+      const paused = findLast(
+        steps,
+        (step) => step.name === event.name && step.status === "paused",
+      );
       if (paused !== undefined) return replace(steps, paused, "open");
       const key = `${event.name}:${steps.length}`;
       return [...steps, { key, name: event.name, status: "open", anchor: event.anchor }];
     }
     case "finished": {
-      const open = findLast(steps, (one) => one.name === event.name && one.status === "open");
+      const open = findLast(steps, (step) => step.name === event.name && step.status === "open");
       return open === undefined ? steps : replace(steps, open, "done");
     }
     case "interrupted": {
@@ -35,8 +38,8 @@ export function nextSteps(steps: readonly Step[], event: StepEvent): readonly St
       return last?.status === "done" ? replace(steps, last, "paused") : steps;
     }
     case "ended":
-      return steps.some((one) => one.status !== "done")
-        ? steps.map((one) => ({ ...one, status: "done" }))
+      return steps.some((step) => step.status !== "done")
+        ? steps.map((step) => ({ ...step, status: "done" }))
         : steps;
     default:
       return event satisfies never;
@@ -44,7 +47,7 @@ export function nextSteps(steps: readonly Step[], event: StepEvent): readonly St
 }
 
 function replace(steps: readonly Step[], step: Step, status: Step["status"]): readonly Step[] {
-  return steps.map((one) => (one === step ? { ...one, status } : one));
+  return steps.map((item) => (item === step ? { ...item, status } : item));
 }
 
 function findLast(steps: readonly Step[], fits: (step: Step) => boolean): Step | undefined {

@@ -29,11 +29,13 @@ export interface SettledBy {
  * - `http`: a status outside 2xx before any stream
  * - `network`: no answer, or the connection broke
  * - `truncated`: the stream ended without a terminal event, so nobody knows how the run ended
+ * - `silent`: the stream went on without a byte for too long, so its connection counts as broken
  * - `timeout`: nothing came back in time
  * - `protocol`: the stream broke the protocol, so it was rejected
  */
 export interface Failure {
-  readonly kind: "refused" | "agent" | "http" | "network" | "truncated" | "timeout" | "protocol";
+  readonly kind:
+    "refused" | "agent" | "http" | "network" | "truncated" | "silent" | "timeout" | "protocol";
   readonly message: string;
   readonly code: string | null;
   readonly httpStatus?: number;
@@ -48,9 +50,9 @@ export type Ending =
   /** The answer given here was accepted. */
   | "answered"
   /** Somebody else answered, or another tab did. */
-  | "elsewhere"
+  | "answeredElsewhere"
   /** Nobody answered in time and the server went on. */
-  | "lapsed"
+  | "expired"
   /** The turn was stopped, and its questions were cancelled with it. */
   | "stopped"
   /** The server no longer knows it as open and did not say why. */
@@ -70,3 +72,17 @@ export interface Batch {
   readonly anchor: string | null;
   readonly ids: readonly string[];
 }
+
+/**
+ * The connection of a thread or an inbox to the server.
+ *
+ * - `loading`: nothing is known yet
+ * - `ready`: complete and followed
+ * - `lost`: the server is away; the next attempt is at `retryAt` (ms, this machine's clock)
+ * - `refused`: the server answers, but does not show this to the caller
+ * - `absent`: the server does not serve this at all
+ */
+export type Connection =
+  | { readonly status: "loading" | "ready" | "absent" }
+  | { readonly status: "refused"; readonly failure: Failure }
+  | { readonly status: "lost"; readonly failure: Failure; readonly retryAt: number };

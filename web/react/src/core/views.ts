@@ -1,8 +1,8 @@
 import type { Interrupt, Message, ToolCall } from "@ag-ui/client";
-import { asRecord, asText, parseJson } from "./json.js";
-import { isAnswerable } from "./machine.js";
-import { type MachineState } from "./machineState.js";
+import { asRecord, asText, parseJson, writeJson } from "./json.js";
+import { isAnswerable, type MachineState } from "./machine.js";
 import type { Answer, Batch, Closed, Problem } from "./types.js";
+import { unclearOf } from "./unclear.js";
 
 /** What a card can be in; shown as its `data-state`. */
 export type Phase = "open" | "answered" | "sending" | "expired" | "closed";
@@ -16,6 +16,10 @@ export interface InterruptView {
   readonly closed: Closed | null;
   /** Grows when the server asks the same question again; a form starts afresh then. */
   readonly asked: number;
+  /** When it was asked, by the server's clock (epoch ms), where that is known. */
+  readonly askedAt?: number;
+  /** Who had agreed to another answer than this reader gave, and is asked again. */
+  readonly withdrawn?: readonly string[];
 }
 
 /** The interrupts of one batch, open and closed, in the order in which they were asked. */
@@ -28,17 +32,36 @@ export function viewsOf(state: MachineState, batch: Batch): readonly InterruptVi
 
 /** One interrupt as it stands; null when the thread never had it. */
 export function viewOf(state: MachineState, id: string): InterruptView | null {
-  const asked = state.asked[id] ?? 1;
-  const interrupt = state.interrupts.find((one) => one.id === id);
+  const requested = state.asked[id] ?? 1;
+  const interrupt = state.interrupts.find((item) => item.id === id);
   if (interrupt !== undefined) {
     const answer = state.answers[id] ?? null;
     const problems = state.errors[id] ?? [];
-    return { interrupt, phase: phaseOf(state, id), answer, problems, closed: null, asked };
+    return {
+      interrupt,
+      phase: phaseOf(state, id),
+      answer,
+      problems,
+      closed: null,
+      asked: requested,
+    };
   }
-  const closed = state.closed.find((one) => one.interrupt.id === id);
+  const held = state.held.find((item) => item.id === id);
+  if (held !== undefined) {
+    const phase = state.status === "submitting" || state.status === "running" ? "sending" : "open";
+    return { interrupt: held, phase, answer: null, problems: [], closed: null, asked: requested };
+  }
+  const closed = state.closed.find((item) => item.interrupt.id === id);
   if (closed === undefined) return null;
   const { answer } = closed;
-  return { interrupt: closed.interrupt, phase: "closed", answer, problems: [], closed, asked };
+  return {
+    interrupt: closed.interrupt,
+    phase: "closed",
+    answer,
+    problems: [],
+    closed,
+    asked: requested,
+  };
 }
 
 function phaseOf(state: MachineState, id: string): Phase {
@@ -61,7 +84,7 @@ export interface CallView {
 export function callOf(messages: readonly Message[], toolCallId: string): CallView | null {
   for (const message of messages) {
     if (message.role !== "assistant") continue;
-    const call = message.toolCalls?.find((one) => one.id === toolCallId);
+    const call = message.toolCalls?.find((toolCall) => toolCall.id === toolCallId);
     if (call !== undefined) return readCall(call);
   }
   return null;
@@ -69,18 +92,28 @@ export function callOf(messages: readonly Message[], toolCallId: string): CallVi
 
 /**
  * The call an interrupt is about: from the messages, or, where the client does not have it, as the
- * server describes it in `metadata.sayso`. Null when neither knows it.
+ * server describes it in `metadata.sayso`. Null when neither knows it. What an unclear or failed
+ * call was really called with is the server's to say: it may have been edited since it was announced.
  */
 export function callAbout(interrupt: Interrupt, messages: readonly Message[]): CallView | null {
   const { toolCallId } = interrupt;
   if (toolCallId === undefined) return null;
-  const found = callOf(messages, toolCallId);
-  if (found !== null) return found;
-  const told = asRecord(asRecord(interrupt.metadata)?.sayso);
-  const name = asText(told?.tool);
+  const details = asRecord(asRecord(interrupt.metadata)?.sayso);
+  const name = asText(details?.tool ?? details?.name);
+  const args = details?.arguments;
+  const began = details?.kind === "indeterminate" || details?.kind === "failed";
+  if (began && name !== undefined && asRecord(args) !== undefined) {
+    return { id: toolCallId, name, args, text: writeJson(args) };
+  }
+  const call = callOf(messages, toolCallId);
+  if (call !== null) return call;
   if (name === undefined) return null;
-  const args = told?.arguments;
-  return { id: toolCallId, name, args, text: JSON.stringify(args ?? null) };
+  return { id: toolCallId, name, args, text: writeJson(args ?? null) };
+}
+
+/** The name of the tool or step that an interrupt is about, if it is about one. */
+export function subjectOf(interrupt: Interrupt, call: CallView | null): string | null {
+  return call?.name ?? unclearOf(interrupt)?.name ?? null;
 }
 
 /** A tool call with its arguments parsed. */

@@ -1,5 +1,15 @@
+"use client";
+
 import type { AbstractAgent } from "@ag-ui/client";
-import { Fragment, useMemo, useState, useSyncExternalStore, type ReactNode } from "react";
+import {
+  Fragment,
+  useInsertionEffect,
+  useMemo,
+  useState,
+  useSyncExternalStore,
+  type ReactNode,
+} from "react";
+import { controllerOf, type LiveOptions } from "../core/index.js";
 import { Context, SlotStore, useSayso } from "./context.js";
 
 export interface SaysoProviderProps {
@@ -7,13 +17,20 @@ export interface SaysoProviderProps {
   readonly agents: Readonly<Record<string, AbstractAgent>>;
   /** Which one is meant when a hook names none; not needed when there is only one. */
   readonly defaultAgentId?: string;
+  /** Applied to each of these agents, now and whenever they change. */
+  readonly options?: LiveOptions;
   readonly children?: ReactNode;
 }
 
 /** Makes agents known to the hooks below it. */
-export function SaysoProvider({ agents, defaultAgentId, children }: SaysoProviderProps) {
+export function SaysoProvider({ agents, defaultAgentId, options, children }: SaysoProviderProps) {
   const [slot] = useState(() => new SlotStore());
   const value = useMemo(() => ({ agents, defaultAgentId, slot }), [agents, defaultAgentId, slot]);
+  // Before any effect of the hooks below, which begin to talk to the server.
+  useInsertionEffect(() => {
+    if (options === undefined) return;
+    for (const agent of Object.values(agents)) controllerOf(agent).configure(options);
+  }, [agents, options]);
   return <Context.Provider value={value}>{children}</Context.Provider>;
 }
 

@@ -1,3 +1,5 @@
+"use client";
+
 import type { AbstractAgent } from "@ag-ui/client";
 import { createContext, useContext, type ReactElement } from "react";
 import { controllerOf, type InterruptController } from "../core/index.js";
@@ -49,11 +51,11 @@ export function useController(agentId?: string): InterruptController {
   const id = agentId ?? defaultAgentId ?? (names.length === 1 ? names[0] : undefined);
   const agent = id === undefined ? undefined : agents[id];
   if (agent === undefined) {
-    const known = names.join(", ") || "none";
+    const text = names.join(", ") || "none";
     throw new Error(
       id === undefined
-        ? `Several agents are provided (${known}): pass agentId or set defaultAgentId.`
-        : `No agent ${JSON.stringify(id)} is provided (${known}).`,
+        ? `Several agents are provided (${text}): pass agentId or set defaultAgentId.`
+        : `No agent ${JSON.stringify(id)} is provided (${text}).`,
     );
   }
   return controllerOf(agent);

@@ -2,6 +2,7 @@ export { useController } from "./context.js";
 export { InterruptSlot, SaysoProvider } from "./SaysoProvider.js";
 export { useConversation } from "./useConversation.js";
 export { useHumanInTheLoop } from "./useHumanInTheLoop.js";
+export { useInbox } from "./useInbox.js";
 export { useInterrupt } from "./useInterrupt.js";
 export { useInterrupts } from "./useInterrupts.js";
 export { useThread } from "./useThread.js";

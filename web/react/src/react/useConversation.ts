@@ -1,3 +1,5 @@
+"use client";
+
 import { useEffect, useSyncExternalStore } from "react";
 import type { Conversation, ConversationState } from "../core/index.js";
 

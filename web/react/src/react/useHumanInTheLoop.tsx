@@ -1,3 +1,5 @@
+"use client";
+
 import { Fragment, useEffect, useSyncExternalStore, type ReactElement } from "react";
 import type { FrontendCall, FrontendTool } from "../core/index.js";
 import { useController } from "./context.js";
@@ -49,7 +51,7 @@ export function useHumanInTheLoop<
       }),
     [tools, name, description, schema],
   );
-  const ours = calls.filter((one) => one.name === name);
+  const ours = calls.filter((call) => call.name === name);
   const respond = (id: string) => (result: unknown) => tools.respond(id, result);
   const element =
     ours.length === 0 ? null : (

@@ -1,3 +1,5 @@
+"use client";
+
 import { useEffect, useId, type ReactElement } from "react";
 import { useSayso } from "./context.js";
 

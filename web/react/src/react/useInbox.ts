@@ -1,6 +1,7 @@
+"use client";
+
 import { useEffect, useSyncExternalStore } from "react";
-import type { Inbox } from "../core/inbox.js";
-import type { InboxState } from "../core/inboxState.js";
+import type { Inbox, InboxState } from "../core/index.js";
 
 /** An inbox's present state; the inbox is followed live while the component is mounted. */
 export function useInbox(inbox: Inbox): InboxState {

@@ -1,3 +1,5 @@
+"use client";
+
 import type { Interrupt } from "@ag-ui/client";
 import { useEffect, useRef, useState, type ReactElement } from "react";
 import { LEGACY_EVENT } from "../core/legacy.js";
@@ -31,7 +33,7 @@ export interface InterruptHandlerProps<TValue = Value> {
 export interface InterruptRenderProps<TResult, TValue = Value>
   extends
     InterruptHandlerProps<TValue>,
-    Pick<Interrupts, "answers" | "errors" | "status" | "failure" | "retry"> {
+    Pick<Interrupts, "answers" | "errors" | "status" | "failure" | "submit"> {
   /** What `handler` returned for this interrupt; null before, without one, and when it threw. */
   readonly result: TResult | null;
 }
@@ -58,13 +60,13 @@ export function useInterrupt<
 >(config: UseInterruptConfig<TResult, TInChat, TValue>): UseInterruptReturn<TInChat> {
   const { agentId, enabled, handler, render, renderInChat } = config;
   const controller = useController(agentId);
-  const toEvent = (one: Interrupt): InterruptEvent<TValue> => ({
+  const toEvent = (item: Interrupt): InterruptEvent<TValue> => ({
     name: LEGACY_EVENT,
-    value: (controller.legacyOf(one.id)?.value ?? one) as TValue,
+    value: (controller.legacyOf(item.id)?.value ?? item) as TValue,
   });
   const all = useInterrupts(agentId === undefined ? {} : { agentId });
-  const { resolve, cancel, retry, answers, errors, status, failure } = all;
-  const interrupts = all.interrupts.filter((one) => isEnabled(enabled, toEvent(one)));
+  const { resolve, cancel, submit, answers, errors, status, failure } = all;
+  const interrupts = all.interrupts.filter((item) => isEnabled(enabled, toEvent(item)));
   const interrupt = interrupts[0];
   const [result, setResult] = useState<{ id: string; value: Awaited<TResult> } | null>(null);
   const handled = useRef(new Set<string>());
@@ -97,7 +99,7 @@ export function useInterrupt<
   const element =
     props === null
       ? null
-      : render({ ...props, result: value, answers, errors, status, failure, retry });
+      : render({ ...props, result: value, answers, errors, status, failure, submit });
 
   return useInSlot(element, renderInChat);
 }

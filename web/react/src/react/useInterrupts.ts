@@ -1,5 +1,7 @@
+"use client";
+
 import type { Interrupt, RunAgentResult } from "@ag-ui/client";
-import { useCallback, useMemo, useSyncExternalStore } from "react";
+import { useMemo, useSyncExternalStore } from "react";
 import type { MachineState } from "../core/index.js";
 import { useController } from "./context.js";
 
@@ -15,7 +17,7 @@ export interface Interrupts extends Pick<
   /** Declines to answer one (default: the first). */
   readonly cancel: CancelFn;
   /** Sends the same entries again after a failure. */
-  readonly retry: () => Promise<RunAgentResult | undefined>;
+  readonly submit: () => Promise<RunAgentResult | undefined>;
 }
 
 export type ResolveFn = (
@@ -30,11 +32,16 @@ export function useInterrupts(options: { readonly agentId?: string } = {}): Inte
   const controller = useController(options.agentId);
   const { subscribe, getSnapshot } = controller;
   const state = useSyncExternalStore(subscribe, getSnapshot, getSnapshot);
-  const resolve: ResolveFn = useCallback(
-    (payload, id) => controller.resolve(payload, id),
+  const acts = useMemo(
+    () => ({
+      resolve: controller.resolve.bind(controller),
+      cancel: controller.cancel.bind(controller),
+      submit: controller.submit.bind(controller),
+    }),
     [controller],
   );
-  const cancel: CancelFn = useCallback((id) => controller.cancel(id), [controller]);
-  const retry = useCallback(() => controller.submit(), [controller]);
-  return useMemo(() => ({ ...state, resolve, cancel, retry }), [state, resolve, cancel, retry]);
+  return useMemo(() => {
+    const { interrupts, status, answers, errors, failure, closed, expired } = state;
+    return { interrupts, status, answers, errors, failure, closed, expired, ...acts };
+  }, [state, acts]);
 }

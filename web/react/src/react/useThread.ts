@@ -1,3 +1,5 @@
+"use client";
+
 import { useMemo } from "react";
 import {
   conversationOf,
@@ -16,11 +18,11 @@ export interface Thread
   readonly open: number;
   readonly send: Conversation["send"];
   readonly resend: Conversation["resend"];
-  readonly takeBack: Conversation["takeBack"];
-  readonly unqueue: Conversation["unqueue"];
-  readonly steerAway: Conversation["steerAway"];
+  readonly discardUnsent: Conversation["discardUnsent"];
+  readonly removeQueued: Conversation["removeQueued"];
+  readonly cancelAndSend: Conversation["cancelAndSend"];
   /** Asks the server how things stand. */
-  readonly look: Conversation["look"];
+  readonly refresh: Conversation["refresh"];
 }
 
 /** The thread of an agent, restored and followed while the component is mounted. */
@@ -33,10 +35,10 @@ export function useThread(options: { readonly agentId?: string } = {}): Thread {
     () => ({
       send: conversation.send.bind(conversation),
       resend: conversation.resend.bind(conversation),
-      takeBack: conversation.takeBack.bind(conversation),
-      unqueue: conversation.unqueue.bind(conversation),
-      steerAway: conversation.steerAway.bind(conversation),
-      look: conversation.look.bind(conversation),
+      discardUnsent: conversation.discardUnsent.bind(conversation),
+      removeQueued: conversation.removeQueued.bind(conversation),
+      cancelAndSend: conversation.cancelAndSend.bind(conversation),
+      refresh: conversation.refresh.bind(conversation),
     }),
     [conversation],
   );

@@ -5,7 +5,7 @@ import { StrictMode } from "react";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { InterruptGroup } from "../../src/components/index.js";
 import { Conversation, InterruptController, useConversation } from "../../src/index.js";
-import { validateAnswer } from "../../src/validate/index.js";
+import { validateAnswer } from "../../src/core/index.js";
 import {
   approval,
   finished,
@@ -111,7 +111,7 @@ describe("several questions at once", () => {
     await waitFor(() => {
       expect(server.runs).toHaveLength(1);
     });
-    expect(server.runs[0]?.body.resume?.map((one) => one.payload as unknown)).toEqual([
+    expect(server.runs[0]?.body.resume?.map((run) => run.payload as unknown)).toEqual([
       { approved: true },
       { approved: false, reason: "not this one" },
       { approved: true },
@@ -127,7 +127,7 @@ describe("several questions at once", () => {
     await waitFor(() => {
       expect(server.runs).toHaveLength(1);
     });
-    expect(server.runs[0]?.body.resume?.map((one) => one.payload as unknown)).toEqual([
+    expect(server.runs[0]?.body.resume?.map((run) => run.payload as unknown)).toEqual([
       { approved: false, reason: "No money left" },
       false,
     ]);
@@ -140,6 +140,7 @@ describe("several questions at once", () => {
     await show(server, [calls("b", long)], ...three());
     const cards = screen.getAllByRole("region");
     expect(button("Approve all 3")).toBeDisabled();
+    expect(button("Deny all 3")).toBeEnabled();
     for (const card of cards) Screen.reveal(card);
     expect(button("Approve all 3")).toBeDisabled();
     expect(screen.getByText(/1 not yet seen in full/)).toBeVisible();
@@ -149,7 +150,6 @@ describe("several questions at once", () => {
     expect(inCard(1).queryByRole("button", { name: /^Show all/ })).toBeNull();
     Screen.reveal(cards[1]!);
     expect(button("Approve all 3")).toBeEnabled();
-    expect(button("Deny all 3")).toBeEnabled();
   });
 
   it("lead to the question that needs an answer of its own, and send nothing yet", async () => {
@@ -171,6 +171,24 @@ describe("several questions at once", () => {
     await click("Try again");
     await screen.findByText("3 decided");
     expect(server.runs[1]?.body.resume).toEqual(server.runs[0]?.body.resume);
+  });
+
+  it("are sent again after a lasting refusal only with another answer", async () => {
+    const said = { detail: "no", code: "not_an_approver" };
+    const server = new ScriptedServer().onRun(
+      () => Response.json(said, { status: 403 }),
+      run(finished),
+    );
+    await show(server, [], ...three());
+    await click("Approve all 3");
+    expect(await screen.findByText("Not sent.")).toBeVisible();
+    expect(screen.queryByRole("button", { name: /Try again|Send/ })).toBeNull();
+    const first = () => within(screen.getAllByRole("region")[0] ?? document.body);
+    await userEvent.click(first().getByRole("button", { name: "Change" }));
+    await userEvent.click(first().getByRole("button", { name: "Cancel" }));
+    await click("Send 3 answers");
+    await screen.findByText("3 decided");
+    expect(server.runs).toHaveLength(2);
   });
 
   it("[T2] leave the focus on the line that says what became of them", async () => {

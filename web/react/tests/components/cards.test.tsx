@@ -10,7 +10,7 @@ import {
   heldRun,
   interrupted,
   run,
-  runError,
+  refusal,
   ScriptedServer,
   snapshot,
 } from "../wire.js";
@@ -65,7 +65,9 @@ describe("an approval", () => {
     const inner = (id: string, ...path: unknown[]) =>
       approval(id, { subagentRunId: `sub-${id}`, metadata: { sayso: { path } } });
     await show(server, ...asked(inner("a", "warehouse"), inner("b", "desk", "warehouse", 7)));
-    const names = screen.getAllByRole("heading", { level: 2 }).map((one) => one.textContent);
+    const names = screen
+      .getAllByRole("heading", { level: 2 })
+      .map((element) => element.textContent);
     expect(names[0]).toMatch(/1 of 2, asked by warehouse/);
     expect(names[1]).toMatch(/2 of 2, asked by desk › warehouse/);
     expect(names.join()).not.toMatch(/7/);
@@ -85,8 +87,8 @@ describe("an approval", () => {
 
   it("[K6] is shown although its call is in no message, with what the server says of it", async () => {
     const server = new ScriptedServer().onRun(run(finished));
-    const told = { tool: "transfer", arguments: { to: "kim" }, path: ["desk"] };
-    await show(server, ...asked(approval("a", { metadata: { sayso: told } }), approval("b")));
+    const details = { tool: "transfer", arguments: { to: "kim" }, path: ["desk"] };
+    await show(server, ...asked(approval("a", { metadata: { sayso: details } }), approval("b")));
     const card = screen.getByRole("region", { name: /transfer/ });
     expect(card).toHaveTextContent("kim");
     for (const region of screen.getAllByRole("region")) {
@@ -94,7 +96,7 @@ describe("an approval", () => {
     }
     await click(/Send/);
     await waitFor(() => {
-      expect(sent(server)?.map((one) => one.interruptId)).toEqual(["a", "b"]);
+      expect(sent(server)?.map((resumeEntry) => resumeEntry.interruptId)).toEqual(["a", "b"]);
     });
   });
 
@@ -166,7 +168,7 @@ describe("an approval", () => {
     await show(server, ...snapshot(messages), interrupted(editable("a")));
     await click("Edit arguments");
     const field = await screen.findByLabelText(/^n/);
-    expect(field).toHaveValue(3);
+    expect(field).toHaveValue("3");
     await userEvent.clear(field);
     await userEvent.type(field, "4");
     await click("Approve with changes");
@@ -203,7 +205,7 @@ describe("an approval", () => {
   it("[CL-15] shows the server's complaint at the edited field, and keeps what was typed", async () => {
     const problems = [{ pointer: "/editedArgs/n", message: "must be odd" }];
     const server = new ScriptedServer().onRun(
-      run(runError("invalid_payload", { interrupts: [{ interruptId: "a", problems }] })),
+      run(refusal("invalid_payload", { interrupts: [{ interruptId: "a", problems }] })),
       run(finished),
     );
     await show(server, ...snapshot(callMessages("a", '{"n":3}')), interrupted(editable("a")));
@@ -213,7 +215,7 @@ describe("an approval", () => {
     await userEvent.type(field, "4");
     await click("Approve with changes");
     const complaint = await screen.findByText("must be odd");
-    expect(field).toHaveValue(4);
+    expect(field).toHaveValue("4");
     expect(field).toHaveAccessibleDescription(complaint.textContent);
     expect(screen.getByRole("alert")).toHaveTextContent("refused: invalid_payload");
     expect(screen.queryByRole("button", { name: "Try again" })).toBeNull();
@@ -259,6 +261,65 @@ describe("focus and live regions", () => {
   });
 });
 
+describe("what the server refuses for good", () => {
+  const problem = (status: number, code: string) => () =>
+    Response.json({ title: "No", detail: `no: ${code}`, code }, { status });
+
+  it.each([
+    ["who may not", problem(403, "not_an_approver")],
+    ["too large", problem(413, "request_too_large")],
+    ["by the run's own word", run(refusal("not_an_approver"))],
+  ])("is not offered to be tried again (%s), but the answer to be changed", async (_, reply) => {
+    const server = new ScriptedServer().onRun(reply, run(finished));
+    await show(server, ...asked(approval("a")));
+    await click("Approve");
+    expect(await screen.findByText("Not sent.")).toBeVisible();
+    expect(screen.queryByRole("button", { name: "Try again" })).toBeNull();
+    await click("Change");
+    await click("Cancel");
+    await screen.findByText("Cancelled");
+    expect(sent(server)).toEqual([{ interruptId: "a", status: "cancelled" }]);
+  });
+
+  it.each([problem(429, "too_many"), problem(409, "thread_busy"), problem(503, "x")])(
+    "is told from what may pass",
+    async (reply) => {
+      await show(new ScriptedServer().onRun(reply), ...asked(approval("a")));
+      await click("Approve");
+      expect(await screen.findByRole("button", { name: "Try again" })).toBeVisible();
+    },
+  );
+});
+
+describe("the rule that asks", () => {
+  const ruled = (rule: string) =>
+    approval("a", { metadata: { sayso: { tool: "issue_refund", rule } } });
+
+  it("stands on the card by the name that its author gave it", async () => {
+    await show(new ScriptedServer(), ...asked(ruled("large-refunds")));
+    const card = screen.getByRole("region");
+    expect(card).toHaveTextContent("Asked by the rule large-refunds");
+  });
+
+  it("is named once, where the reason names it already", async () => {
+    const sayso = {
+      tool: "issue_refund",
+      rule: "when:large",
+      because: "Rule 'large' asks about this call.",
+    };
+    await show(new ScriptedServer(), ...asked(approval("a", { metadata: { sayso } })));
+    expect(screen.getByRole("region")).not.toHaveTextContent("Asked by");
+  });
+
+  it.each(["always", "always#2", "by_effect:beyond", "when:<lambda>", "issue_refund"])(
+    "is not mentioned where nobody named it: %s",
+    async (rule) => {
+      await show(new ScriptedServer(), ...asked(ruled(rule)));
+      expect(screen.getByRole("region")).not.toHaveTextContent("Asked by");
+    },
+  );
+});
+
 describe("several questions", () => {
   it("[CL-01] [RE-16] are answered one by one, can be changed, and leave together", async () => {
     const server = new ScriptedServer().onRun(run(finished));
@@ -273,6 +334,8 @@ describe("several questions", () => {
     await userEvent.click(within(b!).getByRole("button", { name: "Change" }));
     await userEvent.click(within(b!).getByRole("button", { name: "Deny" }));
     await userEvent.click(within(b!).getByRole("button", { name: "Confirm denial" }));
+    // Nothing is decided before it is sent: a no looks neither like a yes nor like one that holds.
+    expect([a!, b!].map((element) => element.dataset.tone)).toEqual(["wait", "wait"]);
     await userEvent.click(within(c!).getByRole("button", { name: "Cancel" }));
     expect(server.runs).toEqual([]);
     await userEvent.click(send);
@@ -385,7 +448,7 @@ describe("other kinds of question", () => {
   it("[Q1] [A10] an answer that comes too late says who was first", async () => {
     const named = [{ interruptId: "a", by: "kim" }];
     const server = new ScriptedServer().onRun(
-      run(runError("already_resolved", { interrupts: named })),
+      run(refusal("already_resolved", { interrupts: named })),
     );
     await show(server, ...asked(approval("a")));
     server.onConnect(run(...snapshot(), finished));

@@ -2,9 +2,9 @@ import type { Interrupt, Message } from "@ag-ui/client";
 import { render, screen, waitFor, within } from "@testing-library/react";
 import { userEvent } from "@testing-library/user-event";
 import { beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
-import { InterruptGroup, readSettled, SettledLine } from "../../src/components/index.js";
+import { InterruptGroup, SettledLine } from "../../src/components/index.js";
+import { callAbout, readSettled, validateAnswer } from "../../src/core/index.js";
 import { Conversation, InterruptController, useConversation } from "../../src/index.js";
-import { validateAnswer } from "../../src/validate/index.js";
 import { finished, interrupted, run, ScriptedServer, snapshot } from "../wire.js";
 
 function Chat({ conversation }: { readonly conversation: Conversation }) {
@@ -26,7 +26,7 @@ async function show(interrupt: Interrupt) {
   server.onConnect(run(...snapshot(), interrupted(interrupt)));
   const controller = new InterruptController(server.agent(), { validate: validateAnswer });
   render(<Chat conversation={new Conversation(controller)} />);
-  await screen.findByRole("region");
+  await screen.findAllByRole("region");
   return { payload: (): unknown => server.runs.at(-1)?.body.resume?.[0]?.payload, server };
 }
 
@@ -37,7 +37,7 @@ const rule = (action: string, then: Record<string, unknown>) => ({
   then,
 });
 
-const decision = (told: Record<string, unknown> = {}): Interrupt => ({
+const decision = (details: Record<string, unknown> = {}): Interrupt => ({
   id: "a",
   reason: "sayso:decision",
   message: "Delete 847 files\nWhy: nobody opens them\nImpact: files: 847; reversible: no",
@@ -77,7 +77,7 @@ const decision = (told: Record<string, unknown> = {}): Interrupt => ({
       plannedAction: "Delete 847 files",
       why: "nobody opens them",
       impact: { files: 847, reversible: false, "<b>size</b>": { gb: 2 } },
-      ...told,
+      ...details,
     },
   },
 });
@@ -133,7 +133,7 @@ describe("a decision", () => {
     expect(within(card).getByText("Why").nextSibling).toHaveTextContent("nobody opens them");
     const figures = within(card)
       .getAllByRole("listitem")
-      .map((one) => one.textContent);
+      .map((element) => element.textContent);
     expect(figures).toEqual(["files 847", "reversible no", '<b>size</b> {"gb":2}']);
     expect(within(card).getByRole("radio", { name: /Delete all/ })).not.toBeChecked();
     expect(within(card).getByText("All 847 are gone for good.")).toBeVisible();
@@ -151,6 +151,27 @@ describe("a decision", () => {
       expect(payload()).toEqual({ action: "all" });
     });
     expect(await screen.findByText("Delete all")).toBeVisible();
+  });
+
+  it("[SE-06] finds one of three thousand ways to go by typing", async () => {
+    const oneOf = Array.from({ length: 3_000 }, (_, index) => ({
+      const: `c${index}`,
+      title: `Customer ${index}`,
+    }));
+    const { payload } = await show({
+      id: "a",
+      reason: "sayso:decision",
+      message: "Whom?",
+      responseSchema: { type: "object", properties: { action: { oneOf } }, required: ["action"] },
+    });
+    expect(screen.getAllByRole("radio")).toHaveLength(100);
+    expect(screen.getByText("2,900 more: type a part of the name.")).toBeVisible();
+    await userEvent.type(screen.getByLabelText("Find a way to go"), "Customer 2718");
+    await userEvent.click(screen.getByLabelText("Customer 2718"));
+    await click("Customer 2718");
+    await waitFor(() => {
+      expect(payload()).toEqual({ action: "c2718" });
+    });
   });
 
   it("takes a note along", async () => {
@@ -221,6 +242,94 @@ describe("a breakpoint", () => {
     await waitFor(() => {
       expect(payload()).toEqual({ action });
     });
+  });
+});
+
+describe("what a breakpoint may go on with", () => {
+  const behind = (result: unknown): Interrupt => ({
+    ...breakpoint,
+    responseSchema: {
+      ...breakpoint.responseSchema,
+      properties: {
+        ...(breakpoint.responseSchema?.properties as object),
+        result: { type: "object", title: "Result", properties: { id: { $ref: "#/$defs/Id" } } },
+      },
+      if: { properties: { action: { const: "stop" } }, required: ["action"] },
+      then: { properties: { result: false } },
+      $defs: { Id: { type: "integer", title: "Id" } },
+    },
+    metadata: { sayso: { kind: "breakpoint", when: "after", of: "step", name: "deploy", result } },
+  });
+
+  it("is another result, which is shown as such beside what it takes the place of", async () => {
+    const { payload } = await show(behind({ id: 7 }));
+    await click("Edit the result");
+    const id = await screen.findByRole("textbox", { name: "Id" });
+    expect(id).toHaveValue("7");
+    await userEvent.clear(id);
+    await userEvent.type(id, "eight");
+    await click("Continue with this");
+    expect(screen.getByText("Must be a number.")).toBeVisible();
+    await userEvent.clear(id);
+    await userEvent.type(id, "8");
+    await click("Continue with this");
+    await waitFor(() => {
+      expect(payload()).toEqual({ action: "continue", result: { id: 8 } });
+    });
+    expect(await screen.findByText("Continue with changes")).toBeVisible();
+    expect(screen.getByRole("region", { name: "Result as changed" })).toHaveTextContent("id8");
+    expect(screen.getByRole("region", { name: "Result" })).toHaveTextContent("id7");
+  });
+
+  it("is what it shows, where somebody goes on with this as it is", async () => {
+    const { payload } = await show(behind({ id: 7 }));
+    await click("Edit the result");
+    await screen.findByRole("textbox", { name: "Id" });
+    await click("Continue with this");
+    await waitFor(() => {
+      expect(payload()).toEqual({ action: "continue", result: { id: 7 } });
+    });
+    expect(await screen.findByText("Continue")).toBeVisible();
+  });
+
+  it("is not sent by who goes back", async () => {
+    const { payload } = await show(behind({ id: 7 }));
+    await click("Edit the result");
+    await screen.findByRole("textbox", { name: "Id" });
+    await click("Back");
+    await click("Continue");
+    await waitFor(() => {
+      expect(payload()).toEqual({ action: "continue" });
+    });
+  });
+
+  it("is named by its tool where the conversation is not at hand", () => {
+    const metadata = {
+      sayso: { kind: "breakpoint", when: "before", of: "tool", name: "pay", arguments: { n: 1 } },
+    };
+    const call = callAbout({ ...breakpoint, toolCallId: "call-1", metadata }, []);
+    expect(call).toMatchObject({ name: "pay", args: { n: 1 } });
+  });
+});
+
+describe("what stands beside a breakpoint", () => {
+  const details = (more: Record<string, unknown>): Interrupt => ({
+    ...breakpoint,
+    metadata: { sayso: { kind: "breakpoint", when: "after", of: "step", name: "deploy", ...more } },
+  });
+
+  it("is what a change of the state does not reach", async () => {
+    await show(details({ note: "A change of the state does not reach these arguments." }));
+    expect(screen.getByText(/does not reach these arguments/)).toBeVisible();
+  });
+
+  it.each([
+    ["Result", { result: { id: 7 } }, "id7"],
+    ["Result", { result: null }, "null"],
+    ["Error", { error: "ValueError: no luck" }, "ValueError: no luck"],
+  ])("is what came of it: %s", async (name, more, text) => {
+    await show(details(more));
+    expect(screen.getByRole("region", { name })).toHaveTextContent(text);
   });
 });
 

@@ -9,10 +9,16 @@ beforeAll(async () => {
   await import("../../src/components/form/RjsfForm.js");
 });
 
-async function form(schema: JsonSchema, problems: readonly Problem[] = []) {
+async function form(schema: JsonSchema, problems: readonly Problem[] = [], value?: unknown) {
   const onSubmit = vi.fn();
   render(
-    <SchemaForm label="As JSON" schema={schema} problems={problems} onSubmit={onSubmit}>
+    <SchemaForm
+      label="As JSON"
+      schema={schema}
+      problems={problems}
+      value={value}
+      onSubmit={onSubmit}
+    >
       <button type="submit">Answer</button>
     </SchemaForm>,
   );
@@ -139,13 +145,13 @@ describe("a schema form", () => {
     await userEvent.clear(text);
     await userEvent.type(text, '{{"n": 2}');
     await userEvent.click(screen.getByRole("button", { name: "Back to the form" }));
-    expect(await screen.findByLabelText(/^N/)).toHaveValue(2);
+    expect(await screen.findByLabelText(/^N/)).toHaveValue("2");
     await send();
     expect(onSubmit).toHaveBeenCalledWith({ n: 2 });
   });
 
   it.each([
-    [{ enum: Array.from({ length: 5_000 }, String) }, "lists too many values to choose from"],
+    [{ enum: Array.from({ length: 10_001 }, String) }, "lists too many values to choose from"],
     [{ properties: { a: { $ref: "https://example.com/a.json" } } }, "refers to another document"],
     [{ allOf: [{ $ref: "#" }] }, "refers to itself without an end"],
     [{ properties: { a: { type: "date" } } }, "has a type that does not exist"],
@@ -162,5 +168,128 @@ describe("a schema form", () => {
     vi.spyOn(console, "error").mockImplementation(() => undefined);
     await form({ $ref: "#/nowhere" });
     expect(await screen.findByLabelText("As JSON")).toBeVisible();
+  });
+
+  it("finds one of three thousand options by typing, and keeps what is ticked in sight", async () => {
+    const many = Array.from({ length: 3_000 }, (_, index) => ({
+      const: `c${index}`,
+      title: `Customer ${index}`,
+    }));
+    const { onSubmit, send } = await form(
+      object({
+        one: { title: "One", oneOf: many },
+        plain: { title: "Plain", type: "string", enum: many.map((each) => each.const) },
+        some: { title: "Some", type: "array", uniqueItems: true, items: { oneOf: many } },
+      }),
+    );
+    expect(screen.queryByLabelText("As JSON")).toBeNull();
+    const element = screen.getByRole("combobox", { name: "One" });
+    expect(within(element).getAllByRole("option")).toHaveLength(101);
+    await userEvent.type(screen.getByLabelText("Find in One"), "customer 2718");
+    await userEvent.selectOptions(element, "Customer 2718");
+    await userEvent.type(screen.getByLabelText("Find in Plain"), "c2999");
+    await userEvent.selectOptions(screen.getByRole("combobox", { name: "Plain" }), "c2999");
+    const find = screen.getByLabelText("Find in Some");
+    await userEvent.type(find, "customer 1234{Enter}");
+    expect(onSubmit).not.toHaveBeenCalled();
+    await userEvent.click(screen.getByLabelText("Customer 1234"));
+    await userEvent.clear(find);
+    await userEvent.type(find, "1235");
+    expect(screen.getByLabelText("Customer 1234")).toBeChecked();
+    await userEvent.click(screen.getByLabelText("Customer 1235"));
+    await send();
+    expect(onSubmit).toHaveBeenCalledWith({
+      one: "c2718",
+      plain: "c2999",
+      some: ["c1234", "c1235"],
+    });
+  });
+
+  it("a text that was there and is cleared is the empty one, where that is allowed", async () => {
+    const text = { type: "string" };
+    const { onSubmit, send } = await form(
+      object({ body: text, note: { ...text, default: "as usual" } }, "body"),
+      [],
+      { body: "a", note: "b" },
+    );
+    await userEvent.clear(screen.getByLabelText(/body/));
+    await userEvent.clear(screen.getByLabelText("note"));
+    await send();
+    expect(onSubmit).toHaveBeenCalledWith({ body: "", note: "" });
+  });
+
+  it("says what holds in place of a value that was cleared, and asks for one that is needed", async () => {
+    const { onSubmit, send } = await form(
+      object(
+        {
+          code: { type: "string", pattern: "^[A-Z]+$", default: "AB" },
+          copies: { type: "integer", default: 3 },
+          mail: { type: "string", format: "email" },
+          need: { type: "string", minLength: 1 },
+        },
+        "need",
+      ),
+      [],
+      { code: "XY", copies: 5, mail: "a@b.example", need: "x" },
+    );
+    for (const name of [/code/, /copies/, /mail/, /need/])
+      await userEvent.clear(screen.getByLabelText(name));
+    expect(screen.getByLabelText("code")).toHaveAccessibleDescription(
+      'Nothing is sent for it, so it is "AB".',
+    );
+    expect(screen.getByLabelText("copies")).toHaveAccessibleDescription(/so it is 3/);
+    expect(screen.getByLabelText("mail")).toHaveAccessibleDescription("Nothing is sent for it.");
+    await send();
+    expect(screen.getByText("Required.")).toBeVisible();
+    await userEvent.type(screen.getByLabelText(/need/), "y");
+    await send();
+    expect(onSubmit).toHaveBeenCalledWith({ need: "y" });
+  });
+
+  it("what may be null and is empty is null, where it would be missed or be its default", async () => {
+    const orNull = (type: string, more: JsonSchema = {}) => ({
+      anyOf: [{ type }, { type: "null" }],
+      ...more,
+    });
+    const { onSubmit, send } = await form(
+      object(
+        {
+          note: orNull("string"),
+          count: orNull("integer"),
+          sure: orNull("boolean"),
+          price: orNull("number", { default: 1.5 }),
+          some: { type: "array", items: orNull("integer") },
+        },
+        "note",
+        "count",
+        "sure",
+      ),
+    );
+    await userEvent.clear(screen.getByLabelText("price"));
+    expect(screen.getByLabelText("price")).toHaveAccessibleDescription("Empty: none is sent.");
+    await userEvent.click(screen.getByRole("button", { name: "Add an entry" }));
+    await send();
+    expect(onSubmit).toHaveBeenCalledWith({
+      note: null,
+      count: null,
+      sure: null,
+      price: null,
+      some: [null],
+    });
+  });
+
+  it("marks what hides in a text that is edited, in a field and in JSON", async () => {
+    await form(object({ body: { type: "string" }, free: {} }), [], {
+      body: "pay Ada\u202e, not Bob\nand\u200b go",
+      free: "a\u0008b",
+    });
+    expect(screen.getByLabelText("body")).toHaveAccessibleDescription(
+      /Hidden in this text: pay Ada U\+202E , not Bob\s+and U\+200B go/,
+    );
+    expect(screen.getByLabelText("free")).toHaveAccessibleDescription(/a U\+0008 b/);
+    await userEvent.type(screen.getByLabelText("free"), "{Backspace}{Backspace}");
+    expect(screen.getByLabelText("free")).toHaveAccessibleDescription("");
+    await userEvent.click(screen.getByRole("button", { name: "Write it as JSON" }));
+    expect(screen.getByLabelText("As JSON")).toHaveAccessibleDescription(/Ada U\+202E , not/);
   });
 });

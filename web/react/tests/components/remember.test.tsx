@@ -16,7 +16,7 @@ describe("an approval that may be remembered", () => {
     ["Deny", { approved: false }],
   ])("[V5] has a box for a yes, and for no denial: %s", async (decision, payload) => {
     const shape = shapeOf(approval("a", { responseSchema: { type: "object", properties } }));
-    if (shape.kind !== "decision") throw new Error(`a ${shape.kind}`);
+    if (shape.kind !== "approval") throw new Error(`a ${shape.kind}`);
     const onAnswer = vi.fn();
     render(<ApprovalBody shape={shape} args={{}} problems={[]} onAnswer={onAnswer} />);
     await userEvent.click(screen.getByRole("checkbox", { name: "Do not ask again" }));

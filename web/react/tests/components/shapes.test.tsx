@@ -41,6 +41,19 @@ const ORDER = {
 };
 
 describe("what a schema is drawn as", () => {
+  it("is written as JSON by itself where a part of it cannot be drawn", async () => {
+    const { onSubmit, send } = await form({
+      type: "object",
+      properties: { name: { type: "string" }, odd: { type: "tuple" } },
+    });
+    const field = await screen.findByRole("textbox", { name: "As JSON" });
+    expect(screen.queryByText(/unsupported/i)).toBeNull();
+    await userEvent.clear(field);
+    await userEvent.type(field, '{{"name": "x"}');
+    await send();
+    expect(onSubmit).toHaveBeenCalledExactlyOnceWith({ name: "x" });
+  });
+
   it("[S1] constants with titles are a list to pick from, also without a type", async () => {
     const { onSubmit, send } = await form({
       type: "object",
@@ -90,6 +103,76 @@ describe("what a schema is drawn as", () => {
       billing_address: { street: "Via Po 1", country: "DE" },
       shipping: { street: "Rue 2", country: "FR" },
     });
+  });
+
+  it("a group that has to be given says of its own fields what it lacks", async () => {
+    const street = { type: "object", properties: { name: { type: "string", title: "Name" } } };
+    const { onSubmit, send } = await form({
+      $defs: { Street: { ...street, required: ["name"] } },
+      type: "object",
+      properties: {
+        home: {
+          type: "object",
+          title: "Home",
+          properties: { street: { $ref: "#/$defs/Street" } },
+          required: ["street"],
+        },
+        more: { type: "object", title: "More", properties: { note: { type: "string" } } },
+      },
+      required: ["home", "more"],
+    });
+    await send();
+    expect(onSubmit).not.toHaveBeenCalled();
+    expect(screen.getAllByText("Required.")).toHaveLength(1);
+    const name = screen.getByLabelText(/Name/);
+    expect(name).toBeInvalid();
+    expect(name).toHaveFocus();
+    await userEvent.type(name, "Via Po");
+    await send();
+    expect(onSubmit.mock.calls).toEqual([[{ home: { street: { name: "Via Po" } }, more: {} }]]);
+  });
+
+  it("a group within itself without an end is not filled in", async () => {
+    const Part = {
+      type: "object",
+      properties: { name: { type: "string", title: "Name" }, part: { $ref: "#/$defs/Part" } },
+      required: ["part"],
+    };
+    const { onSubmit, send } = await form({
+      $defs: { Part },
+      type: "object",
+      properties: { whole: { $ref: "#/$defs/Part" } },
+      required: ["whole"],
+    });
+    await send();
+    expect(onSubmit).not.toHaveBeenCalled();
+    expect(screen.getByLabelText("Name")).toBeValid();
+    expect(screen.getByRole("button", { name: "Show its fields" })).toBeVisible();
+  });
+
+  it("of two forms to choose from, only the chosen one is said to lack something", async () => {
+    const kind = (name: string, field: string) => ({
+      title: name,
+      type: "object",
+      properties: {
+        kind: { const: name, title: "Kind" },
+        [field]: { type: "string", title: field, minLength: 2 },
+      },
+      required: ["kind", field],
+    });
+    const { onSubmit, send } = await form({
+      type: "object",
+      properties: { by: { oneOf: [kind("card", "Number"), kind("cash", "Till")], title: "By" } },
+      required: ["by"],
+    });
+    await userEvent.type(screen.getByLabelText(/Number/), "1");
+    await send();
+    expect(onSubmit).not.toHaveBeenCalled();
+    expect(screen.getByText("Must have at least 2 characters.")).toBeVisible();
+    for (const other of [/Required/, /allowed/]) expect(screen.queryByText(other)).toBeNull();
+    await userEvent.type(screen.getByLabelText(/Number/), "2");
+    await send();
+    expect(onSubmit.mock.calls).toEqual([[{ by: { kind: "card", Number: "12" } }]]);
   });
 
   it("a group that lacks nothing keeps its defaults", async () => {

@@ -4,7 +4,7 @@ import { userEvent } from "@testing-library/user-event";
 import { StrictMode } from "react";
 import { InterruptGroup } from "../../src/components/index.js";
 import { Conversation, InterruptController, useConversation } from "../../src/index.js";
-import { validateAnswer } from "../../src/validate/index.js";
+import { validateAnswer } from "../../src/core/index.js";
 import { interrupted, run, type ScriptedServer, snapshot, type WireEvent } from "../wire.js";
 
 function Chat({ conversation }: { readonly conversation: Conversation }) {

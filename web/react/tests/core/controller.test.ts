@@ -7,6 +7,7 @@ import {
   heldRun,
   interrupted,
   run,
+  refusal,
   runError,
   says,
   ScriptedServer,
@@ -27,7 +28,11 @@ describe("collecting answers", () => {
   it("[CL-01] [CL-04] shows every open interrupt and sends one resume that covers all, once all are answered", async () => {
     const { server, controller } = await open(new ScriptedServer(), "a", "b", "c");
     server.onRun(run(...says("m1", "done"), finished));
-    expect(controller.getSnapshot().interrupts.map((one) => one.id)).toEqual(["a", "b", "c"]);
+    expect(controller.getSnapshot().interrupts.map((interrupt) => interrupt.id)).toEqual([
+      "a",
+      "b",
+      "c",
+    ]);
     await controller.resolve({ approved: true }, "a");
     await controller.resolve({ approved: false, reason: "no" }, "b");
     expect(server.runs).toHaveLength(1);
@@ -39,17 +44,17 @@ describe("collecting answers", () => {
       { interruptId: "c", status: "cancelled" },
     ]);
     expect(controller.getSnapshot().status).toBe("idle");
-    expect(controller.getSnapshot().closed.map((one) => one.ending)).toEqual(
+    expect(controller.getSnapshot().closed.map((closed) => closed.ending)).toEqual(
       Array(3).fill("answered"),
     );
   });
 
   it("[CL-06] resumes under a run id that was never used before", async () => {
     const { server, controller } = await open(new ScriptedServer(), "a");
-    server.onRun(run(runError("thread_busy")), run(finished));
+    server.onRun(run(refusal("thread_busy")), run(finished));
     await controller.resolve({ approved: true });
     await controller.submit();
-    const ids = server.runs.map((one) => one.body.runId);
+    const ids = server.runs.map((run) => run.body.runId);
     expect(new Set(ids).size).toBe(3);
   });
 
@@ -57,7 +62,7 @@ describe("collecting answers", () => {
     const { server, controller } = await open(new ScriptedServer(), "a");
     server.onRun(run(finished));
     await controller.resolve({ approved: true });
-    expect(server.runs[1]?.body.messages.map((one) => one.role)).toEqual(["user"]);
+    expect(server.runs[1]?.body.messages.map((message) => message.role)).toEqual([]);
   });
 
   it("[G1] keeps the type of every answer, also of falsy ones", async () => {
@@ -159,9 +164,7 @@ describe("failing and trying again", () => {
   it("[CL-15] puts the server's complaints at the fields they are about", async () => {
     const { server, controller } = await open(new ScriptedServer(), "a", "b");
     const problems = [{ pointer: "/editedArgs/amount", message: "must be at least 1" }];
-    server.onRun(
-      run(runError("invalid_payload", { interrupts: [{ interruptId: "b", problems }] })),
-    );
+    server.onRun(run(refusal("invalid_payload", { interrupts: [{ interruptId: "b", problems }] })));
     await controller.resolve({ approved: true }, "a");
     await controller.resolve({ approved: true, editedArgs: { amount: 0 } }, "b");
     const state = controller.getSnapshot();
@@ -214,7 +217,7 @@ describe("failing and trying again", () => {
     const { server, controller } = await open(new ScriptedServer(), "a");
     server.onRun(run(...says("m1", "more"), interrupted(approval("b"))));
     await controller.resolve({ approved: true });
-    expect(controller.getSnapshot().interrupts.map((one) => one.id)).toEqual(["b"]);
-    expect(controller.getSnapshot().closed.map((one) => one.interrupt.id)).toEqual(["a"]);
+    expect(controller.getSnapshot().interrupts.map((interrupt) => interrupt.id)).toEqual(["b"]);
+    expect(controller.getSnapshot().closed.map((closed) => closed.interrupt.id)).toEqual(["a"]);
   });
 });

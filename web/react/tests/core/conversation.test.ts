@@ -7,7 +7,7 @@ import {
   heldRun,
   interrupted,
   run,
-  runError,
+  refusal,
   says,
   ScriptedServer,
   snapshot,
@@ -49,7 +49,8 @@ const user = (id: string, content: string) => ({ id, role: "user", content });
 const pass = (milliseconds: number) => vi.advanceTimersByTimeAsync(milliseconds);
 const broken = () => Promise.reject(new TypeError("Failed to fetch"));
 const status = (rig: Rig) => rig.conversation.controller.getSnapshot().status;
-const texts = (rig: Rig) => rig.conversation.getSnapshot().messages.map((one) => one.content);
+const texts = (rig: Rig) =>
+  rig.conversation.getSnapshot().messages.map((message) => message.content);
 
 beforeEach(() => {
   vi.useFakeTimers({ now: Date.parse("2026-01-01T00:00:00Z") });
@@ -182,7 +183,7 @@ describe("sending", () => {
     rig.conversation.send("one");
     await pass(1);
     rig.conversation.send("two");
-    expect(rig.conversation.unqueue(0)).toBe("two");
+    expect(rig.conversation.removeQueued(0)).toBe("two");
     expect(rig.conversation.getSnapshot().queued).toEqual([]);
   });
 
@@ -213,9 +214,12 @@ describe("sending", () => {
     rig.server.onRun(run(interrupted(approval("a"), approval("b"))), run(finished));
     rig.conversation.send("one");
     await pass(20);
-    await rig.conversation.steerAway("never mind");
+    await rig.conversation.cancelAndSend("never mind");
     const { body } = rig.server.runs[1]!;
-    expect(body.resume?.map((one) => one.status)).toEqual(["cancelled", "cancelled"]);
+    expect(body.resume?.map((resumeEntry) => resumeEntry.status)).toEqual([
+      "cancelled",
+      "cancelled",
+    ]);
     expect(body.messages.at(-1)).toMatchObject({ role: "user", content: "never mind" });
   });
 
@@ -254,18 +258,18 @@ describe("sending", () => {
     const server = new ScriptedServer().onConnect(run(...snapshot(), finished));
     const rig = live(server);
     await pass(1);
-    server.onRun(run(runError("interrupts_pending")));
+    server.onRun(run(refusal("interrupts_pending")));
     server.onConnect(run(...snapshot(), interrupted(approval("a"))));
     rig.conversation.send("one");
     await pass(50);
-    rig.conversation.look();
+    rig.conversation.refresh();
     await pass(50);
     expect(rig.conversation.getSnapshot().unsent).toMatchObject({
       text: "one",
       failure: { code: "interrupts_pending" },
     });
     expect(status(rig)).toBe("awaiting");
-    expect(rig.conversation.takeBack()).toBe("one");
+    expect(rig.conversation.discardUnsent()).toBe("one");
   });
 });
 

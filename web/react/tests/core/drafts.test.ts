@@ -2,10 +2,10 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import {
   InterruptController,
   sessionDrafts,
+  validateAnswer,
   type Closed,
   type ControllerOptions,
 } from "../../src/core/index.js";
-import { validateAnswer } from "../../src/validate/index.js";
 import { approval, cancelled, finished, interrupted, run, ScriptedServer } from "../wire.js";
 import { flush } from "./rig.js";
 
@@ -117,43 +117,45 @@ describe("answers that were given and not sent", () => {
 });
 
 describe("a question that is gone when we look", () => {
-  const told = async (closed: Partial<Closed> | null) => {
-    const lookUp = vi.fn(async (id: string) =>
+  const details = async (closed: Partial<Closed> | null) => {
+    const fetchOutcome = vi.fn(async (id: string) =>
       closed === null
         ? null
         : ({ interrupt: approval(id), answer: null, closedAt: 0, ...closed } as Closed),
     );
     const server = asks("a");
-    const controller = await load(server, { lookUp });
+    const controller = await load(server, { fetchOutcome: fetchOutcome });
     server.onConnect(run(finished));
     await controller.connect();
     await flush();
-    expect(lookUp).toHaveBeenCalledExactlyOnceWith("a");
+    expect(fetchOutcome).toHaveBeenCalledExactlyOnceWith("a");
     return controller.getSnapshot();
   };
 
   it("[Q1] is asked about once, and its card says who decided what", async () => {
-    const state = await told({ ending: "elsewhere", answer: yes, by: "ada" });
-    expect(state.closed).toMatchObject([{ ending: "elsewhere", answer: yes, by: "ada" }]);
+    const state = await details({ ending: "answeredElsewhere", answer: yes, by: "ada" });
+    expect(state.closed).toMatchObject([{ ending: "answeredElsewhere", answer: yes, by: "ada" }]);
     expect(state.status).toBe("stale");
   });
 
   it("says that it was stopped where its turn was stopped", async () => {
-    const state = await told({ ending: "stopped", answer: no, by: "ada" });
+    const state = await details({ ending: "stopped", answer: no, by: "ada" });
     expect(state.closed).toMatchObject([{ ending: "stopped", by: "ada" }]);
   });
 
   it("stays answered elsewhere where the server cannot say", async () => {
-    expect((await told(null)).closed).toMatchObject([{ ending: "elsewhere", answer: null }]);
+    expect((await details(null)).closed).toMatchObject([
+      { ending: "answeredElsewhere", answer: null },
+    ]);
   });
 
   it("needs no question when the run itself says that it was cancelled", async () => {
-    const lookUp = vi.fn();
+    const fetchOutcome = vi.fn();
     const server = asks("a");
-    const controller = await load(server, { lookUp });
+    const controller = await load(server, { fetchOutcome: fetchOutcome });
     server.onConnect(run(cancelled));
     await controller.connect();
     expect(controller.getSnapshot().closed).toMatchObject([{ ending: "stopped" }]);
-    expect(lookUp).not.toHaveBeenCalled();
+    expect(fetchOutcome).not.toHaveBeenCalled();
   });
 });

@@ -1,6 +1,14 @@
 import { EventType, type RunErrorEvent } from "@ag-ui/client";
 import { describe, expect, it } from "vitest";
-import { failureFromEvent, failureFromRejection, mayPass } from "../../src/core/failure.js";
+import codes from "../codes.json" with { type: "json" };
+import {
+  canRetry,
+  failureFromEvent,
+  failureFromHttp,
+  failureFromRejection,
+  isTransient,
+  needsRefresh,
+} from "../../src/core/failure.js";
 
 const event = (more: Partial<RunErrorEvent>): RunErrorEvent => ({
   type: EventType.RUN_ERROR,
@@ -15,6 +23,7 @@ describe("a RUN_ERROR", () => {
         metadata: {
           sayso: {
             code: "already_resolved",
+            refused: true,
             interrupts: [
               { interruptId: "a", by: "kim", at: "2026-01-01T00:00:00Z" },
               { interruptId: "b", problems: [{ pointer: "/x", message: "bad" }, { pointer: 1 }] },
@@ -32,6 +41,27 @@ describe("a RUN_ERROR", () => {
       named: { a: { by: "kim", at: "2026-01-01T00:00:00Z" }, b: {} },
     });
   });
+
+  it.each(codes.refusals)(
+    "of every refusal of the server is a refusal: $event.code",
+    ({ event: { type, ...said }, stale, lasting }) => {
+      const failure = failureFromEvent(event(said));
+      expect(failure).toMatchObject({ kind: "refused", code: said.code });
+      expect(needsRefresh(failure)).toBe(stale);
+      expect(canRetry(failure)).toBe(!lasting);
+      expect(type).toBe("RUN_ERROR");
+    },
+  );
+
+  it.each(codes.endings)(
+    "of a run that began is none, though a refusal has the same code: $event.code",
+    ({ event: { type, ...said } }) => {
+      const failure = failureFromEvent(event(said));
+      expect(type).toBe("RUN_ERROR");
+      expect(failure).toMatchObject({ kind: "agent", code: said.code });
+      expect(needsRefresh(failure)).toBe(true);
+    },
+  );
 
   it.each([undefined, { sayso: null }, { sayso: "x" }, { sayso: { interrupts: 7 } }])(
     "survives metadata of any form: %j",
@@ -56,11 +86,18 @@ describe("a rejection", () => {
     }
   });
 
+  it.each(codes.problems)("of every problem has its code: $body.code", (problem) => {
+    const { body, status, lasting } = problem;
+    const failure = failureFromHttp(status, body);
+    expect(failure).toMatchObject({ kind: "http", code: body.code, httpStatus: status });
+    if (lasting) expect(canRetry(failure)).toBe(false);
+  });
+
   it("of an HTTP error without a problem names the status", () => {
     const error = Object.assign(new Error("HTTP 502"), { status: 502, payload: "<html>" });
     const failure = failureFromRejection(error);
     expect(failure.message).toContain("502");
-    expect(mayPass(failure)).toBe(true);
+    expect(isTransient(failure)).toBe(true);
   });
 
   it.each(["Failed to fetch", "NetworkError when attempting", "Load failed", "terminated"])(

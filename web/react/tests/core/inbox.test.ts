@@ -1,7 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import type { Page } from "../../src/core/index.js";
-import { Inbox, inboxView } from "../../src/inbox/index.js";
-import { validateAnswer } from "../../src/validate/index.js";
+import { Inbox, inboxView, validateAnswer, type Page } from "../../src/core/index.js";
 import { InboxServer, listed, problem } from "./inboxServer.js";
 
 const flush = () => vi.advanceTimersByTimeAsync(1);
@@ -39,7 +37,7 @@ async function follow(server: InboxServer, page = new FakePage()) {
   return inbox;
 }
 
-const open = (inbox: Inbox) => inbox.getSnapshot().items.map((one) => one.interrupt.id);
+const open = (inbox: Inbox) => inbox.getSnapshot().items.map((item) => item.interrupt.id);
 const view = (inbox: Inbox, id: string) => inboxView(inbox.getSnapshot(), id, Date.now());
 const yes = { status: "resolved", payload: { approved: true } } as const;
 
@@ -75,7 +73,11 @@ describe("an inbox that follows its server", () => {
     await flush();
     expect(open(inbox)).toEqual(["b", "n"]);
     expect(inbox.getSnapshot().items[0]?.assignedTo).toBe("Ada");
-    expect(view(inbox, "a")?.closed).toMatchObject({ ending: "elsewhere", by: "eve", answer: yes });
+    expect(view(inbox, "a")?.closed).toMatchObject({
+      ending: "answeredElsewhere",
+      by: "eve",
+      answer: yes,
+    });
     expect(view(inbox, "z")?.closed?.ending).toBe("superseded");
   });
 
@@ -148,7 +150,7 @@ describe("an inbox that follows its server", () => {
     close?.();
     server.streamReply = () => problem(401, "unauthenticated");
     const inbox = await follow(server);
-    expect(inbox.getSnapshot().connection.status).toBe("denied");
+    expect(inbox.getSnapshot().connection.status).toBe("refused");
     await vi.advanceTimersByTimeAsync(60_000);
     server.streamReply = undefined;
     server.items = [listed("a")];
@@ -161,9 +163,9 @@ describe("an inbox that follows its server", () => {
     const server = new InboxServer();
     server.settled.set("old", listed("old", { status: "expired", answer: { status: "expired" } }));
     const inbox = await follow(server);
-    expect(await inbox.look("old")).toBe(true);
-    expect(view(inbox, "old")?.closed?.ending).toBe("lapsed");
-    expect(await inbox.look("never")).toBe(false);
+    expect(await inbox.refresh("old")).toBe(true);
+    expect(view(inbox, "old")?.closed?.ending).toBe("expired");
+    expect(await inbox.refresh("never")).toBe(false);
   });
 });
 
@@ -206,7 +208,7 @@ describe("an answer from the inbox", () => {
     const who = { interruptId: "a", by: "eve", at: "2026-01-01T00:00:00Z" };
     server.replies.push(() => problem(409, "already_resolved", { interrupts: [who] }));
     await inbox.answer("a", yes);
-    expect(view(inbox, "a")?.closed).toMatchObject({ ending: "elsewhere", by: "eve" });
+    expect(view(inbox, "a")?.closed).toMatchObject({ ending: "answeredElsewhere", by: "eve" });
   });
 
   it("[EX-02] after its time leaves a question that can only be cancelled", async () => {

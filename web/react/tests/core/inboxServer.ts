@@ -87,14 +87,14 @@ export class InboxServer {
   }
 
   #one(id: string): Response {
-    const found = this.items.find((one) => one.id === id) ?? this.settled.get(id);
-    return found === undefined ? problem(404, "unknown_interrupt") : Response.json(found);
+    const item = this.items.find((json) => json.id === id) ?? this.settled.get(id);
+    return item === undefined ? problem(404, "unknown_interrupt") : Response.json(item);
   }
 
   #stream(signal: AbortSignal | null | undefined): Response {
     let mine: ReadableStreamDefaultController<Uint8Array> | undefined;
     const leave = () => {
-      this.#feeds = this.#feeds.filter((one) => one !== mine);
+      this.#feeds = this.#feeds.filter((feed) => feed !== mine);
     };
     const body = new ReadableStream<Uint8Array>({
       start: (feed) => {

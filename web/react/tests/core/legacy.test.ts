@@ -8,7 +8,7 @@ import {
   heldRun,
   interrupted,
   run,
-  runError,
+  refusal,
   ScriptedServer,
   type WireEvent,
 } from "../wire.js";
@@ -80,7 +80,7 @@ describe("a question asked by a custom event alone", () => {
     );
     const { controller, state } = start(server);
     await controller.runs.start("run");
-    expect(state().interrupts.map((one) => one.message)).toEqual(["two?"]);
+    expect(state().interrupts.map((interrupt) => interrupt.message)).toEqual(["two?"]);
     await controller.resolve("2");
     expect(state()).toMatchObject({ status: "awaiting", interrupts: [{ message: "one?" }] });
   });
@@ -100,7 +100,7 @@ describe("a question asked by a custom event alone", () => {
   it("[CL-07] keeps its answer when sending fails, and sends the same again", async () => {
     const server = new ScriptedServer().onRun(
       run(asks("Where?"), plain),
-      run(runError("invalid_payload")),
+      run(refusal("invalid_payload")),
       () => new Response("{}", { status: 503 }),
       run(finished),
     );
@@ -110,7 +110,7 @@ describe("a question asked by a custom event alone", () => {
     expect(state()).toMatchObject({ status: "failed", failure: { code: "invalid_payload" } });
     await controller.submit();
     await controller.submit();
-    const [, first, second, third] = server.runs.map((one) => one.body.forwardedProps as unknown);
+    const [, first, second, third] = server.runs.map((run) => run.body.forwardedProps as unknown);
     expect([second, third]).toEqual([first, first]);
     expect(state().status).toBe("idle");
   });
@@ -136,7 +136,7 @@ describe("a question asked by a custom event alone", () => {
     await flush();
     conversation.send("go");
     await flush();
-    await conversation.steerAway("never mind");
+    await conversation.cancelAndSend("never mind");
     await flush();
     expect(server.runs[1]?.body.messages.at(-1)).toMatchObject({ content: "never mind" });
     expect(server.runs[1]?.body.forwardedProps).toEqual({});
@@ -160,9 +160,9 @@ it("[F3] the same question through both channels is one question, answered the s
 
 describe("the value of the event", () => {
   it("is an interrupt as text or as object, or else the question itself", () => {
-    const one = approval("a");
-    expect(readLegacy(JSON.stringify(one), "r").interrupt).toEqual(one);
-    expect(readLegacy(one, "r").interrupt).toEqual(one);
+    const interrupt = approval("a");
+    expect(readLegacy(JSON.stringify(interrupt), "r").interrupt).toEqual(interrupt);
+    expect(readLegacy(interrupt, "r").interrupt).toEqual(interrupt);
     const raw = readLegacy("Which city?", "r");
     expect(raw.interrupt).toEqual({
       id: "legacy:r",

@@ -34,9 +34,9 @@ afterEach(() => {
 describe("a look at a thread", () => {
   it("still says what a run failed of after a look, and sends the next text all the same", async () => {
     const problem = { code: "agent_error", message: "No paper." };
-    const told = { ...finished, metadata: { sayso: { problem } } };
+    const details = { ...finished, metadata: { sayso: { problem } } };
     const server = new ScriptedServer()
-      .onConnect(run(...snapshot(), told), run(...snapshot(), told))
+      .onConnect(run(...snapshot(), details), run(...snapshot(), details))
       .onRun(run(...says("m1", "done"), finished));
     const rig = live(server);
     rig.conversation.send("early");

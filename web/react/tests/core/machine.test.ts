@@ -238,13 +238,13 @@ describe("any sequence of events", () => {
 });
 
 function checkPromises(before: MachineState, action: Action, after: MachineState): void {
-  const open = after.interrupts.map((one) => one.id);
+  const open = after.interrupts.map((interrupt) => interrupt.id);
   expect(new Set(open).size).toBe(open.length);
   for (const id of Object.keys(after.answers)) {
     if (after.inFlight.length === 0) expect(open).toContain(id);
   }
   for (const id of after.expired) expect(open).toContain(id);
-  for (const one of after.closed) expect(open).not.toContain(one.interrupt.id);
+  for (const closed of after.closed) expect(open).not.toContain(closed.interrupt.id);
   if (["awaiting", "expired", "submitting"].includes(after.status)) {
     expect(open).not.toHaveLength(0);
   }

@@ -62,7 +62,7 @@ describe("a run that fails", () => {
     const state = controller.getSnapshot();
     expect(state.status).toBe("failed");
     expect(state.failure?.kind).toBe("protocol");
-    expect(state.interrupts.map((one) => one.id)).toEqual(["a"]);
+    expect(state.interrupts.map((interrupt) => interrupt.id)).toEqual(["a"]);
   });
 
   it("[RE-18] may have been stopped by the client itself, before anything was sent", async () => {
@@ -114,7 +114,7 @@ describe("a stream", () => {
     expect(controller.getSnapshot()).toMatchObject({ status: "running", interrupts: [] });
     hold.resolve();
     await running;
-    expect(controller.getSnapshot().interrupts.map((one) => one.id)).toEqual(["a"]);
+    expect(controller.getSnapshot().interrupts.map((interrupt) => interrupt.id)).toEqual(["a"]);
   });
 
   it("[TR-32] [CL-02] is where the questions come from, not a list of the client's", async () => {
@@ -127,6 +127,6 @@ describe("a stream", () => {
     await controller.runs.start("run");
     agent.pendingInterrupts = [];
     await flush();
-    expect(controller.getSnapshot().interrupts.map((one) => one.id)).toEqual(["a"]);
+    expect(controller.getSnapshot().interrupts.map((interrupt) => interrupt.id)).toEqual(["a"]);
   });
 });

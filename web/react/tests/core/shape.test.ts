@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { shapeOf, type JsonSchema } from "../../src/core/index.js";
-import { restFor } from "../../src/core/rest.js";
+import { choiceFields } from "../../src/core/choiceFields.js";
 
 const ask = (responseSchema?: JsonSchema, reason = "x:y") =>
   shapeOf({ id: "a", reason, ...(responseSchema !== undefined && { responseSchema }) });
@@ -13,7 +13,7 @@ const approved = { type: "boolean" };
 
 describe("the kind of answer", () => {
   it("[IN-07] is a bare boolean for a confirmation without a schema", () => {
-    expect(ask(undefined, "confirmation")).toMatchObject({ kind: "decision", bare: true });
+    expect(ask(undefined, "confirmation")).toMatchObject({ kind: "approval", bare: true });
   });
 
   it("[IN-12] is free text for an unknown reason without a schema", () => {
@@ -21,7 +21,7 @@ describe("the kind of answer", () => {
   });
 
   it("[TB-11] [CP-09] offers an edit only where the schema has editedArgs, with the definitions it needs", () => {
-    expect(ask(object({ approved }, "approved"))).toMatchObject({ kind: "decision", edit: null });
+    expect(ask(object({ approved }, "approved"))).toMatchObject({ kind: "approval", edit: null });
     const schema = { ...object({ approved, editedArgs: { $ref: "#/$defs/A" } }), $defs: { A: {} } };
     expect(ask(schema)).toMatchObject({ edit: { $ref: "#/$defs/A", $defs: { A: {} } } });
   });
@@ -65,14 +65,14 @@ describe("the kind of answer", () => {
       $defs: { P: { type: "integer" } },
     };
     const note = { type: "string" };
-    expect(restFor(schema, "all")).toMatchObject({ properties: { note }, required: [] });
-    expect(restFor(schema, "all")?.properties).toEqual({ note });
-    expect(restFor(schema, "some")).toMatchObject({
+    expect(choiceFields(schema, "all")).toMatchObject({ properties: { note }, required: [] });
+    expect(choiceFields(schema, "all")?.properties).toEqual({ note });
+    expect(choiceFields(schema, "some")).toMatchObject({
       properties: { note, params: { $ref: "#/$defs/P" } },
       required: ["params"],
       $defs: { P: { type: "integer" } },
     });
-    expect(restFor(object({ action: {} }, "action"), "all")).toBeNull();
+    expect(choiceFields(object({ action: {} }, "action"), "all")).toBeNull();
   });
 
   it.each([{}, { type: "string" }, { type: "object" }, { properties: 7, required: "x" }])(

@@ -22,10 +22,10 @@ it.each(["onRunFinishedEvent", "onEvent"] as const)(
     const stop = controller.subscribe(() => undefined);
     server.onRun(run(interrupted(approval("a"))), run(finished));
     await controller.runs.start("run");
-    expect(controller.getSnapshot().interrupts.map((one) => one.id)).toEqual(["a"]);
+    expect(controller.getSnapshot().interrupts.map((interrupt) => interrupt.id)).toEqual(["a"]);
     expect(controller.getSnapshot().status).toBe("awaiting");
     await controller.resolve({ approved: true });
-    expect(server.runs[1]?.body.resume?.map((one) => one.interruptId)).toEqual(["a"]);
+    expect(server.runs[1]?.body.resume?.map((run) => run.interruptId)).toEqual(["a"]);
     expect(controller.getSnapshot().interrupts).toEqual([]);
     expect(controller.getSnapshot().status).toBe("idle");
     stop();

@@ -36,11 +36,13 @@ function OneByOne() {
   useInterrupt({
     render: ({ interrupts, resolve, cancel }) => (
       <ul>
-        {interrupts.map((one) => (
-          <li key={one.id}>
-            {one.message}
-            <button onClick={() => resolve({ approved: true }, one.id)}>Approve {one.id}</button>
-            <button onClick={() => cancel(one.id)}>Cancel {one.id}</button>
+        {interrupts.map((interrupt) => (
+          <li key={interrupt.id}>
+            {interrupt.message}
+            <button onClick={() => resolve({ approved: true }, interrupt.id)}>
+              Approve {interrupt.id}
+            </button>
+            <button onClick={() => cancel(interrupt.id)}>Cancel {interrupt.id}</button>
           </li>
         ))}
       </ul>
@@ -55,10 +57,10 @@ function ByEvent() {
     enabled: (event) => event.value.reason === "tool_call",
     handler: async ({ event }) => ({ seen: event.value.id as string }),
     render: ({ event, result, resolve }) => {
-      const asked = (event.value ?? {}) as Asked;
+      const requested = (event.value ?? {}) as Asked;
       return (
         <button onClick={() => resolve({ approved: true })}>
-          {`${asked.message ?? ""} ${result?.seen ?? ""}`}
+          {`${requested.message ?? ""} ${result?.seen ?? ""}`}
         </button>
       );
     },

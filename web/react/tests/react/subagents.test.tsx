@@ -1,9 +1,9 @@
 import { act, render, screen } from "@testing-library/react";
 import { StrictMode } from "react";
 import { expect, it } from "vitest";
-import { controllerOf } from "../../src/core/index.js";
+import { controllerOf, groupsOf } from "../../src/core/index.js";
 import { SaysoProvider } from "../../src/react/index.js";
-import { groupsOf, useSubagents } from "../../src/subagents/index.js";
+import { useSubagents } from "../../src/components/index.js";
 import {
   approval,
   cancelled,
@@ -22,7 +22,7 @@ function Board() {
       {useSubagents().map(({ subagent, interrupts }) => (
         <li key={subagent?.id ?? ""}>
           {subagent === null ? "agent" : `${subagent.name ?? "?"} ${subagent.status}`}:
-          {interrupts.map((one) => one.id).join("+")}
+          {interrupts.map((interrupt) => interrupt.id).join("+")}
         </li>
       ))}
     </ul>
@@ -50,7 +50,7 @@ function open(server: ScriptedServer) {
       </SaysoProvider>
     </StrictMode>,
   );
-  const shown = () => screen.queryAllByRole("listitem").map((one) => one.textContent);
+  const shown = () => screen.queryAllByRole("listitem").map((element) => element.textContent);
   return { controller: controllerOf(agent), shown };
 }
 

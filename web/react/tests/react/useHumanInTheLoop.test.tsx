@@ -100,7 +100,7 @@ const WAITING = [
     ],
   },
 ];
-const sent = (server: ScriptedServer, at: number) => server.runs[at]?.body;
+const sent = (server: ScriptedServer, index: number) => server.runs[index]?.body;
 const said = async (text: string) => {
   await waitFor(() => {
     expect(screen.getByTestId("said")).toHaveTextContent(text);
@@ -162,7 +162,7 @@ describe("a tool that a person answers", () => {
     const [, second] = screen.getAllByRole("button", { name: "Decline" });
     await userEvent.click(second!);
     await said("Both.");
-    expect(sent(server, 1)?.messages.filter((one) => one.role === "tool")).toHaveLength(2);
+    expect(sent(server, 1)?.messages.filter((message) => message.role === "tool")).toHaveLength(2);
   });
 
   it("[A1] waits again after a reload", async () => {
@@ -201,7 +201,7 @@ describe("a tool that a person answers", () => {
     });
     await userEvent.click(screen.getByRole("button", { name: "Monday" }));
     await said("Booked.");
-    const ids = [1, 2].map((at) => sent(server, at)?.messages.at(-1)?.id);
+    const ids = [1, 2].map((index) => sent(server, index)?.messages.at(-1)?.id);
     expect(ids[0]).toBe(ids[1]);
   });
 
@@ -227,7 +227,7 @@ describe("a tool that a person answers", () => {
     await userEvent.click(screen.getByRole("button", { name: "Approve" }));
     await said("Both.");
     expect(sent(server, 1)?.resume).toHaveLength(1);
-    expect(sent(server, 1)?.messages.some((one) => one.role === "tool")).toBe(true);
+    expect(sent(server, 1)?.messages.some((message) => message.role === "tool")).toBe(true);
   });
 
   it("is over when the person writes something else, and no longer offered once it is gone", async () => {
@@ -258,7 +258,9 @@ describe("a thread", () => {
     await waitFor(() => {
       expect(screen.getByTestId("status")).toHaveTextContent("thread-1 awaiting 1");
     });
-    expect(server.received.filter((one) => one.path.endsWith("/connect"))).not.toHaveLength(0);
+    expect(
+      server.received.filter((received) => received.path.endsWith("/connect")),
+    ).not.toHaveLength(0);
   });
 
   it("[CL-13] leaves nothing behind: its look is given up with the last component", async () => {
@@ -270,6 +272,6 @@ describe("a thread", () => {
     const view = mount(server);
     await act(async () => Promise.resolve());
     view.unmount();
-    expect(signals.every((one) => one?.aborted === true)).toBe(true);
+    expect(signals.every((signal) => signal?.aborted === true)).toBe(true);
   });
 });

@@ -11,7 +11,7 @@ import {
   type InterruptRenderProps,
   type UseInterruptConfig,
 } from "../../src/index.js";
-import { approval, finished, interrupted, run, runError, ScriptedServer } from "../wire.js";
+import { approval, finished, interrupted, run, refusal, ScriptedServer } from "../wire.js";
 
 type Config = Partial<UseInterruptConfig<unknown, boolean>>;
 
@@ -33,14 +33,14 @@ function Card(config: Config) {
         <p data-testid="result">{JSON.stringify(result)}</p>
         <p data-testid="errors">{JSON.stringify(errors)}</p>
         <p>{failure?.message}</p>
-        {interrupts.map((one) => (
+        {interrupts.map((item) => (
           <button
-            key={one.id}
+            key={item.id}
             onClick={() => {
-              void resolve({ approved: true }, one.id);
+              void resolve({ approved: true }, item.id);
             }}
           >
-            Approve {one.id}
+            Approve {item.id}
           </button>
         ))}
         <button
@@ -116,7 +116,7 @@ describe("useInterrupt", () => {
     const problems = [{ pointer: "/approved", message: "bad" }];
     server.onRun(
       run(interrupted(approval("a"))),
-      run(runError("invalid_payload", { interrupts: [{ interruptId: "a", problems }] })),
+      run(refusal("invalid_payload", { interrupts: [{ interruptId: "a", problems }] })),
     );
     await start(agent);
     await userEvent.click(screen.getByRole("button", { name: "Approve first" }));

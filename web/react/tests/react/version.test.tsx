@@ -12,7 +12,7 @@ declare module "vitest" {
 
 it("runs under the release of React that this run is for", () => {
   const major = inject("reactMajor");
-  expect([version, dom].map((one) => one.split(".")[0])).toEqual([major, major]);
+  expect([version, dom].map((text) => text.split(".")[0])).toEqual([major, major]);
   render(<p>{version}</p>);
   expect(screen.getByText(version)).toBeVisible();
 });

@@ -1,7 +1,9 @@
+"use client";
+
 import { ariaDescribedByIds, type FieldProps } from "@rjsf/utils";
 import { useState } from "react";
-import { equalJson } from "../../core/json.js";
-import { parseJson } from "../../core/index.js";
+import { equalJson, parseJson, writeJson } from "../../core/json.js";
+import { isUnread, outward, takeAny, written } from "./written.js";
 
 /**
  * A field for what has no shape to draw: JSON, or plain text. What is no JSON is the text itself, so
@@ -9,11 +11,11 @@ import { parseJson } from "../../core/index.js";
  */
 export function AnyField(props: FieldProps) {
   const { fieldPathId, disabled = false, readonly = false, onChange, rawErrors = [] } = props;
-  const value: unknown = props.formData;
+  const held: unknown = props.formData;
   const id = fieldPathId.$id;
-  const [text, setText] = useState(() => show(value));
+  const [text, setText] = useState(() => show(held));
   // Another value than what is written here came from elsewhere: it is shown instead.
-  const shown = equalJson(read(text), value) ? text : show(value);
+  const shown = equalJson(read(text), held) ? text : show(held);
   return (
     <textarea
       id={id}
@@ -38,13 +40,17 @@ export function AnyField(props: FieldProps) {
 }
 
 function read(text: string): unknown {
-  if (text.trim() === "") return undefined;
-  const parsed = parseJson(text);
-  return parsed === undefined ? text : parsed;
+  return text.trim() === "" ? undefined : takeAny(text, parseJson(text));
 }
 
-function show(value: unknown): string {
-  if (value === undefined) return "";
-  if (typeof value === "string" && parseJson(value) === undefined) return value;
-  return JSON.stringify(value, null, 2);
+function show(held: unknown): string {
+  if (held === undefined) return "";
+  if (isUnread(held)) return written(held);
+  const value = outward(held);
+  return typeof value === "string" && isPlain(value) ? value : writeJson(value, 2);
+}
+
+/** True if a text can be written without quotes: it is no JSON, and the field keeps all of it. */
+function isPlain(text: string): boolean {
+  return text.trim() !== "" && !text.includes("\r") && parseJson(text) === undefined;
 }

@@ -1,13 +1,17 @@
+"use client";
+
 // Not from the index: that one also loads the library's tests, with a validator that compiles code.
 import Form from "@rjsf/core/lib/components/Form.js";
 import { englishStringTranslator, TranslatableString, type RJSFSchema } from "@rjsf/utils";
-import { useMemo, type ReactNode } from "react";
+import { useMemo, useState, type ReactNode } from "react";
 import type { JsonSchema, Problem } from "../../core/index.js";
 import { AnyField } from "./AnyField.js";
 import { forForm } from "./formSchema.js";
-import { templates, widgets } from "./theme.js";
+import { NumberField } from "./NumberField.js";
+import { templates, widgets, type FormContext } from "./theme.js";
 import { withoutUntouched } from "./untouched.js";
 import { toErrorSchema, validatorFor } from "./validator.js";
+import { inward, outward } from "./written.js";
 
 export interface RjsfFormProps {
   readonly schema: JsonSchema;
@@ -16,6 +20,8 @@ export interface RjsfFormProps {
   readonly idPrefix: string;
   readonly onChange: (value: unknown) => void;
   readonly onSubmit: (value: unknown) => void;
+  /** Something in the schema cannot be drawn. */
+  readonly onUndrawn: () => void;
   /** The buttons below the fields, one of which submits. */
   readonly children: ReactNode;
 }
@@ -31,34 +37,40 @@ const DEFAULTS = {
 } as const;
 
 /** What has no type that the library could draw is written as JSON in its own field. */
-const FIELDS = { FallbackField: AnyField };
+const FIELDS = { FallbackField: AnyField, NumberField };
 
-/** The library's words, but for what it calls members that a person names. */
+/** The library's words, but for what it calls members that a person names, and cycles. */
 function words(text: TranslatableString, parameters?: string[]): string {
   if (text === TranslatableString.KeyLabel) return "Name";
   if (text === TranslatableString.NewStringDefault) return "";
+  if (text === TranslatableString.CycleDetected) return "Another of the same kind can lie within.";
+  if (text === TranslatableString.ExpandButton) return "Show its fields";
   return englishStringTranslator(text, parameters);
 }
 
 /** A form for any JSON Schema. This module is the large one: import it only when it is needed. */
 export default function RjsfForm(props: RjsfFormProps) {
-  const { schema, value, problems, idPrefix, onChange, onSubmit, children } = props;
-  const drawn = useMemo(() => forForm(schema) as RJSFSchema, [schema]);
+  const { schema, value, problems, idPrefix, onChange, onSubmit, onUndrawn, children } = props;
+  // What is filled in is kept here: outside, what cannot be read yet is not told from text.
+  const [held, setHeld] = useState(() => inward(value));
+  const drawn = useMemo(() => inward(forForm(schema)) as RJSFSchema, [schema]);
   const [validator, sent] = useMemo(() => {
-    const given = (formData: unknown): unknown => withoutUntouched(made, drawn, DEFAULTS, formData);
-    const made = validatorFor(schema, given);
-    return [made, given] as const;
+    const input = (formData: unknown): unknown => withoutUntouched(made, drawn, DEFAULTS, formData);
+    const made = validatorFor(schema, input);
+    return [made, input] as const;
   }, [schema, drawn]);
+  const context: FormContext = useMemo(() => ({ onUndrawn }), [onUndrawn]);
   const extraErrors = useMemo(() => toErrorSchema(problems), [problems]);
   return (
     <Form
       className="sayso-form"
       schema={drawn}
-      formData={value}
+      formData={held}
       validator={validator}
       templates={templates}
       widgets={widgets}
       fields={FIELDS}
+      formContext={context}
       translateString={words}
       idPrefix={idPrefix}
       extraErrors={extraErrors}
@@ -67,12 +79,13 @@ export default function RjsfForm(props: RjsfFormProps) {
       noHtml5Validate
       experimental_defaultFormStateBehavior={DEFAULTS}
       onChange={({ formData }) => {
-        onChange(formData);
+        setHeld(formData);
+        onChange(outward(formData));
       }}
       // Without a listener the library writes to the console; the fields say it already.
       onError={() => undefined}
       onSubmit={({ formData }) => {
-        onSubmit(sent(formData));
+        onSubmit(outward(sent(formData)));
       }}
     >
       {children}

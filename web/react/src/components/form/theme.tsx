@@ -1,19 +1,32 @@
+"use client";
+
 import {
   ariaDescribedByIds,
   errorId,
   getInputProps,
   type ArrayFieldItemTemplateProps,
   type BaseInputTemplateProps,
+  type EnumOptionsType,
   type FieldErrorProps,
   type IconButtonProps,
+  type RJSFSchema,
   type RegistryWidgetsType,
   type TemplatesType,
   type TitleFieldProps,
+  type UnsupportedFieldProps,
   type WidgetProps,
 } from "@rjsf/utils";
 import CheckboxesWidget from "@rjsf/core/lib/components/widgets/CheckboxesWidget.js";
 import SelectWidget from "@rjsf/core/lib/components/widgets/SelectWidget.js";
-import type { ChangeEvent } from "react";
+import { useLayoutEffect, useMemo, type ChangeEvent } from "react";
+import { asRecord, asText, equalJson } from "../../core/json.js";
+import { plainText } from "../PlainText.js";
+import { useNarrowed } from "../useNarrowed.js";
+import { FieldFrame } from "./FieldFrame.js";
+import { OPTIONS } from "./formSchema.js";
+import { MomentWidget } from "./MomentWidget.js";
+import { TextWidget } from "./TextField.js";
+import { written } from "./written.js";
 
 function BaseInput(props: BaseInputTemplateProps) {
   const { id, htmlName, readonly, disabled, required, options, schema, type } = props;
@@ -76,12 +89,12 @@ function YesNo(props: WidgetProps) {
 }
 
 function FieldErrors({ errors = [], fieldPathId }: FieldErrorProps) {
-  const texts = errors.filter((one) => one !== "");
+  const texts = errors.filter((error) => error !== "");
   if (texts.length === 0) return null;
   return (
     <ul id={errorId(fieldPathId)} className="sayso-problems">
       {texts.map((error, index) => (
-        <li key={index}>{error}</li>
+        <li key={index}>{typeof error === "string" ? plainText(error) : error}</li>
       ))}
     </ul>
   );
@@ -131,13 +144,27 @@ function Title({ id, title, required = false, registry }: TitleFieldProps) {
   );
 }
 
+/** What the form is told to call when there is something in its schema that it cannot draw. */
+export interface FormContext {
+  readonly onUndrawn: () => void;
+}
+
+/** Nothing in the library's words: the whole value is written as JSON instead. */
+function Unsupported({ registry }: UnsupportedFieldProps) {
+  const { onUndrawn } = registry.formContext as FormContext;
+  useLayoutEffect(onUndrawn, [onUndrawn]);
+  return null;
+}
+
 /** How the form library draws what is not worth its default. */
 export const templates: Partial<Omit<TemplatesType, "ButtonTemplates">> & {
   ButtonTemplates: Partial<TemplatesType["ButtonTemplates"]>;
 } = {
   BaseInputTemplate: BaseInput,
+  FieldTemplate: FieldFrame,
   FieldErrorTemplate: FieldErrors,
   TitleFieldTemplate: Title,
+  UnsupportedFieldTemplate: Unsupported,
   ArrayFieldItemTemplate: ArrayItem,
   ButtonTemplates: {
     AddButton: textButton("Add", "Add an entry"),
@@ -147,9 +174,59 @@ export const templates: Partial<Omit<TemplatesType, "ButtonTemplates">> & {
   },
 };
 
-/** One of a few is picked from a list, several are ticked: a list for several is hard to use. */
+/**
+ * One of a few is picked from a list, several are ticked: a list for several is hard to use. In a
+ * long list one finds them by typing.
+ */
 function Select(props: WidgetProps) {
-  return props.multiple === true ? <CheckboxesWidget {...props} /> : <SelectWidget {...props} />;
+  const { schema, multiple, id, label } = props;
+  const value: unknown = props.value;
+  const enumOption = props.options.enumOptions;
+  const options = useMemo(() => labelled(enumOption ?? [], schema), [enumOption, schema]);
+  const isChosen = ({ value: one }: EnumOptionsType) =>
+    Array.isArray(value) ? value.some((each) => equalJson(each, one)) : equalJson(value, one);
+  const { shown, find } = useNarrowed(
+    options,
+    (enumOptionsType) => enumOptionsType.label,
+    isChosen,
+    `Find in ${label}`,
+    `${id}-find`,
+  );
+  const named = { ...props, options: { ...props.options, enumOptions: [...shown] } };
+  return (
+    <>
+      {find}
+      {multiple === true ? <CheckboxesWidget {...named} /> : <SelectWidget {...named} />}
+    </>
+  );
 }
 
-export const widgets: RegistryWidgetsType = { CheckboxWidget: YesNo, SelectWidget: Select };
+/** What the options of a list are called. Those of a long one come beside it. */
+function labelled(
+  options: readonly EnumOptionsType[],
+  schema: RJSFSchema,
+): readonly EnumOptionsType[] {
+  const list = asRecord(schema)?.[OPTIONS] ?? asRecord(schema.items)?.[OPTIONS];
+  const titled: readonly unknown[] = Array.isArray(list) ? list : [];
+  return options.map((option, index) => {
+    const own = asRecord(titled[index]);
+    const value: unknown = option.value;
+    const unnamed = own === undefined && asRecord(value) !== undefined && schema.enum !== undefined;
+    const label = plainText(asText(own?.title) ?? written(unnamed ? value : option.label));
+    return own === undefined ? { ...option, label } : { ...option, label, schema: own };
+  });
+}
+
+export const widgets: RegistryWidgetsType = {
+  CheckboxWidget: YesNo,
+  SelectWidget: Select,
+  TextWidget,
+  PasswordWidget: TextWidget,
+  EmailWidget: TextWidget,
+  URLWidget: TextWidget,
+  DateWidget: MomentWidget,
+  DateTimeWidget: MomentWidget,
+  TimeWidget: MomentWidget,
+  "date-time-local": MomentWidget,
+  "time-local": MomentWidget,
+};

@@ -8,7 +8,8 @@ import {
   type ValidatorType,
 } from "@rjsf/utils";
 import type { JsonSchema, Problem } from "../../core/index.js";
-import { check } from "../../validate/index.js";
+import { check } from "../../core/validate/validate.js";
+import { outward, unread } from "./written.js";
 
 /**
  * Our interpreting validator behind the form library's interface. What is filled in is checked
@@ -19,9 +20,15 @@ export const validatorFor = (
   sent: (formData: unknown) => unknown,
 ): ValidatorType => ({
   validateFormData(formData, _drawn, customValidate, transformErrors, uiSchema) {
-    const { problems } = check(original, sent(formData));
-    const found = problems.map(toError);
-    const errors = transformErrors?.(found, uiSchema) ?? found;
+    const filled = sent(formData);
+    const missed = unread(filled);
+    const places = new Set(missed.map((problem) => problem.pointer));
+    const others = check(original, outward(filled)).problems.filter(
+      (problem) => !places.has(problem.pointer),
+    );
+    const problems = [...missed, ...others];
+    const list = problems.map(toError);
+    const errors = transformErrors?.(list, uiSchema) ?? list;
     const data = { errors, errorSchema: toErrorSchema(problems) };
     if (customValidate === undefined) return data;
     const handler = customValidate(formData, createErrorHandler(formData), uiSchema);
@@ -31,11 +38,11 @@ export const validatorFor = (
     const definitions = (rootSchema as JsonSchema).$defs;
     const whole =
       definitions === undefined || "$defs" in schema ? schema : { ...schema, $defs: definitions };
-    const verdict = check(whole, formData);
+    const verdict = check(outward(whole) as JsonSchema, outward(formData));
     return verdict.checkable && verdict.problems.length === 0;
   },
   rawValidation(schema: RJSFSchema, formData?: unknown) {
-    const { checkable, problems } = check(schema, formData);
+    const { checkable, problems } = check(outward(schema) as JsonSchema, outward(formData));
     return checkable
       ? { errors: [...problems] as never[] }
       : { validationError: new Error("The schema could not be read.") };
@@ -48,7 +55,8 @@ export function toErrorSchema(problems: readonly Problem[]): ErrorSchema {
   for (const { pointer, message } of problems) {
     let place = root;
     for (const key of segments(pointer)) {
-      place = (place[key] ??= {}) as Tree;
+      if (!Object.hasOwn(place, key)) place[key] = {};
+      place = place[key] as Tree;
     }
     (place.__errors ??= []).push(message);
   }

@@ -1,0 +1,589 @@
+"""The records that are stored: frozen, and without behaviour.
+
+Times are milliseconds since the epoch, UTC. `bytes` fields hold one JSON value each, kept as it
+will go out again. Keys that begin with `turn_`, `run_`, `int_` are ours, random and opaque.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Generic, Literal, TypeVar
+
+from sayso.base import jsonvalue
+from sayso.base.approvers import Approvers
+from sayso.base.fastrecords import fast
+from sayso.base.options import OnExpire
+
+_OUTCOME_TYPE = re.compile(rb'\{"type":"([a-z]+)"')
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Approval:
+    """A person's yes that stands for calls to come of one tool.
+
+    It concerns calls of `owner`'s turns, of one thread only if there is a `thread_id`, whose
+    arguments fit `pattern` (JSON), and answers the questions of `rules` as these were then. `terms`
+    is JSON, `{"rules": {name: digest}, "by", "of", "people"?, "notBy"?, "offered"}`; None where a
+    release kept none: then it stands for nothing. `given_by` said so at `given_at`, beside the
+    answer to `interrupt_id`. Times are milliseconds since the epoch.
+    """
+
+    id: str
+    owner: str
+    tool: str
+    pattern: bytes
+    rules: tuple[str, ...]
+    given_by: str
+    given_at: int
+    interrupt_id: str
+    thread_id: str | None = None
+    expires_at: int | None = None
+    revoked_at: int | None = None
+    revoked_by: str | None = None
+    uses: int = 0
+    """How many uses are known; `used_at` is the time of the last. A store counts both itself."""
+    used_at: int | None = None
+    terms: bytes | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApprovalUse:
+    """A call that ran on an approval without anybody being asked; noted once for each call."""
+
+    approval_id: str
+    call_id: str
+    thread_id: str
+    at: int
+
+
+T_co = TypeVar("T_co", covariant=True)
+
+InterruptStatus = Literal["open", "resolved", "cancelled", "expired"]
+TurnStatus = Literal["running", "suspended", "finished", "failed", "cancelled"]
+EntryStatus = Literal["asked", "started", "done"]
+Visibility = Literal["visible", "hidden", "waiting"]
+ChangeKind = Literal[
+    "opened",
+    "settled",
+    "held",
+    "withdrawn",
+    "agreed",
+    "extended",
+    "assigned",
+    "reminded",
+    "lapsed",
+    "run_ended",
+    "deleted",
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, init=False)
+class Principal:
+    """The authenticated caller: who, in which tenant partition, with which roles.
+
+    `roles` may be given as any iterable of texts; they are kept in order of the alphabet, each
+    once. `expires_at` is when who this is has to be checked anew (ms since the epoch, None: with
+    the next request): streams that only follow end then. It is of one request, so it is neither
+    stored nor compared. TypeError for what is no text, and for a text in place of several.
+    """
+
+    subject: str = "local"
+    scope: str = "default"
+    roles: tuple[str, ...] = ()
+    expires_at: int | None = field(default=None, compare=False)
+
+    def __init__(
+        self,
+        *,
+        subject: str = "local",
+        scope: str = "default",
+        roles: Iterable[str] = (),
+        expires_at: int | None = None,
+    ) -> None:
+        if not isinstance(expires_at, int | None):
+            raise TypeError(f"expires_at of a Principal is in whole ms, not {expires_at!r}")
+        object.__setattr__(self, "expires_at", expires_at)
+        for name, value in (("subject", subject), ("scope", scope)):
+            if not isinstance(value, str):
+                raise TypeError(f"{name} of a Principal is a text, not {value!r}")
+            object.__setattr__(self, name, value)
+        object.__setattr__(self, "roles", _texts(roles))
+
+
+@fast
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Message:
+    """One message of a thread; `body` is its JSON object as the wire shows it.
+
+    `hidden`: the client left it out of a later list. `waiting`: came with a resume and joins the
+    history when the turn has ended.
+    """
+
+    id: str
+    role: str
+    body: bytes
+    visibility: Visibility = "visible"
+
+
+@fast
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Terms:
+    """How a question was asked: declared with it, so that no later change of options reaches it.
+
+    `approvers` are who may answer, None for the owner of the thread; `requesters` want the thing
+    done, as far as the approvers may not be among them. `subagent` is the id of the inner agent
+    that asked. `typed`: answers have to fit a type of the author's beside the schema. `origin` is
+    the first of the threads that its own was copied from.
+    """
+
+    on_expire: OnExpire = "expire"
+    approvers: Approvers | None = None
+    requesters: tuple[str, ...] = ()
+    subagent: str | None = None
+    typed: bool = False
+    origin: str | None = None
+
+
+@fast
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Vote:
+    """One person's agreement to an answer that several have to agree to; `payload` is JSON."""
+
+    by: str
+    at: int
+    channel: str
+    roles: tuple[str, ...]
+    payload: bytes
+
+
+@fast
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LateRefusal:
+    """A refusal that came after the question had expired: it decides nothing, but was said."""
+
+    by: str
+    at: int
+    said: Literal["cancelled", "denied"]
+    channel: str
+
+
+@fast
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeenOnSession:
+    """The session on which a question's frame went out whole, and when: ns since the epoch."""
+
+    session: str
+    at: int
+
+
+@fast
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Progress:
+    """The history of a question beside its answer.
+
+    `votes` are who has agreed so far, in order. `roles` are those that its one answer was given
+    with. `denied` is what was said in other copies of the thread, as JSON objects. `copied`: its
+    thread was copied at this question. `late` are the refusals after its expiry, oldest first.
+    """
+
+    votes: tuple[Vote, ...] = ()
+    roles: tuple[str, ...] = ()
+    denied: tuple[Mapping[str, Any], ...] = ()
+    copied: bool = False
+    late: tuple[LateRefusal, ...] = ()
+    seen: SeenOnSession | None = None
+
+
+@fast
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerRecord:
+    """An answer as it was given, is held and settled with: what, by whom, when, by which way.
+
+    `payload` and `metadata` are JSON. `roles` are those of who gave it, None where nobody but the
+    owner was asked.
+    """
+
+    status: Literal["resolved", "cancelled"]
+    by: str
+    at: int
+    channel: str
+    payload: bytes | None = None
+    metadata: bytes | None = None
+    roles: tuple[str, ...] | None = None
+
+
+@fast
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Interrupt:
+    """One question to a person and, once settled, its answer.
+
+    `place` is the journal place that asked. `terms` and `progress` are what the server itself needs
+    of it; they never leave the server.
+    """
+
+    id: str
+    turn_key: str
+    place: str
+    reason: str
+    created_at: int
+    message: str | None = None
+    tool_call_id: str | None = None
+    response_schema: bytes | None = None
+    metadata: bytes | None = None
+    terms: Terms = Terms()
+    progress: Progress = Progress()
+    expires_at: int | None = None
+    status: InterruptStatus = "open"
+    payload: bytes | None = None
+    answer_metadata: bytes | None = None
+    decided_by: str | None = None
+    decided_at: int | None = None
+    channel: str | None = None
+    run_key: str | None = None
+    """The run that the settled set started."""
+    held: AnswerRecord | None = None
+    """An answer that is kept while others of the set are open; it may be withdrawn."""
+    assigned_to: str | None = None
+    remind_at: int | None = None
+    reminded_at: int | None = None
+    lapsed_at: int | None = None
+    """When its expiry passed and its policy left it open: only a cancellation is taken now."""
+
+
+@fast
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """One recorded thing of a turn, at one place; writing the same place again replaces it.
+
+    `asked`: an open question stands behind it. `started`: an effect may have happened. `done`:
+    `data` holds the outcome.
+    """
+
+    place: str
+    kind: str
+    name: str
+    fingerprint: str
+    status: EntryStatus
+    data: bytes
+
+
+@fast
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnRecord:
+    """One invocation of an agent function; `request` is the RunInput that began it, as JSON."""
+
+    key: str
+    agent: str
+    version: str
+    status: TurnStatus
+    request: bytes
+    principal: Principal
+    started_at: int
+    ended_at: int | None = None
+
+
+@fast
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """One exchange on the wire; `run_id` is the client's and no key (TR-07).
+
+    `outcome`, once ended, is JSON: `{"type": "success"|"interrupt"|"cancelled"|"error", ...}` with
+    `result`, or `code` and `message` of an error. `delivered`: the body reached its reader whole.
+    """
+
+    key: str
+    run_id: str
+    turn_key: str
+    started_at: int
+    ended_at: int | None = None
+    outcome: bytes | None = None
+    delivered: bool = False
+
+
+def outcome_type(outcome: bytes | None) -> str | None:
+    """The type of a run's outcome; None while there is none."""
+    if outcome is None:
+        return None
+    if (begins := _OUTCOME_TYPE.match(outcome)) is not None:
+        return begins[1].decode()  # an outcome with a hundred questions is not read for its type
+    value = jsonvalue.decode(outcome)
+    kind = value.get("type") if isinstance(value, dict) else None
+    return kind if isinstance(kind, str) else None
+
+
+@fast
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Thread:
+    """A conversation. `revision` grows with every claim, commit and settle; `fence` with claims.
+
+    `holder` and `lease_until` (store time) say which process runs it now; both are None when idle.
+    `state` is also what the last snapshot told clients. `stopping`: its holder was asked to stop;
+    by whom first, and by which channel, is kept until the next claim.
+    """
+
+    scope: str
+    id: str
+    owner: str
+    agent: str
+    revision: int
+    fence: int
+    created_at: int
+    updated_at: int
+    state: bytes = b"{}"
+    holder: str | None = None
+    lease_until: int | None = None
+    stopping: bool = False
+    stop_by: str | None = None
+    stop_channel: str | None = None
+
+
+@fast
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ThreadView:
+    """One consistent read of a thread.
+
+    `turn` and `run` are the newest; `named_run` is the newest with the run id that was asked for.
+    `interrupts`: all of the newest turn, in order of asking, then those asked for by id that
+    belong to earlier turns of this thread, likewise in order. `messages`: all, in order, hidden
+    and waiting included.
+    """
+
+    thread: Thread
+    turn: TurnRecord | None
+    run: Run | None
+    named_run: Run | None
+    interrupts: tuple[Interrupt, ...]
+    messages: tuple[Message, ...]
+
+
+@fast
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lease:
+    """The right to write to a thread; every write carries its fence."""
+
+    scope: str
+    thread_id: str
+    holder: str
+    fence: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Renewed:
+    """The outcome of a renewal of leases; one neither lost nor stopping simply continues."""
+
+    lost: tuple[Lease, ...] = ()
+    """Taken over, released, or of a thread that was deleted."""
+    stop_requested: tuple[Lease, ...] = ()
+    """Prolonged, but somebody asked their holder to stop."""
+
+
+@fast
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """One atomic step: take an idle (or abandoned) thread and begin, resume or take over a turn.
+
+    `revision` is the one that was read; 0 means that the thread must not exist yet.
+    """
+
+    scope: str
+    thread_id: str
+    owner: str
+    agent: str
+    revision: int
+    holder: str
+    lease_ms: int
+    now: int
+    turn: TurnRecord
+    run: Run
+    state: bytes | None = None
+    messages: tuple[Message, ...] = ()
+    hide: tuple[str, ...] = ()
+    interrupts: tuple[Interrupt, ...] = ()
+    entries: tuple[Entry, ...] = ()
+
+
+@fast
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Commit:
+    """One atomic step of the holder of a lease; absent members change nothing.
+
+    Order inside: turn, entries, messages, `dequeue` (waiting messages become visible, at the end),
+    interrupts, state, `next_turn` (the one that a waiting message begins; the newest from now on),
+    run, `forget` (journal of that turn is dropped), approvals, uses, release of the lease.
+    """
+
+    now: int
+    entries: tuple[Entry, ...] = ()
+    messages: tuple[Message, ...] = ()
+    dequeue: bool = False
+    interrupts: tuple[Interrupt, ...] = ()
+    state: bytes | None = None
+    turn: TurnRecord | None = None
+    next_turn: TurnRecord | None = None
+    run: Run | None = None
+    forget: str | None = None
+    approvals: tuple[Approval, ...] = ()
+    uses: tuple[ApprovalUse, ...] = ()
+    release: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Update:
+    """One atomic step on an idle thread, without running it.
+
+    `interrupts` replace what has their id, `state` replaces the thread's if it is given, and
+    `entries` of the newest turn replace what has their place. `by` is who did it, for the audit
+    trail.
+    """
+
+    scope: str
+    thread_id: str
+    revision: int
+    now: int
+    interrupts: tuple[Interrupt, ...] = ()
+    state: bytes | None = None
+    entries: tuple[Entry, ...] = ()
+    by: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Due:
+    """A thread that needs the server itself: why is one of the four."""
+
+    scope: str
+    thread_id: str
+    why: Literal["abandoned", "expired", "remind", "ready"]
+
+
+@dataclass(frozen=True, slots=True)
+class PageRequest:
+    """Which part of a list to read: at most `limit` items (at least 1) behind the place `after`.
+
+    `after` is `Page.next` of the page before, None for the first page.
+    """
+
+    after: str | None = None
+    limit: int = 100
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ThreadFilter:
+    """Members of a thread that a list is restricted to; None restricts nothing.
+
+    `status` is that of the newest turn, `agent` the one of the newest claim.
+    """
+
+    owner: str | None = None
+    status: TurnStatus | None = None
+    agent: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InterruptFilter:
+    """Members of an interrupt that a list is restricted to; None restricts nothing.
+
+    `owner` is the thread's, `agent` the one that the thread had when the interrupt was first
+    written.
+    """
+
+    owner: str | None = None
+    status: InterruptStatus | None = None
+    agent: str | None = None
+    reason: str | None = None
+    thread_id: str | None = None
+    assigned_to: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page(Generic[T_co]):
+    """Part of a list; `next` is what to pass as `after` for the part that follows, None at the end.
+
+    A page may hold fewer items than asked for, even none, although more follow: a rare filter is
+    tried on a bounded number of rows at a time.
+    """
+
+    items: tuple[T_co, ...]
+    next: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ThreadSummary:
+    """A thread in a list.
+
+    `active_at`: when it was last claimed or released, or its interrupts were settled or changed;
+    lists are in this order. `turn_status` is that of the newest turn, `outcome` the type of the
+    newest run's outcome (None while it goes on), `open_interrupts` a number, of the newest turn.
+    """
+
+    scope: str
+    id: str
+    owner: str
+    agent: str
+    revision: int
+    created_at: int
+    active_at: int
+    running: bool
+    turn_status: TurnStatus
+    outcome: str | None
+    open_interrupts: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListedInterrupt:
+    """An interrupt with where it belongs; `agent` is the one that asked."""
+
+    thread_id: str
+    owner: str
+    agent: str
+    interrupt: Interrupt
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenCount:
+    """How many interrupts of all scopes are open, and when the oldest of them was asked."""
+
+    count: int
+    oldest: int | None = None
+
+
+@fast
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """Something that happened to an interrupt, a run or a thread of a scope; `mark` is its place.
+
+    `interrupt_id` is None for `run_ended`, which has the `run_key`, and for `deleted`.
+    """
+
+    mark: int
+    kind: ChangeKind
+    thread_id: str
+    owner: str
+    at: int
+    interrupt_id: str | None = None
+    run_key: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Changes:
+    """The changes since a mark, oldest first; pass `mark` the next time.
+
+    `gap`: some of it is no longer known, so that lists have to be read anew.
+    """
+
+    mark: int
+    items: tuple[Change, ...] = ()
+    gap: bool = False
+
+
+def _texts(roles: object) -> tuple[str, ...]:
+    if type(roles) is tuple and not roles:
+        return ()
+    listed = (
+        [*roles] if isinstance(roles, Iterable) and not isinstance(roles, str | bytes) else None
+    )
+    if listed is None or not all(isinstance(role, str) for role in listed):
+        raise TypeError(
+            f"roles of a Principal are texts, such as ('lead',) or {{'lead', 'finance'}}, "
+            f"not {roles!r}"
+        )
+    return tuple(sorted({*listed}))

@@ -1,0 +1,1 @@
+"""The command `sayso`: administration, and a chat on a terminal."""

@@ -1,0 +1,1 @@
+"""`sayso chat`: an agent of any AG-UI server on a terminal."""

@@ -1,0 +1,291 @@
+"""What led to a question, for those who decide it: the request, what was said, done and decided.
+
+They read a part of a conversation that is not theirs, so it is cut, freed of secrets, and noted in
+the audit trail before it leaves: who read it, and what, once an hour for each person and question.
+"""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any, Final, NoReturn
+
+from sayso.base import jsonvalue, redaction
+from sayso.base.clock import format_time
+from sayso.base.codes import Code
+from sayso.base.errors import Problem
+from sayso.base.jsonpatch import differences
+from sayso.base.options import FallbackAnswer
+from sayso.base.records import (
+    Entry,
+    Interrupt,
+    InterruptFilter,
+    ListedInterrupt,
+    PageRequest,
+    Principal,
+    ThreadView,
+    TurnRecord,
+    Update,
+)
+from sayso.engine.audit import AUDITOR
+from sayso.engine.inbox import Inbox
+from sayso.gate.client_tools import is_call
+from sayso.gate.interrupts import as_answered
+from sayso.gate.quorum import denies
+from sayso.gate.rights import changes, may
+from sayso.stores.base import every
+from sayso.turns.input import TurnInput
+from sayso.turns.journal.journal import viewed_mark
+from sayso.turns.services import Services, fresh
+
+_HOUR: Final = 3_600_000
+_TEXTS: Final = 5
+_EFFECTS: Final = 50
+_MAX_CHARS: Final = 2_000
+"""Characters of one text."""
+_MAX_BYTES: Final = 64 * 1024
+"""Bytes of the whole."""
+
+Json = dict[str, Any]
+
+
+class Contexts:
+    """Shows what led to a question, to whoever owns or may answer it, and to auditors."""
+
+    def __init__(self, services: Services, inbox: Inbox) -> None:
+        self._store, self._clock = services.store, services.clock
+        self._tools = services.tools
+        self._inbox = inbox
+
+    async def of(self, principal: Principal, interrupt_id: str) -> Json:
+        """The context of one question. Raises `Problem`: `unknown_interrupt` for all others.
+
+        `thread_busy` while its thread runs: then nothing can be noted, so nothing is shown.
+        """
+
+        async def act(listed: ListedInterrupt) -> Json:
+            view = await self._store.load(
+                principal.scope, listed.thread_id, interrupt_ids=[interrupt_id]
+            )
+            if view is None or view.turn is None or view.thread.holder is not None:
+                await busy(listed)
+            entries = await self._store.journal(principal.scope, view.turn.key)
+            shown = await self._shown(principal, listed, view, view.turn, entries)
+            await self._note(principal, interrupt_id, view, entries, shown)
+            return shown
+
+        async def busy(_: ListedInterrupt) -> NoReturn:
+            raise Problem(
+                Code.THREAD_BUSY,
+                "This thread is running: read this again when it waits or has ended.",
+            )
+
+        return await fresh(partial(self._found, principal, interrupt_id), act, exhausted=busy)
+
+    async def _found(self, principal: Principal, interrupt_id: str) -> ListedInterrupt:
+        if AUDITOR in principal.roles:
+            listed = await self._store.interrupt(principal.scope, interrupt_id)
+            if listed is not None and not is_call(listed.interrupt):
+                return listed
+        return await self._inbox.interrupt(principal, interrupt_id)
+
+    async def _note(
+        self,
+        principal: Principal,
+        interrupt_id: str,
+        view: ThreadView,
+        entries: Sequence[Entry],
+        shown: Json,
+    ) -> None:
+        now = self._clock.now()
+        mark = viewed_mark(
+            interrupt_id,
+            by=principal.subject,
+            hour=now // _HOUR,
+            digest=hashlib.sha256(jsonvalue.encode(shown)).hexdigest(),
+        )
+        if all(entry.place != mark.place for entry in entries):
+            thread = view.thread
+            await self._store.settle(
+                Update(
+                    scope=thread.scope,
+                    thread_id=thread.id,
+                    revision=thread.revision,
+                    now=now,
+                    entries=(mark,),
+                    by=principal.subject,
+                )
+            )
+
+    async def _shown(
+        self,
+        principal: Principal,
+        listed: ListedInterrupt,
+        view: ThreadView,
+        turn: TurnRecord,
+        entries: Sequence[Entry],
+    ) -> Json:
+        item, now = listed.interrupt, self._clock.now()
+        told = _ours(item)
+        shown: Json = {
+            "interruptId": item.id,
+            "threadId": listed.thread_id,
+            "title": _title(item),
+            "asked": {
+                "at": format_time(item.created_at),
+                "agent": listed.agent,
+                "path": told.get("path", []),
+                "for": listed.owner,
+            },
+            "siblings": [
+                {
+                    "interruptId": interrupt.id,
+                    "title": _title(interrupt),
+                    "status": interrupt.status,
+                    "may": may(interrupt, listed.owner, principal, now)
+                    if interrupt.status == "open"
+                    else [],
+                }
+                for interrupt in view.interrupts
+                if interrupt.turn_key == item.turn_key
+                and interrupt.id != item.id
+                and not is_call(interrupt)
+            ],
+            "earlier": await self._earlier(principal.scope, listed, told.get("tool")),
+        }
+        if item.expires_at is not None:
+            shown["expires"] = {"at": format_time(item.expires_at), "then": _rule(item)}
+        if item.turn_key != turn.key:
+            return shown  # what an earlier turn has recorded is gone
+        waits = turn.status == "suspended"
+        turn_input = TurnInput.from_json(
+            view.thread.id, jsonvalue.decode(turn.request), view.messages
+        )
+        said = _texts(view, turn)
+        did, redacted = self._did(entries, _arguments(view))
+        left = {"said": max(0, len(said) - _TEXTS), "did": max(0, len(did) - _EFFECTS)}
+        shown |= {
+            "turn": "waiting" if waits else turn.status,
+            "request": {
+                "text": turn_input.text[:_MAX_CHARS],
+                "at": format_time(turn.started_at),
+            },
+            "said": [{"by": turn.agent, "text": one[:_MAX_CHARS]} for one in said[-_TEXTS:]],
+            "did": did[-_EFFECTS:],
+            "redacted": redacted[-_EFFECTS:],
+            "omitted": left,
+        }
+        while shown["did"] and len(jsonvalue.encode(shown)) > _MAX_BYTES:
+            del shown["did"][0], shown["redacted"][0]
+            left["did"] += 1
+        while shown["said"] and len(jsonvalue.encode(shown)) > _MAX_BYTES:
+            del shown["said"][0]
+            left["said"] += 1
+        shown["redacted"] = [
+            f"/did/{number}{pointer}"
+            for number, pointers in enumerate(shown["redacted"])
+            for pointer in pointers
+        ]
+        return shown
+
+    def _did(
+        self, entries: Sequence[Entry], proposed: Mapping[str, Any]
+    ) -> tuple[list[Json], list[list[str]]]:
+        """The turn's effects, and for each what of it is not told; of steps the names alone.
+
+        `asked` are the arguments of calls, by id.
+        """
+        found: list[Json] = []
+        hidden: list[list[str]] = []
+        for entry in entries:
+            if entry.kind not in ("call", "step") or entry.status == "asked":
+                continue
+            data = jsonvalue.decode(entry.data)
+            status = data.get("status", "executed") if entry.status == "done" else "started"
+            one: Json = {"kind": entry.kind, "name": entry.name, "status": status}
+            tool = self._tools.get(entry.name) if entry.kind == "call" else None
+            secrets: list[str] = []
+            if tool is not None:
+                one["effect"] = tool.effect
+                values = {"args": data.get("edited", proposed.get(data.get("id", "")))}
+                if "value" in data:
+                    values["result"] = data["value"]
+                for name, value in values.items():
+                    schema = tool.parameters if name == "args" else tool.result.schema()
+                    one[name] = redaction.redacted(value, schema)
+                    hidden_here = differences(value, one[name], f"/{name}")
+                    secrets += [found["path"] for found in hidden_here]
+                if isinstance(one.get("result"), str):
+                    one["result"] = one["result"][:_MAX_CHARS]
+            if "by" in data:
+                one["by"] = data["by"]
+            found.append(one)
+            hidden.append(secrets)
+        return found, hidden
+
+    async def _earlier(self, scope: str, listed: ListedInterrupt, tool: str | None) -> list[Json]:
+        """Decisions about calls of the same tool in this thread, oldest first."""
+        if tool is None:
+            return []
+        earlier: list[Json] = []
+        async for other in every(
+            lambda after: self._store.interrupts(
+                scope, InterruptFilter(thread_id=listed.thread_id), PageRequest(after, 1_000)
+            )
+        ):
+            item = as_answered(other.interrupt)
+            decided = item.status != "open" and item.decided_by is not None
+            if decided and item.id != listed.interrupt.id and _ours(item).get("tool") == tool:
+                earlier.append(_decision(item))
+        return earlier[-_EFFECTS:]
+
+
+def _decision(item: Interrupt) -> Json:
+    payload = jsonvalue.decode(item.payload) if item.payload else None
+    said = "denied" if denies(item, payload) else "approved"
+    reason = payload.get("reason") if isinstance(payload, dict) else None
+    return {
+        "at": format_time(item.decided_at or 0),
+        "by": item.decided_by,
+        "status": said if item.status == "resolved" else item.status,
+        **({"reason": reason} if reason else {}),
+        "changes": changes(item, payload),
+    }
+
+
+def _texts(view: ThreadView, turn: TurnRecord) -> list[str]:
+    """The texts of the agent in this turn, in order."""
+    begun: int = jsonvalue.decode(turn.request)["history"]
+    said = [
+        jsonvalue.decode(message.body).get("content")
+        for message in view.messages[begun:]
+        if message.role == "assistant" and message.visibility != "waiting"
+    ]
+    return [text for text in said if isinstance(text, str) and text]
+
+
+def _arguments(view: ThreadView) -> Json:
+    """The arguments that the thread's calls were proposed with, by id."""
+    arguments: Json = {}
+    for message in view.messages:
+        if message.role != "assistant" or b'"toolCalls"' not in message.body:
+            continue
+        for call in jsonvalue.decode(message.body)["toolCalls"]:
+            arguments[call["id"]] = jsonvalue.decode(call["function"]["arguments"].encode())
+    return arguments
+
+
+def _title(item: Interrupt) -> str | None:
+    """The title of a question: its author's, else the first line of its message."""
+    titled = _ours(item).get("title")
+    return titled if isinstance(titled, str) else item.message and item.message.partition("\n")[0]
+
+
+def _ours(item: Interrupt) -> Json:
+    ours = jsonvalue.decode(item.metadata).get("sayso") if item.metadata else None
+    return ours if isinstance(ours, dict) else {}
+
+
+def _rule(item: Interrupt) -> str:
+    """What becomes of a question when its time is up: `expire`, `hold`, `answer`, and so on."""
+    rule = item.terms.on_expire
+    return "answer" if isinstance(rule, FallbackAnswer) else rule

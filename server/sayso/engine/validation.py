@@ -1,0 +1,130 @@
+"""Answers held against tools, policies and the author's own types, before anything is committed.
+
+Schema first, then policy (TB-07): what a rule denies is refused at `/editedArgs`, and the question
+stays open. That another rule asks about the edited arguments is no reason to refuse: it asks
+afterwards.
+
+A process that has met a question knows its type (`turns.ask.responses`). Another one, after a
+restart or beside the one that asked, looks first: it enters the code over the journal up to what
+waits.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+from sayso.agents.remembered import errors
+from sayso.agents.tools import Tool
+from sayso.base import jsonvalue
+from sayso.base.errors import TurnError
+from sayso.base.records import Interrupt, ThreadView
+from sayso.engine.claims import Claims
+from sayso.engine.live import LiveRuns
+from sayso.gate.answers import PayloadCheck
+from sayso.protocol.reasons import BREAKPOINT, INPUT_REQUIRED, TOOL_CALL
+from sayso.turns.input import TurnInput
+from sayso.turns.services import Services
+
+_JUDGED = (TOOL_CALL, INPUT_REQUIRED, BREAKPOINT)
+_MEANT = ("editedArgs", "remember")
+"""What of an answer is the tool's business."""
+
+
+def tool_payload_check(
+    tools: Mapping[str, Tool[..., Any]], view: ThreadView | None
+) -> PayloadCheck:
+    """The check of answers for the thread in `view` by the tools of an app."""
+
+    def check(interrupt: Interrupt, payload: Any) -> Sequence[tuple[str, str]]:
+        if not isinstance(payload, dict) or interrupt.reason not in _JUDGED:
+            return ()
+        if interrupt.reason == BREAKPOINT and "editedArgs" not in payload:
+            return ()
+        if interrupt.reason == TOOL_CALL and payload.keys().isdisjoint(_MEANT):
+            return ()  # the schema has said all that there is to say
+        ours = jsonvalue.decode(interrupt.metadata or b"{}").get("sayso", {})
+        at_breakpoint = interrupt.reason == BREAKPOINT
+        tool = tools.get(ours.get("name" if at_breakpoint else "tool", ""))
+        if tool is None:
+            return ()
+        if interrupt.reason == INPUT_REQUIRED:
+            whole = {**ours.get("arguments", {}), **payload}
+            return tool.argument_errors(whole) if "missing" in ours else ()
+        approved = at_breakpoint or payload.get("approved") is True
+        arguments = ours.get("arguments", {})
+        if "editedArgs" in payload:
+            wrong = [
+                (f"/editedArgs{pointer}", message)
+                for pointer, message in tool.argument_errors(payload["editedArgs"])
+            ]
+            if wrong:
+                return wrong
+            arguments = jsonvalue.decode(tool.arguments(payload["editedArgs"]))
+            # Arguments beside a denial do not run: they are a suggestion.
+            if approved and (forbidden := _forbidden(tool, view, payload["editedArgs"])):
+                return forbidden
+        return errors(payload.get("remember"), arguments, approved=approved)
+
+    return check
+
+
+def _forbidden(
+    tool: Tool[..., Any], view: ThreadView | None, edited: dict[str, Any]
+) -> Sequence[tuple[str, str]]:
+    if view is None or view.turn is None:
+        return ()
+    begun = TurnInput.from_json(view.thread.id, jsonvalue.decode(view.turn.request), ())
+    call = tool.proposed(tool.arguments(edited), view.turn.principal, view.thread.id, begun.text)
+    decision = tool.approval.decide(call)
+    if decision.verdict != "deny":
+        return ()
+    return [("/editedArgs", f"are not allowed by rule {decision.rule!r}: write others, or deny")]
+
+
+class Looks:
+    """Looks at turns that wait: what their questions take, and how the code fits them."""
+
+    def __init__(
+        self,
+        services: Services,
+        claims: Claims,
+        live: LiveRuns,
+    ) -> None:
+        self._agents, self._tools = services.agents, services.tools
+        self._responses = services.responses
+        self._claims = claims
+        self._live = live
+
+    async def payload_check(
+        self, view: ThreadView | None, ids: Collection[str] | None = None
+    ) -> PayloadCheck:
+        """The check of answers to these questions of a thread (None: to any) before they count."""
+        if view is not None and view.turn is not None and view.turn.status == "suspended":
+            interrupts = [item for item in view.interrupts if ids is None or item.id in ids]
+            if view.thread.holder is None and any(map(self._is_unknown, interrupts)):
+                await self.look(view)
+        by_tool = tool_payload_check(self._tools, view)
+
+        def check(interrupt: Interrupt, payload: Any) -> Sequence[tuple[str, str]]:
+            wrong = by_tool(interrupt, payload)
+            response_type = self._responses.of(interrupt.id)
+            if wrong or response_type is None:
+                return wrong
+            return [
+                (problem.pointer, problem.message) for problem in response_type.problems(payload)
+            ]
+
+        return check
+
+    async def look(self, view: ThreadView) -> TurnError | None:
+        """Enter the code of a thread's newest turn over its journal; why it does not fit, if so."""
+        turn = view.turn
+        agent = None if turn is None else self._agents.version(turn.agent, turn.version)
+        if turn is None or agent is None:
+            return None
+        return await self._live.look(await self._claims.unclaimed(view, turn, agent))
+
+    def _is_unknown(self, item: Interrupt) -> bool:
+        """True if there is a type to a question, and it is not known here."""
+        if item.status != "open" or self._responses.of(item.id) is not None:
+            return False
+        return item.terms.typed

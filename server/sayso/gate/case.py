@@ -1,0 +1,333 @@
+"""The case that a rung of the gate looks at, and the decisions of the gate. Pure.
+
+A thread is *running* while somebody holds it, *waiting* while its newest turn is suspended with
+open interrupts, *ready* while that turn is suspended and all its interrupts have an answer, settled
+or held, else *idle*.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from sayso.base.fastrecords import fast
+from sayso.base.limits import Limits
+from sayso.base.options import AgentOptions
+from sayso.base.records import AnswerRecord, Interrupt, Message, Principal, ThreadView, TurnRecord
+from sayso.gate import client_tools
+from sayso.gate.alignment import NOTHING_SENT, Alignment, aligned
+from sayso.gate.answers import PayloadCheck, matches_settled, same_entry
+from sayso.gate.interrupts import given, unanswered
+from sayso.gate.refusals import Refuse
+from sayso.protocol.legacy import Command
+from sayso.protocol.runinput import ResumeEntry, RunInput
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """Begin a turn: `append` to the history, `hide` what the request left out."""
+
+    append: tuple[Message, ...]
+    hide: tuple[str, ...]
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Resume:
+    """Let the newest turn go on.
+
+    `settle`: its open interrupts with their answers, in the order of asking; the run key is the
+    engine's to fill in. It is empty for a ready turn, and for a failed one (`retry`) that goes on
+    from its journal with the answers that it already took. `queue`: new user messages; they wait
+    for the turn to end, but for one that was itself the answer: that one is visible.
+    """
+
+    settle: tuple[Interrupt, ...]
+    queue: tuple[Message, ...] = ()
+    retry: bool = False
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class HoldAnswers:
+    """Keep answers until the rest has come: `items` change, `remaining` still wait after it.
+
+    `dropped` are people who had agreed to another answer, and agree no longer. `shown`: new user
+    messages that are not kept, since they come again with the last answer.
+    """
+
+    items: tuple[Interrupt, ...]
+    remaining: int
+    dropped: tuple[str, ...] = ()
+    shown: tuple[Message, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """Show the thread as it stands, ending in its open interrupts or its last outcome."""
+
+    warnings: tuple[str, ...] = ()
+    late: tuple[Interrupt, ...] = ()
+    """Expired questions with the refusals of them noted that came with this request (D6)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Attach:
+    """Follow the run that is going on; `late` as for `Replay`."""
+
+    warnings: tuple[str, ...] = ()
+    late: tuple[Interrupt, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class AlreadyAnswered:
+    """Change nothing: the thread has these answers; `run_key` is the run that they started.
+
+    `late` as for `Replay`.
+    """
+
+    run_key: str | None
+    late: tuple[Interrupt, ...] = ()
+
+
+GateDecision = Start | Resume | HoldAnswers | Replay | Attach | AlreadyAnswered | Refuse
+
+
+@fast
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """A request, or answers of the inbox, beside the thread: all that a rung needs.
+
+    `view` is None for a thread that does not exist. `resume` are the answers as they came, `given`
+    the same by id, `entries` those that count on the current rung. `settled` are the thread's
+    settled interrupts, `open` those that wait for an answer, also while one is held; `calls`
+    likewise wait for the client's own tools, and `results` are tool messages for them. `messages`
+    are the request's, `sent` these beside the thread's, `new_messages` the new ones of its user.
+    """
+
+    view: ThreadView | None
+    agent: str
+    principal: Principal
+    channel: str
+    now: int
+    limits: Limits
+    options: AgentOptions
+    check: PayloadCheck | None
+    resume: Sequence[ResumeEntry]
+    given: dict[str, ResumeEntry]
+    entries: dict[str, ResumeEntry]
+    settled: dict[str, Interrupt]
+    open: dict[str, Interrupt]
+    calls: dict[str, Interrupt] = field(default_factory=dict)
+    results: dict[str, ResumeEntry] = field(default_factory=dict)
+    messages: Sequence[Message] = ()
+    sent: Alignment = NOTHING_SENT
+    new_messages: tuple[Message, ...] = ()
+    answering_messages: tuple[Message, ...] = ()
+    """Messages that are themselves an answer: they join the history at once."""
+    warnings: tuple[str, ...] = ()
+    command: Command | None = None
+    """The answer in the older dialect, if it counts."""
+    legacy: bool = False
+    """Its answers came one by one, in the older dialect (TR-28)."""
+    has_breakpoints: bool = False
+    """The request sets breakpoints of its own."""
+    refuse_repeats: bool = False
+    """An answer that is settled or held already is refused, also when it is equal."""
+    counted: tuple[Interrupt, ...] = ()
+    """Questions that have other votes than before, and not enough of them yet."""
+    dropped: tuple[str, ...] = ()
+    """People who had agreed to another answer, and agree no longer."""
+
+    @property
+    def turn(self) -> TurnRecord | None:
+        """The thread's newest turn."""
+        return self.view.turn if self.view else None
+
+    @property
+    def running(self) -> bool:
+        """True if somebody holds the thread."""
+        return self.view is not None and self.view.thread.holder is not None
+
+    @property
+    def suspended(self) -> bool:
+        """Waiting or ready."""
+        return not self.running and self.turn is not None and self.turn.status == "suspended"
+
+    @property
+    def complete(self) -> bool:
+        """Suspended, with an answer to everything."""
+        return self.suspended and not unanswered((*self.open.values(), *self.calls.values()))
+
+    @property
+    def waiting(self) -> dict[str, Interrupt]:
+        """All that is open, questions and calls, in order of asking."""
+        everything = self.open | self.calls
+        interrupts = self.view.interrupts if self.view else ()
+        return {item.id: item for item in interrupts if item.id in everything}
+
+    @property
+    def stored(self) -> tuple[Message, ...]:
+        """The thread's messages."""
+        return self.view.messages if self.view else ()
+
+    @property
+    def has_new_input(self) -> bool:
+        """True if the request brings a message that the thread can use."""
+        return bool(self.new_messages or self.results)
+
+    @property
+    def is_others(self) -> bool:
+        """True if unfinished work of another agent is there."""
+        turn = self.turn
+        return turn is not None and turn.agent != self.agent and (self.running or self.suspended)
+
+    @property
+    def unknown(self) -> list[str]:
+        """Ids in the request that this thread never asked."""
+        return [key for key in self.entries if key not in self.settled and key not in self.open]
+
+    @property
+    def contradicting(self) -> list[Interrupt]:
+        """Interrupts that are settled otherwise than this request says."""
+        return [
+            self.settled[key]
+            for key, entry in self.entries.items()
+            if key in self.settled and not matches_settled(entry, self.settled[key])
+        ]
+
+    @property
+    def answers(self) -> dict[str, ResumeEntry]:
+        """The answers to what is open."""
+        return {key: entry for key, entry in self.entries.items() if key in self.open}
+
+    @property
+    def resolving(self) -> dict[str, ResumeEntry]:
+        """Those of them that cancel nothing."""
+        return {key: entry for key, entry in self.answers.items() if entry.status == "resolved"}
+
+    @property
+    def unanswered(self) -> list[str]:
+        """Ids that are open, without an answer in the request or one that is held."""
+        return [item.id for item in unanswered(self.open.values()) if item.id not in self.entries]
+
+    def record(self, key: str) -> AnswerRecord:
+        """The answer to an interrupt, as it is given now."""
+        return given(self.entries[key], self.principal, self.channel, self.now)
+
+
+def case_of_request(
+    request: RunInput,
+    view: ThreadView | None,
+    *,
+    agent: str,
+    principal: Principal,
+    channel: str,
+    now: int,
+    limits: Limits,
+    options: AgentOptions,
+    check: PayloadCheck | None = None,
+    has_breakpoints: bool = False,
+    refuse_repeats: bool = False,
+) -> Case:
+    """A request on the path of `agent`, beside the thread that was loaded for it.
+
+    `view` was loaded with the request's run id and interrupt ids. `now` is milliseconds since the
+    epoch, `channel` is how the answers came, `options` are those of `agent`.
+    """
+    interrupts = view.interrupts if view else ()
+    waiting = open_interrupts(view)
+    calls = {key: item for key, item in waiting.items() if client_tools.is_call(item)}
+    results, warnings = client_tools.results(calls, request.messages) if calls else ({}, ())
+    sent = aligned(request, view)
+    entries = _by_id(request.resume)
+    return Case(
+        view=view,
+        agent=agent,
+        principal=principal,
+        channel=channel,
+        now=now,
+        limits=limits,
+        options=options,
+        check=check,
+        resume=request.resume,
+        given=entries,
+        entries=entries,
+        settled={
+            item.id: item
+            for item in interrupts
+            if item.status != "open" and not client_tools.is_call(item)
+        },
+        open={key: item for key, item in waiting.items() if key not in calls},
+        calls=calls,
+        results=results,
+        messages=request.messages,
+        sent=sent,
+        new_messages=sent.fresh,
+        warnings=(*sent.warnings, *warnings),
+        command=request.command if options.legacy.answers else None,
+        has_breakpoints=has_breakpoints,
+        refuse_repeats=refuse_repeats,
+    )
+
+
+def case_of_answers(
+    entries: Sequence[ResumeEntry],
+    view: ThreadView,
+    *,
+    principal: Principal,
+    channel: str,
+    now: int,
+    limits: Limits,
+    check: PayloadCheck | None = None,
+) -> Case:
+    """Answers that came one by one, beside their thread, which was loaded with their ids."""
+    answers = _by_id(entries)
+    return Case(
+        view=view,
+        agent=view.turn.agent if view.turn else view.thread.agent,
+        principal=principal,
+        channel=channel,
+        now=now,
+        limits=limits,
+        options=_STRICT,
+        check=check,
+        resume=entries,
+        given=answers,
+        entries=answers,
+        settled={item.id: item for item in view.interrupts if item.status != "open"},
+        open=open_interrupts(view),
+    )
+
+
+_STRICT = AgentOptions()
+
+
+def open_interrupts(view: ThreadView | None) -> dict[str, Interrupt]:
+    """The interrupts that a thread waits for, by id; none while it runs."""
+    turn = None if view is None or view.thread.holder is not None else view.turn
+    if view is None or turn is None or turn.status != "suspended":
+        return {}
+    return {
+        item.id: item
+        for item in view.interrupts
+        if item.status == "open" and item.turn_key == turn.key
+    }
+
+
+def contradicted(resume: Iterable[ResumeEntry]) -> list[str]:
+    """The ids that have two different answers."""
+    entries: dict[str, ResumeEntry] = {}
+    twice: dict[str, None] = {}
+    for entry in resume:
+        known = entries.setdefault(entry.interrupt_id, entry)
+        if known is not entry and not same_entry(known, entry):
+            twice[entry.interrupt_id] = None
+    return list(twice)
+
+
+def _by_id(resume: Iterable[ResumeEntry]) -> dict[str, ResumeEntry]:
+    """The first answer for each id."""
+    entries: dict[str, ResumeEntry] = {}
+    for entry in resume:
+        entries.setdefault(entry.interrupt_id, entry)
+    return entries

@@ -1,0 +1,109 @@
+"""Changes to an open question that answer nothing: an answer taken back, a later end, an assignee.
+
+Pure; each keeps what changes, or refuses.
+"""
+
+from sayso.base.codes import Code
+from sayso.base.limits import Limits
+from sayso.base.records import Interrupt, Principal, ThreadView
+from sayso.gate import interrupts, refusals
+from sayso.gate.case import HoldAnswers, open_interrupts
+from sayso.gate.quorum import asks_others, is_final
+from sayso.gate.refusals import Refuse
+
+
+def withdraw(view: ThreadView, interrupt_id: str, subject: str) -> HoldAnswers | Refuse:
+    """Decide what withdrawing an answer does; of a question of the owner's own: nothing if none is.
+
+    Where others decide, each takes back its own word alone, and nobody a no.
+    """
+    item = open_interrupts(view).get(interrupt_id)
+    if item is None:
+        return _unanswerable(view, interrupt_id)
+    if not asks_others(item):
+        return _changed(view, interrupts.withdraw(item))
+    if is_final(item):
+        return refusals.already_resolved([interrupts.settle_held(item)])
+    own = item.held is not None and item.held.by == subject
+    votes = tuple(vote for vote in item.progress.votes if vote.by != subject)
+    left = interrupts.with_votes(item, votes)
+    if left is item and not own:
+        return refusals.not_yours(item)
+    # An answer that several gave together is none of fewer.
+    resolved = item.held is not None and item.held.status == "resolved"
+    together = resolved and bool(item.progress.votes)
+    return _changed(view, interrupts.withdraw(left) if own or together else left)
+
+
+def assign(
+    view: ThreadView, interrupt_id: str, to: str | None, principal: Principal
+) -> HoldAnswers | Refuse:
+    """Decide what naming the one who should answer does; None takes that back.
+
+    Of a question that others decide, it is for them to say.
+    """
+    item = _theirs(view, interrupt_id, principal)
+    return item if isinstance(item, Refuse) else _changed(view, interrupts.assign(item, to))
+
+
+def extend(
+    view: ThreadView,
+    interrupt_id: str,
+    now: int,
+    principal: Principal,
+    limits: Limits,
+    *,
+    until: int | None = None,
+    seconds: float | None = None,
+) -> HoldAnswers | Refuse:
+    """Decide what moving the end of a question does: to a time, or by seconds from its present end.
+
+    What has expired stays expired, but for one that its policy left open: that one can be answered
+    again. Of a question that others decide, it is for them to say how long there is.
+    """
+    item = _theirs(view, interrupt_id, principal)
+    if isinstance(item, Refuse):
+        return item
+    if item.expires_at is None:
+        return _no_extension("this question never expires, so there is nothing to extend")
+    if interrupts.is_past(item, now) and item.lapsed_at is None:
+        return refusals.expired([item])
+    ends = until if until is not None else max(now, item.expires_at) + int((seconds or 0) * 1000)
+    if ends <= max(now, item.expires_at):
+        return _no_extension("an extension ends later than now, and than what it extends")
+    if ends - now > limits.lifetime * 1000:
+        return _no_extension(f"a question is open for {limits.lifetime} seconds at most from now")
+    return _changed(view, interrupts.extend(item, ends))
+
+
+def _theirs(view: ThreadView, interrupt_id: str, principal: Principal) -> Interrupt | Refuse:
+    """An open question that it is this caller's business to see answered."""
+    item = open_interrupts(view).get(interrupt_id)
+    if item is None:
+        return _unanswerable(view, interrupt_id)
+    if is_final(item):
+        return refusals.already_resolved([interrupts.settle_held(item)])
+    return refusals.unentitled([item], principal) or item
+
+
+def _no_extension(why: str) -> Refuse:
+    return Refuse(Code.INVALID_INPUT, f"{why}: read its expiresAt and send a later one")
+
+
+def _changed(view: ThreadView, item: Interrupt) -> HoldAnswers:
+    waiting = {**open_interrupts(view), item.id: item}
+    changed = () if item in view.interrupts else (item,)
+    remaining = len(interrupts.unanswered(waiting.values()))
+    return HoldAnswers(items=changed, remaining=remaining)
+
+
+def _unanswerable(view: ThreadView, interrupt_id: str) -> Refuse:
+    """Why an interrupt that the thread does not wait for cannot be changed."""
+    for item in view.interrupts:
+        if item.id == interrupt_id and item.status != "open":
+            if interrupts.settled_by_expiry(item):
+                return refusals.expired([item])
+            return refusals.already_resolved([item])
+    if view.thread.holder is not None:
+        return refusals.busy()
+    return refusals.unknown([interrupt_id])

@@ -1,0 +1,262 @@
+"""Who may answer a question, and how many have to agree before it counts (OC-20). Pure.
+
+Both are declared in the question's terms; who has agreed so far is its progress, and it stays open
+until there are enough. One no is a no; a withdrawal is nobody's approval. Agreement is with an
+answer, edits included: who gives another one begins a new count.
+
+What an answer does to one that is kept already, where others than the owner decide:
+
+| kept | a no | the same yes | another yes | a withdrawal |
+|---|---|---|---|---|
+| a no | stands | decided | decided | stands: settled as the no |
+| a yes | replaces it, for good | stands | decided | replaces it |
+| a withdrawal | replaces it, for good | decided | decided | stands |
+
+What an owner has said to a question of its own it may say otherwise until the set is complete.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+from sayso.base import jsonvalue
+from sayso.base.approvers import OWNER, Approvers
+from sayso.base.records import AnswerRecord, Interrupt, Principal, Terms, Vote
+from sayso.protocol import reasons
+from sayso.protocol.runinput import ResumeEntry
+
+REQUESTER: Final = "requester"
+"""The word in `not_by` for whoever wants the thing done."""
+_NOT_COMPARED: Final = ("reason",)
+_ATTEMPTS: Final = (reasons.INDETERMINATE, reasons.FAILED)
+"""Reasons of questions about a call that was approved once, and may be made again."""
+
+Effect = Literal["new", "stands", "decided"]
+"""It counts; what is kept stands, and says enough; it is refused, for that was decided."""
+Person = tuple[str, Sequence[str]]
+"""A subject and its roles."""
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """The votes with one more answer counted; `stands` when there are enough now.
+
+    `dropped` are the people whose agreement was with another answer, and no longer counts.
+    """
+
+    votes: tuple[Vote, ...]
+    stands: bool
+    dropped: tuple[str, ...] = ()
+
+
+def terms_of(approvers: Approvers, requesters: Iterable[str], origin: str | None) -> Terms:
+    """The terms of a question that these people answer; those of most if it is the owner.
+
+    `requesters` want the thing done. `origin` is the first of the threads that its own was copied
+    from, if it was.
+    """
+    if approvers == OWNER:
+        return Terms()
+    wanting = dict.fromkeys(requesters) if REQUESTER in approvers.barred else ()
+    return Terms(approvers=approvers, requesters=tuple(wanting), origin=origin)
+
+
+def asks_others(item: Interrupt) -> bool:
+    """True if somebody else than the owner, as such, answers it."""
+    approvers = item.terms.approvers
+    return approvers is not None and not approvers.owners
+
+
+def approving(item: Interrupt) -> tuple[Vote, ...]:
+    """Who gave a settled answer: all who agreed to it, or the one who decided; none: nobody did."""
+    if item.progress.votes or item.decided_by is None:
+        return item.progress.votes
+    return (
+        Vote(
+            by=item.decided_by,
+            at=item.decided_at or 0,
+            channel=item.channel or "",
+            roles=item.progress.roles,
+            payload=item.payload or b"null",
+        ),
+    )
+
+
+def barred(item: Interrupt, principal: Principal) -> Literal["role", "own"] | None:
+    """Why this caller's answer does not count: it lacks the role, or wants the thing itself."""
+    approvers = item.terms.approvers
+    if approvers is None:
+        return None
+    if REQUESTER in approvers.barred and principal.subject in item.terms.requesters:
+        return "own"
+    if {*approvers.barred} & {*principal.roles}:
+        return "role"
+    if approvers.owners:
+        return None
+    return None if _named(approvers, principal.subject, principal.roles) else "role"
+
+
+def may_answer(item: Interrupt, principal: Principal) -> bool:
+    """True if this caller's answer counts."""
+    return barred(item, principal) is None
+
+
+def may_see(item: Interrupt, owner: str, principal: Principal) -> bool:
+    """True if a question is any of this caller's business."""
+    if principal.subject == owner:
+        return True
+    return asks_others(item) and may_answer(item, principal)
+
+
+def denies(item: Interrupt, payload: Any) -> bool:
+    """True if a payload says no: to the call, to its second attempt, or to what was asked."""
+    if isinstance(payload, dict):
+        if "approved" in payload:
+            return payload["approved"] is not True
+        return item.reason in _ATTEMPTS and payload.get("action") == "stop"
+    return payload is False
+
+
+def is_final(item: Interrupt) -> bool:
+    """True if somebody entitled has said no: whatever else comes, that is the answer."""
+    return item.held is not None and asks_others(item) and is_denial(item, item.held)
+
+
+def is_denial(item: Interrupt, answer: AnswerRecord) -> bool:
+    """True if an answer to a question says no."""
+    return answer.status == "resolved" and denies(item, _value(answer.payload))
+
+
+def effect(item: Interrupt, entry: ResumeEntry) -> Effect:
+    """The effect of an entitled answer, or of a withdrawal, on an open question."""
+    kept = item.held
+    if kept is None or not asks_others(item):
+        return "new"
+    cancels = entry.status == "cancelled"
+    no = cancels or denies(item, entry.payload)
+    if is_final(item):
+        return "stands" if no else "decided"
+    if cancels:
+        return "stands" if kept.status == "cancelled" else "new"
+    if no:
+        return "new"
+    same = kept.status == "resolved" and same_answer(_value(kept.payload), entry.payload)
+    return "stands" if same else "decided"
+
+
+def count_vote(
+    item: Interrupt, entry: ResumeEntry, principal: Principal, channel: str, now: int
+) -> Count:
+    """The votes with this answer counted, and whether the answer stands now."""
+    before = item.progress.votes
+    approvers = item.terms.approvers
+    no = entry.status != "resolved" or denies(item, entry.payload)
+    if approvers is None or approvers.approvals == 1 or no:
+        return Count(before, stands=True)
+    same = [vote for vote in before if same_answer(_value(vote.payload), entry.payload)]
+    dropped = [vote.by for vote in before if vote not in same]
+    if all(vote.by != principal.subject for vote in same):
+        same.append(
+            Vote(
+                by=principal.subject,
+                at=now,
+                channel=channel,
+                roles=principal.roles,
+                payload=jsonvalue.encode(entry.payload),
+            )
+        )
+    return Count(
+        tuple(same),
+        stands=enough(approvers, same),
+        dropped=tuple(one for one in dropped if one != principal.subject),
+    )
+
+
+def may_not_be_asked_again(item: Interrupt) -> bool:
+    """True if its approvers will not be asked about what was denied, and it was."""
+    approvers = item.terms.approvers
+    refuse = approvers is not None and approvers.forks_of_denied == "refuse"
+    return refuse and bool(item.progress.denied)
+
+
+def enough(approvers: Approvers, votes: Sequence[Vote]) -> bool:
+    """True if as many people have agreed as are needed."""
+    return not any(missing(approvers, [vote.roles for vote in votes]).values())
+
+
+def missing(approvers: Approvers, people: Sequence[Iterable[str]]) -> dict[str, int]:
+    """How many more have to agree, for each role; of any of them under `""`.
+
+    `people` are the roles of each person who has agreed.
+    """
+    of = approvers.approvals
+    if isinstance(of, int):
+        return {"": max(0, of - len(people))}
+    seats = [role for role, number in of.items() for _ in range(number)]
+    empty = _empty(seats, [{*roles} for roles in people])
+    return {role: empty.count(role) for role in of if role in empty}
+
+
+def met_by(approvers: Approvers, people: Iterable[Person], requesters: Iterable[str]) -> bool:
+    """True if these people, all of whom say the same, are whom such approvers ask for.
+
+    What a thread's owner may say alone, those may say who may answer for others. `requesters` are
+    who asks for the thing now: the terms of a rule do not say who that will be.
+    """
+    if approvers.owners:
+        return True
+    own = {*requesters} if REQUESTER in approvers.barred else set()
+    fit = [
+        roles
+        for subject, roles in people
+        if _named(approvers, subject, roles)
+        and not {*approvers.barred} & {*roles}
+        and subject not in own
+    ]
+    return not any(missing(approvers, fit).values())
+
+
+def same_answer(left: Any, right: Any) -> bool:
+    """True if two payloads say the same, whatever the reasons."""
+    return jsonvalue.equal(_compared(left), _compared(right))
+
+
+def new_denials(
+    item: Interrupt, denials: Sequence[Mapping[str, Any]]
+) -> tuple[Mapping[str, Any], ...]:
+    """Those denials in other copies that a question neither has on it nor was asked with."""
+    asked = jsonvalue.decode(item.metadata).get("sayso") if item.metadata else None
+    before = asked.get("before", []) if isinstance(asked, dict) else []
+    known = item.progress.denied
+    return tuple(one for one in denials if one not in known and one not in before)
+
+
+def _named(approvers: Approvers, subject: str, roles: Iterable[str]) -> bool:
+    return subject in approvers.people or bool({*approvers.roles} & {*roles})
+
+
+def _empty(seats: Sequence[str], people: Sequence[set[str]]) -> list[str]:
+    """The seats that are left when each is taken by another person who has its role."""
+    sits: dict[int, int] = {}
+
+    def seat(number: int, tried: set[int]) -> bool:
+        for person, roles in enumerate(people):
+            if seats[number] not in roles or person in tried:
+                continue
+            tried.add(person)
+            if person not in sits or seat(sits[person], tried):
+                sits[person] = number
+                return True
+        return False
+
+    return [role for number, role in enumerate(seats) if not seat(number, set())]
+
+
+def _compared(payload: Any) -> Any:
+    if not isinstance(payload, dict):
+        return payload
+    return {name: value for name, value in payload.items() if name not in _NOT_COMPARED}
+
+
+def _value(payload: bytes | None) -> Any:
+    return None if payload is None else jsonvalue.decode(payload)

@@ -1,0 +1,1 @@
+"""The protocols of clients, one edge each over the same engine."""

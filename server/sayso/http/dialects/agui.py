@@ -1,0 +1,139 @@
+"""The run endpoints: `POST /agents/{name}` and `POST /agents/{name}/connect`.
+
+A bare ASGI app: what comes in is decoded here, what goes out is the reader's bytes. What the
+request may do is the engine's decision.
+"""
+
+import logging
+from collections.abc import Iterable
+from dataclasses import replace
+from functools import partial
+from typing import Final, get_args
+from urllib.parse import parse_qsl
+
+from sayso.agents.registry import Agents
+from sayso.base.codes import Code
+from sayso.base.errors import Problem, StoreError
+from sayso.base.keepalive import KeepAlive
+from sayso.base.limits import Limits
+from sayso.base.options import Client, Emission
+from sayso.base.records import Principal
+from sayso.engine.dialect import DIALECTS
+from sayso.engine.engine import Engine
+from sayso.http.asgi import PRINCIPAL, App, Receive, Scope, Send
+from sayso.http.body import read_json_body
+from sayso.http.errors import method_not_allowed
+from sayso.http.sse import respond, seconds_left
+from sayso.protocol.runinput import decode_run_input
+from sayso.streams.reader import Reader
+
+_log = logging.getLogger("sayso.http")
+
+
+_EMISSIONS: Final[dict[str, Emission]] = {value: value for value in get_args(Emission)}
+_CLIENTS: Final[dict[str, Client]] = {value: value for value in get_args(Client)}
+
+
+def emission_of(scope: Scope) -> Emission | None:
+    """How the sender wants to be asked, by `?interrupts=`; None when it does not say.
+
+    Problem `invalid_query` for an unknown value, or two that differ.
+    """
+    return _EMISSIONS.get(_said(scope, "interrupts", _EMISSIONS))
+
+
+def _client_of(scope: Scope) -> Client | None:
+    """Whose client the sender is, by `?client=`; likewise."""
+    return _CLIENTS.get(_said(scope, "client", _CLIENTS))
+
+
+def _said(scope: Scope, parameter: str, values: Iterable[str]) -> str:
+    """One of the values of a parameter, or nothing where the request has none."""
+    query = parse_qsl(scope.get("query_string", b"").decode("latin-1"), keep_blank_values=True)
+    said: set[str] = {value for name, value in query if name == parameter}
+    if not said:
+        return ""
+    if len(said) > 1 or not said <= set(values):
+        raise Problem(
+            Code.INVALID_QUERY,
+            f"The parameter {parameter!r} is one of {', '.join(values)}; without it the agent's "
+            "option says it.",
+        )
+    return said.pop()
+
+
+class RunEndpoint:
+    """Takes a `RunAgentInput` for an agent and answers with an event stream."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        agents: Agents,
+        *,
+        limits: Limits,
+        keep_alive: KeepAlive | None,
+    ) -> None:
+        self._engine = engine
+        self._agents = agents
+        self._limits = limits
+        self._keep_alive = keep_alive
+
+    def find(self, method: str, path: str) -> App | None:
+        """The app behind a path, as `asgi.path_of` gives it; None for one of no run endpoint.
+
+        GET and HEAD of the agent's own path read about it: they are not for here.
+        """
+        match path.split("/"):
+            case ["", "agents", name] if name and method not in ("GET", "HEAD"):
+                return partial(self._serve, name, "run")
+            case ["", "agents", name, "connect"] if name:
+                return partial(self._serve, name, "connect")
+        return None
+
+    async def _serve(
+        self, name: str, action: str, scope: Scope, receive: Receive, send: Send
+    ) -> None:
+        agent = self._agents.require(name)
+        if scope["method"] != "POST":
+            raise method_not_allowed(*(("GET", "HEAD", "POST") if action == "run" else ("POST",)))
+        client = _client_of(scope) or agent.options.client
+        dialect = replace(DIALECTS[client], interrupts=emission_of(scope))
+        body = await read_json_body(scope, receive, self._limits.body)
+        request = decode_run_input(body, self._limits)
+        enter = self._engine.run if action == "run" else self._engine.connect
+        principal = scope[PRINCIPAL]
+        reader = await enter(name, request, principal, dialect)
+        await deliver(
+            self._engine,
+            reader,
+            principal,
+            receive,
+            send,
+            keep_alive=self._keep_alive,
+            began=action == "run",
+        )
+
+
+async def deliver(
+    engine: Engine,
+    reader: Reader,
+    principal: Principal,
+    receive: Receive,
+    send: Send,
+    *,
+    keep_alive: KeepAlive | None,
+    began: bool,
+) -> None:
+    """Answer with what a reader gives, and note it when the whole body went out.
+
+    `began`: the request may have begun the run, and does not only follow it.
+    """
+    seconds = seconds_left(principal, began=began)
+    await respond(reader, receive, send, keep_alive=keep_alive, seconds=seconds)
+    if not reader.delivered:
+        return
+    try:
+        await engine.delivered(reader, principal)
+    except StoreError as error:
+        # Without the note a retry is answered with the run again, which is safe: so no error.
+        _log.warning("the delivery of run %s was not noted: %s", reader.run_key, error)

@@ -1,0 +1,1 @@
+"""The REST paths: agents, threads, interrupts, approvals, the audit trail."""

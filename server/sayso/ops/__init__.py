@@ -1,0 +1,1 @@
+"""The process around the app: listening, serving, supervising, agents from a file."""

@@ -1,0 +1,452 @@
+"""Agents declared in a file: `sayso serve agents.yaml`.
+
+    store: sqlite:///shop.db              # where threads are kept; else the backend's own default
+    authenticate: shop.auth:who           # a hook: ASGI scope to Principal or None; or
+                                          # {jwt: {jwks: …, issuer: …, audience: …}}
+    hosts: [sayso.example.org]
+    origins: [https://app.example.org]
+    copilotkit: true                      # at /copilotkit; or another path
+    agents:
+      - name: support                     # POST /agents/support
+        import: shop.agents:support       # an async function of one argument, its Turn
+        version: "2"
+        description: Answers customers.
+        tools: [shop.tools]               # modules or tools, beside those of the agent's own module
+        spec:
+          type: langgraph                 # what it is built with, as its capabilities tell
+          interrupt:
+            enabled: true                 # false: asking a person is an error that says so
+            checkpoint:
+              backend: sqlite             # or memory, postgres, redis
+              ttl_seconds: 86400          # how long its questions stay open
+        options:                          # the options of an agent, by their names
+          refusals: recover
+
+YAML is read strictly: everything is checked before anything is served, and each problem names its
+line and key.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, fields
+from math import isfinite
+from pathlib import Path
+from types import ModuleType
+from typing import Any, Final
+
+import yaml
+
+from sayso import auth
+from sayso.agents.tools import Tool
+from sayso.app import Sayso
+from sayso.base.errors import DeclarationError
+from sayso.base.options import Legacy, OptionValues
+from sayso.http.mounts import CopilotKit
+from sayso.http.options import ServerOptions
+from sayso.ops.importing import ImportPathError, load_object, module_of
+from sayso.stores import open_store
+
+CHECKPOINTS: Final = "checkpoints=shown"
+"""What an agent that keeps its checkpoints in Redis says to the store."""
+BACKENDS: Final[dict[str, str | None]] = {
+    "memory": "memory:",
+    "sqlite": "sqlite:///sayso.db",
+    "postgres": None,
+    "redis": f"redis://127.0.0.1:6379/0?{CHECKPOINTS}",
+}
+"""The backends that a checkpoint may name, each with the URL of its store unless one is given.
+
+None: there is no such URL, the file has to say it.
+"""
+_SCHEMES: Final = {
+    "postgresql": "postgres",
+    "rediss": "redis",
+    "unix": "redis",
+    "valkey": "redis",
+    "valkeys": "redis",
+}
+"""Backends whose URLs begin with another word."""
+
+MAX_FILE_BYTES: Final = 1024 * 1024
+"""Bytes of a file."""
+
+_FILE: Final = ("store", "authenticate", "hosts", "origins", "copilotkit", "agents")
+_LISTS: Final = ("hosts", "origins")
+_JWT: Final = ("jwks", "issuer", "audience", "tenant", "roles")
+_AGENT: Final = ("name", "import", "version", "description", "tools", "spec", "options")
+_SPEC: Final = ("type", "interrupt")
+_INTERRUPT: Final = ("enabled", "checkpoint")
+_CHECKPOINT: Final = ("backend", "ttl_seconds")
+_LEGACY: Final = tuple(field.name for field in fields(Legacy))
+_ELSEWHERE: Final = (
+    "expires_in",
+    "interrupts_enabled",
+    "on_reminder",
+    "breakpoints",
+)
+"""Options that a file says in another place, or that need Python."""
+_OPTIONS: Final = tuple(name for name in OptionValues.__annotations__ if name not in _ELSEWHERE)
+
+
+class YamlFileError(Exception):
+    """A file that cannot be used; the message has one line for each problem."""
+
+
+@dataclass(slots=True)
+class YamlProblems:
+    """The problems of a file, in the order of its lines once told."""
+
+    path: Path
+    _found: list[tuple[int, int, str]] = field(default_factory=list)
+
+    def add(self, where: "Value", message: str) -> None:
+        """Note a problem of a value."""
+        mark = where.node.start_mark
+        place = f", {where.at}" if where.at else ""
+        text = f"{self.path} line {mark.line + 1}, column {mark.column + 1}{place}: {message}"
+        self._found.append((mark.line, mark.column, text))
+
+    def raise_if_any(self) -> None:
+        """Raise `YamlFileError` if there was any."""
+        if self._found:
+            raise YamlFileError("\n".join(text for _, _, text in sorted(set(self._found))))
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A value of a file; `at` is its path in it, as `agents[0].name`."""
+
+    node: yaml.Node
+    at: str
+    findings: YamlProblems = field(repr=False)
+
+    def wrong(self, message: str) -> None:
+        """Note that this value does not do."""
+        self.findings.add(self, message)
+
+    @property
+    def is_scalar(self) -> bool:
+        """True if it is a plain value, and no mapping or list."""
+        return isinstance(self.node, yaml.ScalarNode)
+
+    def members(self, known: Sequence[str], required: Sequence[str] = ()) -> "dict[str, Value]":
+        """The members of a mapping, by key; what is unknown, doubled or missing is noted."""
+        if not isinstance(self.node, yaml.MappingNode):
+            self.wrong(f"must be a mapping with {_listed(known)}")
+            return {}
+        values: dict[str, Value] = {}
+        for key_node, node in self.node.value:
+            key = Value(key_node, self.at, self.findings)
+            name = key.plain()
+            if name not in known:
+                key.wrong(f"unknown key {name!r}; there are {_listed(known)}")
+            elif name in values:
+                key.wrong(f"{name!r} stands here twice")
+            else:
+                path = f"{self.at}.{name}" if self.at else name
+                values[name] = Value(node, path, self.findings)
+        for name in required:
+            if name not in values:
+                self.wrong(f"{name!r} is missing")
+        return values
+
+    def items(self) -> "Iterator[Value]":
+        """The items of a list; anything else is noted."""
+        if not isinstance(self.node, yaml.SequenceNode):
+            self.wrong("must be a list")
+            return
+        for number, node in enumerate(self.node.value):
+            yield Value(node, f"{self.at}[{number}]", self.findings)
+
+    def plain(self) -> Any:
+        """A scalar as Python has it: a string, a number, a boolean or None; else noted."""
+        if isinstance(self.node, yaml.ScalarNode):
+            try:
+                return _Scalars().construct_object(self.node)
+            except (yaml.YAMLError, ValueError):
+                self.wrong("is no value that YAML knows")
+                return None
+        self.wrong("must be a plain value")
+        return None
+
+    def text(self) -> str | None:
+        """A string with something in it; anything else is noted."""
+        value = self.plain()
+        if isinstance(value, str) and value.strip():
+            return value
+        if isinstance(self.node, yaml.ScalarNode):
+            hint = f"; put it in quotes: '{self.node.value}'" if self.node.value else ""
+            self.wrong(f"must be a text{hint}")
+        return None
+
+    def checked(self, fits: Callable[[Any], bool], what: str) -> Any:
+        """A scalar that fits, or None and a note of what it must be."""
+        value = self.plain()
+        if isinstance(self.node, yaml.ScalarNode):
+            if fits(value):
+                return value
+            self.wrong(f"must be {what}, not {self.node.value!r}")
+        return None
+
+
+class _Scalars(yaml.constructor.SafeConstructor):
+    """Makes scalars of nodes."""
+
+
+def read_file(path: Path) -> Value:
+    """The one document of a file; raises `YamlFileError`, also for a file that is not there."""
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise YamlFileError(f"{path} cannot be read: {error.strerror}") from None
+    if len(data) > MAX_FILE_BYTES:
+        raise YamlFileError(f"{path} has more than {MAX_FILE_BYTES} bytes")
+    try:
+        node = yaml.compose(data, Loader=yaml.SafeLoader)
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark
+        where = "" if mark is None else f" line {mark.line + 1}, column {mark.column + 1}"
+        quoted = 'quote a value that has a colon, as in store: "memory:"'
+        hint = f"; {quoted}" if "mapping values" in (error.problem or "") else ""
+        raise YamlFileError(f"{path}{where}: {error.problem}{hint}") from None
+    except RecursionError:
+        raise YamlFileError(f"{path} is nested too deeply") from None
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise YamlFileError(f"{path} is no YAML: {' '.join(str(error).split())}") from None
+    if node is None:
+        raise YamlFileError(f"{path} is empty")
+    return Value(node, "", YamlProblems(path))
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names)
+
+
+@dataclass(frozen=True, slots=True)
+class _Declared:
+    """One agent of a file, as far as it could be read."""
+
+    where: Value
+    name: str
+    function: Any
+    tools: list[tuple[Value, Tool[..., Any]]]
+    arguments: dict[str, Any]
+    backend: Value | None
+
+
+def app_of(path: Path, *, store: str | None = None) -> Sayso:
+    """Make the app that a file declares; `store` counts instead of the file's own.
+
+    Raises:
+        YamlFileError: with a line for each problem.
+    """
+    root = read_file(path)
+    members = root.members(_FILE, required=("agents",))
+    declared = list(_agents(members["agents"])) if "agents" in members else []
+    url = _store(members.get("store"), declared, store)
+    hosts, origins = (_texts(members[name]) if name in members else () for name in _LISTS)
+    authenticate = _hook(members["authenticate"]) if "authenticate" in members else None
+    copilotkit = _mount(members["copilotkit"]) if "copilotkit" in members else None
+    root.findings.raise_if_any()
+    try:
+        app = Sayso(
+            store=url,
+            authenticate=authenticate,
+            server=ServerOptions(hosts=hosts, origins=origins),
+        )
+        if copilotkit is not None:
+            app.mount(CopilotKit(copilotkit))
+    except DeclarationError as error:
+        root.wrong(str(error))
+        root.findings.raise_if_any()
+        raise
+    for agent in declared:
+        _declare(app, agent)
+    root.findings.raise_if_any()
+    return app
+
+
+def _texts(where: Value) -> tuple[str, ...]:
+    return tuple(text for item in where.items() if (text := item.text()) is not None)
+
+
+def _mount(where: Value) -> str | None:
+    """Where CopilotKit is served, if at all."""
+    said = where.checked(
+        lambda value: isinstance(value, bool) or (isinstance(value, str) and value[:1] == "/"),
+        "true, false, or a path that begins with '/'",
+    )
+    return "/copilotkit" if said is True else said or None
+
+
+def _hook(where: Value) -> Any:
+    """A hook by its import path, or one that checks JSON Web Tokens."""
+    if where.is_scalar:
+        return _imported(where)
+    members = where.members(("jwt",), required=("jwt",))
+    if "jwt" not in members:
+        return None
+    values = members["jwt"].members(_JWT, required=("jwks", "issuer", "audience"))
+    said = {name: value.text() or "" for name, value in values.items()}
+    if not all(said.get(name) for name in ("jwks", "issuer", "audience")):
+        return None  # what is missing has been noted
+    try:
+        return auth.jwt(
+            jwks=said["jwks"],
+            issuer=said["issuer"],
+            audience=said["audience"],
+            tenant=said.get("tenant"),
+            roles=said.get("roles", "roles"),
+        )
+    except DeclarationError as error:
+        members["jwt"].wrong(str(error))
+        return None
+
+
+def _declare(app: Sayso, agent: _Declared) -> None:
+    for where, tool in agent.tools:
+        try:
+            app.add_tools(tool)
+        except DeclarationError as error:
+            where.wrong(str(error))
+    try:
+        app.agent(agent.name, **agent.arguments)(agent.function)
+    except DeclarationError as error:
+        agent.where.wrong(str(error))
+
+
+def _agents(listed: Value) -> Iterator[_Declared]:
+    names: set[tuple[str, str]] = set()
+    count = 0
+    for item in listed.items():
+        count += 1
+        members = item.members(_AGENT, required=("name", "import"))
+        name = members["name"].text() if "name" in members else None
+        version = members["version"].text() if "version" in members else "1"
+        if name is not None and version is not None:
+            if (name, version) in names:
+                members["name"].wrong(
+                    f"there are two agents {name!r} of version {version!r}; give the newer one "
+                    "another version"
+                )
+            names.add((name, version))
+        function = _imported(members["import"]) if "import" in members else None
+        arguments: dict[str, Any] = {"version": version or "1"}
+        if "description" in members:
+            arguments["description"] = members["description"].text()
+        if "options" in members:
+            arguments |= {
+                key: _legacy(value) if key == "legacy" else value.plain()
+                for key, value in members["options"].members(_OPTIONS).items()
+            }
+        backend = None
+        if "spec" in members:
+            backend = _spec(members["spec"], arguments)
+        if name is not None and function is not None:
+            tools = list(_tools(members, function))
+            yield _Declared(members["name"], name, function, tools, arguments, backend)
+    if not count:
+        listed.wrong("there is no agent in it")
+
+
+def _legacy(where: Value) -> Legacy:
+    """Read `options.legacy`; its defaults, and a note, for a value that it does not have."""
+    values = {key: value.plain() for key, value in where.members(_LEGACY).items()}
+    try:
+        return Legacy(**values)
+    except DeclarationError as error:
+        where.wrong(str(error))
+        return Legacy()
+
+
+def _spec(spec: Value, arguments: dict[str, Any]) -> Value | None:
+    """Read `spec` into arguments of `Sayso.agent`; returns where it names a backend."""
+    members = spec.members(_SPEC)
+    if "type" in members and (kind := members["type"].text()) is not None:
+        arguments["kind"] = kind
+    if "interrupt" not in members:
+        return None
+    interrupt = members["interrupt"].members(_INTERRUPT)
+    if "enabled" in interrupt:
+        enabled = interrupt["enabled"].checked(
+            lambda value: isinstance(value, bool), "true or false"
+        )
+        arguments["interrupts_enabled"] = enabled is not False
+    if "checkpoint" not in interrupt:
+        return None
+    checkpoint = interrupt["checkpoint"].members(_CHECKPOINT)
+    if "ttl_seconds" in checkpoint:
+        arguments["expires_in"] = checkpoint["ttl_seconds"].checked(
+            _is_lifetime, "seconds above zero, or null for ever"
+        )
+    return checkpoint.get("backend")
+
+
+def _is_lifetime(value: Any) -> bool:
+    if value is None:
+        return True
+    return type(value) in (int, float) and isfinite(value) and value > 0
+
+
+def _store(named: Value | None, declared: list[_Declared], override: str | None) -> str:
+    """The one store of all agents; a backend that is another's is noted."""
+    url = override if override is not None else named.text() if named is not None else None
+    if url is not None and override is None and named is not None:
+        try:
+            open_store(url)
+        except DeclarationError as error:
+            named.wrong(str(error))
+    scheme = None if url is None else url.partition(":")[0].lower()
+    chosen = None if scheme is None else _SCHEMES.get(scheme, scheme)
+    for agent in declared:
+        if agent.backend is None:
+            continue
+        backend = agent.backend.checked(
+            lambda value: value in BACKENDS, f"one of {', '.join(BACKENDS)}"
+        )
+        if backend is None:
+            continue
+        if chosen is not None and backend != chosen:
+            why = "the store" if url is not None else "an agent above"
+            agent.backend.wrong(
+                f"is {backend!r}, but {why} is {chosen!r}: all agents of a server share one store"
+            )
+        if url is None and BACKENDS[backend] is None:
+            agent.backend.wrong(
+                f"is {backend!r}, which needs a URL: add `store:` with it to the file"
+            )
+        chosen = chosen or backend
+        if backend == "redis" and url is not None and "checkpoints=" not in url:
+            url += f"{'&' if '?' in url else '?'}{CHECKPOINTS}"
+    return url or BACKENDS.get(chosen or "sqlite") or "sqlite:///sayso.db"
+
+
+def _tools(members: dict[str, Value], function: Any) -> Iterator[tuple[Value, Tool[..., Any]]]:
+    """The tools of the agent's own module, and those that the file names."""
+    own = getattr(function, "__module__", None)
+    if isinstance(own, str):
+        yield from ((members["import"], tool) for tool in _in_module(module_of(own)))
+    for item in members["tools"].items() if "tools" in members else ():
+        path = item.text()
+        loaded = None if path is None else _imported(item)
+        if isinstance(loaded, Tool):
+            yield item, loaded
+        elif isinstance(loaded, ModuleType):
+            yield from ((item, tool) for tool in _in_module(loaded))
+        elif loaded is not None:
+            item.wrong(f"{path!r} is no tool: make it one with @app.tool() or Tool(…)")
+
+
+def _in_module(module: ModuleType) -> list[Tool[..., Any]]:
+    return [value for value in vars(module).values() if isinstance(value, Tool)]
+
+
+def _imported(where: Value) -> Any:
+    """Load what an import path of the file names; notes a problem and returns None otherwise."""
+    path = where.text()
+    if path is None:
+        return None
+    try:
+        return load_object(path) if ":" in path else module_of(path)
+    except ImportPathError as error:
+        where.wrong(str(error))
+        return None

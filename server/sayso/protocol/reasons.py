@@ -1,0 +1,31 @@
+"""The reasons of questions, and what people read for them.
+
+The web's table is written from `LABELS` by `tests/unit/test_codes.py`.
+"""
+
+from collections.abc import Mapping
+from typing import Final
+
+TOOL_CALL: Final = "tool_call"
+CONFIRMATION: Final = "confirmation"
+INPUT_REQUIRED: Final = "input_required"
+DECISION: Final = "sayso:decision"
+"""A choice among options, which may permit calls."""
+BREAKPOINT: Final = "sayso:breakpoint"
+INDETERMINATE: Final = "sayso:indeterminate"
+"""Nobody knows whether an effect happened."""
+FAILED: Final = "sayso:failed"
+"""A tool raised, under `on_error="ask"`."""
+CLIENT_TOOL: Final = "sayso:client-tool"
+"""A call of the client's own tool, kept as a question that no client is shown."""
+
+LABELS: Final[Mapping[str, str]] = {
+    TOOL_CALL: "Approval",
+    CONFIRMATION: "Confirmation",
+    INPUT_REQUIRED: "Input needed",
+    INDETERMINATE: "Unclear outcome",
+    FAILED: "Failed",
+    DECISION: "Decision",
+    BREAKPOINT: "Breakpoint",
+}
+"""A word or two for each reason that clients are told; a reason of an author is its own label."""

@@ -1,1 +1,0 @@
-"""Threads in the memory of one process."""

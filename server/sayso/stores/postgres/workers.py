@@ -1,0 +1,237 @@
+"""The threads that own connections to PostgreSQL: one job, one transaction.
+
+A thread of Sayso always goes to the same connection, so its writes keep their order, and locks
+nothing of another thread: transactions cannot wait for each other in a circle. Jobs that block an
+event loop's helper (`renew`) have a connection of their own.
+"""
+
+import asyncio
+import concurrent.futures
+import queue
+import threading
+import time
+from collections.abc import Callable
+from typing import TypeVar
+
+import psycopg
+
+from sayso.base.clock import Clock
+from sayso.base.errors import StoreUnavailable
+from sayso.stores.postgres.pipeline import Wire
+from sayso.stores.postgres.server import explain
+from sayso.stores.postgres.session import PostgresTransaction
+from sayso.stores.sql.session import Transaction
+from sayso.stores.sql.worker import Job, Outcome, StoreRunner, deliver
+
+T = TypeVar("T")
+Notify = Callable[[set[tuple[str, str]]], None]
+
+_BECAME = "SELECT pg_xact_status($1::text::xid8)"
+_LIFE = (
+    "SELECT concat(stats_reset, ' ', left(pg_walfile_name(pg_current_wal_insert_lsn()), 8))"
+    " FROM pg_stat_wal"
+)
+"""Differs after a crash, which resets statistics, and after a fail-over, which begins a timeline.
+
+Both forget numbers of transactions that were under way, and give them to others.
+"""
+_TIMEOUT_S = 5.0
+"""Seconds that the outcome of a commit is looked for after a lost connection."""
+
+
+class PostgresWorkers(StoreRunner):
+    """Runs jobs on a number of connections, each in a thread of its own."""
+
+    def __init__(
+        self, wired: Callable[[], Wire], clock: Clock | None, connections: int, tell: Notify
+    ) -> None:
+        """Start the threads; each connects, by `wired`, when it gets its first job.
+
+        `tell` is called in one of them with the threads of Sayso that a job changed.
+        """
+        names = [*(f"sayso postgres {n}" for n in range(connections)), "sayso postgres leases"]
+        *self._workers, self._own = [_Worker(wired, clock, name, tell) for name in names]
+
+    async def run(self, work: Callable[[Transaction], T], *, writes: bool, key: str = "") -> T:
+        """Have a job done and committed; see `Runner.run`."""
+        loop = asyncio.get_running_loop()
+        waiter: asyncio.Future[T] = loop.create_future()
+        worker = self._workers[hash(key) % len(self._workers)]
+        worker.submit(Job(work, writes, waiter, loop))
+        return await waiter
+
+    def run_blocking(self, work: Callable[[Transaction], T], timeout: float) -> T:
+        """Have a writing job done and committed; see `Runner.run_blocking`."""
+        waiter: concurrent.futures.Future[T] = concurrent.futures.Future()
+        self._own.submit(Job(work, True, waiter, None))
+        try:
+            return waiter.result(timeout)
+        except TimeoutError:
+            raise StoreUnavailable(
+                f"PostgreSQL did not answer within {timeout} s; look at its load and at the network"
+            ) from None
+
+    async def stop(self) -> None:
+        """Finish what was submitted and close all connections; see `Runner.stop`."""
+        workers = [*self._workers, self._own]
+        for worker in workers:
+            worker.stop()
+        await asyncio.shield(
+            asyncio.gather(*(asyncio.wrap_future(worker.ended) for worker in workers))
+        )
+
+
+class _Worker:
+    """One thread, one connection, jobs in their order."""
+
+    def __init__(
+        self, wired: Callable[[], Wire], clock: Clock | None, name: str, tell: Notify
+    ) -> None:
+        self._wired = wired
+        self._clock = clock
+        self._tell = tell
+        self._lock = threading.Lock()
+        self._queue: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
+        self._stopping = False
+        self._wire: Wire | None = None
+        self._life = ""
+        self.ended: concurrent.futures.Future[None] = concurrent.futures.Future()
+        threading.Thread(target=self._main, name=name, daemon=True).start()
+
+    def submit(self, job: Job) -> None:
+        with self._lock:
+            if self._stopping:
+                raise StoreUnavailable("the store is closed; await its open() first")
+            self._queue.put(job)
+
+    def stop(self) -> None:
+        with self._lock:
+            if not self._stopping:
+                self._stopping = True
+                self._queue.put(None)
+
+    def _main(self) -> None:
+        while (job := self._queue.get()) is not None:
+            deliver([job], [self._outcome(job)])
+        if self._wire is not None:
+            self._wire.close()
+        self.ended.set_result(None)
+
+    def _outcome(self, job: Job) -> Outcome:
+        fresh = self._wire is None
+        try:
+            return self._attempt(job), None
+        except _NothingDone as lost:
+            if fresh:
+                return None, lost.told
+        except Exception as error:
+            return None, error
+        # The connection had died of old age before anything was sent on it: a new one may do.
+        try:
+            return self._attempt(job), None
+        except _NothingDone as lost:
+            return None, lost.told
+        except Exception as error:
+            return None, error
+
+    def _attempt(self, job: Job) -> object:
+        """Do a job in a transaction of its own; its result, once that is committed."""
+        wire = self._connected()
+        life = self._life
+        number: str | None = None
+        value: object = None
+        sent = False
+        changed: set[tuple[str, str]] = set()
+        try:
+            session = PostgresTransaction(wire, self._clock, writes=job.writes)
+            value = job.work(session)
+            if job.writes:
+                number, changed = session.number(), session.changed
+            sent = True  # from here on it may have been committed
+            wire.send("COMMIT")
+            if job.writes:
+                wire.sync()
+            else:  # all that was read is here; how its transaction ends is told with the next one
+                wire.flush()
+        except psycopg.Error as error:
+            lost = self._tidy(wire)
+            told = StoreUnavailable(explain(error))
+            told.__cause__ = error
+            if not lost:
+                raise told from error
+            if not sent:
+                raise _NothingDone(told) from error
+            if number is not None and not self._became(number, life):
+                raise told from error
+        except BaseException:
+            self._tidy(wire)
+            raise
+        if changed:
+            self._tell(changed)
+        return value
+
+    def _connected(self) -> Wire:
+        if self._wire is None:
+            wire = self._wired()
+            try:
+                self._life = wire.rows(wire.send(_LIFE))[0][0]
+                wire.sync()
+            except psycopg.Error as error:
+                wire.close()
+                raise StoreUnavailable(explain(error)) from error
+            self._wire = wire
+        return self._wire
+
+    def _tidy(self, wire: Wire) -> bool:
+        """End a failed transaction; whether the connection was lost."""
+        if not wire.lost:
+            try:
+                wire.rollback()
+            except psycopg.Error:
+                wire.close()
+        if wire.lost:
+            wire.close()
+            self._wire = None
+            return True
+        return False
+
+    def _became(self, xid: str, life: str) -> bool:
+        """Whether a transaction was committed whose connection was lost while it was.
+
+        `life` is that of the server which gave it its number. Raises `StoreUnavailable` if nobody
+        can tell within a few seconds, or the number may be another's by now.
+        """
+        deadline = time.monotonic() + _TIMEOUT_S
+        while True:
+            try:
+                wire = self._connected()
+                known = self._life == life
+                status = wire.rows(wire.send(_BECAME, (xid,)))[0][0] if known else None
+                wire.sync()
+            except (psycopg.Error, StoreUnavailable) as error:
+                if self._wire is not None:
+                    self._tidy(self._wire)
+                if time.monotonic() >= deadline:
+                    raise StoreUnavailable(
+                        "the connection to PostgreSQL was lost while a commit was on its way; "
+                        "whether it was done shows once PostgreSQL can be reached again"
+                    ) from error
+            else:
+                if not known:
+                    raise StoreUnavailable(
+                        "PostgreSQL has crashed, or another server took over, while a commit was "
+                        "on its way; whether it was done shows when the thread is read"
+                    )
+                if status == "committed":
+                    return True
+                if status != "in progress" or time.monotonic() >= deadline:
+                    return False
+            time.sleep(0.05)
+
+
+class _NothingDone(Exception):
+    """The connection was lost before the commit was sent."""
+
+    def __init__(self, told: StoreUnavailable) -> None:
+        super().__init__(str(told))
+        self.told = told

@@ -1,0 +1,1 @@
+"""Inner agents of a turn."""

@@ -1,0 +1,1 @@
+"""Questions to people: asked, held open, read when they are settled."""

@@ -1,0 +1,156 @@
+"""How a question is put to a person, whatever asks it, and how its settled answer is found."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from sayso.agents.asking import AskTerms
+from sayso.agents.codec import to_json
+from sayso.base import ids, jsonvalue
+from sayso.base.errors import InterruptsDisabled
+from sayso.base.fastrecords import copy_with
+from sayso.base.options import DEFAULT, Default, OnExpire
+from sayso.base.records import Entry, Interrupt, Progress, Terms
+from sayso.base.texts import to_utf8_safe
+from sayso.gate.quorum import terms_of
+from sayso.protocol.interrupts import with_ours
+from sayso.protocol.reasons import CLIENT_TOOL
+from sayso.schemas.responses import ResponseType
+from sayso.turns.journal.before import Said
+from sayso.turns.journal.journal import again_by
+from sayso.turns.replay.execution import Execution, Place
+
+
+def record_question(
+    place: Place,
+    *,
+    data: dict[str, Any],
+    reason: str,
+    message: str | None,
+    schema: bytes | None,
+    metadata: dict[str, Any] | bytes | None = None,
+    tool_call_id: str | None = None,
+    expires_in: float | Default | None = DEFAULT,
+    expires_at: datetime | None = None,
+    on_expire: OnExpire | Default = DEFAULT,
+    asking: AskTerms | None = None,
+    response: ResponseType | None = None,
+    denied: Sequence[Said] = (),
+) -> None:
+    """Record a question at a place; the turn waits from now on. The caller raises `Pause`.
+
+    `schema` is JSON, of its responseSchema; `metadata` may be JSON already. `data` joins the
+    journal entry, which also names the interrupt and the pause it belongs to.
+    `asking` says who answers, if not the owner of the thread, `response` what its answer is read
+    with, if there is more to it than the schema. `denied` is what was said no to in other copies.
+    Raises `InterruptsDisabled`, and ends the turn, for an agent that may not ask.
+    """
+    execution = place.execution
+    if reason != CLIENT_TOOL and not execution.interrupts_enabled:
+        disabled = InterruptsDisabled(
+            f"agent {execution.turn.agent!r} asks a person ({reason}: {message!r}) and may not: "
+            "its interrupts are switched off (interrupt.enabled: false, or "
+            "interrupts_enabled=False)"
+        )
+        execution.fail(disabled)
+        raise disabled
+    now = execution.clock.now()
+    expiry = _expiry(execution, now, expires_in, expires_at)
+    rule = execution.options.on_expire if on_expire is DEFAULT else on_expire
+    owner = execution.stream.owner
+    terms = Terms()
+    if asking is not None:
+        terms = terms_of(asking.approvers, requesters(execution), execution.copied)
+    if (calls := place.branch.calls()) and reason != CLIENT_TOOL:
+        metadata = with_ours(_written(metadata), {"within": calls})
+    if owner is not None:
+        # Which inner agents it came through (K1).
+        metadata = with_ours(_written(metadata), {"path": owner.path})
+    interrupt = Interrupt(
+        id=ids.new("int"),
+        turn_key=execution.turn.key,
+        place=place.key,
+        reason=reason,
+        created_at=now,
+        message=None if message is None else to_utf8_safe(message),
+        tool_call_id=tool_call_id,
+        response_schema=schema,
+        metadata=_written(metadata),
+        terms=copy_with(
+            terms,
+            on_expire="expire" if expiry is None else rule,
+            subagent=None if owner is None else owner.id,
+            typed=response is not None and response.stricter,
+        ),
+        progress=Progress(denied=() if terms.approvers is None else tuple(denied)),
+        expires_at=expiry,
+        remind_at=None if reason == CLIENT_TOOL else _reminder(execution, now, expiry),
+    )
+    entry = {**data, "interrupt": interrupt.id, "pause": len(execution.resume_inputs)}
+    if response is not None and response.stricter:
+        execution.responses.keep(interrupt.id, response)
+    place.record("asked", jsonvalue.encode(entry))
+    execution.announce_phases(place.branch)
+    execution.ask(place.branch, interrupt)
+
+
+def approvers_of(asking: AskTerms | None) -> dict[str, Any]:
+    """Who has to answer, as `metadata.sayso` says it: a member, or none for the owner."""
+    if asking is None or asking.approvers.owners:
+        return {}
+    return {"approvers": asking.approvers.terms_for_clients()}
+
+
+def requesters(execution: Execution) -> list[str]:
+    """Who wants what the turn asks for: who began it, and who copied it or began it anew."""
+    return [execution.principal.subject, *again_by(execution.marks)]
+
+
+def _written(metadata: dict[str, Any] | bytes | None) -> bytes | None:
+    if isinstance(metadata, bytes):
+        return metadata
+    return to_json(metadata, "the metadata of a question") if metadata else None
+
+
+def _expiry(
+    execution: Execution,
+    now: int,
+    expires_in: float | Default | None,
+    expires_at: datetime | None,
+) -> int | None:
+    if expires_at is not None:
+        return int(expires_at.timestamp() * 1000)
+    seconds = execution.options.expires_in if expires_in is DEFAULT else expires_in
+    if seconds is None:
+        return None
+    return now + int(seconds * 1000)
+
+
+def _reminder(execution: Execution, now: int, expiry: int | None) -> int | None:
+    """When somebody is reminded of the question; one without an end needs no reminder (R2)."""
+    share = execution.options.remind_at
+    return None if expiry is None or share is None else now + int(share * (expiry - now))
+
+
+def interrupt_of(execution: Execution, data: dict[str, Any]) -> Interrupt:
+    """The interrupt behind an asked entry with this data: settled, open, or only just asked."""
+    wanted = data["interrupt"]
+    interrupt = execution.interrupts.get(wanted)
+    return interrupt or execution.asked[wanted]
+
+
+async def settled_answer(
+    place: Place, entry: Entry, data: dict[str, Any] | None = None
+) -> tuple[Interrupt, dict[str, Any]]:
+    """The interrupt behind an asked entry, settled or open, and the entry's data, read or given.
+
+    An answer comes out after all that had ended before the pause. Brings the state over the pause.
+    """
+    execution = place.execution
+    data = jsonvalue.decode(entry.data) if data is None else data
+    interrupt = interrupt_of(execution, data)
+    if interrupt.status != "open":
+        await execution.timeline.wait_for_all_before(execution.pauses[data["pause"]])
+        execution.state.resume(data["pause"])
+        execution.check_state(entry.place)
+    return interrupt, data

@@ -1,0 +1,1 @@
+"""Tool calls and steps: proposed, decided, run once, answered."""

@@ -1,0 +1,535 @@
+"""True if a tool call runs, asks or is refused: the policy, and what a person has said before.
+
+What a policy decides is recorded with the call under the name of its rule, so that replay takes it
+from the journal and a rule speaks once about a call.
+
+Whoever chose an option that permits a call has approved exactly that call, once, as it was shown.
+That stands for rules that ask the very people who chose. A copy of a thread has the choice, and not
+the permission.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from math import isinf
+from types import MappingProxyType
+from typing import Any, Final
+
+from sayso.agents.asking import AskTerms
+from sayso.agents.briefing import approval_message
+from sayso.agents.policy import AskingRule, PolicyDecision, ProposedCall, facts
+from sayso.agents.remembered import covers_call, parse_request
+from sayso.agents.tools import Tool
+from sayso.base import jsonvalue
+from sayso.base.approvers import ApproversAsJson
+from sayso.base.clock import format_time
+from sayso.base.errors import StoreError
+from sayso.base.fastrecords import fast
+from sayso.base.options import DEFAULT
+from sayso.base.records import Approval, Interrupt
+from sayso.gate.quorum import REQUESTER, approving, met_by
+from sayso.protocol.reasons import DECISION
+from sayso.schemas.remember import Remember
+from sayso.turns.ask.interrupts import approvers_of, record_question, requesters
+from sayso.turns.denials import Heard
+from sayso.turns.journal import places
+from sayso.turns.journal.before import Said, about, denials
+from sayso.turns.journal.consent import asked, covers, people
+from sayso.turns.journal.journal import decided_before, fingerprint
+from sayso.turns.replay.execution import Execution, Place
+
+_NOBODY: Final[Mapping[str, ApproversAsJson | None]] = MappingProxyType({})
+_NOTHING: Final = Heard()
+_PERMITS: Final = b'"permits"'
+_SPEAKING = ("interrupt",)
+"""Kinds of entries whose answer is a word of the user, and no verdict on something proposed."""
+
+
+@fast
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallDecision:
+    """What becomes of a call, and by which rule.
+
+    It `runs`, perhaps on an approval that `remembered_approval` for the rules in `stood`; or it
+    asks, in the way of `asking`, and a yes stands for the rules in `covered`, but not for all that
+    ask if `partly`; or it is refused, and `refusal` is recorded with it.
+    """
+
+    rule: str
+    call: ProposedCall | None = None
+    runs: bool = False
+    asking: AskTerms | None = None
+    covered: tuple[AskingRule, ...] = ()
+    partly: bool = False
+    remembered: tuple[str, ...] = ()
+    """The rules that a yes may stand for later as well."""
+    remembered_approval: Approval | None = None
+    stood: tuple[AskingRule, ...] = ()
+    chosen: Interrupt | None = None
+    """The decision whose chosen option permits the call, which stands for these rules."""
+    met_by_choice: tuple[AskingRule, ...] = ()
+    stale: tuple[Approval, ...] = ()
+    """Approvals for such calls that stand no more, because their rules have changed."""
+    heard: Heard = field(default_factory=Heard)
+    """What was denied in this thread and its copies before; for who is asked, if not the owner."""
+    refusal: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RuleResult:
+    """What the rules say of a call; `asks` are those that nobody has said yes to yet.
+
+    `partly`: somebody has to others. `call` is None where nobody had to look at it.
+    """
+
+    decision: PolicyDecision
+    tool: str
+    arguments: bytes
+    call: ProposedCall | None = None
+    asks: Sequence[AskingRule] = ()
+    partly: bool = False
+
+    @property
+    def may_stand(self) -> bool:
+        """True if an approval that was given before may stand for it: the store has to be asked."""
+        return any(rule.asking.remember is not None for rule in self.asks)
+
+
+def evaluate(
+    execution: Execution,
+    tool: Tool[..., Any],
+    arguments: bytes,
+    satisfied: Mapping[str, ApproversAsJson | None] = _NOBODY,
+) -> RuleResult:
+    """Ask the policy about a call with these effective arguments, once.
+
+    `satisfied` are rules that somebody has said yes to, under the terms that they had then.
+    """
+    settled = tool.approval.constant
+    if settled is not None and (settled.verdict == "allow" or not tool.scaled):
+        call, decision = None, settled  # nobody is going to look at the call
+    else:
+        turn_input = execution.input
+        call = tool.proposed(arguments, execution.principal, turn_input.thread_id, turn_input.text)
+        decision = tool.approval.decide(call)
+    asks = [rule for rule in decision.asks if not _satisfied(rule, satisfied)]
+    return RuleResult(
+        decision=decision,
+        tool=tool.name,
+        arguments=arguments,
+        call=call,
+        asks=asks,
+        partly=bool(satisfied),
+    )
+
+
+def _satisfied(ask: AskingRule, satisfied: Mapping[str, ApproversAsJson | None]) -> bool:
+    """True if a rule has its yes; one that now asks for other people has not."""
+    if ask.rule not in satisfied:
+        return False
+    terms = satisfied[ask.rule]
+    return terms is None or terms == ask.asking.approvers.terms()
+
+
+async def decide_call(
+    place: Place, tool: Tool[..., Any], arguments: bytes, found: RuleResult
+) -> CallDecision:
+    """Decide about a call, after a look at the approvals that stand."""
+    execution = place.execution
+    stale: list[Approval] = []
+    stands = await _remembered(execution, tool, arguments, found.asks, stale)
+    ruling = replace(decide_call_with(place, found, stands), stale=tuple(stale))
+    if all(one.asking.approvers.owners for one in (*ruling.met_by_choice, *ruling.covered)):
+        return ruling
+    try:
+        heard = await execution.heard()
+    except StoreError as error:
+        execution.abort(error)
+        raise execution.pause() from None
+    # Meanwhile an equal call may have used the decision that permits one of them.
+    ruling = decide_call_with(place, found, stands, heard)
+    return replace(ruling, stale=tuple(stale), heard=heard)
+
+
+def decide_call_with(
+    place: Place,
+    found: RuleResult,
+    stands: Approval | None = None,
+    heard: Heard = _NOTHING,
+) -> CallDecision:
+    """Decide about a call; `stands` is the approval that was given for such calls before.
+
+    A no to this very call outweighs it: that one is about other calls, and may be older. And who
+    chose what permits the call was not told of one, so those who are asked about it decide;
+    `heard` are those of turns before this one, and of copies.
+    """
+    execution = place.execution
+    decision, call, asks = found.decision, found.call, found.asks
+    if decision.verdict == "deny":
+        return CallDecision(rule=decision.rule, call=call, refusal={"forbidden": True})
+    # Who has just said yes to part of it is not told that it was refused before.
+    if asks and not found.partly:
+        refused = _refused_before(execution, place.fingerprint)
+        if refused is not None:
+            return CallDecision(rule=asks[0].rule, call=call, refusal={**refused, "again": True})
+    chosen = _decision_for(execution, found.tool, found.arguments) if asks else None
+    by_choice = () if chosen is None else _met(chosen, asks, requesters(execution))
+    if any(not one.asking.approvers.owners for one in by_choice):
+        known = about(_known(execution, heard), found.tool, jsonvalue.decode(found.arguments))
+        if any(one["said"] == "denied" for one in known):
+            by_choice = tuple(one for one in by_choice if one.asking.approvers.owners)
+    asks = [rule for rule in asks if rule not in by_choice]
+    stood: tuple[AskingRule, ...] = ()
+    if stands is not None:
+        stood = tuple(rule for rule in asks if stands_for(stands, rule))
+        asks = [rule for rule in asks if rule not in stood]
+    if not asks:
+        return CallDecision(
+            rule=decision.rule,
+            call=call,
+            runs=True,
+            remembered_approval=stands if stood else None,
+            stood=stood,
+            chosen=chosen if by_choice else None,
+            met_by_choice=by_choice,
+        )
+    first = asks[0]
+    terms = first.asking.approvers.terms()
+    covered = [rule for rule in asks if covers(terms, rule.asking.approvers.terms())]
+    return CallDecision(
+        rule=first.rule,
+        call=call,
+        asking=first.asking,
+        chosen=chosen if by_choice else None,
+        met_by_choice=by_choice,
+        covered=tuple(covered),
+        partly=len(covered) < len(asks),
+        remembered=tuple(rule.rule for rule in covered if rule.asking.remember is not None),
+    )
+
+
+def _decision_for(execution: Execution, tool: str, arguments: bytes) -> Interrupt | None:
+    """The decision whose chosen option permits this very call; None, or once a call has used it."""
+    wanted: Any = None
+    for item in execution.interrupts.values():
+        if item.reason != DECISION or item.metadata is None or _PERMITS not in item.metadata:
+            continue
+        if item.status != "resolved" or item.decided_by is None or item.payload is None:
+            continue
+        permitted = _permitted(item.metadata, item.payload)
+        if permitted is None or permitted.get("tool") != tool:
+            continue
+        wanted = jsonvalue.decode(arguments) if wanted is None else wanted
+        if jsonvalue.equal(permitted.get("arguments"), wanted) and not _is_used(execution, item.id):
+            return item
+    return None
+
+
+def _met(
+    decision: Interrupt, asks: Iterable[AskingRule], requesters: Iterable[str]
+) -> tuple[AskingRule, ...]:
+    """Those of the rules that ask the people who have decided."""
+    people, wanting = [(one.by, one.roles) for one in approving(decision)], tuple(requesters)
+    return tuple(rule for rule in asks if met_by(rule.asking.approvers, people, wanting))
+
+
+def _permitted(metadata: bytes, payload: bytes) -> dict[str, Any] | None:
+    """The call that an answer permits; an author may ask with that reason as well, in any form."""
+    found: Any = jsonvalue.decode(metadata)
+    answer = jsonvalue.decode(payload)
+    for name in ("sayso", "permits", answer.get("action") if isinstance(answer, dict) else None):
+        found = found.get(name) if isinstance(found, dict) and isinstance(name, str) else None
+    return found if isinstance(found, dict) else None
+
+
+def _is_used(execution: Execution, decision: str) -> bool:
+    if decision in execution.permits.chosen:
+        return True
+    wanted = f'"{decision}"'.encode()
+    for entry in execution.journal.entries():
+        if entry.kind == "call" and wanted in entry.data:
+            data = jsonvalue.decode(entry.data)
+            if decision in (data.get("decision"), *data.get("spent", ())):
+                return True
+    return False
+
+
+async def _remembered(
+    execution: Execution,
+    tool: Tool[..., Any],
+    arguments: bytes,
+    asks: Sequence[AskingRule],
+    stale: list[Approval],
+) -> Approval | None:
+    """The approval that stands for most of what asks about a call; it was given for such a call.
+
+    Without one, `stale` gets those that would if their rules had not changed.
+    """
+    if all(rule.asking.remember is None for rule in asks):
+        return None
+    owner, thread_id = execution.principal.subject, execution.input.thread_id
+    try:
+        standing = await execution.leased.standing_approvals(
+            owner, tool.name, execution.clock.now()
+        )
+    except StoreError as error:
+        execution.abort(error)
+        raise execution.pause() from None
+    plain = jsonvalue.decode(arguments)
+    fitting = [
+        (approval, sum(stands_for(approval, ask) for ask in asks))
+        for approval in standing
+        if approval.thread_id in (None, thread_id)
+        and covers_call(jsonvalue.decode(approval.pattern), plain)
+    ]
+    best, rules = max(fitting, key=lambda found: found[1], default=(None, 0))
+    if rules:
+        return best
+    stale.extend(
+        approval for approval, _ in fitting if any(ask.rule in approval.rules for ask in asks)
+    )
+    return None
+
+
+def remember(
+    place: Place,
+    tool: Tool[..., Any],
+    interrupt: Interrupt,
+    data: dict[str, Any],
+    arguments: dict[str, Any],
+) -> None:
+    """Keep the approval that a settled yes to these arguments asks for, if that was offered."""
+    execution = place.execution
+    offered = data.get("remember")
+    if offered is None or interrupt.decided_by is None:
+        return
+    payload = jsonvalue.decode(interrupt.payload or b"{}")
+    wish = parse_request(
+        payload.get("remember"),
+        Remember(
+            arguments=tuple(offered["arguments"]),
+            scopes=tuple(offered["scopes"]),
+            expires_in=offered["expiresIn"],
+        ),
+        arguments,
+        execution.clock.now(),
+    )
+    if wish is None:
+        return
+    execution.permits.give(
+        Approval(
+            id=place.id("apr", places.approval(place.key, interrupt.id)),
+            owner=execution.principal.subject,
+            tool=tool.name,
+            thread_id=execution.input.thread_id if wish.thread_only else None,
+            pattern=jsonvalue.encode(wish.pattern),
+            rules=tuple(offered["rules"]),
+            given_by=interrupt.decided_by,
+            given_at=execution.clock.now(),
+            interrupt_id=interrupt.id,
+            expires_at=wish.expires_at,
+            terms=jsonvalue.encode(offered["terms"]) if "terms" in offered else None,
+        )
+    )
+
+
+def _before(
+    execution: Execution, tool: Tool[..., Any], arguments: dict[str, Any], heard: Heard
+) -> list[dict[str, Any]] | None:
+    """What was said about an equal call in what this turn copies or repeats, and denied so far."""
+    return about(_known(execution, heard), tool.name, arguments) or None
+
+
+def _known(execution: Execution, heard: Heard) -> list[Said]:
+    """What was said about calls in what this turn copies or repeats, and denied so far.
+
+    `heard`: in turns before this one, and in copies. What was said in this one may not be stored
+    yet. What is settled in a copy as it was before is one word, and not another.
+    """
+    here = denials(execution.interrupts.values(), execution.input.thread_id)
+    known = decided_before(execution.marks)
+    words = [_word(one) for one in known]
+    for one in (*heard.elsewhere, *heard.here, *here):
+        if (word := _word(one)) not in words:
+            known.append(one)
+            words.append(word)
+    return known
+
+
+def _word(said: Said) -> Said:
+    return {name: value for name, value in said.items() if name != "threadId"}
+
+
+def stands_for(approval: Approval, ask: AskingRule) -> bool:
+    """True if a remembered yes is one to this rule, as it is now."""
+    if ask.asking.remember is None or not ask.asking.approvers.alone or approval.terms is None:
+        return False
+    barred = ask.asking.approvers.terms().get("notBy", ())
+    if REQUESTER in barred and approval.given_by == approval.owner:
+        return False
+    return bool(jsonvalue.decode(approval.terms)["rules"].get(ask.rule) == ask.digest)
+
+
+def _approved(data: dict[str, Any], arguments: dict[str, Any]) -> list[dict[str, Any]] | None:
+    """Who has said yes to these arguments for other rules, as the card says it."""
+    said = [
+        {"rule": rule, "by": by, "at": format_time(at)} for rule, by, at in people(data, arguments)
+    ]
+    return said or None
+
+
+def _refused_before(execution: Execution, fingerprint: str) -> dict[str, Any] | None:
+    """Who refused this very call, and why, if the user has not spoken since (V4).
+
+    The user speaks with a message, which begins another turn, or with the answer to a question.
+    """
+    if not execution.journal.has_ended(fingerprint):
+        return None
+    refusal: dict[str, Any] | None = None
+    refused, spoke = -1, -1
+    for entry in execution.journal.entries():
+        if entry.kind in _SPEAKING and b'"interrupt"' in entry.data:
+            data = jsonvalue.decode(entry.data)
+            interrupt = execution.interrupts.get(data.get("interrupt"))
+            if (
+                interrupt is not None
+                and interrupt.status == "resolved"
+                and interrupt.decided_by is not None
+            ):
+                spoke = max(spoke, data["pause"])
+        elif entry.kind == "call" and entry.status == "done" and entry.fingerprint == fingerprint:
+            data = jsonvalue.decode(entry.data)
+            if data["status"] == "denied" and "by" in data and data.get("pause", -1) >= refused:
+                refused = data["pause"]
+                refusal = {"reason": data.get("reason"), "by": data["by"], "pause": refused}
+    return refusal if refused >= spoke else None
+
+
+def _ran_before(place: Place, tool: Tool[..., Any], arguments: dict[str, Any]) -> str | None:
+    """How the last call of this tool with these very arguments ended that ran in this turn."""
+    execution = place.execution
+    wanted, ended = fingerprint("call", tool.name, arguments), None
+    for entry in execution.journal.entries():
+        if entry.kind != "call" or entry.name != tool.name or entry.status != "done":
+            continue
+        if entry.fingerprint != wanted and b'"edited"' not in entry.data:
+            continue
+        data = jsonvalue.decode(entry.data)
+        ran = data["status"] in ("executed", "failed") and entry.place != place.key
+        if ran and jsonvalue.equal(data.get("edited", arguments), arguments):
+            ended = data["status"]
+    return ended
+
+
+def ask(
+    place: Place,
+    tool: Tool[..., Any],
+    data: dict[str, Any],
+    arguments: dict[str, Any],
+    written: bytes,
+    ruling: CallDecision,
+    *,
+    why: str | None = None,
+    changes: Sequence[dict[str, Any]] = (),
+) -> None:
+    """Ask a person about a call. The caller raises `Pause`; `written` are its arguments as JSON.
+
+    `why` is what the agent says it wants it for; `changes` are those of people to what was
+    proposed.
+    """
+    execution = place.execution
+    how = ruling.asking or AskTerms()
+    # What several have to agree to is no single person's to let pass for later.
+    offered = how.remember if how.approvers.alone else None
+    kept: dict[str, Any] = {**data, "asks": asked(ruling.covered)}
+    if ruling.partly:
+        kept["partly"] = True
+    if offered is not None:
+        kept["remember"] = {
+            "arguments": offered.arguments,
+            "scopes": offered.scopes,
+            "expiresIn": offered.expires_in,
+            "rules": ruling.remembered,
+            "terms": {
+                **how.approvers.terms(),
+                "rules": {
+                    rule.rule: rule.digest
+                    for rule in ruling.covered
+                    if rule.asking.remember is not None
+                },
+                "offered": [list(offered.arguments), list(offered.scopes), offered.expires_in],
+            },
+        }
+    ran = _ran_before(place, tool, arguments)
+    before = "" if ran is None else f" The very same call ran before in this turn ({ran})."
+    shown = tool.shown(arguments)
+    briefing = tool.briefing(written, shown, why)
+    because, facts_of_call = _because(tool, ruling)
+    message, truncated = approval_message(
+        tool.name,
+        shown,
+        title=briefing.get("title"),
+        facts=" ".join(facts_of_call),
+        why=briefing.get("why"),
+        impact=briefing.get("impact"),
+        before=before,
+    )
+    told: dict[str, Any] = {
+        **briefing,
+        "because": " ".join(because),
+        "truncated": truncated or None,
+        "changes": list(changes) or None,
+        "tool": tool.name,
+        "arguments": jsonvalue.raw_json(written),
+        "rule": ruling.rule,
+        "effect": tool.effect,
+        **_scale(ruling.call),
+        "permission": tool.permission,
+        **approvers_of(how),
+        "approved": _approved(data, arguments),
+        "ranBefore": ran,
+        "before": _before(execution, tool, arguments, ruling.heard),
+        "stale": [
+            {
+                "id": approval.id,
+                "givenBy": approval.given_by,
+                "givenAt": format_time(approval.given_at),
+            }
+            for approval in ruling.stale
+        ]
+        or None,
+    }
+    record_question(
+        place,
+        data=kept,
+        reason="tool_call",
+        message=message,
+        schema=tool.approval_schema(offered),
+        metadata=jsonvalue.encode(
+            {"sayso": {name: value for name, value in told.items() if value is not None}}
+        ),
+        tool_call_id=data["id"],
+        expires_in=tool.expires_in if how.expires_in is DEFAULT else how.expires_in,
+        on_expire=tool.on_expire,
+        asking=how,
+        denied=about(ruling.heard.elsewhere, tool.name, arguments),
+    )
+
+
+def _because(tool: Tool[..., Any], ruling: CallDecision) -> tuple[list[str], list[str]]:
+    """Why it is asked, in sentences of ours; and those of them that tell something of the call."""
+    call = ruling.call or ProposedCall(tool=tool.name, arguments={}, effect=tool.effect)
+    plain: list[str] = []
+    telling: list[str] = []
+    for rule in ruling.covered:
+        said, tells = rule.because(call)
+        (telling if tells else plain).extend(said)
+    known = list(dict.fromkeys((*facts(call), *telling)))
+    return [*dict.fromkeys(plain), *known], known
+
+
+def _scale(call: ProposedCall | None) -> dict[str, Any]:
+    """How many things a call touches, as far as that can be told, and of what."""
+    if call is None or call.scale is None or isinf(call.scale):
+        return {}
+    whole = int(call.scale) if call.scale.is_integer() else call.scale
+    return {"scale": whole, "scaleOf": call.scale_of}

@@ -1,0 +1,296 @@
+"""Tool calls: proposed, decided, run once, and answered with exactly one result each.
+
+A gated call is streamed whole, then asks; on resume it is not streamed again, only its result is
+(TB-01, TB-02). Arguments come from the journal, never from what a client sends (SB-05).
+
+Calls that lack arguments, of tools that may ask for them (`complete=True`).
+
+The question comes before the call: nothing is proposed that nobody could run. Who withdraws it, or
+lets it expire, leaves the call unmade.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from sayso.agents.codec import to_json
+from sayso.agents.outcomes import Answer, Call, Question, ToolCall
+from sayso.agents.tools import Tool
+from sayso.base import jsonvalue
+from sayso.base.errors import DeclarationError
+from sayso.schemas.errors import SchemaViolation
+from sayso.schemas.responses import ResponseType
+from sayso.turns.ask import breakpoints
+from sayso.turns.ask.questions import questions
+from sayso.turns.calls.call import RunningCall
+from sayso.turns.calls.proposals import propose
+from sayso.turns.calls.steps import rewrite_state
+from sayso.turns.journal import places
+from sayso.turns.journal.state import Written
+from sayso.turns.replay.effects import contain_exit
+from sayso.turns.replay.execution import Execution, Place
+from sayso.turns.replay.protection import uncancellable
+from sayso.turns.replay.recorded import Batch, recorded_all
+
+
+def tool_call(tool: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> ToolCall:
+    """A call as `Turn.call` is given it: a mapping of arguments, or arguments as for the function.
+
+    TypeError for arguments that the function has no place for, or that are given twice.
+    """
+    if not args:
+        return ToolCall(tool, kwargs)
+    if len(args) == 1 and not kwargs and isinstance(args[0], Mapping):
+        return ToolCall(tool, args[0])
+    if not isinstance(tool, Tool):
+        raise TypeError(
+            f"turn.call({tool!r}, …) takes the arguments of a tool by name as one mapping: "
+            f'turn.call({tool!r}, {{"…": …}})'
+        )
+    return ToolCall(tool, tool.by_name(args, kwargs))
+
+
+async def call_all(execution: Execution, wanted: Sequence[ToolCall], turn: Any) -> list[Call[Any]]:
+    """Make tool calls side by side: free ones run now, gated ones ask together.
+
+    `turn` is what tools get that take one. Raises pydantic's `ValidationError` for arguments that
+    do not fit, `NotRecordable` for those that JSON would change, LookupError for a name that no
+    tool has, TypeError for what is neither, before anything is sent.
+    """
+    if not wanted:
+        return []
+    ready = await completed(execution, _found(execution, wanted))
+    calls = [
+        RunningCall(execution, tool, arguments, turn, why)
+        for tool, arguments, why in _proposed(execution, ready)
+    ]
+    outcomes = iter(await recorded_all(execution, _SideBySide(execution, calls)))
+    return [next(outcomes) if isinstance(item, ToolCall) else item for item in ready]
+
+
+class _SideBySide(Batch[Call[Any]]):
+    """Calls that are proposed together, and come out together."""
+
+    def __init__(self, execution: Execution, calls: Sequence[RunningCall]) -> None:
+        self.items: Sequence[RunningCall] = calls
+        self._execution = execution
+        self._written: list[Written] = []
+        """Writes of parts of the turn that have ended, to be made again."""
+
+    async def run(self, places: Sequence[Place]) -> Sequence[int]:
+        """Propose what is new, and bring all to their ends."""
+        execution, calls = self._execution, self.items
+        for call, place in zip(calls, places, strict=True):
+            call.take(place)
+        _propose(execution, calls)
+        if execution.has_breakpoints and len(calls) > 1:
+            _bind(execution, calls)
+        ended = [call for call in calls if call.over]
+        self._written = [one for call in ended for one in call.data.get("writes", ())]
+        if execution.has_breakpoints or len(ended) < len(calls):
+            if self._written and execution.state.is_present:
+                self.landed()
+                self._written = []
+            # Nobody gets a part of a batch: what is in the way of others comes out with the rest.
+            execution.timeline.release(call.data["end"] for call in calls if call.over)
+            try:
+                await _advance(execution, calls)
+            except BaseException:
+                execution.timeline.release(call.data["end"] for call in calls if call.over)
+                raise
+        return [call.data["end"] for call in calls]
+
+    def landed(self) -> None:
+        """Make the writes of code that is not entered again."""
+        rewrite_state(self._execution, self.items[0].place.branch, self._written)
+
+
+def _found(execution: Execution, wanted: Sequence[ToolCall]) -> list[ToolCall]:
+    """The calls with their tools."""
+    calls = []
+    for ahead, item in enumerate(wanted):
+        with execution.making("call", _name(item), ahead):
+            tool = tool_of(execution, item.tool)
+            _check_why(item, tool)
+        calls.append(item if item.tool is tool else replace(item, tool=tool))
+    return calls
+
+
+def _proposed(
+    execution: Execution, ready: Sequence[ToolCall | Call[Any]]
+) -> list[tuple[Tool[..., Any], bytes, str | None]]:
+    """Each call that is to be made: its tool, its effective arguments, and why it is made."""
+    proposed: list[tuple[Tool[..., Any], bytes, str | None]] = []
+    for one in ready:
+        if not isinstance(one, ToolCall):
+            continue
+        with execution.making("call", one.tool.name, len(proposed)):
+            proposed.append((one.tool, one.tool.arguments(dict(one.args)), one.why))
+    return proposed
+
+
+def _bind(execution: Execution, calls: Sequence[RunningCall]) -> None:
+    """Note whose arguments stay what they are: of a batch that does not wait as a whole."""
+    first = calls[0].place
+    whole = all(
+        call.place.entry is None and breakpoints.is_wanted(execution, call.named) for call in calls
+    )
+    for call in calls:
+        call.reached = whole and not places.is_named_by(first.key, first.fingerprint)
+
+
+def _name(item: ToolCall) -> str:
+    return item.tool.name if isinstance(item.tool, Tool) else str(item.tool)
+
+
+def _check_why(item: ToolCall, tool: Tool[..., Any]) -> None:
+    given: object = item.why
+    if given is not None and not isinstance(given, str):
+        raise TypeError(f"why= of a call of tool {tool.name!r} is a text, not {given!r}")
+
+
+def tool_of(execution: Execution, wanted: Any) -> Tool[..., Any]:
+    """The tool of this app that is meant by itself or by its name; raises for all others."""
+    if isinstance(wanted, Tool):
+        if execution.tools.get(wanted.name) is not wanted:
+            # The gate holds answers against the tools of the app, and knows no others.
+            raise DeclarationError(
+                f"tool {wanted.name!r} is not one of this app: serve it with "
+                f"app.add_tools({wanted.name})"
+            )
+        return wanted
+    if not isinstance(wanted, str):
+        raise TypeError(
+            f"{wanted!r} is no tool: decorate it with @app.tool(), or use turn.step for a plain "
+            "function"
+        )
+    tool = execution.tools.get(wanted)
+    if tool is None:
+        known = ", ".join(map(repr, execution.tools)) or "none"
+        raise LookupError(f"there is no tool {wanted!r} on this app; declared: {known}")
+    return tool
+
+
+async def _advance(execution: Execution, calls: Sequence[RunningCall]) -> None:
+    """Bring calls as far as they get: effects to their end, parts of the turn as branches of it."""
+    going: list[RunningCall] = []
+    failed: Exception | None = None
+    for call in calls:
+        try:
+            if not call.asks_at_once():
+                going.append(call)
+        except Exception as error:
+            # The others of its batch run and ask as ever.
+            failed = failed or error
+    if going:
+        await _together(execution, going)
+    if failed is not None:
+        raise failed
+    if len(going) < len(calls):
+        raise execution.pause()
+
+
+async def _together(execution: Execution, calls: Sequence[RunningCall]) -> None:
+    """Bring on, side by side, what more than a question comes of."""
+    effects = [call for call in calls if call.tool.turn is None]
+    parts = [call for call in calls if call.tool.turn is not None]
+    what = "tool " + ", ".join(call.tool.name for call in calls)
+    if not parts:
+        await uncancellable(execution, what, *(call.run(call.place) for call in effects))
+        return
+
+    async def advanced(call: RunningCall) -> None:
+        await call.run(call.place)
+        # What a part records next must not wait for a batch that waits for the part.
+        if not all(one.over for one in calls):
+            execution.timeline.release((call.data["end"],))
+
+    works: list[Awaitable[Any]] = [contain_exit(advanced(call)) for call in parts]
+    if effects:
+        works.append(uncancellable(execution, what, *map(advanced, effects)))
+    outcomes = await asyncio.gather(*works, return_exceptions=True)
+    errors = [outcome for outcome in outcomes if isinstance(outcome, BaseException)]
+    if any(isinstance(error, asyncio.CancelledError) for error in errors):
+        raise execution.pause()
+    if errors:
+        raise errors[0]
+
+
+def _propose(execution: Execution, calls: Sequence[RunningCall]) -> None:
+    """Propose calls that are not in the history: a server may have died after it did so."""
+    new = [
+        call
+        for call in calls
+        if call.place.entry is None and call.id not in execution.transcript.proposed
+    ]
+    if not new:
+        return
+    proposed = [(call.id, call.tool.name, call.proposed.decode()) for call in new]
+    propose(new[0].place, proposed)
+
+
+async def completed(execution: Execution, wanted: Sequence[ToolCall]) -> list[ToolCall | Call[Any]]:
+    """The calls with all their arguments; in place of one that stays incomplete, its outcome."""
+    lacking = {
+        index: missing
+        for index, item in enumerate(wanted)
+        if item.tool.complete and (missing := item.tool.missing(item.args))
+    }
+    if not lacking:
+        return list(wanted)
+    asked = [_question(wanted[at], missing) for at, missing in lacking.items()]
+    answers = dict(zip(lacking, await questions(execution, asked), strict=True))
+    return [
+        _with(item, answers[index]) if index in answers else item
+        for index, item in enumerate(wanted)
+    ]
+
+
+def _question(item: ToolCall, missing: Sequence[str]) -> Question:
+    tool: Tool[..., Any] = item.tool
+    schema: dict[str, Any] = {
+        "type": "object",
+        "properties": {name: tool.parameters["properties"][name] for name in missing},
+        "required": list(missing),
+        "additionalProperties": False,
+    }
+    if "$defs" in tool.parameters:
+        schema["$defs"] = tool.parameters["$defs"]
+    given = jsonvalue.decode(to_json(dict(item.args), f"an argument of tool {tool.name!r}"))
+    return Question(
+        reason="input_required",
+        message=f"{tool.name} needs {', '.join(missing)}.",
+        schema=_completing(tool, given, schema),
+        expires_in=tool.expires_in,
+        metadata={"sayso": {"tool": tool.name, "arguments": given, "missing": list(missing)}},
+    )
+
+
+def _completing(
+    tool: Tool[..., Any], given: dict[str, Any], schema: dict[str, Any]
+) -> ResponseType:
+    """What completes a call: together with what is given, arguments that the tool takes."""
+
+    def problems(payload: Any) -> tuple[SchemaViolation, ...]:
+        return tool.argument_errors({**given, **(payload or {})})
+
+    def decode(payload: Any) -> Any:
+        if wrong := problems(payload):
+            raise ValueError(f"{wrong[0].pointer or 'the arguments'}: {wrong[0].message}")
+        return payload
+
+    return ResponseType(schema, decode, problems, stricter=True)
+
+
+def _with(item: ToolCall, answer: Answer[Any]) -> ToolCall | Call[Any]:
+    if answer.resolved:
+        return replace(item, args={**item.args, **(answer.value or {})})
+    why = "nobody gave them in time" if answer.expired else "the question for them was withdrawn"
+    given = jsonvalue.decode(to_json(dict(item.args), f"an argument of tool {item.tool.name!r}"))
+    return Call(
+        status="expired" if answer.expired else "cancelled",
+        args=given,
+        text=f"Not called: arguments are missing, and {why}.",
+        by=answer.by,
+    )

@@ -1,0 +1,638 @@
+"""What is known and recorded of one tool call: its arguments, how far it has come, its outcome.
+
+Arguments come from the journal, never from what a client sends (SB-05).
+
+One tool call on its way to its result: proposed, judged, decided, run once, answered once.
+
+A gated call asks and is not streamed again on resume, only its result is (TB-01, TB-02). Arguments
+come from the journal, never from what a client sends (SB-05).
+"""
+
+import asyncio
+import logging
+import secrets
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, Final, NoReturn
+
+from pydantic import ValidationError
+
+from sayso.agents.asking import AskTerms
+from sayso.agents.briefing import display
+from sayso.agents.outcomes import Call
+from sayso.agents.parts import are_parts
+from sayso.agents.policy import AskingRule
+from sayso.agents.tools import Happened, Tool
+from sayso.base import jsonvalue
+from sayso.base.approvers import Approvers
+from sayso.base.errors import NotRecordable, ToolFailed
+from sayso.base.jsonpatch import differences
+from sayso.base.records import Approval, ApprovalUse, Entry, EntryStatus, Interrupt
+from sayso.base.texts import error_text
+from sayso.gate.interrupts import denied_by_expiry, settled_by_expiry
+from sayso.gate.quorum import asks_others
+from sayso.turns.ask import breakpoints
+from sayso.turns.ask.breakpoints import Ended, Named
+from sayso.turns.ask.interrupts import requesters, settled_answer
+from sayso.turns.calls.approval import (
+    CallDecision,
+    RuleResult,
+    ask,
+    decide_call,
+    decide_call_with,
+    evaluate,
+    remember,
+)
+from sayso.turns.calls.indeterminate import (
+    FAILED,
+    INDETERMINATE,
+    ask_failed,
+    ask_indeterminate,
+    verdict,
+    verified,
+)
+from sayso.turns.calls.results import (
+    EXPIRED,
+    Content,
+    content_parts,
+    result_event,
+    result_text,
+    tool_message,
+)
+from sayso.turns.calls.streaming import streamed
+from sayso.turns.journal import consent, places
+from sayso.turns.replay.effects import (
+    ApprovedBy,
+    CallInfo,
+    EffectScope,
+    EffectTimedOut,
+    LeaseGone,
+    effect_scope,
+    was_cancelled,
+)
+from sayso.turns.replay.execution import Execution, Place
+from sayso.turns.replay.recorded import Recorded
+
+MAX_CALL_CHARS: Final = 300
+"""Characters of a call in a message that says more than the call."""
+
+_log = logging.getLogger("sayso.tool")
+
+
+class CallRecord(Recorded[Call[Any]]):
+    """One call as the journal has it; `data` is what goes into its entry."""
+
+    kind = "call"
+    place: Place
+    id: str
+
+    def __init__(
+        self,
+        execution: Execution,
+        tool: Tool[..., Any],
+        proposed: bytes,
+        turn: Any,
+        why: str | None = None,
+    ) -> None:
+        """`proposed` are its arguments, as JSON; `why` is what the agent says of it."""
+        self.execution = execution
+        self.tool = tool
+        self.name: str = tool.name
+        self.proposed = proposed
+        self.arguments: dict[str, Any] = jsonvalue.decode(proposed)
+        self.turn = turn
+        self.why = why
+        self.data: dict[str, Any] = {}
+        self._result: bytes | None = None
+        self._text: str | None = None
+
+    def take(self, place: Place) -> None:
+        """Take what is recorded at its place."""
+        self.place = place
+        if place.entry is not None:
+            self.data = jsonvalue.decode(place.entry.data)
+        else:
+            self.data = {"id": place.call or place.id("call")}
+            if place.moved:  # the proposed ones stay what they were (TB-15)
+                self.data |= {"edited": self.arguments, "moved": True}
+        self.id = self.data["id"]
+        if "edited" in self.data and not self.over:
+            try:
+                self.tool.decode_arguments(self.written())
+            except ValidationError as error:
+                self.execution.unfit(place, "other arguments", error)
+
+    @property
+    def changes(self) -> list[dict[str, Any]]:
+        """What of the proposed arguments somebody has changed."""
+        return differences(self.arguments, self.effective())
+
+    @property
+    def line(self) -> str:
+        """The call as messages tell it: with the arguments that run, but for secrets."""
+        return display(self.tool.name, self.tool.shown(self.effective()), MAX_CALL_CHARS)
+
+    @property
+    def named(self) -> Named:
+        """What a breakpoint at it shows: the arguments that run, or would."""
+        arguments = self.effective()
+        shown = f"tool {self.line}"
+        parameters = self.tool.parameters
+        return Named("tool", self.tool.name, shown, self.id, arguments, parameters)
+
+    @property
+    def told(self) -> dict[str, Any]:
+        """What came of it, as a breakpoint behind it shows that."""
+        if self.data["status"] == "executed" and "unrecorded" not in self.data:
+            return {"result": self.data.get("value")}
+        return {"error": self.data.get("reason") or self.data.get("unrecorded") or ""}
+
+    @property
+    def key(self) -> str:
+        """What the outside world may know this call by."""
+        return self.execution.call_key(self.place.key)
+
+    @property
+    def over(self) -> bool:
+        """True if the call has its result."""
+        return "end" in self.data
+
+    def write(self, stage: EntryStatus, **changes: Any) -> Entry:
+        """Record how far the call has come."""
+        self.data = {**self.data, **changes}
+        if stage == "done":
+            self.data = {"end": self.execution.timeline.end(), **self.data}
+        return self.place.record(stage, jsonvalue.encode(self.data))
+
+    def ending(self, value: Any) -> dict[str, Any]:
+        """What to record of a result that the tool has returned: it ran, whatever comes of that."""
+        try:
+            return self.returned(value, self.encoded(value))
+        except Exception as error:
+            _log.exception("the result of tool %r could not be recorded", self.tool.name)
+            return {"unrecorded": error_text(error)}
+
+    def failure(self, error: BaseException) -> str:
+        """What everybody is told of what the tool raised: its type, and an id that the log has.
+
+        What an exception says was written for a log: it may hold a password, an address, a row.
+        """
+        number = f"e_{secrets.token_hex(4)}"
+        name, key = self.tool.name, self.execution.turn.key
+        _log.warning("tool %r of turn %s failed (error %s)", name, key, number, exc_info=error)
+        if isinstance(error, ToolFailed | NotRecordable):  # meant to be read
+            return error_text(error)
+        if self._on_error() == "text":
+            return f"{type(error).__name__}: {error_text(error)}"
+        return f"{type(error).__name__} (error {number})"
+
+    def returned(self, value: Any, encoded: bytes) -> dict[str, Any]:
+        """What to record of a result; content parts are told apart from a value like them."""
+        # What a person gave as the result has its type only once it has been decoded.
+        self._result = encoded
+        made = encoded[:1] in b"[{"
+        parts = made and (are_parts(value) or are_parts(self.decoded(encoded)))
+        return {"value": jsonvalue.decode(encoded), "parts": parts or None}
+
+    def decoded(self, encoded: bytes) -> Any:
+        """The value of a result's JSON, by the tool's annotation."""
+        return self.tool.result.decode(encoded, f"the result of tool {self.tool.name!r}")
+
+    def value_of(self, encoded: bytes) -> Any:
+        """The value of a result that is recorded, or that a person gave."""
+        try:
+            return self.decoded(encoded)
+        except NotRecordable as error:
+            self.execution.unfit(self.place, "a result of another type", error)
+
+    def encoded(self, value: Any) -> bytes:
+        """The result as JSON; `NotRecordable` if it has none, or none that readers would keep."""
+        found = self.tool.result.encode(value, f"the result of tool {self.tool.name!r}")
+        read = self.decoded(found)
+        self.tool.result.tell_change(value, read, f"the result of tool {self.tool.name!r}")
+        if jsonvalue.loses_digits(found):
+            raise NotRecordable(
+                f"the result of tool {self.tool.name!r} holds an integer beyond 64 bits, which "
+                "readers of JSON round: return it as text"
+            )
+        return found
+
+    def effective(self) -> dict[str, Any]:
+        """The arguments that run, or would: the reviewer's, else the proposed ones. To be read."""
+        arguments = self.data.get("edited")
+        chosen: dict[str, Any] = self.arguments if arguments is None else arguments
+        return chosen
+
+    def written(self) -> bytes:
+        """The same as JSON."""
+        edited = self.data.get("edited")
+        return self.proposed if edited is None else jsonvalue.encode(edited)
+
+    @property
+    def text(self) -> str:
+        """The result of a call that is over, as a model reads it."""
+        if self._text is None:
+            self._text = result_text(self.data, self.effective())
+        return self._text
+
+    @property
+    def content(self) -> Content:
+        """The same as clients get it: the text, or the parts that the tool returned (TC-06)."""
+        return content_parts(self.data, self.effective()) if self.data.get("parts") else self.text
+
+    def _on_error(self) -> str:
+        own, general = self.tool.on_error, self.execution.options.tool_errors
+        return general if own is None or own == "ask" else own
+
+    def _fails_the_turn(self) -> bool:
+        ends = self._on_error() == "fail" and self.tool.on_error != "ask"
+        return ends and not self.execution.stopped
+
+    def after(self, place: Place, entry: Entry | None) -> Ended:
+        """What came of it."""
+        return Ended(place, self.named, self.told)
+
+    def read(self, place: Place, entry: Entry | None) -> Call[Any]:
+        """What the author gets: the same live and on replay."""
+        data, value = self.data, None
+        if data["status"] == "failed" and self._fails_the_turn():
+            failed = ToolFailed(f"tool {self.tool.name!r} failed: {data.get('reason')}")
+            self.execution.fail(failed)
+            raise failed
+        if data["status"] == "executed" and "unrecorded" not in data:
+            value = self.value_of(self._result or jsonvalue.encode(data.get("value")))
+        return Call(
+            status=data["status"],
+            args=jsonvalue.decode(self.written()) if "edited" in data else self.arguments,
+            text=self.text,
+            value=value,
+            edited="edited" in data,
+            reason=data.get("reason") or (EXPIRED if "lapsed" in data else None),
+            by=data.get("by"),
+            rule=data.get("rule"),
+            suggested=data.get("suggested"),
+        )
+
+
+class RunningCall(CallRecord):
+    """One call on its way to its result."""
+
+    _found: RuleResult | None = None
+    """What the rules say, once they were asked."""
+    reached = True
+    """True if its arguments are evaluated anew once the state was changed at its breakpoint."""
+
+    def asks_at_once(self) -> bool:
+        """Put the question of a new call whose rules ask, where nothing has to be looked up first.
+
+        True: it waits now. False: `advance` has to bring it on, with what the rules have said.
+        """
+        if self.place.entry is not None or self.execution.has_breakpoints:
+            return False
+        rule_result = self._found = evaluate(self.execution, self.tool, self.written())
+        if not rule_result.asks or rule_result.may_stand:
+            return False
+        ruling = decide_call_with(self.place, rule_result)
+        if ruling.asking is None or not ruling.asking.approvers.owners:
+            return False
+        self._ask(ruling)
+        return True
+
+    async def run(self, place: Place) -> None:
+        """Bring the call as far as it gets now; raises `Pause` when it waits for a person."""
+        entry = self.place.entry
+        if self.execution.has_breakpoints:
+            named = self.named
+            said = await breakpoints.before(self.place, named, reached=self.reached)
+            edited = self._given(said) if entry is None else None
+            if edited is not None and not jsonvalue.equal(edited, self.effective()):
+                self.data["edited"] = edited
+        if entry is None:
+            rule_result = self._found or evaluate(self.execution, self.tool, self.written())
+            await self._weighed(rule_result)
+        elif entry.status == "started":
+            await (self._part() if "part" in self.data else self._after_crash(entry))
+        elif entry.status == "asked":
+            if self.data.get("why") == INDETERMINATE:
+                await self._after_verdict(entry)
+            elif self.data.get("why") == FAILED:
+                await self._after_failure(entry)
+            else:
+                await self._decided(entry)
+
+    async def _weighed(self, found: RuleResult) -> None:
+        """Do what the rules decide about the call."""
+        arguments = self.written()
+        ruling = await decide_call(self.place, self.tool, arguments, found)
+        if ruling.asking is not None:
+            self._ask(ruling)
+            raise self.execution.pause()
+        self.data["rule"] = ruling.rule
+        self._chosen(ruling)
+        if ruling.remembered_approval is not None:
+            self._stand_on(ruling.remembered_approval, ruling.stood)
+        if ruling.runs:
+            await self._run()
+        else:
+            await self._close("denied", **ruling.refusal)
+
+    def _ask(self, ruling: CallDecision) -> None:
+        self.data["rule"] = ruling.rule
+        self._chosen(ruling)
+        ask(
+            self.place,
+            self.tool,
+            self.data,
+            self.effective(),
+            self.written(),
+            ruling,
+            why=self.why,
+            changes=self.changes,
+        )
+
+    def _chosen(self, ruling: CallDecision) -> None:
+        """Use the decision that permits the call, if one does."""
+        if ruling.chosen is not None:
+            self.execution.permits.chosen.add(ruling.chosen.id)
+            consent.chosen(self.data, ruling.chosen, ruling.met_by_choice, self.effective())
+
+    def _stand_on(self, approval: Approval, asks: Sequence[AskingRule]) -> None:
+        """Run on an approval that was given before; each use is noted."""
+        consent.stands_on(self.data, approval, asks, self.effective())
+        self.data.update(approval=approval.id, by=approval.given_by)
+        use = ApprovalUse(
+            approval_id=approval.id,
+            call_id=self.id,
+            thread_id=self.execution.input.thread_id,
+            at=self.execution.clock.now(),
+        )
+        self.execution.permits.use(use)
+
+    async def _decided(self, entry: Entry) -> None:
+        interrupt, _ = await settled_answer(self.place, entry, self.data)
+        if interrupt.status == "open":
+            self.execution.ask(self.place.branch, interrupt)
+            raise self.execution.pause()
+        payload = jsonvalue.decode(interrupt.payload) if interrupt.payload else {}
+        by = interrupt.decided_by
+        # A rule spoke where nobody did: the model is told that it expired all the same (R3, R4).
+        lapsed = True if settled_by_expiry(interrupt) and interrupt.status != "expired" else None
+        said_yes = interrupt.status == "resolved" and payload.get("approved") is True
+        if said_yes and not denied_by_expiry(interrupt):
+            await self._approved(payload, interrupt)
+            return
+        self.data.pop("by", None)  # who had said yes for another rule did not say this
+        consent.spend(self.data)
+        if denied_by_expiry(interrupt):
+            await self._close("denied", lapsed=True)
+        elif interrupt.status != "resolved":
+            await self._close(interrupt.status, by=by, lapsed=lapsed)
+        else:
+            suggested = self._given(payload)
+            reason = payload.get("reason")
+            await self._close("denied", reason=reason, by=by, lapsed=lapsed, suggested=suggested)
+
+    def _given(self, payload: dict[str, Any]) -> dict[str, Any] | None:
+        """The arguments that a reviewer wrote instead of the proposed ones."""
+        if "editedArgs" not in payload:
+            return None
+        try:
+            written = self.tool.arguments(payload["editedArgs"])
+        except (ValidationError, NotRecordable) as error:
+            self.execution.unfit(self.place, "other arguments", error)
+        found: dict[str, Any] = jsonvalue.decode(written)
+        return found
+
+    async def _approved(self, payload: dict[str, Any], interrupt: Interrupt) -> None:
+        """Run what was approved, unless a rule that nobody was asked about has a say in it."""
+        edited = self._given(payload)
+        if edited is not None and jsonvalue.equal(edited, self.effective()):
+            edited = None  # a form was opened and left as it was
+        if edited is not None:
+            consent.spend(self.data)  # what was chosen is another call
+        back = edited is not None and jsonvalue.equal(edited, self.arguments)
+        if back and "moved" not in self.data:  # else others were proposed than the code asks for
+            self.data.pop("edited", None)  # what somebody else had changed is taken back
+        elif edited is not None:
+            self.data["edited"] = edited
+        if interrupt.decided_by is not None:
+            self.data["by"] = interrupt.decided_by
+        consent.agreed(self.data, interrupt, self.effective())
+        remember(self.place, self.tool, interrupt, self.data, self.effective())
+        if edited is None and not self.data.pop("partly", False):
+            await self._run()
+            return
+        await self._weighed(self._weigh_again())
+
+    def _weigh_again(self) -> RuleResult:
+        """What the rules say, now that somebody has said yes to these arguments."""
+        satisfied = consent.standing(self.data, self.effective(), requesters(self.execution))
+        return evaluate(self.execution, self.tool, self.written(), satisfied)
+
+    async def _after_crash(self, entry: Entry) -> None:
+        if self.tool.idempotent:
+            await self._run()
+            return
+        self.execution.only_looks()
+        found = await verified(
+            self.execution, self.tool.verify, self.key, self.tool.name, self.tool.result
+        )
+        if found is None:
+            self._ask_unsure(entry)
+        if isinstance(found, Happened):
+            await self._close("executed", **self.returned(found.value, self.encoded(found.value)))
+        else:
+            await self._run()
+
+    def _about_attempt(self) -> Approvers:
+        """Who decides about another attempt: whoever decided about this one, or the tool's own."""
+        who, asks = consent.terms_of(self.data, self.effective(), self.tool.approvers)
+        self.data["asks"] = asks
+        return who
+
+    def _ask_unsure(self, entry: Entry) -> NoReturn:
+        who = self._about_attempt()
+        ask_indeterminate(
+            self.place,
+            replace(entry, data=jsonvalue.encode(self.data)),
+            asking=AskTerms(approvers=who),
+            shown=self.line,
+            arguments=self.effective(),
+            returns=self.tool.result,
+            tool_call_id=self.id,
+        )
+        raise self.execution.pause()
+
+    async def _after_verdict(self, entry: Entry) -> None:
+        decided = await verdict(self.place, entry, self.tool.result)
+        if decided.action == "run_again":
+            reason = "it may or may not have happened, and was not made again"
+            await self._again(decided.interrupt, reason)
+            return
+        self._said_by(decided.interrupt)
+        encoded = jsonvalue.encode(decided.value)
+        await self._close("executed", **self.returned(decided.value, encoded))
+
+    async def _again(self, interrupt: Interrupt, reason: str) -> None:
+        """Make the call once more: who had it made is asked first, then all others who were.
+
+        `reason` is what it failed of if the rules of now do not allow it any more.
+        """
+        self.data.pop("why", None)
+        consent.renewed(self.data, interrupt, self.effective())
+        rule_result = self._weigh_again()
+        if rule_result.decision.verdict == "deny":
+            rule = rule_result.decision.rule
+            await self._close("failed", reason=f"{reason}: rule {rule!r} forbids it now")
+            return
+        await self._weighed(rule_result)
+
+    def _said_by(self, interrupt: Interrupt) -> None:
+        """Note who says what came of the call."""
+        self.data.pop("asks", None)
+        if interrupt.decided_by is not None:
+            self.data["by"] = interrupt.decided_by
+
+    async def _run(self) -> None:
+        if self.tool.turn is not None:
+            self.write("started", part=True)
+            await self._part()
+            return
+        self.execution.announce_phases(self.place.branch)
+        entry = await self._effect()
+        if entry.status == "started":
+            self._ask_unsure(entry)
+
+    async def _effect(self) -> Entry:
+        execution, tool = self.execution, self.tool
+        await execution.begin_effect()
+        arguments = tool.decode_arguments(self.written())
+        started: Entry | None = None
+        if tool.idempotent:
+            execution.effects.repeatable(asyncio.current_task())
+            await execution.before_repeatable()
+        else:
+            started = self.write("started", at=execution.clock.now())
+            await execution.commit()
+        scope = EffectScope(execution=execution, info=self._info(), place=self.place.key)
+        fn = tool.fn
+        if tool.streams:
+            fn = streamed(execution, scope, self.place, self.id, tool.fn)
+        try:
+            value = await execution.effects.perform(scope, fn, (), arguments, tool.timeout)
+        except EffectTimedOut as late:
+            if late.unsure and started is not None:
+                return started
+            return await self._failed(scope, f"TimeoutError: {late}")
+        except LeaseGone as lost:
+            execution.abort(lost.error)
+            raise execution.pause() from None
+        except BaseException as error:
+            if was_cancelled(error):
+                if not execution.stopped:
+                    raise
+                return await self._close("failed", scope, reason="the turn was stopped meanwhile")
+            return await self._failed(scope, self.failure(error))
+        return await self._close("executed", scope, **self.ending(value))
+
+    def _info(self) -> CallInfo:
+        """The call as its tool can look it up."""
+        said = tuple(
+            ApprovedBy(rule=rule, by=by, at=at)
+            for rule, by, at in consent.people(self.data, self.effective())
+        )
+        names = tuple(dict.fromkeys(one.by for one in said))
+        several = names if len(names) > 1 else ()
+        return CallInfo(
+            key=self.key,
+            name=self.tool.name,
+            thread_id=self.execution.input.thread_id,
+            principal=self.execution.principal,
+            approver=self.data.get("by"),
+            approvers=several,
+            approvals=said,
+        )
+
+    async def _part(self) -> None:
+        """Run a tool that takes the turn: a branch of it, entered again until it has ended."""
+        execution, tool = self.execution, self.tool
+        info = self._info()
+        scope = EffectScope(execution=execution, info=info, place=self.place.key, opens=True)
+        arguments = tool.decode_arguments(self.written())
+        with execution.branches.within(self.place.branch, self.place.key, None) as branch:
+            branch.call = {"id": self.id, "name": tool.name, "arguments": self.effective()}
+            try:
+                with effect_scope(scope):
+                    value = await tool.fn(**arguments, **{str(tool.turn): self.turn})
+            except Exception as error:
+                ending: dict[str, Any] = {"status": "failed", "reason": self.failure(error)}
+            else:
+                ending = {"status": "executed", **self.ending(value)}
+        ending["writes"] = execution.state.writes_of(branch.path) or None
+        if execution.may_not_continue(branch) or not execution.check_all_replayed(
+            places.below(branch.path)
+        ):
+            await execution.refuse(branch)
+        await self._close(**ending)
+
+    async def _failed(self, scope: EffectScope, reason: str) -> Entry:
+        """Put an error to a person if the tool says so; otherwise it is the call's result."""
+        if self.tool.on_error != "ask":
+            return await self._close("failed", scope, reason=reason)
+        who = self._about_attempt()
+        ask_failed(
+            self.place,
+            self.tool.name,
+            self.data,
+            self.effective(),
+            reason,
+            shown=self.line,
+            asking=AskTerms(approvers=who),
+        )
+        raise self.execution.pause()
+
+    async def _after_failure(self, entry: Entry) -> None:
+        """Do what a person has said about an error: once more, without it, or not at all."""
+        interrupt, _ = await settled_answer(self.place, entry, self.data)
+        if interrupt.status == "open":
+            self.execution.ask(self.place.branch, interrupt)
+            raise self.execution.pause()
+        payload = jsonvalue.decode(interrupt.payload) if interrupt.payload else {}
+        action = payload.get("action") if interrupt.status == "resolved" else "skip"
+        if interrupt.status == "cancelled" and asks_others(interrupt):
+            action = "stop"  # what came of it is not the owner's to say
+        reason = self.data.pop("error")
+        del self.data["why"]
+        if action == "retry":
+            await self._again(interrupt, reason)
+        elif action == "skip":
+            self._said_by(interrupt)
+            await self._close("failed", reason=reason)
+        else:
+            self.execution.stop(f"tool {self.tool.name!r} failed and the turn was stopped")
+            raise self.execution.pause()
+
+    async def _close(self, status: str, scope: EffectScope | None = None, **changes: Any) -> Entry:
+        """Record how the call ended, make it durable, then say so (TC-06, TC-16).
+
+        What the tool said meanwhile follows its result in the history: nothing may stand between a
+        call and its result.
+        """
+        given = {key: value for key, value in changes.items() if value is not None}
+        message_id = self.place.id("msg", places.result(self.place.key))
+        if self.execution.has_breakpoints and status in ("executed", "failed"):
+            breakpoints.note(self.place, self.named)
+        entry = self.write("done", status=status, **given)
+        content = self.content
+        result = tool_message(message_id, self.id, content)
+        if not self.execution.transcript.fits(len(result.body)):
+            content = f"{status}, but what came of it does not fit into this thread any more."
+            result = tool_message(message_id, self.id, content)
+        self.execution.add_message(result, settled=False)
+        for message in scope.messages if scope is not None else ():
+            self.execution.add_message(message)
+        await self.execution.commit()
+        self.execution.transcript.unsettled.discard(message_id)
+        self.execution.announce_phases(self.place.branch)
+        self.execution.stream.emit(result_event(message_id, self.id, content))
+        return entry

@@ -1,0 +1,477 @@
+"""Recorded steps and values: what a turn does once, and finds again on every replay."""
+
+import asyncio
+import inspect
+import logging
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NoReturn, ParamSpec, TypedDict, TypeVar, Unpack, overload
+
+from sayso.agents.briefing import display
+from sayso.agents.codec import Codec, in_stable_order, return_codec, to_json
+from sayso.agents.codec import recorded as to_recorded
+from sayso.agents.tools import Happened, Verify
+from sayso.base import jsonvalue
+from sayso.base.errors import NotRecordable, StepFailed, TurnError
+from sayso.base.records import Entry
+from sayso.base.texts import error_text, to_utf8_safe
+from sayso.turns.ask import breakpoints
+from sayso.turns.ask.breakpoints import Ended, Named
+from sayso.turns.calls.indeterminate import ask_indeterminate, verdict, verified
+from sayso.turns.journal.journal import numbered
+from sayso.turns.journal.state import Written
+from sayso.turns.replay.awaiting import awaited, written_as
+from sayso.turns.replay.branch import Branch
+from sayso.turns.replay.effects import (
+    CallInfo,
+    EffectScope,
+    EffectTimedOut,
+    LeaseGone,
+    was_cancelled,
+)
+from sayso.turns.replay.execution import Execution, Place
+from sayso.turns.replay.protection import uncancellable
+from sayso.turns.replay.recorded import Recorded, recorded
+
+_log = logging.getLogger("sayso.step")
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+_VALUE = b'"value":'
+
+
+def success(end: int, value: bytes) -> bytes:
+    """Entry data of an effect that returned; the value is kept as its own JSON bytes."""
+    return numbered(end, _VALUE + value)
+
+
+def failure(end: int, error_type: str, message: str, *, again: bool = False) -> bytes:
+    """Entry data of an effect that raised; `again`: a retry of the failed turn may repeat it."""
+    members = b'"error":' + jsonvalue.encode({"type": error_type, "message": message})
+    return numbered(end, members + b',"again":true' if again else members)
+
+
+def result(name: str, data: bytes, codec: Codec) -> Any:
+    """What a recorded step returned, or `StepFailed` if it raised: the same live and on replay."""
+    members = data.index(b",") + 1
+    if data.startswith(_VALUE, members):
+        return codec.decode(data[members + len(_VALUE) : -1], f"the result of step {name!r}")
+    error = jsonvalue.decode(data)["error"]
+    raise StepFailed(name, error["type"], error["message"])
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What people see of a step, if its outcome is unclear: its author has meant it to be shown.
+
+    `shown` is what it does, in words; `look` where to see whether it was done.
+    """
+
+    shown: str | None = None
+    arguments: dict[str, Any] | None = None
+    look: str | None = None
+
+    @classmethod
+    def of(cls, options: "StepOptions") -> "Seen":
+        """Checked: TypeError for what is no text, `NotRecordable` for what has no JSON form."""
+        shown, look = options.get("shown"), options.get("look")
+        arguments = options.get("arguments")
+        for name, text in (("shown", shown), ("look", look)):
+            if not isinstance(text, str | None):
+                raise TypeError(f"{name}= of a step is a text, not {text!r}")
+        if arguments is None:
+            return cls(shown, None, look)
+        plain = jsonvalue.decode(to_json(arguments, "arguments= of a step"))
+        if not isinstance(plain, dict):
+            raise TypeError(f"arguments= of a step is a mapping, not {arguments!r}")
+        return cls(shown, plain, look)
+
+    def named(self, label: str) -> str:
+        """The step as a person reads it."""
+        if self.shown is not None:
+            return self.shown
+        return f"Step {display(label, self.arguments)}" if self.arguments else f"Step {label!r}"
+
+
+class StepOptions(TypedDict, total=False):
+    """What can be said of a step, by name; see `Stepper.options`."""
+
+    name: str | None
+    idempotent: bool
+    timeout: float | None
+    verify: Verify | None
+    shown: str | None
+    arguments: Mapping[str, Any] | None
+    look: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Stepper:
+    """What `turn.step` is: call it with a function and its arguments.
+
+    Synchronous functions run in a thread. It returns the recorded result. Raises `StepFailed` when
+    the function raised, `NotRecordable` for arguments without a JSON form.
+    """
+
+    _execution: Execution
+    _options: StepOptions = field(default_factory=StepOptions)
+
+    def options(self, **options: Unpack[StepOptions]) -> "Stepper":
+        """`turn.step` with options beside those that it has: `turn.step.options(…)(fn, …)`.
+
+        `name` stands for the function's own. `idempotent` saves one write, runs again after a
+        crash and is cut off by a stop, as a model call may be; nothing else is, whatever it says
+        meanwhile. `timeout` is in seconds; `verify` says after a crash whether it happened.
+        Else a person is asked, who sees what it does (`shown`), which values matter (`arguments`)
+        and where to see whether it was done (`look`): nobody else's arguments are shown. TypeError
+        for an unknown option and for a value of another kind, ValueError for no time at all.
+        """
+        if unknown := options.keys() - _OPTIONS:
+            raise TypeError(
+                f"turn.step.options() takes {', '.join(sorted(_OPTIONS))}, not "
+                f"{', '.join(sorted(unknown))}"
+            )
+        _check_values(**options)
+        return Stepper(self._execution, {**self._options, **options})
+
+    @overload
+    async def __call__(
+        self, fn: Callable[P, Awaitable[R]], /, *args: P.args, **kwargs: P.kwargs
+    ) -> R: ...
+
+    @overload
+    async def __call__(self, fn: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R: ...
+
+    @awaited
+    @written_as("Turn.step")
+    async def __call__(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
+        """Run a function once in the life of the turn."""
+        step = _step(self._execution, fn, args, kwargs, self._options)
+        return await recorded(self._execution, step)
+
+
+_OPTIONS = frozenset(StepOptions.__annotations__)
+_SHOWING = ("shown", "arguments", "look")
+_UNSEEN = Seen()
+
+
+async def recorded_value(execution: Execution, name: str, make: Callable[[], Any]) -> Any:
+    """A value that is made once and found again: the hour, an id, a random number."""
+    return await recorded(execution, _Value(name, make))
+
+
+class _Value(Recorded[Any]):
+    """A value that is made once."""
+
+    kind = "value"
+
+    def __init__(self, name: str, make: Callable[[], Any]) -> None:
+        self.name = name
+        self._make = make
+
+    async def run(self, place: Place) -> Entry:
+        """Make it."""
+        return place.record("done", jsonvalue.encode({"value": self._make()}))
+
+    def read(self, place: Place, entry: Entry | None) -> Any:
+        """The value."""
+        assert entry is not None  # noqa: S101 - `run` gives one
+        return jsonvalue.decode(entry.data)["value"]
+
+
+def _step(
+    execution: Execution,
+    fn: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    options: StepOptions,
+) -> "_Step":
+    """The call of a function, checked; raises what its author did wrong."""
+    seen = _UNSEEN if options.keys().isdisjoint(_SHOWING) else Seen.of(options)
+    if not callable(fn):
+        raise _no_function(fn)
+    if kwargs:
+        _check_options(fn, kwargs)
+    label = to_utf8_safe(options.get("name") or str(getattr(fn, "__qualname__", type(fn).__name__)))
+    arguments = None
+    with execution.making("step", label):
+        if args or kwargs:
+            passed = [args, kwargs]
+            written = to_recorded(passed, f"an argument of step {label!r}")
+            arguments = jsonvalue.decode(in_stable_order(passed, written))
+        codec = return_codec(fn)
+    return _Step(execution, label, arguments, fn, args, kwargs, codec, seen, options)
+
+
+def _told(data: bytes, texts: bool) -> dict[str, Any]:
+    """What came of a step, as a breakpoint behind it shows that; `texts`: what an error says too.
+
+    Without them only its type is shown: the text was written for the agent and the log.
+    """
+    found = jsonvalue.decode(data)
+    if "error" in found:
+        kind, text = found["error"]["type"], found["error"]["message"]
+        return {"error": f"{kind}: {text}" if texts else kind}
+    return {"result": found.get("value")}
+
+
+def _named(label: str) -> Named:
+    """A step as a breakpoint knows it."""
+    return Named("step", label, f"step {label!r}")
+
+
+class _Step(Recorded[Any]):
+    """One step on its way from nothing to done."""
+
+    kind = "step"
+    place: Place
+
+    def __init__(
+        self,
+        execution: Execution,
+        name: str,
+        arguments: Any,
+        fn: Callable[..., Any],
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        codec: Codec,
+        seen: Seen,
+        options: StepOptions,
+    ) -> None:
+        self.execution = execution
+        self.name, self.arguments = name, arguments
+        self.fn = fn
+        self.args = args
+        self.kwargs = kwargs
+        self.codec = codec
+        self.seen = seen
+        self.options = options
+
+    @property
+    def idempotent(self) -> bool:
+        """True if it may run again after a crash."""
+        return self.options.get("idempotent", False)
+
+    @property
+    def key(self) -> str:
+        """What the outside world may know this step by."""
+        return self.execution.call_key(self.place.key)
+
+    def before(self, place: Place) -> Named:
+        """The step."""
+        return _named(self.name)
+
+    def after(self, place: Place, entry: Entry | None) -> Ended | None:
+        """What came of it, in whose place another result may be given."""
+        if entry is None:
+            return None
+        texts = self.execution.options.tool_errors == "text"
+        return Ended(place, _named(self.name), _told(entry.data, texts), self.codec)
+
+    def replaced(self, place: Place, value: Any) -> Any:
+        """The result that a person has given in place of the step's own, whose record stays."""
+        what = f"the result given for step {self.name!r}"
+        try:
+            return self.codec.decode(jsonvalue.encode(value), what)
+        except NotRecordable as error:
+            self.execution.unfit(place, "a result of another type", error)
+
+    def read(self, place: Place, entry: Entry | None) -> Any:
+        """Its result; `StepFailed` if the function raised."""
+        assert entry is not None  # noqa: S101 - `run` gives one
+        try:
+            return result(self.name, entry.data, self.codec)
+        except NotRecordable as error:
+            self.execution.unfit(place, "a result of another type", error)
+
+    async def run(self, place: Place) -> Entry:
+        """Run it, or find out what became of it."""
+        self.place = place
+        entry = place.entry
+        if entry is None:
+            return await self._run()
+        if entry.status == "started":
+            return await self.after_crash(entry)
+        return await self.after_verdict(entry)
+
+    async def _run(self) -> Entry:
+        self.execution.announce_phases(self.place.branch)
+        done: list[Entry] = await uncancellable(
+            self.execution, f"step {self.name!r}", self._effect()
+        )
+        if done[0].status == "started":
+            self._ask(done[0])
+        return done[0]
+
+    def _ask(self, entry: Entry) -> NoReturn:
+        # The arguments of a step are the server's own: nobody sees them but by `Seen`.
+        ask_indeterminate(
+            self.place,
+            entry,
+            shown=self.seen.named(self.name),
+            returns=self.codec,
+            arguments=self.seen.arguments,
+            look=self.seen.look,
+        )
+        raise self.execution.pause()
+
+    async def after_crash(self, entry: Entry) -> Entry:
+        # Earlier servers wrote `emits` for a step that spoke: its turn goes on as it began.
+        if self.idempotent or jsonvalue.decode(entry.data).get("emits"):
+            return await self._run()
+        self.execution.only_looks()
+        found = await verified(
+            self.execution, self.options.get("verify"), self.key, self.name, self.codec
+        )
+        if found is None:
+            self._ask(entry)
+        if isinstance(found, Happened):
+            return self._happened(found.value)
+        return await self._run()
+
+    async def after_verdict(self, entry: Entry) -> Entry:
+        decided = await verdict(self.place, entry, self.codec)
+        if decided.action == "run_again":
+            return await self._run()
+        return self._happened(decided.value)
+
+    def _happened(self, value: Any) -> Entry:
+        data = to_recorded(value, f"the result given for step {self.name!r}")
+        return self._done(success(self.execution.timeline.end(), data))
+
+    def _done(self, data: bytes) -> Entry:
+        if self.execution.has_breakpoints:
+            breakpoints.note(self.place, _named(self.name))
+        return self.place.record("done", data)
+
+    async def _effect(self) -> Entry:
+        execution = self.execution
+        await execution.begin_effect()
+        scope = EffectScope(
+            execution=execution,
+            info=CallInfo(
+                key=self.key,
+                name=self.name,
+                thread_id=execution.input.thread_id,
+                principal=execution.principal,
+            ),
+            place=self.place.key,
+        )
+        if self.idempotent:
+            execution.effects.repeatable(asyncio.current_task())
+            await execution.before_repeatable()
+        else:
+            begun = jsonvalue.encode({"at": execution.clock.now()})
+            started = self.place.record("started", begun)
+            await execution.commit()
+        try:
+            value = await execution.effects.perform(
+                scope, self.fn, self.args, self.kwargs, self.options.get("timeout")
+            )
+        except EffectTimedOut as late:
+            if late.unsure and not self.idempotent:
+                return started
+            data = self._failed("TimeoutError", str(late))
+        except LeaseGone as lost:
+            execution.abort(lost.error)
+            raise execution.pause() from None
+        except BaseException as error:
+            if was_cancelled(error):
+                # Readers have read what it said, and no second attempt will say it.
+                for message in scope.messages if execution.stopped else ():
+                    execution.add_message(message)
+                raise
+            _log.warning("step %r of turn %s failed", self.name, execution.turn.key, exc_info=error)
+            data = self._failed(type(error).__name__, error_text(error))
+        else:
+            data = self._returned(value)
+        entry = self._done(data)
+        for message in scope.messages:
+            execution.add_message(message)
+        await execution.commit()
+        return entry
+
+    def _returned(self, value: Any) -> bytes:
+        """What to record of a result; the step ran, whatever comes of that."""
+        try:
+            encoded = self.codec.encode(value, f"the result of step {self.name!r}")
+            read = self.codec.decode(encoded, f"the result of step {self.name!r}")
+            self.codec.tell_change(value, read, f"the result of step {self.name!r}")
+        except Exception as error:
+            ran = f"the step ran, and its result could not be recorded: {error_text(error)}"
+            return failure(self.execution.timeline.end(), "NotRecordable", ran)
+        return success(self.execution.timeline.end(), encoded)
+
+    def _failed(self, error_type: str, message: str) -> bytes:
+        end = self.execution.timeline.end()
+        return failure(end, error_type, message, again=self.idempotent)
+
+
+def write_state(execution: Execution, branch: Branch, operations: Sequence[dict[str, Any]]) -> None:
+    """Apply a patch to the shared state and send it, unless replay did so long ago."""
+    plain = jsonvalue.decode(to_json(list(operations), "a state patch"))
+    again = execution.anew.stretch(branch) is not None
+    _send(execution, branch, execution.state.patch(branch.path, plain, again=again))
+
+
+def rewrite_state(execution: Execution, branch: Branch, written: Sequence[Written]) -> None:
+    """Make writes once more of code below a branch that has ended and is not entered again."""
+    for _, path, operations in sorted(written, key=lambda one: one[0]):
+        _send(execution, branch, execution.state.patch(path, operations, again=True))
+
+
+def _send(execution: Execution, branch: Branch, changed: Sequence[dict[str, Any]]) -> None:
+    execution.check_state(branch.path or "the agent function")
+    if changed:
+        execution.announce_phases(branch)
+        execution.stream.emit({"type": "STATE_DELTA", "delta": changed})
+
+
+def _check_options(fn: Callable[..., Any], kwargs: dict[str, Any]) -> None:
+    """TypeError for options of the step where arguments of its function belong."""
+    options = sorted(kwargs.keys() & _OPTIONS)
+    if not options:
+        return
+    try:
+        inspect.signature(fn).bind_partial(**kwargs)
+    except TypeError as error:
+        given = ", ".join(f"{name}=…" for name in options)
+        raise TypeError(
+            f"turn.step passes its arguments on, and the function does not take them ({error}): "
+            f"options of a step stand before it, turn.step.options({given})(…)"
+        ) from None
+    except ValueError:  # a built-in function that does not say what it takes
+        return
+
+
+def _check_values(
+    *,
+    name: object = None,
+    timeout: object = None,
+    verify: object = None,
+    **_: object,  # the rest is looked at with the step
+) -> None:
+    """Refuse what a step could not go by: it would begin, and its outcome be unclear."""
+    if not isinstance(name, str | None):
+        raise TypeError(f"name= of a step is a text, not {name!r}")
+    if verify is not None and not callable(verify):
+        raise TypeError(f"verify= of a step is a function of its key, not {verify!r}")
+    if timeout is None:
+        return
+    if isinstance(timeout, bool) or not isinstance(timeout, int | float):
+        raise TypeError(f"timeout= of a step is a number of seconds, not {timeout!r}")
+    if not timeout > 0:
+        raise ValueError(f"timeout= of a step is seconds above zero, not {timeout!r}")
+
+
+def _no_function(given: object) -> TurnError:
+    """What to say of something else than a function; a coroutine is closed, as it never runs."""
+    if inspect.iscoroutine(given):
+        given.close()
+        name = given.__name__
+        return TurnError(
+            f"turn.step was given what {name}() returned: write turn.step({name}, …), with the "
+            "function and its arguments, so that a replay need not call it"
+        )
+    return TurnError(f"turn.step takes a function and its arguments, not {given!r}")

@@ -1,0 +1,1 @@
+"""What a turn has recorded: entries, marks, state, copies. Pure."""

@@ -1,0 +1,158 @@
+"""Who has said yes to a call, and to which arguments: kept in its entry until it has run. Pure.
+
+`asks` are the rules that the open question stands for, `satisfied` those that somebody has said
+yes to: `{"rule", "terms", "arguments": digest, "by": [{"by", "roles", "at"}], "approval"?}`. A yes
+is to the arguments that were shown: who changes them takes the others' yes away, unless the very
+people who agree to the change are whom the other rule asks for as well.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from sayso.agents.policy import AskingRule
+from sayso.base import jsonvalue
+from sayso.base.approvers import OWNER, Approvers, ApproversAsJson
+from sayso.base.records import Approval, Interrupt
+from sayso.gate.quorum import approving, met_by
+
+Data = dict[str, Any]
+
+
+def asked(asks: Iterable[AskingRule]) -> list[Data]:
+    """The rules that a yes to a question stands for, as its entry keeps them."""
+    return [{"rule": rule.rule, "terms": rule.asking.approvers.terms()} for rule in asks]
+
+
+def covers(terms: ApproversAsJson, other: ApproversAsJson | None) -> bool:
+    """True if who is asked by these terms can speak for others as well: the same, or any owner."""
+    return other is None or other == terms or other == OWNER.terms()
+
+
+def agreed(data: Data, interrupt: Interrupt, arguments: Any) -> None:
+    """Note a yes to the open question with these arguments."""
+    said = _people(interrupt)
+    digest = jsonvalue.digest(arguments)
+    asks = _asks(data)
+    entries = [{**rule, "arguments": digest, "by": said} for rule in asks]
+    data.pop("asks", None)
+    data["satisfied"] = [*_given(data), *entries]
+
+
+def stands_on(data: Data, approval: Approval, asks: Iterable[AskingRule], arguments: Any) -> None:
+    """Note a yes that was given to such calls before."""
+    said = [{"by": approval.given_by, "roles": [], "at": approval.given_at}]
+    digest = jsonvalue.digest(arguments)
+    data["satisfied"] = [
+        *_given(data),
+        *({**one, "arguments": digest, "by": said, "approval": approval.id} for one in asked(asks)),
+    ]
+
+
+def chosen(data: Data, decision: Interrupt, asks: Iterable[AskingRule], arguments: Any) -> None:
+    """Note a yes that was given by the choice of an option which permits the call."""
+    said = _people(decision)
+    digest = jsonvalue.digest(arguments)
+    entries = [{**one, "arguments": digest, "by": said} for one in asked(asks)]
+    data["satisfied"] = [*_given(data), *entries]
+    data |= {"decision": decision.id, "by": decision.decided_by}
+
+
+def spend(data: Data) -> None:
+    """Note that the call does not run on its decision any more, which permits no other either."""
+    if "decision" in data:
+        data["spent"] = [*data.get("spent", ()), data.pop("decision")]
+
+
+def standing(
+    data: Data, arguments: Any, requesters: Iterable[str]
+) -> dict[str, ApproversAsJson | None]:
+    """The rules that are satisfied for these arguments, with their terms.
+
+    One that was for others counts if those who have agreed to these are whom it asks for, which
+    whoever asks for the thing may not be.
+    """
+    digest = jsonvalue.digest(arguments)
+    given = _given(data)
+    here = [one for one in given if one["arguments"] == digest]
+    found: dict[str, ApproversAsJson | None] = {one["rule"]: one["terms"] for one in here}
+    people = list({one["by"]: one for entry in here for one in entry["by"]}.values())
+    wanting = tuple(requesters)
+    for one in given:
+        terms = one["terms"]
+        if one["rule"] in found or terms is None or not people:
+            continue
+        who = [(one["by"], one["roles"]) for one in people]
+        if met_by(Approvers.from_terms(terms), who, wanting):
+            found[one["rule"]] = terms
+            data["satisfied"].append({**one, "arguments": digest, "by": people})
+    return found
+
+
+def people(data: Data, arguments: Any) -> list[tuple[str, str, int]]:
+    """Who has said yes to these arguments: rule, subject, and when."""
+    given = _given(data)
+    if not given:
+        return []
+    digest = jsonvalue.digest(arguments)
+    return [
+        (one["rule"], said["by"], said["at"])
+        for one in given
+        if one["arguments"] == digest
+        for said in one["by"]
+    ]
+
+
+def terms_of(data: Data, arguments: Any, otherwise: Approvers) -> tuple[Approvers, list[Data]]:
+    """Who decides whether a call is made again, and which rules a yes to that stands for.
+
+    The people of the first rule that asked others about it, else of the first one: what became of
+    a call that others had to approve is not its owner's to say. `otherwise` are those of the tool.
+    """
+    digest = jsonvalue.digest(arguments)
+    here = [one for one in _given(data) if one["arguments"] == digest and one["terms"] is not None]
+    if not here:
+        return otherwise, []
+    of_others = (one["terms"] for one in here if one["terms"] != OWNER.terms())
+    first = next(of_others, here[0]["terms"])
+    who = Approvers.from_terms(first)
+    rules = [{"rule": one["rule"], "terms": one["terms"]} for one in here]
+    return who, [rule for rule in rules if covers(first, rule["terms"])]
+
+
+def forgotten(data: Data) -> Data:
+    """What is kept with a call whose question is asked anew elsewhere: nobody has said yes to it.
+
+    The rules that somebody had said yes to ask again, after those that the open question is for.
+    """
+    given = _given(data)
+    if not given:
+        return data
+    left = [one for one in data["satisfied"] if one not in given]
+    kept = {name: value for name, value in data.items() if name not in ("decision", "spent")}
+    return {**kept, "satisfied": left, "partly": True}
+
+
+def renewed(data: Data, interrupt: Interrupt, arguments: Any) -> None:
+    """Note who has the call made again; all that was said before was to the attempt before."""
+    data["satisfied"] = []
+    spend(data)
+    agreed(data, interrupt, arguments)
+    data["attempt"] = data.get("attempt", 1) + 1
+    if interrupt.decided_by is not None:
+        data["by"] = interrupt.decided_by
+
+
+def _people(item: Interrupt) -> list[Data]:
+    """Who gave a settled answer: each with its roles, and when."""
+    return [{"by": one.by, "roles": list(one.roles), "at": one.at} for one in approving(item)]
+
+
+def _given(data: Mapping[str, Any]) -> list[Data]:
+    """What was said yes to; a list of names was of rules that a yes would satisfy."""
+    return [one for one in data.get("satisfied", ()) if isinstance(one, dict)]
+
+
+def _asks(data: Mapping[str, Any]) -> list[Data]:
+    """The rules that the open question stands for, also as a release before kept them."""
+    named = [one for one in data.get("satisfied", ()) if isinstance(one, str)]
+    return [*data.get("asks", ()), *({"rule": one, "terms": None} for one in named)]

@@ -1,0 +1,266 @@
+"""A turn copied as it stood when it asked a question, so that another answer can be tried.
+
+Everything recorded by then is kept, so nothing of it happens again. What came later is left out:
+the copy's code comes to it by itself, or not. Pure, but for the new ids.
+"""
+
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass, replace
+from typing import Any
+
+from sayso.base import ids, jsonvalue
+from sayso.base.jsonpatch import merge_patch
+from sayso.base.records import Entry, EntryStatus, Interrupt, Message, ThreadView, TurnRecord
+from sayso.gate.activity import SETTLED
+from sayso.gate.interrupts import ask_again
+from sayso.protocol.interrupts import with_ours
+from sayso.protocol.reasons import DECISION
+from sayso.turns.journal import consent, places
+from sayso.turns.journal.before import about
+from sayso.turns.journal.journal import edited, ended, fork_mark, pauses
+
+_OUTCOME = frozenset(("end", "status", "value", "parts", "reason", "text", "unrecorded", "writes"))
+"""What the entry of a call has more once it has ended."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fork:
+    """A suspended turn for a thread of its own."""
+
+    turn: TurnRecord
+    state: bytes
+    messages: tuple[Message, ...]
+    interrupts: tuple[Interrupt, ...]
+    entries: tuple[Entry, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TurnSnapshot:
+    """What of a turn is copied; `asked` are the ids that are open in the copy."""
+
+    entries: tuple[Entry, ...]
+    state: Any
+    messages: tuple[Message, ...]
+    known: frozenset[str]
+    asked: frozenset[str]
+
+
+def recorded_question(entry: Entry) -> dict[str, Any]:
+    """An entry that asks, as its pause keeps it in JSON: what comes of it later replaces it."""
+    return {
+        "place": entry.place,
+        "kind": entry.kind,
+        "name": entry.name,
+        "fingerprint": entry.fingerprint,
+        "data": jsonvalue.raw_json(entry.data),
+    }
+
+
+def fork(
+    view: ThreadView,
+    turn: TurnRecord,
+    entries: Sequence[Entry],
+    asked: Interrupt,
+    *,
+    now: int,
+    told: Mapping[str, Any],
+) -> Fork | None:
+    """The turn as it waited for an answer to `asked`; None if its journal does not say.
+
+    All questions of that pause are open in the copy, under new ids and with their whole time
+    before them. `told` says in the copy's journal where it comes from.
+    """
+    here = _present(view, turn, entries) if asked.status == "open" else None
+    here = here or _past(view, entries, asked)
+    if here is None:
+        return None
+    mine = [item for item in view.interrupts if item.id in here.known]
+    names = {item.id: ids.new("int") for item in mine}
+    key = ids.new("turn")
+    begun = {entry.place for entry in entries if _has_begun(entry)}
+    unbegun = [e.place for e in here.entries if e.status == "asked" and e.place not in begun]
+    open_now = {item.id for item in mine if item.id in here.asked}
+    standing = (_unsaid(entry, open_now) for entry in here.entries)
+    renamed = tuple(_renamed(entry, names) for entry in standing)
+    return Fork(
+        turn=replace(turn, key=key, status="suspended", ended_at=None),
+        state=jsonvalue.encode(here.state),
+        messages=tuple(_retold(message, names) for message in here.messages),
+        interrupts=tuple(
+            replace(
+                _asked_anew(item, now, told) if item.id in here.asked else _without_permits(item),
+                id=names[item.id],
+                turn_key=key,
+            )
+            for item in mine
+        ),
+        entries=(*renamed, fork_mark(renamed, turn.key, dict(told), unbegun)),
+    )
+
+
+def _present(view: ThreadView, turn: TurnRecord, entries: Sequence[Entry]) -> TurnSnapshot:
+    """The turn as it waits now, with all that it has recorded."""
+    mine = [item for item in view.interrupts if item.turn_key == turn.key]
+    return TurnSnapshot(
+        entries=tuple(entries),
+        state=jsonvalue.decode(view.thread.state),
+        messages=view.messages,
+        known=frozenset(item.id for item in mine),
+        asked=frozenset(item.id for item in mine if item.status == "open"),
+    )
+
+
+def _past(view: ThreadView, entries: Sequence[Entry], asked: Interrupt) -> TurnSnapshot | None:
+    """The turn as it waited then: an answer, and what came of it, is taken back."""
+    known: dict[str, dict[str, Any]] = {}
+    copied: set[str] = set()
+    for pause in pauses(entries):
+        data = jsonvalue.decode(pause.data)
+        if "asked" not in data:
+            return None  # written by a server that did not keep it
+        known |= {question["place"]: question for question in data["asked"]}
+        here = {question["data"]["interrupt"] for question in data["asked"]}
+        copied |= here
+        if asked.id in here:
+            break
+    else:
+        return None
+    state = data["state"]
+    for patch in edited(entries, pause):
+        state = merge_patch(state, patch)
+    history = [message for message in view.messages if message.visibility != "waiting"]
+    return TurnSnapshot(
+        entries=tuple(_until(entries, pause, data, known)),
+        state=state,
+        messages=tuple(history[: data["history"]]),
+        known=frozenset(copied),
+        asked=frozenset(here),
+    )
+
+
+def _until(
+    entries: Sequence[Entry],
+    pause: Entry,
+    data: dict[str, Any],
+    known: Mapping[str, dict[str, Any]],
+) -> list[Entry]:
+    """What was recorded up to a pause, as it was then."""
+    at = next(n for n, entry in enumerate(entries) if entry.place == pause.place)
+    waiting = {key: value for key, value in data.items() if key not in ("resume", "request")}
+    here = {question["place"] for question in data["asked"]}
+    kept = []
+    for entry in entries[:at]:
+        number = ended(entry)
+        later = number is not None and number >= data["ended"]
+        if entry.place in here or (entry.place in known and later):
+            entry = _asks(known[entry.place])
+        elif later:
+            entry = _entered(entry)
+        kept.append(entry)
+    edits = [entry for entry in entries[at:] if places.is_edit_in(entry.place, pause.place)]
+    return [*kept, replace(pause, data=jsonvalue.encode(waiting)), *edits]
+
+
+def _asks(question: Mapping[str, Any]) -> Entry:
+    status: EntryStatus = "asked"
+    return Entry(
+        place=question["place"],
+        kind=question["kind"],
+        name=question["name"],
+        fingerprint=question["fingerprint"],
+        status=status,
+        data=jsonvalue.encode(question["data"]),
+    )
+
+
+def _unsaid(entry: Entry, open_now: Set[str]) -> Entry:
+    """A call that waits in the copy: who has said yes for other rules has not said it to this one.
+
+    Each yes would run it once more. What is asked about an attempt is about that very attempt.
+    """
+    if entry.status != "asked" or b'"satisfied"' not in entry.data:
+        return entry
+    data = jsonvalue.decode(entry.data)
+    if data.get("interrupt") not in open_now or "why" in data:
+        return entry
+    kept = consent.forgotten(data)
+    return entry if kept is data else replace(entry, data=jsonvalue.encode(kept))
+
+
+def _entered(entry: Entry) -> Entry:
+    """A call that is a part of the turn, and had not ended yet: its code is entered again."""
+    data = jsonvalue.decode(entry.data)
+    if "part" not in data:
+        return entry
+    begun = {name: value for name, value in data.items() if name not in _OUTCOME}
+    return replace(entry, status="started", data=jsonvalue.encode(begun))
+
+
+def _has_begun(entry: Entry) -> bool:
+    """True if the outside world may know of an effect that is recorded so."""
+    if entry.status == "asked":
+        return jsonvalue.decode(entry.data).get("why") is not None  # unsure, or failed
+    if entry.status == "done" and entry.kind == "call":
+        return jsonvalue.decode(entry.data).get("status") in ("executed", "failed")
+    return True
+
+
+def _renamed(entry: Entry, names: Mapping[str, str]) -> Entry:
+    """An entry that speaks of the copies of the interrupts that it spoke of."""
+    if b'"interrupt"' not in entry.data:
+        return entry
+    data = jsonvalue.decode(entry.data)
+    for member in (data, *(question["data"] for question in data.get("asked", ()))):
+        old = member.get("interrupt")
+        if isinstance(old, str):
+            member["interrupt"] = names.get(old, old)
+    return replace(entry, data=jsonvalue.encode(data))
+
+
+def _retold(message: Message, names: Mapping[str, str]) -> Message:
+    """What tells of a settled question, which is known under another id in the copy."""
+    if message.role != "activity" or b'"interruptId"' not in message.body:
+        return message
+    body = jsonvalue.decode(message.body)
+    new = names.get(body["content"].get("interruptId"))
+    if new is None or body["activityType"] != SETTLED:
+        return message
+    content = {**body["content"], "interruptId": new}
+    return replace(message, body=jsonvalue.encode({**body, "content": content}))
+
+
+def _asked_anew(item: Interrupt, now: int, told: Mapping[str, Any]) -> Interrupt:
+    """A question without its answer, for as long a time as it had at first."""
+    again = ask_again(item, now, told["by"], told.get("first", told["threadId"]))
+    return _told_of(_unapproved(again), told.get("before", ()))
+
+
+def _without_permits(item: Interrupt) -> Interrupt:
+    """A settled decision without the calls that its options permit: each copy would make them."""
+    if item.reason != DECISION or item.metadata is None or b'"permits"' not in item.metadata:
+        return item
+    given = jsonvalue.decode(item.metadata)
+    if isinstance(given.get("sayso"), dict):
+        given["sayso"].pop("permits", None)
+    return replace(item, metadata=jsonvalue.encode(given))
+
+
+def _unapproved(item: Interrupt) -> Interrupt:
+    """The question without who had said yes for other rules: they are asked anew as well."""
+    if item.metadata is None or b'"approved"' not in item.metadata:
+        return item
+    given = jsonvalue.decode(item.metadata)
+    if item.reason == "tool_call" and isinstance(given.get("sayso"), dict):
+        given["sayso"].pop("approved", None)
+    return replace(item, metadata=jsonvalue.encode(given))
+
+
+def _told_of(item: Interrupt, before: Sequence[Mapping[str, Any]]) -> Interrupt:
+    """The question with what was said about its call in what was copied."""
+    ours = jsonvalue.decode(item.metadata).get("sayso") if item.metadata else None
+    if not before or item.reason != "tool_call" or not isinstance(ours, dict):
+        return item
+    said = about(map(dict, before), ours.get("tool", ""), ours.get("arguments", {}))
+    if not said:
+        return item
+    return replace(item, metadata=jsonvalue.encode(with_ours(item.metadata, {"before": said})))

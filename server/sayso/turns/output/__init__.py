@@ -1,0 +1,1 @@
+"""What a turn sends beside its calls: messages, reasoning, activities."""

@@ -1,0 +1,1 @@
+"""Record and replay: branches, order, effects, and the commits that make them durable."""

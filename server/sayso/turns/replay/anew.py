@@ -1,0 +1,146 @@
+"""Code that is evaluated anew, as a person has changed the state where it waited.
+
+The arguments of what waits at a breakpoint were evaluated before it, and replay gives code the
+state of that time. Where the state was changed during the wait, the code between the record before
+and the place that waits reads it as changed, so that what goes on is what was looked at.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sayso.base import jsonvalue
+from sayso.base.records import Entry, Interrupt
+from sayso.turns.journal import places
+from sayso.turns.journal.journal import Journal
+from sayso.turns.journal.state import TurnState
+from sayso.turns.replay.branch import Branch
+
+
+@dataclass(frozen=True, slots=True)
+class Waited:
+    """A breakpoint before something, as it is recorded.
+
+    `at` is the fingerprint of what it was put for, of that kind and name; `call` the id of a tool
+    call that was proposed. `pause` is the one that it asked in, `since` that in which the turn
+    first waited there. `goes_on`: a person said continue; `changed`: and has changed the state in
+    that pause; `anew`: the code before the place reads what was changed.
+    """
+
+    entry: Entry
+    data: dict[str, Any]
+    at: str
+    pause: int
+    since: int
+    goes_on: bool
+    changed: bool
+    anew: bool
+
+    @property
+    def place(self) -> str:
+        """Where what waits stands."""
+        return places.place_before(self.entry.place)
+
+    @property
+    def kind(self) -> str:
+        """The kind of what it was put for."""
+        return self.at.partition(" ")[0]
+
+    @property
+    def call(self) -> str | None:
+        """The id of the tool call that was proposed and waits."""
+        return self.data.get("call")
+
+    def stands_for(self, kind: str, name: str) -> bool:
+        """True if what the code asks for there is what it was put for, but for the arguments."""
+        return (kind, name) == (self.kind, self.entry.name)
+
+
+class Anew:
+    """What of a turn's code is evaluated anew in this execution."""
+
+    def __init__(
+        self, journal: Journal, interrupts: Mapping[str, Interrupt], state: TurnState
+    ) -> None:
+        self._journal = journal
+        self._interrupts = interrupts
+        self._state = state
+        self._stretches: dict[str, Waited] = {}
+        self._tasks: dict[str, frozenset[str]] = {}
+        """For each of those places the tasks that its branch had made by then, as branches."""
+        if journal.holds("breakpoint"):
+            for entry in journal.entries():
+                if entry.kind == "breakpoint" and places.is_before(entry.place):
+                    waited = self._read(entry)
+                    if waited is not None and waited.anew:
+                        self._stretches[waited.place] = waited
+                        journal.excuse(entry.place)
+
+    @property
+    def any(self) -> bool:
+        """True if any code is evaluated anew."""
+        return bool(self._stretches)
+
+    def waited(self, place: str) -> Waited | None:
+        """The breakpoint that is recorded before a place; None also for one of older servers."""
+        entry = self._journal.at(places.before(place))
+        return None if entry is None else self._read(entry)
+
+    def _read(self, entry: Entry) -> Waited | None:
+        data = jsonvalue.decode(entry.data)
+        if "at" not in data:
+            return None
+        pause, since = data["pause"], data.get("since", data["pause"])
+        item = self._interrupts.get(data["interrupt"])
+        said = jsonvalue.decode(item.payload) if item is not None and item.payload else {}
+        resolved = item is not None and item.status == "resolved"
+        goes_on = resolved and said.get("action") == "continue"
+        changed = goes_on and self._state.was_changed(pause)
+        anew = data.get("anew")
+        if anew is None:
+            place = places.place_before(entry.place)
+            anew = (changed or since < pause) and self._may_be(place, data["at"])
+        return Waited(entry, data, data["at"], pause, since, goes_on, changed, anew)
+
+    def _may_be(self, place: str, at: str) -> bool:
+        """True if nothing that was done hangs on how the code before it was evaluated at first."""
+        if places.is_named_by(place, at):
+            return False
+        path, number = places.split(place) or ("", 0)
+        for entry in self._journal.entries():
+            branch, other = places.split(entry.place) or ("", -1)
+            if branch == path and other >= number:
+                return False
+        return True
+
+    def stretch(self, branch: Branch | None) -> Waited | None:
+        """What the running code of a branch comes to next, if it is evaluated anew on its way."""
+        if not self._stretches or branch is None:
+            return None
+        waited = self._stretches.get(branch.upcoming())
+        if waited is None or self._state.has_passed(waited.pause):
+            return None
+        if waited.place not in self._tasks:
+            self._tasks[waited.place] = frozenset(self._made(branch.path, waited.since))
+        # Tasks that it made on its way are named by what they were called with then.
+        return waited if self._tasks[waited.place] <= branch.labels() else None
+
+    def _made(self, path: str, pause: int) -> Iterator[str]:
+        """The tasks below a branch that had recorded anything by a pause."""
+        for place in self._journal.by(pause):
+            if (task := places.task_below(place, path)) is not None:
+                yield task
+
+    def read(self, branch: Branch | None) -> Any:
+        """The state as the code of a branch reads it now."""
+        waited = self.stretch(branch)
+        if waited is None:
+            return self._state.value
+        return self._state.as_changed(waited.since, waited.pause, resumed=waited.goes_on)
+
+    def withdrawn(self) -> bool:
+        """True if a call that was proposed is not made, as the state was changed."""
+        return any(
+            waited.call is not None and self._journal.is_due(waited.entry.place)
+            for waited in self._stretches.values()
+        )

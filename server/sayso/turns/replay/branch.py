@@ -1,0 +1,233 @@
+"""Branches: every asyncio task of a turn is one, with its own places in the journal.
+
+A branch is named by its parent's path, the fingerprint of its first call and a counter among
+equals (design 3, rule 3), so that concurrent code finds its own records again on replay.
+"""
+
+import asyncio
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+from sayso.turns.journal import places
+
+
+class Pause(asyncio.CancelledError):
+    """Unwinds author code whose turn waits for a person.
+
+    A `CancelledError`, so that `except Exception` cannot catch it and task groups stay quiet. It is
+    only the signal: the pause itself is a state of the turn (design 3, rule 1).
+    """
+
+
+class Abandoned:
+    """Awaited by code that is being destroyed, has caught that as well, and calls on.
+
+    A bare yield makes Python let go of it; any error would be caught, and the thread that happens
+    to collect garbage would loop for ever.
+    """
+
+    def __await__(self) -> Generator[None, None, None]:
+        """Yield to nobody."""
+        yield
+
+
+class Branch:
+    """One task's thread of places. `blocked`: it asks, or a branch below it does.
+
+    `sealed`: no task may become its child any more. `owner`: the inner agent whose code it runs;
+    that code is a branch of its own, in the task of the branch that called it. `call`: the tool
+    call whose code it runs. `said`: the place behind the text that it streamed last, and its id.
+    """
+
+    __slots__ = (
+        "blocked",
+        "call",
+        "children",
+        "destroyed",
+        "open_message",
+        "owner",
+        "parent",
+        "parked",
+        "path",
+        "phases",
+        "position",
+        "root",
+        "said",
+        "sealed",
+        "task",
+    )
+
+    def __init__(self, path: str, parent: "Branch | None", task: asyncio.Task[Any] | None) -> None:
+        self.path: str = path
+        self.parent: Branch | None = parent
+        self.task: asyncio.Task[Any] | None = task
+        self.root: Branch = parent.root if parent else self
+        self.position: int = 0
+        self.children: dict[str, int] = {}
+        self.blocked: bool = False
+        self.parked: bool = False
+        self.sealed: bool = False
+        self.destroyed: bool = False
+        self.open_message: str | None = None
+        self.said: tuple[str, str] | None = None
+        self.call: dict[str, Any] | None = None
+        self.owner: Any = parent.owner if parent else None
+        self.phases: tuple[Any, ...] = parent.phases if parent else ()
+
+    def place(self) -> str:
+        """The next place of this branch."""
+        position = self.position
+        self.position += 1
+        return places.place(self.path, position)
+
+    def upcoming(self, ahead: int = 0) -> str:
+        """The place that the next call takes, or one so many calls later."""
+        position = self.position + ahead
+        return places.place(self.path, position)
+
+    def labels(self) -> set[str]:
+        """The tasks that this branch has made so far, by the last parts of their paths."""
+        return {
+            places.task(wanted, number)
+            for wanted, count in self.children.items()
+            for number in range(count)
+        }
+
+    async def park(self) -> None:
+        """Wait for ever; notes when the code that waits is destroyed."""
+        try:
+            await asyncio.get_running_loop().create_future()
+        except GeneratorExit:
+            self.root.destroyed = True
+            raise
+
+    def block(self) -> None:
+        """Refuse further calls of this branch and of all that wait for it."""
+        branch: Branch | None = self
+        while branch is not None:
+            branch.blocked = True
+            branch = branch.parent
+
+    def calls(self) -> list[dict[str, Any]]:
+        """The tool calls that this code is inside of, from the outside in."""
+        found: list[dict[str, Any]] = []
+        branch: Branch | None = self
+        while branch is not None:
+            if branch.call is not None:
+                found.append(branch.call)
+            branch = branch.parent
+        return found[::-1]
+
+    def enclosing(self) -> "list[Branch]":
+        """This branch and those that its task goes back to when it ends, from the inside out."""
+        branches = [self]
+        while (outer := branches[-1].parent) is not None and outer.task is self.task:
+            branches.append(outer)
+        return branches
+
+
+_here: ContextVar["Branch | None"] = ContextVar("branch", default=None)
+_unwinding: ContextVar["Branch | None"] = ContextVar("unwinding", default=None)
+
+
+class Branches:
+    """The branches of one execution, found by the task that is running."""
+
+    def __init__(self, ended: Callable[[asyncio.Task[Any]], None]) -> None:
+        """`ended` is told of each task of a branch that has ended."""
+        self._ended = ended
+        self.root: Branch = Branch("", None, None)
+        self.owned: bool = False
+        """True if some code was an inner agent's."""
+        self._all = [self.root]
+
+    def begin(self) -> Branch:
+        """Make the running task the root branch."""
+        self.root.task = asyncio.current_task()
+        _here.set(self.root)
+        return self.root
+
+    def current_or_new(self, fingerprint: str) -> Branch:
+        """The branch of the running task; a new one on the first call that a task makes."""
+        known = _here.get()
+        if known is None or known.root is not self.root:
+            known = self.root
+        task = asyncio.current_task()
+        if known.task is task:
+            return known
+        number = known.children.get(fingerprint, 0)
+        known.children[fingerprint] = number + 1
+        path = places.task_path(known.path, places.task(fingerprint, number))
+        branch = Branch(path, known, task)
+        branch.blocked = known.sealed or _unwinding.get() is known
+        _here.set(branch)
+        self._all.append(branch)
+        if task is not None:
+            task.add_done_callback(self._ended)
+        return branch
+
+    @contextmanager
+    def within(self, outer: Branch, place: str, owner: Any) -> Iterator[Branch]:
+        """Let the running task's calls be those of an inner agent, below a place of its branch.
+
+        Without an `owner`, those of a tool that takes the turn.
+        """
+        branch = Branch(places.inside(place), outer, asyncio.current_task())
+        if owner is not None:
+            self.owned = True
+            branch.owner = owner
+            branch.phases = (*outer.phases, owner)
+        # A tool's calls go on while others of its batch ask.
+        branch.blocked = outer.sealed if owner is None else outer.blocked
+        token = _here.set(branch)
+        self._all.append(branch)
+        try:
+            yield branch
+        finally:
+            _here.reset(token)
+            self._all.remove(branch)
+
+    def enclosing_branch(self) -> Branch:
+        """The branch that the running code belongs to, be it an effect's, or the root."""
+        return self._known()
+
+    def unwind(self) -> None:
+        """Let the running branch record nothing more in tasks that its `finally` makes.
+
+        Tasks that were made before carry no such mark in their context, and still become branches.
+        """
+        branch = self.current()
+        if branch is not None:
+            _unwinding.set(branch)
+
+    def current(self) -> Branch | None:
+        """The branch of the running task, if it has made a call."""
+        branch = self._known()
+        return branch if branch.task is asyncio.current_task() else None
+
+    def _known(self) -> Branch:
+        """The nearest branch of this execution; another turn may have called this code."""
+        branch = _here.get()
+        return branch if branch is not None and branch.root is self.root else self.root
+
+    def unfinished(self) -> list[asyncio.Task[Any]]:
+        """Tasks of branches that have not ended."""
+        return [b.task for b in self._all if b.task is not None and not b.task.done()]
+
+    def let_go(self) -> None:
+        """Forget tasks that have ended: nobody comes back for them."""
+        for branch in self._all:
+            if branch.task is not None and branch.task.done():
+                branch.task = None
+
+    def busy(self) -> bool:
+        """True if a branch may still go on by itself: not asking, not parked, not ended."""
+        return any(
+            branch.task is not None
+            and not branch.task.done()
+            and not branch.blocked
+            and not branch.parked
+            for branch in self._all
+        )

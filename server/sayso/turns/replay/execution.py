@@ -1,0 +1,609 @@
+"""One execution of a turn: from the first call of the agent function to its end, or its pause.
+
+The pause is a state (`asked`) before it is a signal (`Pause`); see design 3 for the ten rules. This
+module knows places, refusals and the end of a turn; what is recorded at a place is told by its
+neighbours `messages`, `steps`, `calls` and `questions`.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+from sayso.agents.registry import Agents
+from sayso.agents.tools import Tool
+from sayso.base import jsonvalue
+from sayso.base.breakpoints import ALL, Breakpoints
+from sayso.base.clock import Clock
+from sayso.base.errors import (
+    NestedCall,
+    OpenMessage,
+    ReplayMismatch,
+    StoreError,
+    ThreadTooLarge,
+    TooManyInterrupts,
+    TurnError,
+)
+from sayso.base.fastrecords import copy_with
+from sayso.base.ids import identify
+from sayso.base.limits import Limits
+from sayso.base.options import AgentOptions
+from sayso.base.records import Entry, EntryStatus, Interrupt, Message, Principal, TurnRecord
+from sayso.protocol.interrupts import to_wire
+from sayso.protocol.usage import Usage
+from sayso.streams.stream import RunStream
+from sayso.turns.ask.responses import Responses
+from sayso.turns.calls.results import WITHDRAWN, result_event, tool_message
+from sayso.turns.denials import Heard
+from sayso.turns.input import TurnInput
+from sayso.turns.journal import places
+from sayso.turns.journal.journal import Journal, copied_from, fingerprint
+from sayso.turns.journal.state import TurnState
+from sayso.turns.output.transcript import Transcript
+from sayso.turns.replay.anew import Anew, Waited
+from sayso.turns.replay.awaiting import Unawaited
+from sayso.turns.replay.branch import Abandoned, Branch, Branches, Pause
+from sayso.turns.replay.commits import ApprovalWrites, Commits, LeasedStore
+from sayso.turns.replay.effects import Effects, contain_exit, current_effect
+from sayso.turns.replay.mismatches import author_line, differs, short
+from sayso.turns.replay.opened import OpenTurn
+from sayso.turns.replay.quiescence import RestSignal, cancel_and_wait, wait_until_quiescent
+from sayso.turns.replay.replay_order import ReplayOrder
+from sayso.turns.replay.stream import OwnedStream, enclosing
+from sayso.turns.services import Services
+
+_STOPS = {"call": "tool", "frontend": "tool", "delegate": "agent"}
+"""What breakpoints call what is recorded as these kinds."""
+_NAMED = ("step", "call", "phase", "delegate", "frontend")
+"""Kinds of what a breakpoint may stand at."""
+
+MAX_YIELDS = 100
+"""Refused calls after which a branch is parked instead of being told again."""
+
+
+@dataclass(slots=True, eq=False)
+class Place:
+    """Where a call stands: its branch, its place in the journal, and what is recorded there."""
+
+    execution: "Execution"
+    branch: Branch
+    kind: str
+    name: str
+    key: str
+    fingerprint: str
+    entry: Entry | None
+    waits_for_other: bool = False
+    """The turn waited here before something else, and the state was changed meanwhile."""
+    moved: bool = False
+    """The turn waited here before the same with other arguments, as it was then."""
+    call: str | None = None
+    """The id of the tool call here, if it is no other than the place's own."""
+
+    def id(self, prefix: str, key: str | None = None) -> str:
+        """An id of this place, the same in every execution of the turn; `key` has words behind."""
+        return self.execution.identify(prefix, self.key if key is None else key)
+
+    def record(self, status: EntryStatus, data: bytes = b"{}") -> Entry:
+        """Write what is recorded here; it goes out with the next commit."""
+        return self.execution.record(self, status, data)
+
+    def emit(self, event: dict[str, Any]) -> None:
+        """Send an event of live code, after the start of what that code is in (rule 7)."""
+        self.execution.announce_phases(self.branch)
+        self.execution.stream.emit(event)
+
+
+class _Making:
+    """See `Execution.making`; each call passes one, so it is no generator."""
+
+    __slots__ = ("_ahead", "_execution", "_kind", "_name")
+
+    def __init__(self, execution: "Execution", kind: str, name: str, ahead: int) -> None:
+        self._execution, self._kind, self._name, self._ahead = execution, kind, name, ahead
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
+        if isinstance(error, Exception):
+            self._execution.cannot_make(error, self._kind, self._name, self._ahead)
+
+
+class Execution:
+    """The state of a turn while its function runs."""
+
+    def __init__(
+        self,
+        services: Services,
+        opened: OpenTurn,
+        leased: LeasedStore,
+        stream: RunStream,
+        effects: Effects,
+        usage: Usage,
+    ) -> None:
+        self.turn: TurnRecord = opened.record
+        self.input: TurnInput = opened.input
+        self.resume_inputs: Sequence[TurnInput | None] = opened.resume_inputs
+        self.pauses: Sequence[int] = opened.pauses
+        self.journal: Journal = opened.journal
+        journal = self.journal
+        self.marks: Sequence[Entry] = opened.marks
+        self.interrupts: Mapping[str, Interrupt] = opened.interrupts
+        self.state: TurnState = opened.state
+        self.transcript: Transcript = opened.transcript
+        self.looks: bool = opened.looks
+        self._options = opened.options
+        self._breakpoints = opened.breakpoints
+        self.clock: Clock = services.clock
+        self.limits: Limits = services.limits
+        self.agents: Agents = services.agents
+        self.tools: Mapping[str, Tool[..., Any]] = services.tools
+        self.responses: Responses = services.responses
+        self.leased = leased
+        self.usage = usage
+        self.copied: str | None = copied_from(opened.marks)
+        """The first of the threads that this one was copied from, as far as it is known."""
+        self._heard: Heard | None = None
+        self._looking = asyncio.Lock()
+        self.anew: Anew = Anew(journal, self.interrupts, self.state)
+        self._passed: dict[str, Entry] = {}
+        """For places of which nothing is recorded yet the breakpoints that were passed there."""
+        self.has_breakpoints: bool = any(self._breakpoints) or journal.holds("breakpoint")
+        self.bell: RestSignal = RestSignal()
+        self.branches: Branches = Branches(self.bell.notify)
+        self.stream: OwnedStream = OwnedStream(stream, self.branches)
+        self.permits: ApprovalWrites = ApprovalWrites()
+        self.effects = effects
+        effects.landed = self.bell.notify
+        self.timeline: ReplayOrder = ReplayOrder(
+            self.turn.key, journal.ends(), again=bool(journal.entries())
+        )
+        self.timeline.release(journal.ends_behind())
+        self.asked: dict[str, Interrupt] = {}
+        self.bodies: dict[str, bytes] = {}
+        """What is asked, as clients get it."""
+        self.broken: TurnError | None = None
+        self.stopped: str | None = None
+        self.aborted: StoreError | None = None
+        self.closed: bool = False
+        self.result: Any = None
+        self.error: BaseException | None = None
+        self.writing: dict[str, Callable[[], Message]] = {}
+        """For each message that is open, what closes it and gives its stored form."""
+        self._unmade: dict[str, str] = {}
+        """Why the code could not ask for what is recorded at these places, if it is still to."""
+        self._asked_bytes = 0
+        self._commits = Commits()
+        self.calls: int = 0
+        self.unawaited: Unawaited = Unawaited()
+        self._refused = 0
+        self._main: asyncio.Task[Any] | None = None
+
+    # Places
+
+    async def enter(
+        self, kind: str, name: str, arguments: Any = None, *, beside_text: bool = False
+    ) -> Place:
+        """Take the next place of the running branch, if the turn may go on there.
+
+        `beside_text`: what is recorded there never pauses, so a message may be open meanwhile.
+        """
+        if self.branches.root.destroyed:
+            await Abandoned()
+        self.calls += 1
+        wanted = fingerprint(kind, name, arguments)
+        if current_effect() is not None and self.inside_effect():
+            raise NestedCall(
+                f"{wanted!r} inside a recorded step or tool: ask, call and record from the agent "
+                "function itself, and keep steps free of them"
+            )
+        branch = self.branches.current_or_new(wanted)
+        if self.may_not_continue(branch):
+            await self.refuse(branch)
+        if branch.open_message is not None and not beside_text:
+            raise OpenMessage(
+                f"{wanted!r} while a text message is open: leave the `async with turn.message()` "
+                "block first"
+            )
+        key = branch.place()
+        entry = self.find(key, wanted, arguments)
+        place = Place(self, branch, kind, name, key, wanted, entry)
+        if entry is None and self.has_breakpoints:
+            await self._comes(place, kind, name, arguments)
+        if entry is None and self.looks and self.turn.status == "finished":
+            self._fails(ReplayMismatch(key, "nothing", wanted))
+        return place
+
+    async def _comes(self, place: Place, kind: str, name: str, arguments: Any) -> None:
+        """Hold what would begin where the turn waited against what was shown there.
+
+        Another thing fails the turn, unless somebody has changed the state meanwhile.
+        """
+        before, wanted = self.journal.at(places.before(place.key)), place.fingerprint
+        if before is None:
+            return
+        waited = self.anew.waited(place.key)
+        if waited is None:  # recorded by an older server
+            if before.fingerprint != f"breakpoint before {_STOPS.get(kind, kind)} {name}":
+                self._fails(ReplayMismatch(before.place, before.fingerprint, wanted))
+            return
+        same = waited.stands_for(kind, name)
+        if same:
+            place.call = waited.call
+        if same and (wanted == waited.at or not waited.goes_on):
+            return
+        if not waited.changed:
+            shown = jsonvalue.encode({"id": waited.call})
+            entry = copy_with(before, kind=waited.kind, fingerprint=waited.at, data=shown)
+            self._fails(differs(before.place, entry, wanted, arguments, self.transcript.messages))
+        place.moved, place.waits_for_other = same, not same
+        if not same:
+            await self._leaves(place, waited)
+
+    async def _leaves(self, place: Place, waited: Waited) -> None:
+        """Go on past a breakpoint to something else than what waited there."""
+        self.journal.find(waited.entry.place, waited.entry.fingerprint)
+        await self.timeline.wait_for_all_before(self.pauses[waited.pause])
+        self.state.resume(waited.pause)
+        self.check_state(place.key)
+        self.passes(place, waited)
+        if waited.call is None:
+            return
+        place.call = self.identify("call", places.instead(place.key, waited.pause))
+        message_id = self.identify("msg", places.withdrawn(place.key, waited.pause))
+        if all(message.id != message_id for message in self.transcript.messages):
+            self.announce_phases(place.branch)
+            self.add_message(tool_message(message_id, waited.call, WITHDRAWN), settled=False)
+            await self.commit()
+            self.transcript.unsettled.discard(message_id)
+            self.stream.emit(result_event(message_id, waited.call, WITHDRAWN))
+
+    def passes(self, place: Place, waited: Waited) -> None:
+        """Go on past a breakpoint; that is recorded with what begins there, and not before."""
+        if waited.anew:
+            self.state.catch_up(place.branch.path, waited.pause)
+        if place.entry is None:
+            data = jsonvalue.encode({**waited.data, "anew": waited.anew})
+            self._passed[place.key] = copy_with(waited.entry, status="done", data=data)
+
+    def _fails(self, mismatch: ReplayMismatch) -> NoReturn:
+        """Fail the turn at the running line of the author's."""
+        mismatch.where = author_line()
+        self.fail(mismatch)
+        raise mismatch
+
+    def find(self, key: str, wanted: str, arguments: Any = None) -> Entry | None:
+        """What is recorded at a place; what the code does not ask for any more fails the turn."""
+        entry = self.journal.at(key)
+        if entry is None or entry.fingerprint == wanted:
+            return self.journal.find(key, wanted)
+        unmade = self._unmade.get(key, "")
+        mismatch = differs(key, entry, wanted, arguments, self.transcript.messages, unmade)
+        return self._fails(mismatch)
+
+    def making(self, kind: str, name: str, ahead: int = 0) -> "_Making":
+        """A block around what is made to be asked for, which notes that it cannot be."""
+        return _Making(self, kind, name, ahead)
+
+    def cannot_make(self, error: Exception, kind: str, name: str, ahead: int) -> None:
+        """What cannot be asked for is the author's error, unless the journal holds it.
+
+        That shows with what the code does next: models invent names, and code that catches that
+        asks for the same as before. `ahead`: places of its batch before it.
+        """
+        branch = self.branches.current()
+        entry = (
+            self.journal.next_of(self.branches.enclosing_branch().path, kind, name)
+            if branch is None
+            else self.journal.at(branch.upcoming(ahead)) or self.journal.at(branch.upcoming())
+        )
+        if entry is not None and self.journal.is_due(entry.place):
+            self._unmade[entry.place] = f"{kind} {name!r} cannot be made: {short(error)}"
+
+    def unfit(self, place: Place, asked: str, error: BaseException | str) -> NoReturn:
+        """Fail the turn over what is recorded at a place and this code cannot read."""
+        because = error if isinstance(error, str) else short(error)
+        self._fails(ReplayMismatch(place.key, place.fingerprint, asked, because))
+
+    async def begin_effect(self) -> None:
+        """Return once an effect may begin: the past has come out, and the turn goes on.
+
+        Not while the code has left out what the journal holds, because it could not ask for it.
+        """
+        await self.timeline.wait_for_past()
+        self.only_looks()
+        if self._left_out() or not await self.effects.may_begin():
+            raise self.pause()
+
+    def inside_effect(self) -> bool:
+        """True if the running code is an effect of this turn."""
+        scope = current_effect()
+        return scope is not None and scope.execution is self and not scope.opens
+
+    async def refuse(self, branch: Branch) -> NoReturn:
+        """Unwind a branch that may not go on; park it when it does not take the hint."""
+        self._refused += 1
+        if self._refused >= MAX_YIELDS:
+            for one in branch.enclosing():
+                one.parked = True
+            self.bell.notify()
+            await branch.park()
+        await asyncio.sleep(0)
+        raise self.pause()
+
+    def pause(self) -> Pause:
+        """The signal that unwinds the running branch, whose `finally` records nothing more."""
+        self.branches.unwind()
+        return Pause("this turn waits for a person, or has ended")
+
+    def identify(self, prefix: str, place: str) -> str:
+        """An id that this place has in every execution of the turn."""
+        return identify(self.journal.origins.get(place, self.turn.key), prefix, place)
+
+    def call_key(self, place: str) -> str:
+        """What the outside world may know the effect at this place by, in every execution."""
+        return identify(self.journal.key_origins.get(place, self.turn.key), "key", place)
+
+    def message_id(self, place: str) -> str:
+        """The id of the text sent at a place; another one where a retry sends it anew."""
+        attempt = 0
+        while (
+            message_id := self.identify("msg", places.attempt(place, attempt))
+        ) in self.transcript.said:
+            attempt += 1
+        return message_id
+
+    def announce_phases(self, branch: Branch) -> None:
+        """Announce the phases around live code, which a boundary may have closed (rule 7)."""
+        for phase in branch.phases:
+            phase.announce()
+
+    # Records
+
+    def record(self, place: Place, status: EntryStatus, data: bytes = b"{}") -> Entry:
+        """Write an entry that goes out with the next commit."""
+        if self._passed and (passed := self._passed.pop(place.key, None)) is not None:
+            self.journal.write(passed)
+        return self.journal.write(
+            Entry(
+                place=place.key,
+                kind=place.kind,
+                name=place.name,
+                fingerprint=place.fingerprint,
+                status=status,
+                data=data,
+            )
+        )
+
+    def add_message(self, message: Message, *, settled: bool = True) -> None:
+        """Add a message to the history; it is stored with the next commit.
+
+        It is an inner agent's if that one's code says so. One that is not `settled` claims a
+        durable fact: readers are not shown it before its commit.
+        Raises `ThreadTooLarge`, and ends the turn, for one that does not fit; a result always does.
+        """
+        message = self.stream.owned(message)
+        if settled:
+            self.make_room(len(message.body))
+        else:
+            self.transcript.unsettled.add(message.id)
+        self.transcript.add(message)
+
+    def make_room(self, size: int) -> None:
+        """Raise `ThreadTooLarge`, and end the turn, if the thread has no room for so many bytes."""
+        if not self.transcript.fits(size):
+            error = ThreadTooLarge(
+                f"the thread would hold more than {self.limits.history} bytes of messages: "
+                "say less, or begin a new thread"
+            )
+            self.fail(error)
+            raise error
+
+    def take_pending(self, *, asked: bool = False) -> tuple[tuple[Entry, ...], tuple[Message, ...]]:
+        """What the commit that is being made now must carry; questions only if it suspends."""
+        return self.journal.take(asked=asked), self.transcript.take()
+
+    async def heard(self) -> Heard:
+        """What approvers had denied in the thread and its copies when somebody first looked."""
+        async with self._looking:
+            if self._heard is None:
+                owner = self.principal.subject
+                self._heard = await self.leased.heard(owner, self.marks)
+                self.copied = self._heard.first
+            return self._heard
+
+    async def commit(self) -> None:
+        """Make all that is recorded so far durable; a store that fails ends the execution."""
+        self.only_looks()
+        await self._commits.durable(self)
+        if self.aborted is not None:
+            raise self.pause()
+
+    async def before_repeatable(self) -> None:
+        """Make recorded values durable before an effect that has no record of its beginning.
+
+        It may run again after a crash, and then with the same ids and the same hour.
+        """
+        if self.journal.rides("value"):
+            await self.commit()
+
+    def may_not_continue(self, branch: Branch) -> bool:
+        """True if this branch may do nothing more in this execution."""
+        return bool(self.closed or self.broken or self.stopped or branch.blocked)
+
+    def ask(self, branch: Branch, interrupt: Interrupt) -> None:
+        """Make the turn wait for a person; the question leaves with the suspension."""
+        if interrupt.id in self.asked:
+            branch.block()
+            return
+        body = self.bodies[interrupt.id] = to_wire(interrupt)
+        self._asked_bytes += len(body)
+        if len(self.asked) >= self.limits.open_interrupts:
+            allowed = f"{self.limits.open_interrupts} questions"
+        elif self._asked_bytes > self.limits.history:
+            allowed = f"{self.limits.history} bytes of questions"
+        else:
+            branch.block()
+            self.asked[interrupt.id] = interrupt
+            self.bell.notify()
+            return
+        self.fail(TooManyInterrupts(f"more than {allowed} are open in this turn"))
+
+    @property
+    def state_here(self) -> Any:
+        """The state as the running code reads it."""
+        if not self.anew.any or self.inside_effect():
+            return self.state.value
+        return self.anew.read(self.branches.current())
+
+    def check_state(self, place: str) -> None:
+        """Fail the turn when replay has not built the state that was recorded at a pause."""
+        if self.state.difference is not None:
+            mismatch = ReplayMismatch(place, "another state", self.state.difference)
+            self.fail(mismatch)
+            raise mismatch
+
+    def check_all_replayed(self, path: str = "", error: BaseException | None = None) -> bool:
+        """True if the code below a path, at its end, came for all it had; if not, it has changed.
+
+        That fails the turn. `error` is what the code ended with.
+        """
+        because = "" if error is None else f"it ended with {type(error).__name__} before"
+        if self._left_out(path):
+            return False
+        forgotten = self.journal.forgotten(path)
+        if forgotten is not None:
+            place, recorded = forgotten.place, forgotten.fingerprint
+            self.fail(ReplayMismatch(place, recorded, "nothing any more", because))
+        return forgotten is None
+
+    def only_looks(self) -> None:
+        """Raise `Pause` in a look, for the running branch and those that wait for it."""
+        if self.looks:
+            self.branches.enclosing_branch().block()
+            self.bell.notify()
+            raise self.pause()
+
+    def _left_out(self, path: str = "") -> bool:
+        """True if the code went past something recorded that it could not ask for; fails it."""
+        for place, because in self._unmade.items():
+            entry = self.journal.at(place)
+            if entry is not None and place.startswith(path) and self.journal.is_due(place):
+                asked = "nothing of the kind"
+                self.fail(ReplayMismatch(place, entry.fingerprint, asked, because))
+                return True
+        return False
+
+    # Endings
+
+    def fail(self, error: TurnError) -> None:
+        """Fail the turn; the first reason stands."""
+        self.broken = self.broken or error
+        self.bell.notify()
+
+    def stop(self, reason: str) -> None:
+        """End the turn as cancelled: a person said so.
+
+        What may run again, or only streams, is cut off; other effects are finished and recorded.
+        """
+        self.stopped = self.stopped or reason
+        self.timeline.give_up_order()
+        self.effects.cut_off()
+        self.bell.notify()
+
+    def abort(self, error: StoreError) -> None:
+        """Give the turn up without writing anything more."""
+        self.aborted = self.aborted or error
+        self.closed = True
+        self.bell.notify()
+
+    async def run(self, function: Callable[[], Awaitable[Any]]) -> None:
+        """Run the function until the turn has ended or waits; nothing is written afterwards.
+
+        Afterwards `aborted`, `broken`, `stopped`, `asked`, `error` and `result` say how it ended,
+        in this order. Call `unwind` once the ending is stored.
+        """
+
+        async def main() -> Any:
+            self.branches.begin()
+            return await contain_exit(function())
+
+        self._main = asyncio.create_task(main())
+        self._main.add_done_callback(lambda main: main.cancelled() or main.exception())  # is seen
+        self._main.add_done_callback(self.bell.notify)
+        try:
+            await wait_until_quiescent(self, self._main)
+        finally:
+            self.closed = True
+        if self._main.done():
+            self._conclude(self._main)
+
+    def _conclude(self, main: asyncio.Task[Any]) -> None:
+        if main.cancelled():
+            self.error = RuntimeError("the agent function was cancelled")
+        elif (error := main.exception()) is not None:
+            self.error = error
+        else:
+            self.result = main.result()
+        if not self.asked and not self.stopped:
+            self.check_all_replayed(error=self.error)
+            if self.error is None:
+                self._all_awaited()
+
+    def _all_awaited(self) -> None:
+        """Fail a turn that left out what it called, before it is told as finished."""
+        if left := self.unawaited.left():
+            self.fail(
+                TurnError(
+                    f"{'; '.join(left)}: what is not awaited does not happen. Write `await` in "
+                    "front of it, or hand it to turn.gather or a task"
+                )
+            )
+
+    async def unwind(self, seconds: float) -> int:
+        """Cancel what author code still runs; returns how many tasks are left after that time."""
+        self.closed = True
+        self.unawaited.forget()
+        tasks = set(self.branches.unfinished())
+        if self._main is not None and not self._main.done():
+            tasks.add(self._main)
+        left = await cancel_and_wait(tasks, seconds)
+        if not left:
+            # What unwound holds the frames that it came through, and those hold this execution.
+            self._main = None
+            self.branches.let_go()
+        return left
+
+    @property
+    def options(self) -> AgentOptions:
+        """The options of the agent whose code is running, be it an inner one."""
+        owner = self.stream.owner
+        return self._options if owner is None else owner.options
+
+    @property
+    def breakpoints(self) -> Sequence[Breakpoints]:
+        """Those that hold for the running code; a request's not inside an agent that takes none."""
+        inner = (invocation.options.run_breakpoints for invocation in enclosing(self.stream.owner))
+        return self._breakpoints[:1] if "refuse" in inner else self._breakpoints
+
+    def unmet_breakpoints(self) -> tuple[list[str], list[str]]:
+        """Names at which the turn was to wait and that it never came to, and those that it met."""
+        named = {name for one in self._breakpoints for name in (*one.before, *one.after)} - {ALL}
+        if not named:
+            return [], []
+        met = {e.name for e in self.journal.entries() if e.kind in _NAMED}
+        return sorted(named - met), sorted(met)
+
+    @property
+    def interrupts_enabled(self) -> bool:
+        """True if the running code may ask a person: its agent may, and all that it is inside."""
+        owner = self.stream.owner
+        inner = owner is None or all(
+            invocation.options.interrupts_enabled for invocation in enclosing(owner)
+        )
+        return inner and self._options.interrupts_enabled
+
+    @property
+    def principal(self) -> Principal:
+        """Who began the turn."""
+        return self.turn.principal

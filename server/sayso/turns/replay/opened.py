@@ -1,0 +1,102 @@
+"""A turn as it is when its code is entered: read from the store, and decoded once."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from sayso.base import jsonvalue
+from sayso.base.breakpoints import Breakpoints, effective
+from sayso.base.limits import Limits
+from sayso.base.options import AgentOptions
+from sayso.base.records import Entry, Interrupt, Message, TurnRecord
+from sayso.turns.input import TurnInput
+from sayso.turns.journal.journal import (
+    Journal,
+    is_mark,
+    key_origins,
+    origins,
+    pauses,
+    recorded_by,
+)
+from sayso.turns.journal.state import TurnState
+from sayso.turns.output.transcript import Transcript
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class OpenTurn:
+    """One turn, with all that was recorded of it."""
+
+    record: TurnRecord
+    input: TurnInput
+    resume_inputs: Sequence[TurnInput | None]
+    """For each pause what the turn was resumed with; None from the inbox, or for none yet."""
+    pauses: Sequence[int]
+    """For each pause the number of effects that had ended by then."""
+    journal: Journal
+    marks: Sequence[Entry]
+    """Of which turn this is a copy or a repetition, and what was decided there."""
+    interrupts: Mapping[str, Interrupt]
+    state: TurnState
+    transcript: Transcript
+    options: AgentOptions
+    breakpoints: tuple[Breakpoints, Breakpoints]
+    """Those of the agent's options, and those of the requests."""
+    looks: bool = False
+    """It goes through the journal and no further; nothing is written, or begun."""
+
+    @classmethod
+    def read(
+        cls,
+        record: TurnRecord,
+        entries: Sequence[Entry],
+        *,
+        thread_id: str,
+        history: list[Message],
+        waiting: Sequence[Message],
+        interrupts: Sequence[Interrupt],
+        options: AgentOptions,
+        limits: Limits,
+        looks: bool,
+    ) -> "OpenTurn":
+        """Decode a turn; `history` is the list that it extends, `waiting` wait for its end."""
+        marks = [entry for entry in entries if is_mark(entry)]
+        paused = [jsonvalue.decode(entry.data) for entry in pauses(marks)]
+        begun = jsonvalue.decode(record.request)
+        turn_input = TurnInput.from_json(thread_id, begun, [*history, *waiting])
+        resumed = [
+            TurnInput.from_json(thread_id, pause["request"], ()) if "request" in pause else None
+            for pause in paused
+        ]
+        inputs = [one for one in (turn_input, *resumed) if one is not None]
+        return cls(
+            record=record,
+            input=turn_input,
+            resume_inputs=resumed,
+            pauses=[pause["ended"] for pause in paused],
+            journal=Journal(
+                (entry for entry in entries if not is_mark(entry)) if marks else entries,
+                origins(entries),
+                key_origins(entries),
+                list(recorded_by(entries)) if marks else [],
+            ),
+            marks=marks,
+            interrupts={interrupt.id: interrupt for interrupt in interrupts},
+            state=TurnState(turn_input.state, paused),
+            transcript=Transcript(history, begun["history"], limits.history),
+            options=options,
+            breakpoints=effective(
+                options.breakpoints,
+                options.run_breakpoints == "allow",
+                [one.forwarded_props for one in inputs],
+            ),
+            looks=looks,
+        )
+
+    def lost(self) -> str | None:
+        """The place of a question that is not in the journal; None if none is missing.
+
+        Entered all the same, the code would do again what had been done before (L6).
+        """
+        for interrupt in self.interrupts.values():
+            if interrupt.turn_key == self.record.key and self.journal.lacks(interrupt.place):
+                return interrupt.place
+        return None

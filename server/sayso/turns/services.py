@@ -1,0 +1,73 @@
+"""Services: what everything of one server works with, and the one way to change a thread.
+
+They are made once and handed on whole. A thread is changed by a compare-and-set on its revision:
+read it, decide, write, and read it again if another process wrote in between (`fresh`).
+"""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, NoReturn, TypeVar
+
+from sayso.agents.registry import Agents
+from sayso.agents.tools import Tool
+from sayso.base.clock import Clock
+from sayso.base.codes import Code
+from sayso.base.errors import Conflict, Problem
+from sayso.base.limits import Limits
+from sayso.base.metrics import Metrics
+from sayso.stores.base import Store
+from sayso.turns.ask.responses import Responses
+
+MAX_ATTEMPTS: Final = 8
+"""Times that a thread is read for one change that loses its compare-and-set."""
+TOO_FAST: Final = "This thread changes too fast: send this again."
+
+V = TypeVar("V")
+T = TypeVar("T")
+
+
+def _ignore(_: str | None) -> None:
+    """Tell nobody of a change."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Services:
+    """The store, the clock, the limits, and what an app has declared.
+
+    `changed` is told of each scope in which this process has changed something; None stands for
+    any. `responses` are the types of the questions that this process has met.
+    """
+
+    store: Store
+    clock: Clock
+    limits: Limits = field(default_factory=Limits)
+    agents: Agents = field(default_factory=Agents)
+    tools: Mapping[str, Tool[..., Any]] = field(default_factory=dict)
+    metrics: Metrics = field(default_factory=Metrics)
+    changed: Callable[[str | None], None] = _ignore
+    responses: Responses = field(default_factory=Responses)
+
+
+async def refuse_as_busy(_: object) -> NoReturn:
+    """Raise Problem `thread_busy` for a thread that others change all the time."""
+    raise Problem(Code.THREAD_BUSY, TOO_FAST)
+
+
+async def fresh(
+    read: Callable[[], Awaitable[V]],
+    act: Callable[[V], Awaitable[T]],
+    *,
+    exhausted: Callable[[V], Awaitable[T]] = refuse_as_busy,
+) -> T:
+    """Read, decide and write; read again if the compare-and-set lost, `MAX_ATTEMPTS` times in all.
+
+    `act` is given what was just read. It raises `Conflict`, or lets the store's pass, to be called
+    again with what there is then. `exhausted` is the end when it still does at the last attempt.
+    """
+    for _ in range(MAX_ATTEMPTS):
+        view = await read()
+        try:
+            return await act(view)
+        except Conflict:
+            continue
+    return await exhausted(view)

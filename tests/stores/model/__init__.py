@@ -1,0 +1,1 @@
+"""A model of the store in plain dictionaries, independent of what the stores share."""

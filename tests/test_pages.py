@@ -1,0 +1,62 @@
+"""What the pages of this repository point at is there."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.sources import PACKAGE, ROOT
+from tests.test_architecture import LAYERS
+
+LINK = re.compile(r"\]\((?!https?:|mailto:|#)([^)#\s]+)(?:#([^)\s]+))?\)")
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), ROOT / "web/react/README.md"])
+CONCEPTS = {"An event": 8, "A refusal": 3, "A store": 8}
+"""At most so many things to know for a change."""
+
+
+def anchors(page: Path) -> set[str]:
+    """The headings of a page as GitHub links to them."""
+    titles = re.findall(r"^#+ (.+)$", page.read_text("utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_link_of_a_page_leads_somewhere(page: Path) -> None:
+    """To a file or folder of the checkout, and to a heading of it where it names one."""
+    wrong = []
+    for target, anchor in LINK.findall(page.read_text("utf-8")):
+        path = (page.parent / target).resolve()
+        if not path.exists() or (anchor and path.suffix == ".md" and anchor not in anchors(path)):
+            wrong.append(f"{target}#{anchor}" if anchor else target)
+    assert wrong == []
+
+
+@pytest.mark.parametrize("change", CONCEPTS)
+def test_a_usual_change_takes_few_concepts(change: str) -> None:
+    """Each item of its list says where: a file that exists, or the rule behind it."""
+    page = (ROOT / "docs" / "changing.md").read_text("utf-8")
+    (section,) = re.findall(rf"^## {change}\n(.*?)(?=^## |\Z)", page, re.MULTILINE | re.DOTALL)
+    items = re.findall(r"^\d+\. ", section, re.MULTILINE)
+    assert 0 < len(items) <= CONCEPTS[change]
+
+
+@pytest.mark.parametrize("name", ["ARCHITECTURE.md", "docs/design.md"])
+def test_every_module_that_a_page_names_exists(name: str) -> None:
+    packages = "|".join(layer.name for layer in LAYERS)
+    named = re.findall(rf"`((?:{packages})/[\w/]+)`", (ROOT / name).read_text("utf-8"))
+    wrong = [
+        module
+        for module in named
+        if not (PACKAGE / module).is_dir() and not (PACKAGE / f"{module}.py").is_file()
+    ]
+    assert wrong == []
+
+
+def test_the_architecture_shows_the_line_of_packages() -> None:
+    line = " → ".join(layer.name for layer in LAYERS)
+    assert line in (ROOT / "ARCHITECTURE.md").read_text("utf-8")
+
+
+def test_a_link_to_nothing_is_seen() -> None:
+    assert LINK.findall("[a](b.md#c), [d](https://e.f), [g](#h)") == [("b.md", "c")]
+    assert "codes" in anchors(ROOT / "docs" / "http.md")

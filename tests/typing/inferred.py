@@ -1,0 +1,130 @@
+"""What type checkers infer of a turn: nobody runs this file, mypy and pyright read it."""
+
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from typing import Any, assert_type
+
+from pydantic import BaseModel
+
+from sayso import Answer, Call, Decision, Legacy, Option, Sayso, Tool, ToolCall, Turn, approval
+
+app = Sayso()
+
+
+class Closing(BaseModel):
+    """What closes a ticket."""
+
+    note: str
+
+
+@app.tool(approval=approval.always, effect="irreversible")
+async def pay(order_id: int, amount: float = 1.0) -> str:
+    """An effect that is awaited."""
+    return f"{order_id}: {amount}"
+
+
+@app.tool
+def look_up(order_id: int) -> list[int]:
+    """One that runs in a thread."""
+    return [order_id]
+
+
+@app.tool(timeout=5)
+async def poem(topic: str) -> AsyncIterator[str]:
+    """One that streams text."""
+    yield topic
+
+
+@app.tool()
+async def book(turn: Turn, town: str) -> Closing:
+    """A part of the turn."""
+    await turn.say(town)
+    return Closing(note=town)
+
+
+@app.tool
+async def bare(turn: Turn) -> int:
+    """A part of the turn that takes nothing else."""
+    return len(turn.key)
+
+
+def fetch(page: int, *, size: int = 10) -> dict[str, int]:
+    """A function of a step."""
+    return {"page": page, "size": size}
+
+
+async def charge(order_id: int) -> bytes:
+    """A coroutine function of a step."""
+    return bytes(order_id)
+
+
+def send(*, name: str) -> str:
+    """Its own `name` is not the step's."""
+    return name
+
+
+async def tools(turn: Turn) -> None:
+    """A call gives what its tool returns, whatever kind of function that is."""
+    assert_type(await turn.call(pay, 1, amount=2.0), Call[str])
+    assert_type((await turn.call(pay, order_id=1)).value, str | None)
+    assert_type(await turn.call(look_up, order_id=1), Call[list[int]])
+    assert_type(await turn.call(poem, topic="rain"), Call[str])
+    assert_type(await turn.call(book, town="Bern"), Call[Closing])
+    assert_type(await turn.call(bare), Call[int])
+    assert_type(await turn.call(pay, {"order_id": 1}), Call[str])
+    assert_type(await turn.call("pay", {"order_id": 1}), Call[Any])
+    assert_type(await turn.call_all([ToolCall(pay, {"order_id": 1})]), list[Call[Any]])
+    same: Tool[[int], list[int]] = Tool(fetch_all, name="fetch", idempotent=True)
+    assert_type(await turn.call(same, 3), Call[list[int]])
+
+
+def fetch_all(pages: int) -> list[int]:
+    """A function that `Tool` itself makes a tool."""
+    return [pages]
+
+
+async def steps(turn: Turn) -> None:
+    """A step gives what its function returns."""
+    assert_type(await turn.step(fetch, 1, size=3), dict[str, int])
+    assert_type(await turn.step(charge, 1), bytes)
+    assert_type(await turn.step(send, name="Ann"), str)
+    once = turn.step.options(name="charge", timeout=5, idempotent=True)
+    assert_type(await once(charge, order_id=1), bytes)
+    assert_type(await once.options(name="fetch")(fetch, 1), dict[str, int])
+    assert_type(await turn.step(lambda: 5), int)
+
+
+async def people(turn: Turn, shape: dict[str, Any]) -> None:
+    """An answer is of the type that was asked for."""
+    assert_type(await turn.interrupt("input_required", "Why?", schema=Closing), Answer[Closing])
+    closing = await turn.interrupt("input_required", "Why?", schema=Closing, expires_in=60)
+    assert_type(closing.value, Closing | None)
+    assert_type(await turn.interrupt("confirmation", "Sure?"), Answer[Any])
+    assert_type(await turn.interrupt("shop:any", "What?", schema=shape), Answer[Any])
+    assert_type(await turn.clarify("Which?"), Answer[str])
+    assert_type(await turn.clarify("How many?", schema=int, scope="all"), Answer[int])
+    assert_type(await turn.clarify("Which?", options=[Option("A", "a")]), Decision)
+
+
+async def clients(turn: Turn, shape: dict[str, Any]) -> None:
+    """A tool of the client gives a text, or what it was asked for."""
+    assert_type(await turn.client_tool("pick"), Call[str])
+    assert_type(await turn.client_tool("pick", {"of": 3}, schema=Closing), Call[Closing])
+    assert_type(await turn.client_tool("pick", schema=dict[str, int]), Call[dict[str, int]])
+    assert_type(await turn.client_tool("pick", {}, schema=shape), Call[Any])
+
+
+async def side_by_side(turn: Turn) -> None:
+    """Results of different types keep them, however many of one type there are."""
+    assert_type(
+        await turn.gather(turn.step(charge, 1), turn.call(pay, order_id=1), turn.random()),
+        tuple[bytes, Call[str], float],
+    )
+    assert_type(await turn.gather(*(turn.step(charge, n) for n in range(9))), tuple[bytes, ...])
+
+
+def declarations() -> None:
+    """A policy is one with and without a way to ask; an app made of another is an app."""
+    assert_type(approval.always(by="lead", approvals=2), approval.Policy)
+    assert_type(app.replace(server=replace(app.server, hosts=["box"])), Sayso)
+    assert_type(app.agent_defaults.legacy, Legacy)

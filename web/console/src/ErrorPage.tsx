@@ -1,0 +1,41 @@
+import { Component, type ReactNode } from "react";
+import { useLocation } from "react-router";
+import { Layout } from "./Layout.js";
+import { Notice } from "./Notice.js";
+
+/**
+ * Stands in for a view that could not be loaded or drawn. Views are files of their own: one that
+ * was open while the server got another version no longer finds those that it had not loaded.
+ */
+export function ErrorPage({ children }: { readonly children: ReactNode }) {
+  const { pathname } = useLocation();
+  return <Boundary key={pathname.split("/")[1]}>{children}</Boundary>;
+}
+
+class Boundary extends Component<
+  { readonly children: ReactNode },
+  { readonly error: Error | null }
+> {
+  override state: { readonly error: Error | null } = { error: null };
+
+  static getDerivedStateFromError(error: unknown): { readonly error: Error } {
+    return { error: error instanceof Error ? error : new Error(String(error)) };
+  }
+
+  override render() {
+    const { error } = this.state;
+    if (error === null) return this.props.children;
+    return (
+      <Layout tools={null}>
+        <Notice title="This view did not load" action={{ label: "Load the page anew", onClick }}>
+          The server may have another version of it by now, or be away. What was half written is
+          kept. ({error.message})
+        </Notice>
+      </Layout>
+    );
+  }
+}
+
+function onClick(): void {
+  window.location.reload();
+}

@@ -1,0 +1,60 @@
+"use client";
+
+import { createContext, useContext, useEffect, useRef, type ReactNode } from "react";
+
+/** How much of a card its reader has had on the screen; `unknown` before the page has told. */
+export interface Reading {
+  readonly status: "unknown" | "unread" | "read";
+  /** Opens what is folded, and turns to what is below. */
+  readonly readNext: () => void;
+}
+
+/** Without a card around it there is nothing to read first. */
+export const ReadingContext = createContext<Reading>({ status: "read", readNext: () => undefined });
+
+/**
+ * A button that says yes: it waits until all that it says yes to has been on the screen, and leads
+ * there meanwhile. Without `onPress` it submits its form.
+ */
+export function ReadFirst(props: { readonly label: ReactNode; readonly onPress?: () => void }) {
+  const { label, onPress } = props;
+  const { status, readNext } = useContext(ReadingContext);
+  const pressed = useRef(false);
+  // A key may be pressed in the very moment in which the card appears: it counts once that is known.
+  useEffect(() => {
+    if (!pressed.current || status === "unknown") return;
+    pressed.current = false;
+    if (status === "read") onPress?.();
+    else readNext();
+  }, [status, onPress, readNext]);
+  const unread = status === "unread";
+  return (
+    <>
+      <button
+        type={onPress === undefined ? "submit" : "button"}
+        className="sayso-button sayso-primary"
+        disabled={unread}
+        title={unread ? "Read to the end first" : undefined}
+        {...(onPress !== undefined && {
+          ...(!unread && { "data-act": "approve" }),
+          onClick: () => {
+            if (status === "unknown") pressed.current = true;
+            else onPress();
+          },
+        })}
+      >
+        {label}
+      </button>
+      {unread && (
+        <button
+          type="button"
+          className="sayso-button"
+          onClick={readNext}
+          {...(onPress !== undefined && { "data-act": "approve" })}
+        >
+          Read to the end
+        </button>
+      )}
+    </>
+  );
+}

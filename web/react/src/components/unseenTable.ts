@@ -1,0 +1,70 @@
+/* Made by scripts/unseen.mjs from Unicode 17.0; do not edit. Insides of character classes. */
+
+export const UNSEEN = [
+  String.raw`\u{0}-\u{8}\u{b}-\u{c}\u{e}-\u{1f}\u{7f}-\u{9f}\u{ad}\u{34f}\u{600}-\u{605}`,
+  String.raw`\u{61c}\u{6dd}\u{70f}\u{890}-\u{891}\u{8e2}\u{115f}-\u{1160}\u{17b4}-\u{17b5}`,
+  String.raw`\u{180b}-\u{180f}\u{200b}-\u{200f}\u{2028}-\u{202e}\u{2060}-\u{206f}\u{2800}`,
+  String.raw`\u{3164}\u{fe00}-\u{fe0f}\u{feff}\u{ffa0}\u{fff0}-\u{fffb}\u{110bd}\u{110cd}`,
+  String.raw`\u{13430}-\u{1343f}\u{1bca0}-\u{1bca3}\u{1d173}-\u{1d17a}\u{e0000}-\u{e0fff}`,
+].join("");
+
+export const SPACES = [String.raw`\u{a0}\u{1680}\u{2000}-\u{200a}\u{202f}\u{205f}\u{3000}`].join(
+  "",
+);
+
+export const PICTURES = [
+  String.raw`\u{a9}\u{ae}\u{203c}\u{2049}\u{2122}\u{2139}\u{2194}-\u{2199}\u{21a9}-\u{21aa}`,
+  String.raw`\u{231a}-\u{231b}\u{2328}\u{23cf}\u{23e9}-\u{23f3}\u{23f8}-\u{23fa}\u{24c2}`,
+  String.raw`\u{25aa}-\u{25ab}\u{25b6}\u{25c0}\u{25fb}-\u{25fe}\u{2600}-\u{2604}\u{260e}`,
+  String.raw`\u{2611}\u{2614}-\u{2615}\u{2618}\u{261d}\u{2620}\u{2622}-\u{2623}\u{2626}`,
+  String.raw`\u{262a}\u{262e}-\u{262f}\u{2638}-\u{263a}\u{2640}\u{2642}\u{2648}-\u{2653}`,
+  String.raw`\u{265f}-\u{2660}\u{2663}\u{2665}-\u{2666}\u{2668}\u{267b}\u{267e}-\u{267f}`,
+  String.raw`\u{2692}-\u{2697}\u{2699}\u{269b}-\u{269c}\u{26a0}-\u{26a1}\u{26a7}`,
+  String.raw`\u{26aa}-\u{26ab}\u{26b0}-\u{26b1}\u{26bd}-\u{26be}\u{26c4}-\u{26c5}\u{26c8}`,
+  String.raw`\u{26ce}-\u{26cf}\u{26d1}\u{26d3}-\u{26d4}\u{26e9}-\u{26ea}\u{26f0}-\u{26f5}`,
+  String.raw`\u{26f7}-\u{26fa}\u{26fd}\u{2702}\u{2705}\u{2708}-\u{270d}\u{270f}\u{2712}`,
+  String.raw`\u{2714}\u{2716}\u{271d}\u{2721}\u{2728}\u{2733}-\u{2734}\u{2744}\u{2747}`,
+  String.raw`\u{274c}\u{274e}\u{2753}-\u{2755}\u{2757}\u{2763}-\u{2764}\u{2795}-\u{2797}`,
+  String.raw`\u{27a1}\u{27b0}\u{27bf}\u{2934}-\u{2935}\u{2b05}-\u{2b07}\u{2b1b}-\u{2b1c}`,
+  String.raw`\u{2b50}\u{2b55}\u{3030}\u{303d}\u{3297}\u{3299}\u{1f004}\u{1f02c}-\u{1f02f}`,
+  String.raw`\u{1f094}-\u{1f09f}\u{1f0af}-\u{1f0b0}\u{1f0c0}\u{1f0cf}-\u{1f0d0}`,
+  String.raw`\u{1f0f6}-\u{1f0ff}\u{1f170}-\u{1f171}\u{1f17e}-\u{1f17f}\u{1f18e}`,
+  String.raw`\u{1f191}-\u{1f19a}\u{1f1ae}-\u{1f1e5}\u{1f201}-\u{1f20f}\u{1f21a}\u{1f22f}`,
+  String.raw`\u{1f232}-\u{1f23a}\u{1f23c}-\u{1f23f}\u{1f249}-\u{1f25f}\u{1f266}-\u{1f321}`,
+  String.raw`\u{1f324}-\u{1f393}\u{1f396}-\u{1f397}\u{1f399}-\u{1f39b}\u{1f39e}-\u{1f3f0}`,
+  String.raw`\u{1f3f3}-\u{1f3f5}\u{1f3f7}-\u{1f3fa}\u{1f400}-\u{1f4fd}\u{1f4ff}-\u{1f53d}`,
+  String.raw`\u{1f549}-\u{1f54e}\u{1f550}-\u{1f567}\u{1f56f}-\u{1f570}\u{1f573}-\u{1f57a}`,
+  String.raw`\u{1f587}\u{1f58a}-\u{1f58d}\u{1f590}\u{1f595}-\u{1f596}\u{1f5a4}-\u{1f5a5}`,
+  String.raw`\u{1f5a8}\u{1f5b1}-\u{1f5b2}\u{1f5bc}\u{1f5c2}-\u{1f5c4}\u{1f5d1}-\u{1f5d3}`,
+  String.raw`\u{1f5dc}-\u{1f5de}\u{1f5e1}\u{1f5e3}\u{1f5e8}\u{1f5ef}\u{1f5f3}`,
+  String.raw`\u{1f5fa}-\u{1f64f}\u{1f680}-\u{1f6c5}\u{1f6cb}-\u{1f6d2}\u{1f6d5}-\u{1f6e5}`,
+  String.raw`\u{1f6e9}\u{1f6eb}-\u{1f6f0}\u{1f6f3}-\u{1f6ff}\u{1f7da}-\u{1f7ff}`,
+  String.raw`\u{1f80c}-\u{1f80f}\u{1f848}-\u{1f84f}\u{1f85a}-\u{1f85f}\u{1f888}-\u{1f88f}`,
+  String.raw`\u{1f8ae}-\u{1f8af}\u{1f8bc}-\u{1f8bf}\u{1f8c2}-\u{1f8cf}\u{1f8d9}-\u{1f8ff}`,
+  String.raw`\u{1f90c}-\u{1f93a}\u{1f93c}-\u{1f945}\u{1f947}-\u{1f9ff}\u{1fa58}-\u{1fa5f}`,
+  String.raw`\u{1fa6e}-\u{1faff}\u{1fc00}-\u{1fffd}`,
+].join("");
+
+export const LOOKALIKES = [
+  String.raw`\u{251}\u{261}\u{263}\u{269}-\u{26a}\u{26f}\u{28b}\u{28f}\u{37f}\u{391}-\u{392}`,
+  String.raw`\u{395}-\u{397}\u{399}-\u{39a}\u{39c}-\u{39d}\u{39f}\u{3a1}\u{3a4}-\u{3a5}`,
+  String.raw`\u{3a7}\u{3b1}\u{3b3}\u{3b9}\u{3bd}\u{3bf}\u{3c1}\u{3c3}\u{3c5}\u{3dc}\u{3f3}`,
+  String.raw`\u{3fa}\u{405}-\u{406}\u{408}\u{410}\u{412}\u{415}\u{41a}\u{41c}-\u{41e}`,
+  String.raw`\u{420}-\u{423}\u{425}\u{42c}\u{430}\u{433}\u{435}\u{43e}\u{440}-\u{441}\u{443}`,
+  String.raw`\u{445}\u{455}-\u{456}\u{458}\u{461}\u{474}-\u{475}\u{4ae}-\u{4af}\u{4bb}\u{4bd}`,
+  String.raw`\u{4c0}\u{4cf}\u{501}\u{50c}\u{51b}-\u{51d}\u{54d}\u{54f}\u{555}\u{561}\u{563}`,
+  String.raw`\u{566}\u{570}\u{578}\u{57c}-\u{57d}\u{581}\u{584}-\u{585}\u{10e7}\u{10ff}`,
+  String.raw`\u{1200}\u{12d0}\u{13a0}-\u{13a2}\u{13a5}\u{13a9}-\u{13ac}\u{13b3}\u{13b7}`,
+  String.raw`\u{13bb}\u{13bd}\u{13c0}\u{13c2}-\u{13c3}\u{13cf}\u{13d2}\u{13d4}-\u{13d5}`,
+  String.raw`\u{13d9}-\u{13da}\u{13de}-\u{13df}\u{13e2}\u{13e6}-\u{13e7}\u{13f3}-\u{13f4}`,
+  String.raw`\u{142f}\u{144c}\u{146d}\u{146f}\u{1472}\u{148d}\u{14aa}\u{1541}`,
+  String.raw`\u{157c}-\u{157d}\u{1587}\u{15af}\u{15b4}\u{15c5}\u{15de}\u{15ea}\u{15f0}`,
+  String.raw`\u{15f7}\u{1d04}\u{1d0f}\u{1d11}\u{1d1c}\u{1d20}-\u{1d22}\u{1d26}\u{2c85}`,
+  String.raw`\u{2c8e}\u{2c92}\u{2c94}\u{2c98}\u{2c9a}\u{2c9e}-\u{2c9f}\u{2ca2}-\u{2ca6}`,
+  String.raw`\u{2ca8}\u{2cac}\u{2cd0}\u{2d38}-\u{2d39}\u{2d4f}\u{2d54}-\u{2d55}\u{2d5d}`,
+  String.raw`\u{a4d0}-\u{a4d4}\u{a4d6}-\u{a4d7}\u{a4d9}-\u{a4da}\u{a4dc}-\u{a4dd}`,
+  String.raw`\u{a4df}-\u{a4e3}\u{a4e6}-\u{a4e7}\u{a4ea}-\u{a4ec}\u{a4ee}\u{a4f0}`,
+  String.raw`\u{a4f2}-\u{a4f4}\u{a647}\u{a731}\u{a798}-\u{a799}\u{a79f}\u{a7b2}-\u{a7b4}`,
+  String.raw`\u{ab32}\u{ab35}\u{ab3d}\u{ab47}-\u{ab48}\u{ab4e}\u{ab52}\u{ab5a}\u{ab75}`,
+  String.raw`\u{ab81}\u{ab83}\u{ab93}\u{aba9}-\u{abaa}\u{abaf}`,
+].join("");

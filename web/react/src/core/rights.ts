@@ -1,0 +1,77 @@
+import type { Interrupt } from "@ag-ui/client";
+import { asRecord, asText } from "./json.js";
+
+/** What the server says that this reader may do about a question, and whom it waits for. */
+export interface Rights {
+  /** The server would take an answer. So it is with servers that say nothing about it. */
+  readonly answer: boolean;
+  /** It may be closed without an answer. */
+  readonly cancel: boolean;
+  /** This reader's agreement, or held answer, may be taken back. */
+  readonly takeBack: boolean;
+  /** For whom it waits: `a lead and finance`; null for the reader, or whoever has the thread. */
+  readonly waitsFor: string | null;
+  /** Who has agreed so far, where several have to. */
+  readonly agreed: readonly string[];
+  /** True if this reader is one of them. */
+  readonly youAgreed: boolean;
+  /** Whose answer is kept until the other questions of its turn are answered; null for none. */
+  readonly heldBy: string | null;
+}
+
+/** Reads `metadata.sayso` of a question; nothing is worked out from roles here. */
+export function rightsOf(interrupt: Interrupt): Rights {
+  const ours = asRecord(asRecord(interrupt.metadata)?.sayso);
+  const may = Array.isArray(ours?.may) ? (ours.may as unknown[]) : ["answer", "cancel"];
+  const waiting = asRecord(ours?.waitsFor);
+  const votes = Array.isArray(waiting?.agreed) ? (waiting.agreed as unknown[]) : [];
+  const held = asRecord(waiting === undefined ? ours?.held : waiting.held);
+  // Where nobody else is waited for, it is the reader's own question, and own word.
+  const ownHeld = waiting === undefined && held !== undefined;
+  return {
+    answer: may.includes("answer"),
+    cancel: may.includes("cancel"),
+    takeBack: may.includes("takeBack"),
+    waitsFor: waiting === undefined ? null : namesOf(waiting),
+    agreed: votes.flatMap((vote) => asText(asRecord(vote)?.by) ?? []),
+    youAgreed: waiting?.you === "agreed" || waiting?.you === "held" || ownHeld,
+    heldBy: asText(held?.by) ?? null,
+  };
+}
+
+/** True if the server would take this reader's answer; small, for who needs no more of it. */
+export function mayAnswer(interrupt: Interrupt): boolean {
+  const may = asRecord(asRecord(interrupt.metadata)?.sayso)?.may;
+  return !Array.isArray(may) || may.includes("answer");
+}
+
+const OF_READERS = ["may", "waitsFor", "held"];
+
+/** The same question, whoever looks at it and whoever has agreed meanwhile. */
+export function asAsked(interrupt: Interrupt): Interrupt {
+  const { metadata } = interrupt;
+  const ours = asRecord(asRecord(metadata)?.sayso);
+  if (ours === undefined || !OF_READERS.some((name) => name in ours)) return interrupt;
+  const sayso = Object.fromEntries(
+    Object.entries(ours).filter(([name]) => !OF_READERS.includes(name)),
+  );
+  return { ...interrupt, metadata: { ...metadata, sayso } };
+}
+
+/** Those of whom a word is missing, or all that may give one. */
+function namesOf(waiting: Readonly<Record<string, unknown>>): string | null {
+  const missing = asRecord(waiting.missing);
+  const open =
+    missing === undefined ? [] : Object.keys(missing).filter((text) => missing[text] !== 0);
+  const people = textsOf(waiting.people);
+  const roles = open.length > 0 ? open : textsOf(waiting.roles);
+  const named = [...roles.map((role) => `the role ${role}`), ...people];
+  if (named.length === 0) return null;
+  const last = named.at(-1) ?? "";
+  const word = open.length > 1 ? "and" : "or";
+  return named.length === 1 ? last : `${named.slice(0, -1).join(", ")} ${word} ${last}`;
+}
+
+function textsOf(value: unknown): readonly string[] {
+  return Array.isArray(value) ? (value as unknown[]).flatMap((item) => asText(item) ?? []) : [];
+}

@@ -1,3 +1,0 @@
-export { check, validateAnswer } from "./validate.js";
-
-export type { Verdict } from "./validate.js";
