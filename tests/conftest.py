@@ -1,5 +1,7 @@
 """What holds for every test."""
 
+import gc
+
 import pytest
 from hypothesis import HealthCheck, settings
 
@@ -14,3 +16,12 @@ LONGEST = ("process/test_schedules.py", "process/test_inbox_survives.py", "crash
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Begin with what takes longest; nothing else about the order changes."""
     items.sort(key=lambda item: not item.nodeid.removeprefix("tests/").startswith(LONGEST))
+
+
+def pytest_collection_finish() -> None:
+    """Leave thousands of collected tests, and what they import, out of all collections of garbage.
+
+    Tests collect it to hear of tasks that were lost: then only what came since is looked through.
+    """
+    gc.collect()
+    gc.freeze()

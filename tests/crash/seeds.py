@@ -1,6 +1,5 @@
 """Schedules by the dozen, and how one that failed is run again."""
 
-import gc
 import os
 from pathlib import Path
 
@@ -31,14 +30,8 @@ def batches(**count: int) -> list[Batch]:
 
 async def play(kind: str, seeds: range, folder: Path) -> None:
     """Run them one after the other; the first that fails says how to run it again."""
-    # A world looks for lost tasks by a whole collection: what is older is not its to see.
-    gc.collect()
-    gc.freeze()
-    try:
-        for seed in seeds:
-            await _play(kind, seed, folder)
-    finally:
-        gc.unfreeze()
+    for seed in seeds:
+        await _play(kind, seed, folder)
 
 
 async def _play(kind: str, seed: int, folder: Path) -> None:
