@@ -114,12 +114,12 @@ async def measure(store: Store, client: httpx.AsyncClient, there: int) -> dict[s
         await store.commit(lease, Commit(now=2, turn=done, run=over, release=True))
 
     async def sweep(_: int) -> None:
-        found = await store.due(1_800_000_000_000, PageRequest(limit=100))
+        found = await store.due_threads(1_800_000_000_000, PageRequest(limit=100))
         if found.items:
             raise RuntimeError("something is due that should not be")
 
     async def count(_: int) -> None:
-        await store.waiting(10_000)
+        await store.count_open(10_000)
 
     return {
         "inbox page": await median(first),

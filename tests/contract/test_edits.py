@@ -240,7 +240,7 @@ async def test_an_edit_that_fails_changes_nothing(server: Server) -> None:
     """A store that breaks before the write: 503, and the turn goes on with its own state."""
     client = server.client(planning)
     await client.say()
-    server.store.fail("settle")
+    server.store.fail("update_idle")
     run = await edit(server, client, {"city": "Oslo"})
     assert (run.status, run.problem["code"]) == (503, "store_unavailable")
     assert (await client.resume(approve())).last["result"] == ["Rome", 3]

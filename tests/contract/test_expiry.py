@@ -42,7 +42,7 @@ async def test_at_its_deadline_an_answer_is_refused_and_a_cancel_is_taken(server
 
     client = server.client(agent)
     await client.say()
-    server.store.fail("due", times=1000)
+    server.store.fail("due_threads", times=1000)
     await server.clock.advance(60)
     stored = server.dump()
     run = await client.resume(answer({"approved": True}), answer({"approved": True}))

@@ -196,7 +196,7 @@ async def test_a_refusal_before_the_sweep_is_noted_and_a_cancel_is_the_answer(
     """D6: a second after `expiresAt`, whichever the server notices first."""
     client = client_of(server, paying(server), expires_in=60)
     first = await client.say()
-    server.store.fail("due", times=1000)
+    server.store.fail("due_threads", times=1000)
     await server.clock.advance(61)
     assert (await client.resume(deny())).outcome == "interrupt_expired"
     assert await late(server, first.interrupts[0]["id"]) == [("local", "denied")]

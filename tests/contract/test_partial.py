@@ -120,7 +120,7 @@ async def test_a_turn_whose_answers_are_all_kept_goes_on_by_itself(
     kept = next(i for i in view.interrupts if i.id == ids[0])
     last = next(i for i in view.interrupts if i.id == ids[2])
     changed = [type(last)(**{**{f: getattr(last, f) for f in last.__slots__}, "held": kept.held})]
-    await server.store.settle(
+    await server.store.update_idle(
         Update(
             scope="default",
             thread_id=client.thread,

@@ -318,18 +318,18 @@ async def test_an_answer_right_behind_its_question_counts(
     session = session_of(server, tools.refunding)
     session.id = "quick"
     release, looked = asyncio.Event(), asyncio.Event()
-    settle, load = server.store.settle, server.store.load
+    update_idle, load = server.store.update_idle, server.store.load
 
     async def slow(*args: Any) -> None:
         await release.wait()
-        await settle(*args)
+        await update_idle(*args)
 
     async def noticed(*args: Any, **more: Any) -> Any:
         found = await load(*args, **more)
         looked.set()
         return found
 
-    monkeypatch.setattr(server.store, "settle", slow)
+    monkeypatch.setattr(server.store, "update_idle", slow)
     exchange = session.open("POST", PATH, session.chat_body("go"))
     await exchange.until("interrupt")
     monkeypatch.setattr(server.store, "load", noticed)

@@ -29,7 +29,15 @@ Words = Literal["round", "step", "ask", "fail"]
 INDETERMINATE = "sayso:indeterminate"
 PATIENT = 20.0
 """Seconds after which a form of the agent expires."""
-POINTS: tuple[Point, ...] = ("claim", "commit", "commit", "commit", "settle", "load", "journal")
+POINTS: tuple[Point, ...] = (
+    "claim",
+    "commit",
+    "commit",
+    "commit",
+    "update_idle",
+    "load",
+    "journal",
+)
 
 ENDINGS = {
     *("success", "interrupt", "agent_error", "cancelled"),
@@ -342,7 +350,9 @@ class Schedule:
         async with asyncio.timeout(PATIENCE):
             while True:
                 # In this order: what is claimed in between is held by then.
-                due = (await store.due(self.world.clock.now(), PageRequest(limit=100))).items
+                due = (
+                    await store.due_threads(self.world.clock.now(), PageRequest(limit=100))
+                ).items
                 view = await store.load("default", thread)
                 if view is None or (view.thread.holder is None and not due):
                     return

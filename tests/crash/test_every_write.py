@@ -11,7 +11,7 @@ from tests.contract.requirements import requirement
 from tests.crash.life import EFFECTS, RESULT, Life, declare
 from tests.turns.driver import World
 
-WRITES: tuple[Point, ...] = ("claim", "commit", "settle")
+WRITES: tuple[Point, ...] = ("claim", "commit", "update_idle")
 
 
 def made(kind: str, folder: Path) -> World:

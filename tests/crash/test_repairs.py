@@ -45,7 +45,7 @@ async def resumed(process: Process, talk: Conversation) -> Run:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("first", ["settle", "claim"])
+@pytest.mark.parametrize("first", ["update_idle", "claim"])
 async def test_an_edit_that_races_a_resume_counts_whole_or_is_refused(
     kind: str, tmp_path: Path, first: str
 ) -> None:
@@ -56,7 +56,10 @@ async def test_an_edit_that_races_a_resume_counts_whole_or_is_refused(
             world.effects.clear()
             talk = Conversation(world)
             await talk.say()
-            holds = {"settle": there.window.hold("settle"), "claim": here.window.hold("claim")}
+            holds = {
+                "update_idle": there.window.hold("update_idle"),
+                "claim": here.window.hold("claim"),
+            }
             both = asyncio.gather(patch(there, talk, {"price": 7}), resumed(here, talk))
             for hold in holds.values():
                 await hold.reached()

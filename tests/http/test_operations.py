@@ -72,7 +72,7 @@ async def test_a_server_is_ready_once_its_store_answers() -> None:
 async def test_a_store_that_fails_makes_a_server_unready_and_no_less_alive() -> None:
     """503 with a problem, until the store is back; restarting the process would not help."""
     server = Server()
-    server.store.fail("waiting", error=StoreUnavailable("the disk is full"))
+    server.store.fail("count_open", error=StoreUnavailable("the disk is full"))
     broken = await call(server.app, "GET", "/readyz")
     assert (broken.status, broken.json()["code"]) == (503, "store_unavailable")
     assert broken.headers["content-type"] == "application/problem+json"
@@ -89,11 +89,11 @@ async def test_a_store_that_is_silent_keeps_no_probe_waiting(
     monkeypatch.setattr("sayso.engine.health.PROBE_TIMEOUT_S", 0.05)
     server = Server()
     silent = asyncio.Event()
-    server.store.fail("waiting", hook=silent.wait, error=None)
+    server.store.fail("count_open", hook=silent.wait, error=None)
     probes = [call(server.app, "GET", "/readyz") for _ in range(5)]
     answers = await soon(asyncio.gather(*probes))
     assert {(one.status, one.json()["code"]) for one in answers} == {(503, "store_unavailable")}
-    assert [one.point for one in server.store.calls].count("waiting") == 1
+    assert [one.point for one in server.store.calls].count("count_open") == 1
     assert (await server.metrics())["sayso_store_up"] == 0
     silent.set()
     assert (await call(server.app, "GET", "/readyz")).status == 200
@@ -166,11 +166,11 @@ async def test_a_store_that_is_gone_is_told_by_the_metrics_themselves() -> None:
     """What cannot be known is left out, not zero; what was counted is still there."""
     server = Server()
     await server.run("t", text="go")
-    server.store.fail("waiting", error=StoreUnavailable("gone"))
+    server.store.fail("count_open", error=StoreUnavailable("gone"))
     seen = await server.metrics()
     assert seen["sayso_store_up"] == 0
     assert "sayso_interrupts_open" not in seen
-    assert seen['sayso_store_failures_total{operation="waiting"}'] == 1
+    assert seen['sayso_store_failures_total{operation="count_open"}'] == 1
     assert seen['sayso_run_seconds_count{outcome="interrupt"}'] == 1
 
 

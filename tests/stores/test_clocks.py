@@ -24,11 +24,11 @@ async def test_nobody_takes_over_a_thread_because_of_a_wrong_clock(
     async with opened(open_store(SHARED[kind](tmp_path))) as store:
         lease = await store.claim(replace(a_claim("t", "me"), now=mine))
         await store.commit(lease, a_step(1))
-        assert (await store.due(mine, PageRequest(limit=10))).items == ()
+        assert (await store.due_threads(mine, PageRequest(limit=10))).items == ()
         assert store.renew([lease], 60_000).lost == ()
-        assert (await store.due(mine, PageRequest(limit=10))).items == ()
+        assert (await store.due_threads(mine, PageRequest(limit=10))).items == ()
         store.renew([lease], 0)
-        (left,) = (await store.due(mine, PageRequest(limit=10))).items
+        (left,) = (await store.due_threads(mine, PageRequest(limit=10))).items
         assert (left.thread_id, left.why) == ("t", "abandoned")
 
 
@@ -53,4 +53,6 @@ async def test_a_question_expires_by_the_clock_that_gave_it_its_time(
         done = Commit(now=now, interrupts=(asked,), turn=suspended, release=True)
         await store.commit(lease, done)
         for clock, due in ((now, []), (now - HOUR, []), (now + HOUR, ["expired"]), (now, [])):
-            assert [one.why for one in (await store.due(clock, PageRequest(limit=10))).items] == due
+            assert [
+                one.why for one in (await store.due_threads(clock, PageRequest(limit=10))).items
+            ] == due

@@ -267,12 +267,12 @@ class TwoStores(RuleBasedStateMachine):
         self.both(lambda store: store.revoke(scope, name, "ann", now))
 
     @rule(data=st.data(), thread=threads, off=st.sampled_from((0, 0, 1)), now=times)
-    def settle(self, data: st.DataObject, thread: tuple[str, str], off: int, now: int) -> None:
+    def update_idle(self, data: st.DataObject, thread: tuple[str, str], off: int, now: int) -> None:
         known = self.known_revision(thread) + off
         settled = data.draw(interrupts(thread))
         state, recorded = data.draw(st.none() | blobs), data.draw(entries)
         self.both(
-            lambda store: store.settle(
+            lambda store: store.update_idle(
                 Update(
                     scope=thread[0],
                     thread_id=thread[1],
@@ -321,7 +321,7 @@ class TwoStores(RuleBasedStateMachine):
 
     @rule(thread=threads, name=names)
     def deliver(self, thread: tuple[str, str], name: str) -> None:
-        self.both(lambda store: store.delivered(thread[0], f"run_{'_'.join(thread)}_{name}"))
+        self.both(lambda store: store.mark_delivered(thread[0], f"run_{'_'.join(thread)}_{name}"))
 
     @rule(milliseconds=st.integers(1, 12))
     def wait(self, milliseconds: int) -> None:
@@ -339,7 +339,7 @@ class TwoStores(RuleBasedStateMachine):
 
     @rule(now=times, limit=st.integers(0, 3))
     def look(self, now: int, limit: int) -> None:
-        self.both(lambda store: _pages(functools.partial(store.due, now), limit))
+        self.both(lambda store: _pages(functools.partial(store.due_threads, now), limit))
 
     @invariant()
     def both_hold_the_same(self) -> None:
@@ -357,7 +357,7 @@ async def _everything(store: Store) -> list[Any]:
         read += await _pages(functools.partial(store.approvals, scope, 20), 2)
         for name in NAMES:
             read += [await store.approval(scope, name), await store.approval_uses(scope, name)]
-            read.append(await store.standing_approvals(scope, name, name, 20))
+            read.append(await store.valid_approvals(scope, name, name, 20))
         for thread in THREADS:
             read += await _pages(functools.partial(store.runs, scope, thread), 2)
             read.append(await store.load(scope, thread, run_id="1", interrupt_ids=NAMES))

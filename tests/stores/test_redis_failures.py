@@ -389,4 +389,4 @@ async def test_keys_of_a_scope_share_their_slot() -> None:
                 await store.commit(lease, replace(a_step(1), release=True))
                 assert len((await store.threads(scope)).items) == 1
                 await store.delete(scope, "t", 2, 3)
-            assert (await store.due(10**15, PageRequest(limit=10))).items == ()
+            assert (await store.due_threads(10**15, PageRequest(limit=10))).items == ()

@@ -310,7 +310,7 @@ async def _busy(folder: Path) -> None:
         asked = tuple(question(f"int_{n}", message="m" * 2_000) for n in range(200))
         await ask(store, *asked)
         later = tuple(replace(one, message="n" * 2_000) for one in asked)
-        await store.settle(
+        await store.update_idle(
             Update(scope=SUITE, thread_id=THREAD, revision=2, now=9, interrupts=later)
         )
 

@@ -104,10 +104,10 @@ PAGES: dict[str, Callable[[Transaction], Page[object]]] = {
         db, SCOPE, ThreadFilter(owner="ann"), PageRequest(limit=20)
     ),
     "runs": lambda db: lists.runs(db, SCOPE, "t-7", PageRequest(limit=20)),
-    "nobody due": lambda db: ops.due(db, HOUR - 1, PageRequest(limit=20)),
-    "reminders": lambda db: ops.due(db, 2 * HOUR - 1, PageRequest(limit=20)),
-    "expired and reminders": lambda db: ops.due(db, 3 * HOUR, PageRequest(limit=20)),
-    "due, later": lambda db: ops.due(db, 3 * HOUR, PageRequest(f"d{HOUR + 200}.200", 20)),
+    "nobody due": lambda db: ops.due_threads(db, HOUR - 1, PageRequest(limit=20)),
+    "reminders": lambda db: ops.due_threads(db, 2 * HOUR - 1, PageRequest(limit=20)),
+    "expired and reminders": lambda db: ops.due_threads(db, 3 * HOUR, PageRequest(limit=20)),
+    "due, later": lambda db: ops.due_threads(db, 3 * HOUR, PageRequest(f"d{HOUR + 200}.200", 20)),
 }
 
 
@@ -127,8 +127,8 @@ def test_a_page_costs_what_it_shows(
 
 def test_counting_what_waits_costs_its_bound(filled: Filled) -> None:
     """Up to a number, whatever else is open: `/metrics` is read all the time (design 6)."""
-    few, many = (steps(filled[n], lambda db: lists.waiting(db, 20)) for n in (FEW, MANY))
-    assert lists.waiting(session_on(filled[MANY]), 20) == OpenCount(count=20, oldest=0)
+    few, many = (steps(filled[n], lambda db: lists.count_open(db, 20)) for n in (FEW, MANY))
+    assert lists.count_open(session_on(filled[MANY]), 20) == OpenCount(count=20, oldest=0)
     assert many == few
 
 

@@ -218,7 +218,7 @@ class World:
             for _ in range(5):
                 await asyncio.sleep(0.001)
                 with suppress(StoreError):  # asked last, it answers when all before is done
-                    await self.store.due(self.clock.now(), PageRequest(limit=1))
+                    await self.store.due_threads(self.clock.now(), PageRequest(limit=1))
 
     async def at_rest(self, thread: str, *, seconds: float = 3 * LEASE) -> ThreadView:
         """Move time on until nobody holds the thread and nothing of it is due."""
@@ -234,7 +234,7 @@ class World:
             await asyncio.sleep(0.001)  # the store's thread tells nobody
             with suppress(StoreError):
                 # In this order: what is claimed in between is held by then.
-                due = (await self.store.due(self.clock.now(), PageRequest(limit=100))).items
+                due = (await self.store.due_threads(self.clock.now(), PageRequest(limit=100))).items
                 view = await self.view(thread)
                 if view.thread.holder is None and not any(d.thread_id == thread for d in due):
                     return True

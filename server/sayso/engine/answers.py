@@ -18,7 +18,6 @@ from sayso.base.records import (
     PageRequest,
     Principal,
     ThreadView,
-    Update,
 )
 from sayso.engine.claims import Claims
 from sayso.engine.inbox import Inbox
@@ -32,6 +31,7 @@ from sayso.gate.quorum import may_see
 from sayso.gate.refusals import Refuse
 from sayso.protocol.forward_compat import MAX_FINDINGS
 from sayso.protocol.runinput import ResumeEntry
+from sayso.stores.base import update_of
 from sayso.turns.denials import Denials
 from sayso.turns.services import Services, fresh
 
@@ -275,15 +275,8 @@ class AnswerService:
             return
         thread = view.thread
         now = self._clock.now()
-        await self._store.settle(
-            Update(
-                scope=thread.scope,
-                thread_id=thread.id,
-                revision=thread.revision,
-                now=now,
-                interrupts=tuple(items),
-                by=principal.subject,
-            )
+        await self._store.update_idle(
+            update_of(thread, now, interrupts=items, by=principal.subject)
         )
         self._changed(thread.scope)
 

@@ -24,7 +24,6 @@ from sayso.base.records import (
     Principal,
     ThreadView,
     TurnRecord,
-    Update,
 )
 from sayso.engine.audit import AUDITOR
 from sayso.engine.inbox import Inbox
@@ -32,7 +31,7 @@ from sayso.gate.client_tools import is_call
 from sayso.gate.interrupts import as_answered
 from sayso.gate.quorum import denies
 from sayso.gate.rights import changes, may
-from sayso.stores.base import every
+from sayso.stores.base import every, update_of
 from sayso.turns.input import TurnInput
 from sayso.turns.journal.journal import viewed_mark
 from sayso.turns.services import Services, fresh
@@ -105,15 +104,8 @@ class Contexts:
         )
         if all(entry.place != mark.place for entry in entries):
             thread = view.thread
-            await self._store.settle(
-                Update(
-                    scope=thread.scope,
-                    thread_id=thread.id,
-                    revision=thread.revision,
-                    now=now,
-                    entries=(mark,),
-                    by=principal.subject,
-                )
+            await self._store.update_idle(
+                update_of(thread, now, entries=(mark,), by=principal.subject)
             )
 
     async def _shown(

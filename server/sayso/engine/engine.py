@@ -21,7 +21,7 @@ from sayso.base.fastrecords import copy_with
 from sayso.base.limits import Limits
 from sayso.base.logs import log_context
 from sayso.base.metrics import Metrics
-from sayso.base.records import PageRequest, Principal, ThreadView, TurnRecord, Update
+from sayso.base.records import PageRequest, Principal, ThreadView, TurnRecord
 from sayso.engine.answers import AnswerService, problem_of
 from sayso.engine.approvals import ApprovalService
 from sayso.engine.audit import Audit
@@ -67,7 +67,7 @@ from sayso.gate.ladder import RUN, decide
 from sayso.gate.refusals import Refuse
 from sayso.protocol.client_profile import ClientProfile
 from sayso.protocol.runinput import RunInput
-from sayso.stores.base import Store
+from sayso.stores.base import Store, update_of
 from sayso.streams.ending import Ending
 from sayso.streams.reader import Reader
 from sayso.turns.denials import Denials
@@ -366,7 +366,7 @@ class Engine:
     async def delivered(self, reader: Reader, principal: Principal) -> None:
         """Note that a body went out whole: it tells a retry from a regenerate."""
         if reader.run_key is not None:
-            await self._services.store.delivered(principal.scope, reader.run_key)
+            await self._services.store.mark_delivered(principal.scope, reader.run_key)
 
     def _agent(self, name: str, dialect: Dialect) -> Agent:
         return dialect.agent_for(self._services.agents.require(name))
@@ -440,14 +440,8 @@ class Engine:
         kept = {item.id: item for item in decision.items}
         thread = view.thread
         if kept:
-            await self._services.store.settle(
-                Update(
-                    scope=thread.scope,
-                    thread_id=thread.id,
-                    revision=thread.revision,
-                    now=self._services.clock.now(),
-                    interrupts=decision.items,
-                )
+            await self._services.store.update_idle(
+                update_of(thread, self._services.clock.now(), interrupts=decision.items)
             )
             log_held(thread.id, decision.items, asked.principal.subject)
             self._services.changed(thread.scope)

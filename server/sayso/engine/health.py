@@ -40,7 +40,7 @@ class Health:
     async def _count(self, most: int) -> OpenCount:
         """Ask the store. Probes of a store that hangs wait for one call, each for its own time."""
         if self._asked is None or self._asked.done():
-            self._asked = asyncio.create_task(self._store.waiting(most), name="probe")
+            self._asked = asyncio.create_task(self._store.count_open(most), name="probe")
             self._asked.add_done_callback(_retrieved)
         try:
             async with asyncio.timeout(PROBE_TIMEOUT_S):

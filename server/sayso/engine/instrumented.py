@@ -19,7 +19,7 @@ from sayso.base.records import Claim, Commit, Interrupt, Run, Update, outcome_ty
 from sayso.stores.base import Store, StoreProxy
 from sayso.streams.ending import Ending
 
-_WRITES = frozenset({"claim", "commit", "settle"})
+_WRITES = frozenset({"claim", "commit", "update_idle"})
 _decisions = logging.getLogger("sayso.decisions")
 
 

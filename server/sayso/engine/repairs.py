@@ -12,13 +12,14 @@ from sayso.base import ids, jsonvalue
 from sayso.base.codes import Code
 from sayso.base.errors import Conflict, Problem
 from sayso.base.jsonpatch import merge_patch
-from sayso.base.records import Entry, Interrupt, Principal, Run, ThreadView, TurnRecord, Update
+from sayso.base.records import Entry, Interrupt, Principal, Run, ThreadView, TurnRecord
 from sayso.engine.claims import Claims
 from sayso.engine.live import LiveRuns
 from sayso.engine.stop import StopRequest, StopService
 from sayso.engine.threads import Threads
 from sayso.gate import refusals
 from sayso.gate.interrupts import mark_copied
+from sayso.stores.base import update_of
 from sayso.turns.denials import Denials, first_of, questions
 from sayso.turns.input import TurnInput
 from sayso.turns.journal.before import decisions, may_not_be_asked_again
@@ -81,15 +82,8 @@ class Repairs:
                 mark = edit_mark(entries, patch, by=principal.subject, at=now, channel=channel)
             except IndexError:
                 raise Conflict("its journal has ended since") from None
-            await self._store.settle(
-                Update(
-                    scope=principal.scope,
-                    thread_id=thread_id,
-                    revision=view.thread.revision,
-                    now=now,
-                    state=jsonvalue.encode(state),
-                    entries=(mark,),
-                )
+            await self._store.update_idle(
+                update_of(view.thread, now, state=jsonvalue.encode(state), entries=(mark,))
             )
 
         await fresh(partial(self._threads.view, principal, thread_id), act)
@@ -175,14 +169,8 @@ class Repairs:
             return False
         now = self._clock.now()
         with suppress(Conflict):
-            await self._store.settle(
-                Update(
-                    scope=view.thread.scope,
-                    thread_id=view.thread.id,
-                    revision=view.thread.revision,
-                    now=now,
-                    interrupts=(mark_copied(item),),
-                )
+            await self._store.update_idle(
+                update_of(view.thread, now, interrupts=(mark_copied(item),))
             )
         return True
 

@@ -20,12 +20,20 @@ from sayso.base.codes import Code
 from sayso.base.errors import Conflict, StoreError
 from sayso.base.logs import log_context
 from sayso.base.options import Reminder, ReminderHook
-from sayso.base.records import Due, Interrupt, PageRequest, Thread, ThreadView, TurnRecord, Update
+from sayso.base.records import (
+    Due,
+    Interrupt,
+    PageRequest,
+    Thread,
+    ThreadView,
+    TurnRecord,
+)
 from sayso.engine.claims import Claimed, Claims
 from sayso.engine.instrumented import log_questions
 from sayso.engine.live import LiveRuns
 from sayso.engine.stop import StopRequest, StopService
 from sayso.gate import interrupts
+from sayso.stores.base import update_of
 from sayso.streams.ending import Ending
 from sayso.turns.denials import Denials
 from sayso.turns.services import Services
@@ -110,7 +118,9 @@ class Sweeper:
         So threads that only other code can care for do not keep others waiting, however many.
         """
         for _ in range(MAX_PAGES):
-            page = await self._store.due(self._clock.now(), PageRequest(self._after, BATCH_SIZE))
+            page = await self._store.due_threads(
+                self._clock.now(), PageRequest(self._after, BATCH_SIZE)
+            )
             for due in page.items:
                 with log_context(thread=due.thread_id):
                     await self._try(due)
@@ -187,15 +197,7 @@ class Sweeper:
         if interrupts.unanswered(after):
             changed = [*over.values(), *reminded.values()]
             if changed:
-                await self._store.settle(
-                    Update(
-                        scope=view.thread.scope,
-                        thread_id=view.thread.id,
-                        revision=view.thread.revision,
-                        now=now,
-                        interrupts=tuple(changed),
-                    )
-                )
+                await self._store.update_idle(update_of(view.thread, now, interrupts=changed))
                 settled = [interrupt for interrupt in changed if interrupt.status != "open"]
                 log_questions(view.thread.id, settled)
                 self._changed(view.thread.scope)

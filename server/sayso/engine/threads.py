@@ -22,12 +22,12 @@ from sayso.base.records import (
     ThreadSummary,
     ThreadView,
     TurnStatus,
-    Update,
 )
 from sayso.engine.answers import problem_of
 from sayso.gate import sessions as gate
 from sayso.gate.interrupts import mark_seen
 from sayso.gate.refusals import Refuse
+from sayso.stores.base import update_of
 from sayso.turns.services import Services, fresh
 
 
@@ -189,15 +189,7 @@ class SessionService:
             ):
                 return
             item, thread = mark_seen(question.item, session_id, at), view.thread
-            await self._store.settle(
-                Update(
-                    scope=thread.scope,
-                    thread_id=thread.id,
-                    revision=thread.revision,
-                    now=self._clock.now(),
-                    interrupts=(item,),
-                )
-            )
+            await self._store.update_idle(update_of(thread, self._clock.now(), interrupts=(item,)))
 
         async def exhausted(_: ThreadView | None) -> None:
             pass

@@ -6,8 +6,8 @@ A cancelled waiter does not cancel its write. Text that has no UTF-8 form (a lon
 refused with `ValueError`; every call may raise `StoreUnavailable`, whose message names the remedy.
 
 Messages are in the order of their first writing, those that wait after all others. Revisions grow
-with `claim`, `commit` and `settle`, not with `delivered`, `renew` and `request_stop`. What is
-written stays, answers included, until its thread is deleted; journals end with their turn.
+with `claim`, `commit` and `update_idle`, not with `mark_delivered`, `renew` and `request_stop`.
+What is written stays, answers included, until its thread is deleted; journals end with their turn.
 
 Lists come in pages. Of a `PageRequest`, `limit` is at least 1 and `after` the `next` of the page
 before; anything else is a `ValueError`. What does not change meanwhile is listed exactly once. A
@@ -16,7 +16,7 @@ rows.
 """
 
 from abc import ABC, abstractmethod, update_abstractmethods
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from functools import partial, wraps
 from inspect import iscoroutinefunction
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
@@ -30,6 +30,7 @@ from sayso.base.records import (
     Commit,
     Due,
     Entry,
+    Interrupt,
     InterruptFilter,
     Lease,
     ListedInterrupt,
@@ -38,6 +39,7 @@ from sayso.base.records import (
     PageRequest,
     Renewed,
     Run,
+    Thread,
     ThreadFilter,
     ThreadSummary,
     ThreadView,
@@ -67,6 +69,28 @@ async def every(read: Callable[[str | None], Awaitable[Page[T]]]) -> AsyncIterat
         after = page.next
         if after is None:
             return
+
+
+def update_of(
+    thread: Thread,
+    now: int,
+    *,
+    interrupts: Iterable[Interrupt] = (),
+    state: bytes | None = None,
+    entries: Iterable[Entry] = (),
+    by: str | None = None,
+) -> Update:
+    """Make the update of a thread as it was read: the store refuses it if that has changed."""
+    return Update(
+        scope=thread.scope,
+        thread_id=thread.id,
+        revision=thread.revision,
+        now=now,
+        interrupts=tuple(interrupts),
+        state=state,
+        entries=tuple(entries),
+        by=by,
+    )
 
 
 class ChangeListener(Protocol):
@@ -130,8 +154,8 @@ class Store(ABC):
         """What happened in a scope since a mark; with None only the mark of now.
 
         Notes are written in the step that makes the change: no mark comes up later below one that
-        was seen. An interrupt that a `claim`, `commit` or `settle` writes is noted once, by what
-        counts most: `opened`, `settled` (status), `held` or `withdrawn`, `extended` (expiry),
+        was seen. An interrupt that a `claim`, `commit` or `update_idle` writes is noted once, by
+        what counts most: `opened`, `settled` (status), `held` or `withdrawn`, `extended` (expiry),
         `assigned`, `reminded`, `lapsed`, `agreed` (`withdrawn` if votes only went); other members
         are not noted. `run_ended`: a run was written that has ended. `deleted`: the thread is gone,
         with its interrupts. At most `limit` (at least 1): fewer means that there is no more. The
@@ -143,14 +167,14 @@ class Store(ABC):
     async def approvals(
         self, scope: str, at: int, page: PageRequest = FIRST_PAGE, *, party: str | None = None
     ) -> Page[Approval]:
-        """Approvals that stand at that time (not revoked, not expired), oldest first.
+        """Approvals that are valid at that time (not revoked, not expired), oldest first.
 
         `party` is the one whose calls they concern, or who gave them.
         """
 
     @abstractmethod
     async def approval(self, scope: str, approval_id: str) -> Approval | None:
-        """One approval by its id, or None; also one that stands no more."""
+        """One approval by its id, or None; also one that is no longer valid."""
 
     @abstractmethod
     async def approval_uses(
@@ -159,14 +183,14 @@ class Store(ABC):
         """The newest uses of an approval, newest first; none if it is unknown."""
 
     @abstractmethod
-    async def standing_approvals(
+    async def valid_approvals(
         self, scope: str, owner: str, tool: str, at: int
     ) -> tuple[Approval, ...]:
-        """All approvals for calls of a tool in an owner's turns that stand at that time."""
+        """All approvals for calls of a tool in an owner's turns that are valid at that time."""
 
     @abstractmethod
     async def revoke(self, scope: str, approval_id: str, by: str, now: int) -> None:
-        """Let an approval stand no more. Raises `Conflict` if it is unknown or revoked already."""
+        """Revoke an approval. Raises `Conflict` if it is unknown or revoked already."""
 
     @abstractmethod
     async def audit(
@@ -179,9 +203,9 @@ class Store(ABC):
     ) -> Page[AuditRow]:
         """What happened, in order; of one thread, that is the order of its rows' numbers.
 
-        Each `claim`, `commit` and `settle` adds what its entries and then its interrupts come to
-        (`sayso.base.audit`), in the same step, and each `delete` that the thread is gone. Nothing
-        ever changes a row or takes it away.
+        Each `claim`, `commit` and `update_idle` adds what its entries and then its interrupts come
+        to (`sayso.base.audit`), in the same step, and each `delete` that the thread is gone.
+        Nothing ever changes a row or takes it away.
         """
 
     @abstractmethod
@@ -214,7 +238,7 @@ class Store(ABC):
         """
 
     @abstractmethod
-    async def settle(self, update: Update) -> None:
+    async def update_idle(self, update: Update) -> None:
         """Change an idle thread without running it: settle, hold, extend, assign, edit its state.
 
         Raises `Conflict` if the revision is another, the thread is unknown, or anybody holds it,
@@ -254,11 +278,11 @@ class Store(ABC):
         """
 
     @abstractmethod
-    async def delivered(self, scope: str, run_key: str) -> None:
+    async def mark_delivered(self, scope: str, run_key: str) -> None:
         """Note that a run's body reached its reader whole. Unknown keys are ignored."""
 
     @abstractmethod
-    async def due(self, now: int, page: PageRequest = FIRST_PAGE) -> Page[Due]:
+    async def due_threads(self, now: int, page: PageRequest = FIRST_PAGE) -> Page[Due]:
         """Threads of all scopes that need the server, oldest first.
 
         `abandoned`: held, and the lease ran out on the store's clock. The others are idle, their
@@ -270,7 +294,7 @@ class Store(ABC):
         """
 
     @abstractmethod
-    async def waiting(self, limit: int) -> OpenCount:
+    async def count_open(self, limit: int) -> OpenCount:
         """Count the open interrupts of all scopes, up to `limit`, and find the oldest.
 
         It costs what `limit` costs (at least 1) and the number of scopes that have any, however
@@ -313,22 +337,22 @@ class StoreProxy(Store):
         claim: Any
         close: Any
         commit: Any
+        count_open: Any
         delete: Any
-        delivered: Any
-        due: Any
+        due_threads: Any
         interrupt: Any
         interrupts: Any
         journal: Any
         load: Any
+        mark_delivered: Any
         open: Any
         renew: Any
         request_stop: Any
         revoke: Any
         runs: Any
-        settle: Any
-        standing_approvals: Any
         threads: Any
-        waiting: Any
+        update_idle: Any
+        valid_approvals: Any
 
     def __init__(self, inner: Store) -> None:
         self.inner = inner

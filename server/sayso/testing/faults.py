@@ -24,17 +24,17 @@ _SUBJECTS = {
     "changes": "since",
     "approval": "approval_id",
     "approval_uses": "approval_id",
-    "standing_approvals": "tool",
+    "valid_approvals": "tool",
     "revoke": "approval_id",
     "audit": "thread_id",
     "claim": "claim",
     "commit": "commit",
-    "settle": "update",
+    "update_idle": "update",
     "delete": "thread_id",
     "request_stop": "thread_id",
-    "delivered": "run_key",
-    "due": "now",
-    "waiting": "limit",
+    "mark_delivered": "run_key",
+    "due_threads": "now",
+    "count_open": "limit",
     "renew": "leases",
 }
 """The parameter that is a call's subject; of the others it is the scope."""
@@ -48,7 +48,7 @@ class FaultyStore(StoreProxy):
 
         store = FaultyStore(MemoryStore(clock=clock))
         store.fail("commit", n=3, when="after")                     # the third from now
-        store.fail("commit", match=lambda c: c.release, hook=store.cut)
+        store.fail("commit", match=lambda c: c.release, hook=store.disconnect)
         store.fail("claim", when="after", hook=kill_process)
     """
 
@@ -71,9 +71,9 @@ class FaultyStore(StoreProxy):
     ) -> Fault:
         """Arm a fault at the n-th call from now and at the `times - 1` calls after it.
 
-        `match` picks calls by their subject (see `Call`); only those count. The fault calls `hook`
-        (an awaitable that it returns is awaited, except in `renew`) and raises `error`. With
-        neither it raises `StoreUnavailable`; with a hook alone the call goes on.
+        `match` picks calls by their subject (see `StoreCall`); only those count. The fault calls
+        `hook` (an awaitable that it returns is awaited, except in `renew`) and raises `error`.
+        With neither it raises `StoreUnavailable`; with a hook alone the call goes on.
         """
         if point not in _POINTS:
             raise ValueError(f"no fault point {point!r}; there are {', '.join(sorted(_POINTS))}")
@@ -93,7 +93,7 @@ class FaultyStore(StoreProxy):
         when: When = "before",
         match: Callable[[Any], bool] | None = None,
     ) -> Barrier:
-        """Stop the n-th call from now at the point until the `Hold` is released."""
+        """Stop the n-th call from now at the point until the `Barrier` is released."""
         hold = Barrier()
         self.fail(point, n=n, when=when, hook=hold.stop_here, match=match)
         return hold

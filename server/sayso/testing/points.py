@@ -16,17 +16,17 @@ Point = Literal[
     "approvals",
     "approval",
     "approval_uses",
-    "standing_approvals",
+    "valid_approvals",
     "revoke",
     "audit",
     "claim",
     "commit",
-    "settle",
+    "update_idle",
     "delete",
     "request_stop",
-    "delivered",
-    "due",
-    "waiting",
+    "mark_delivered",
+    "due_threads",
+    "count_open",
     "renew",
 ]
 When = Literal["before", "after"]
@@ -36,10 +36,10 @@ When = Literal["before", "after"]
 class StoreCall:
     """One call that reached the store: its point, and what a test wants to know of it.
 
-    `subject` is the `Claim`, the `Commit`, the settled interrupts, the leases to renew, the id or
-    key of the one thing that is read, deleted, stopped or delivered (of `runs` and `audit` the
-    thread's), the scope of a list, the mark that changes are read from, the time of a look at
-    what is due, or how far is counted what waits.
+    `subject` is the `Claim`, the `Commit`, the interrupts of an update, the leases to renew, the id
+    or key of the one thing that is read, deleted, stopped or marked delivered (of `runs` and
+    `audit` the thread's), the scope of a list, the mark that changes are read from, the time of a
+    look at what is due, or how far open interrupts are counted.
     """
 
     point: Point

@@ -28,12 +28,11 @@ from sayso.base.records import (
     Thread,
     ThreadFilter,
     ThreadView,
-    Update,
 )
 from sayso.gate.case import open_interrupts
 from sayso.gate.interrupts import with_denials
 from sayso.gate.quorum import asks_others, new_denials
-from sayso.stores.base import Store, every
+from sayso.stores.base import Store, every, update_of
 from sayso.turns.journal import journal
 from sayso.turns.journal.before import Said, about_question, denials
 from sayso.turns.services import Services, fresh
@@ -248,14 +247,8 @@ class Denials:
             if not new:
                 return False
             interrupt = with_denials(item, new)
-            await self._store.settle(
-                Update(
-                    scope=scope,
-                    thread_id=thread_id,
-                    revision=view.thread.revision,
-                    now=self._clock.now(),
-                    interrupts=(interrupt,),
-                )
+            await self._store.update_idle(
+                update_of(view.thread, self._clock.now(), interrupts=(interrupt,))
             )
             self._changed(scope)
             return True

@@ -55,7 +55,7 @@ class ApprovalTable:
         return tuple(reversed(approval_uses[-limit:]))
 
     def standing(self, scope: str, owner: str, tool: str, at: int) -> tuple[Approval, ...]:
-        """See `Store.standing_approvals`."""
+        """See `Store.valid_approvals`."""
         ids = self._of_tool.get((scope, owner, tool), {})
         rows = sorted(self._rows[scope, one] for one in ids)
         return tuple(self._known(scope, row.id) for _, row in rows if _stands(row, at))

@@ -178,7 +178,7 @@ class ModelStore(Store):
         await asyncio.sleep(0)
         return found
 
-    async def standing_approvals(
+    async def valid_approvals(
         self, scope: str, owner: str, tool: str, at: int
     ) -> tuple[Approval, ...]:
         with self._accepted():
@@ -219,10 +219,10 @@ class ModelStore(Store):
         await asyncio.sleep(0)
         return stopping
 
-    async def settle(self, update: Update) -> None:
+    async def update_idle(self, update: Update) -> None:
         reject_unstorable_text(update)
         with self._accepted():
-            self._tables.settle(update)
+            self._tables.update_idle(update)
         await asyncio.sleep(0)
 
     async def delete(
@@ -247,17 +247,17 @@ class ModelStore(Store):
             self._tables.request_stop(scope, thread_id, fence, by=by, channel=channel)
         await asyncio.sleep(0)
 
-    async def delivered(self, scope: str, run_key: str) -> None:
+    async def mark_delivered(self, scope: str, run_key: str) -> None:
         with self._accepted():
             held = self._tables.by_run.get((scope, run_key))
             if held is not None:
                 held.runs[run_key] = copy_with(held.runs[run_key], delivered=True)
         await asyncio.sleep(0)
 
-    async def due(self, now: int, page: PageRequest = FIRST_PAGE) -> Page[Due]:
+    async def due_threads(self, now: int, page: PageRequest = FIRST_PAGE) -> Page[Due]:
         begin, most = parse_cursor("due", page.after), checked_limit(page.limit)
         with self._accepted():
-            found = list(islice(self._tables.due(now, self._clock.now(), begin), most + 1))
+            found = list(islice(self._tables.due_threads(now, self._clock.now(), begin), most + 1))
         await asyncio.sleep(0)
         more = len(found) > most
         return Page(
@@ -265,7 +265,7 @@ class ModelStore(Store):
             next=cursor("due", *found[most - 1][0]) if more else None,
         )
 
-    async def waiting(self, limit: int) -> OpenCount:
+    async def count_open(self, limit: int) -> OpenCount:
         most = checked_limit(limit)
         with self._accepted():
             lists = [scope.open for scope in self._tables.scopes.values()]

@@ -162,8 +162,8 @@ class Tables:
             self._mark_due(held)
         return stopping
 
-    def settle(self, update: Update) -> None:
-        """Change an idle thread; see `Store.settle`."""
+    def update_idle(self, update: Update) -> None:
+        """Change an idle thread; see `Store.update_idle`."""
         held = self.threads.get((update.scope, update.thread_id))
         revision = update.revision
         if held is None or held.thread.revision != revision or held.thread.holder is not None:
@@ -242,8 +242,8 @@ class Tables:
                 stopping.append(lease)
         return Renewed(lost=tuple(lost), stop_requested=tuple(stopping))
 
-    def due(self, now: int, store_now: int, after: Key | None) -> Iterator[tuple[Key, Due]]:
-        """Who needs the server, oldest first; see `Store.due`."""
+    def due_threads(self, now: int, store_now: int, after: Key | None) -> Iterator[tuple[Key, Due]]:
+        """Who needs the server, oldest first; see `Store.due_threads`."""
         until: dict[Arm, int] = {"abandoned": store_now, "waking": now, "ready": _NEVER}
         arms = (_until(moment, arm, self._due[arm].upwards(after)) for arm, moment in until.items())
         for key, held, arm in heapq.merge(*arms, key=lambda item: item[0]):

@@ -48,12 +48,12 @@ async def uses(
     )
 
 
-async def standing(
+async def valid(
     link: RedisClient, keys: ScopeKeys, owner: str, tool: str, at: int
 ) -> tuple[Approval, ...]:
-    """Read the approvals for a tool that stand."""
+    """Read the approvals for a tool that are valid."""
     found = await link.one("ZRANGE", keys.one("tool", prefixed(owner) + tool), 0, -1)
-    rows = [row for row in await _read(link, keys, found) if row is not None and _stands(row, at)]
+    rows = [row for row in await _read(link, keys, found) if row is not None and _is_valid(row, at)]
     return tuple(await _used(link, keys, rows))
 
 
@@ -76,7 +76,7 @@ async def page(
         (
             given_at,
             number,
-            row is not None and _stands(row, at) and party in (None, row.owner, row.given_by),
+            row is not None and _is_valid(row, at) and party in (None, row.owner, row.given_by),
         )
         for number, (given_at, row) in rows.items()
     )
@@ -88,7 +88,7 @@ async def page(
 async def revoke(
     link: RedisClient, keys: ScopeKeys, token: str, approval_id: str, by: str, now: int
 ) -> None:
-    """Let an approval stand no more."""
+    """Revoke an approval."""
     while True:
         value = await link.one("HGET", keys.of("approvals"), approval_id)
         row = None if value is None else APPROVALS.unpack(value, _PREFIX_CHARS)
@@ -127,5 +127,5 @@ async def _used(link: RedisClient, keys: ScopeKeys, rows: Sequence[Approval]) ->
     ]
 
 
-def _stands(row: Approval, at: int) -> bool:
+def _is_valid(row: Approval, at: int) -> bool:
     return row.revoked_at is None and (row.expires_at is None or row.expires_at > at)

@@ -181,7 +181,9 @@ async def changes(link: RedisClient, keys: ScopeKeys, since: int | None, limit: 
     return Changes(mark=items[-1].mark if items else newest, items=items)
 
 
-async def due(link: RedisClient, clock: Clock | None, now: int, page: PageRequest) -> Page[Due]:
+async def due_threads(
+    link: RedisClient, clock: Clock | None, now: int, page: PageRequest
+) -> Page[Due]:
     """Threads that need the server, of all scopes, one round trip for every few hundred of them."""
     begin, most = parse_cursor("due", page.after), checked_limit(page.limit)
     store_now = await _time(link) if clock is None else clock.now()
@@ -204,7 +206,7 @@ async def due(link: RedisClient, clock: Clock | None, now: int, page: PageReques
     return Page(items=items, next=cursor("due", *_place(found[most - 1][0])) if more else None)
 
 
-async def waiting(link: RedisClient, most: int) -> OpenCount:
+async def count_open(link: RedisClient, most: int) -> OpenCount:
     """Count what is open, scope by scope, and find the oldest."""
     count, oldest = 0, None
     async for scopes in _scopes(link):

@@ -107,7 +107,7 @@ def commit(keys: ThreadKeys, known: ThreadFacts, step: Commit) -> Plan:
     return plan
 
 
-def settle(keys: ThreadKeys, known: ThreadFacts, update: Update) -> Plan:
+def update_idle(keys: ThreadKeys, known: ThreadFacts, update: Update) -> Plan:
     """Change an idle thread."""
     plan = Plan(keys, known, "idle")
     now = plan.known

@@ -180,10 +180,10 @@ class RedisStore(Store):
     ) -> tuple[ApprovalUse, ...]:
         return await approvals.uses(self._read(), ScopeKeys(scope), approval_id, limit)
 
-    async def standing_approvals(
+    async def valid_approvals(
         self, scope: str, owner: str, tool: str, at: int
     ) -> tuple[Approval, ...]:
-        return await approvals.standing(self._read(), ScopeKeys(scope), owner, tool, at)
+        return await approvals.valid(self._read(), ScopeKeys(scope), owner, tool, at)
 
     async def revoke(self, scope: str, approval_id: str, by: str, now: int) -> None:
         reject_unstorable_text((by,))
@@ -215,10 +215,10 @@ class RedisStore(Store):
             lease.scope, lease.thread_id, lambda: threads.commit(lease, commit)
         )
 
-    async def settle(self, update: Update) -> None:
+    async def update_idle(self, update: Update) -> None:
         reject_unstorable_text(update)
         threads = self._write()
-        await threads.in_turn(update.scope, update.thread_id, lambda: threads.settle(update))
+        await threads.in_turn(update.scope, update.thread_id, lambda: threads.update_idle(update))
 
     async def delete(
         self, scope: str, thread_id: str, revision: int, now: int, *, by: str | None = None
@@ -252,7 +252,7 @@ class RedisStore(Store):
             )
         threads.tell(scope, thread_id)
 
-    async def delivered(self, scope: str, run_key: str) -> None:
+    async def mark_delivered(self, scope: str, run_key: str) -> None:
         link, keys = self._read(), ScopeKeys(scope)
 
         async def note() -> None:
@@ -263,13 +263,13 @@ class RedisStore(Store):
 
         await self._write().in_turn(scope, run_key, note)
 
-    async def due(self, now: int, page: PageRequest = FIRST_PAGE) -> Page[Due]:
+    async def due_threads(self, now: int, page: PageRequest = FIRST_PAGE) -> Page[Due]:
         # One round trip for every few hundred scopes that there ever were.
-        return await lists.due(self._read(), self._clock, now, page)
+        return await lists.due_threads(self._read(), self._clock, now, page)
 
-    async def waiting(self, limit: int) -> OpenCount:
+    async def count_open(self, limit: int) -> OpenCount:
         # One round trip for every few hundred scopes that there ever were.
-        return await lists.waiting(self._read(), checked_limit(limit))
+        return await lists.count_open(self._read(), checked_limit(limit))
 
     def renew(self, leases: Sequence[Lease], lease_ms: int) -> Renewed:
         self._read()

@@ -133,13 +133,13 @@ class RedisThreads:
                 raise _lost(lease)
         raise _restless(lease.thread_id)
 
-    async def settle(self, update: Update) -> None:
-        """Change an idle thread; see `Store.settle`."""
+    async def update_idle(self, update: Update) -> None:
+        """Change an idle thread; see `Store.update_idle`."""
         keys = ScopeKeys(update.scope).thread(update.thread_id)
         facts = await self._read(keys, [], [interrupt.id for interrupt in update.interrupts])
         if not facts.exists or facts.revision != update.revision or facts.holder is not None:
             raise _changed(update.thread_id)
-        plan = steps.settle(keys, facts, update)
+        plan = steps.update_idle(keys, facts, update)
         if self._checkpoints or facts.checkpoint:
             checkpoints.show(plan, update.now)
         if not isinstance(await self._apply(plan), ThreadFacts):

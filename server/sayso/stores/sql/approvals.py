@@ -55,8 +55,8 @@ def uses(db: Transaction, scope: str, approval_id: str, limit: int) -> tuple[App
     )
 
 
-def standing(db: Transaction, scope: str, owner: str, tool: str, at: int) -> tuple[Approval, ...]:
-    """Read the approvals for a tool that stand."""
+def valid(db: Transaction, scope: str, owner: str, tool: str, at: int) -> tuple[Approval, ...]:
+    """Read the approvals for a tool that are valid."""
     rows = db.all("walk_approvals_of_tool", (scope, owner, tool, at))
     return _all(db, rows)
 
@@ -74,7 +74,7 @@ def page(
     wanted = {"scope": scope, "moment": moment, "position": position, "walk": most}
     with db.scan("walk_approvals", wanted) as rows:
         fitting = (
-            (given_at, number, _stands(rest, at) and party in (None, owner, given_by))
+            (given_at, number, _is_valid(rest, at) and party in (None, owner, given_by))
             for given_at, number, owner, given_by, *rest in rows
         )
         positions, following = take_page("approvals", fitting, page.limit, most)
@@ -82,7 +82,7 @@ def page(
 
 
 def revoke(db: Transaction, scope: str, approval_id: str, by: str, now: int) -> None:
-    """Let an approval stand no more."""
+    """Revoke an approval."""
     if db.one("revoke_approval", (now, by, scope, approval_id)) is None:
         raise Conflict(f"approval {approval_id!r} is unknown, or revoked already")
 
@@ -93,7 +93,7 @@ def forget(db: Transaction, scope: str, thread_id: str) -> None:
         db.do(name, (scope, thread_id))
 
 
-def _stands(row: Sequence[Any], at: int) -> bool:
+def _is_valid(row: Sequence[Any], at: int) -> bool:
     revoked_at, expires_at = row
     return revoked_at is None and (expires_at is None or expires_at > at)
 

@@ -86,7 +86,7 @@ def runs(db: Transaction, scope: str, thread_id: str, page: PageRequest) -> Page
     )
 
 
-def waiting(db: Transaction, most: int) -> OpenCount:
+def count_open(db: Transaction, most: int) -> OpenCount:
     """Count what is open."""
     row = db.one("count_open", {"most": most})
     return OpenCount(count=row[0], oldest=row[1]) if row else OpenCount(count=0)

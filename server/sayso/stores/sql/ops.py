@@ -200,7 +200,7 @@ def commit(db: Transaction, lease: Lease, step: Commit) -> bool:
     return stopping
 
 
-def settle(db: Transaction, update: Update) -> None:
+def update_idle(db: Transaction, update: Update) -> None:
     """Change an idle thread."""
     scope, thread_id, now = update.scope, update.thread_id, update.now
     found = db.prefetch("find_thread", (scope, thread_id))
@@ -254,12 +254,12 @@ def request_stop(
     db.notify(scope, thread_id)
 
 
-def delivered(db: Transaction, scope: str, run_key: str) -> None:
+def mark_delivered(db: Transaction, scope: str, run_key: str) -> None:
     """Note that a run reached its reader."""
     db.do("note_delivery", (run_key, scope))
 
 
-def due(db: Transaction, now: int, page: PageRequest) -> Page[Due]:
+def due_threads(db: Transaction, now: int, page: PageRequest) -> Page[Due]:
     """Find threads that need the server."""
     moment, position = parse_cursor("due", page.after) or (-1, -1)
     values = {

@@ -98,10 +98,10 @@ class SqlStore(Store):
     ) -> tuple[ApprovalUse, ...]:
         return await self._read(lambda db: approvals.uses(db, scope, approval_id, limit))
 
-    async def standing_approvals(
+    async def valid_approvals(
         self, scope: str, owner: str, tool: str, at: int
     ) -> tuple[Approval, ...]:
-        return await self._read(lambda db: approvals.standing(db, scope, owner, tool, at))
+        return await self._read(lambda db: approvals.valid(db, scope, owner, tool, at))
 
     async def revoke(self, scope: str, approval_id: str, by: str, now: int) -> None:
         await self._write(approval_id, lambda db: approvals.revoke(db, scope, approval_id, by, now))
@@ -122,8 +122,8 @@ class SqlStore(Store):
     async def commit(self, lease: Lease, commit: Commit) -> bool:
         return await self._write(lease.thread_id, lambda db: ops.commit(db, lease, commit))
 
-    async def settle(self, update: Update) -> None:
-        await self._write(update.thread_id, lambda db: ops.settle(db, update))
+    async def update_idle(self, update: Update) -> None:
+        await self._write(update.thread_id, lambda db: ops.update_idle(db, update))
 
     async def delete(
         self, scope: str, thread_id: str, revision: int, now: int, *, by: str | None = None
@@ -143,15 +143,15 @@ class SqlStore(Store):
             thread_id, lambda db: ops.request_stop(db, scope, thread_id, fence, by, channel)
         )
 
-    async def delivered(self, scope: str, run_key: str) -> None:
-        await self._write(run_key, lambda db: ops.delivered(db, scope, run_key))
+    async def mark_delivered(self, scope: str, run_key: str) -> None:
+        await self._write(run_key, lambda db: ops.mark_delivered(db, scope, run_key))
 
-    async def due(self, now: int, page: PageRequest = FIRST_PAGE) -> Page[Due]:
-        return await self._read(lambda db: ops.due(db, now, page))
+    async def due_threads(self, now: int, page: PageRequest = FIRST_PAGE) -> Page[Due]:
+        return await self._read(lambda db: ops.due_threads(db, now, page))
 
-    async def waiting(self, limit: int) -> OpenCount:
+    async def count_open(self, limit: int) -> OpenCount:
         most = checked_limit(limit)
-        return await self._read(lambda db: lists.waiting(db, most))
+        return await self._read(lambda db: lists.count_open(db, most))
 
     def renew(self, leases: Sequence[Lease], lease_ms: int) -> Renewed:
         given = tuple(leases)

@@ -49,7 +49,7 @@ async def an_approval_comes_back_as_it_was_given(store: Store, clock: FakeClock)
     same(await store.approval(SCOPE, "apr_3"), None)
     same(await store.approvals(SCOPE, 3_000), Page(items=(plain, bound)))
     same(await store.approvals("other", 3_000), Page(items=()))
-    same(await store.standing_approvals("other", "ann", "send", 3_000), ())
+    same(await store.valid_approvals("other", "ann", "send", 3_000), ())
 
 
 async def an_approval_is_written_once(store: Store, clock: FakeClock) -> None:
@@ -59,7 +59,7 @@ async def an_approval_is_written_once(store: Store, clock: FakeClock) -> None:
     same(await store.approval(SCOPE, "apr_1"), _approval("apr_1"))
     await store.revoke(SCOPE, "apr_1", "ben", 3_002)
     await store.commit(lease, Commit(now=3_003, approvals=(_approval("apr_1"),)))
-    same(await store.standing_approvals(SCOPE, "ann", "send", 3_003), ())
+    same(await store.valid_approvals(SCOPE, "ann", "send", 3_003), ())
 
 
 async def approvals_are_found_by_owner_and_tool(store: Store, clock: FakeClock) -> None:
@@ -71,7 +71,7 @@ async def approvals_are_found_by_owner_and_tool(store: Store, clock: FakeClock) 
         _approval("apr_3", owner="ben"),
         _approval("apr_4", tool="drop"),
     )
-    approvals = await store.standing_approvals(SCOPE, "ann", "send", 3_000)
+    approvals = await store.valid_approvals(SCOPE, "ann", "send", 3_000)
     same([approval.id for approval in approvals], ["apr_1", "apr_2"])
 
 
@@ -80,7 +80,7 @@ async def an_expired_approval_stands_no_more(store: Store, clock: FakeClock) -> 
     await _held(store, _approval("apr_1", expires_at=5_000))
     for moment, ids in ((4_999, ["apr_1"]), (5_000, [])):
         same(await _ids(store, moment), ids)
-        standing = await store.standing_approvals(SCOPE, "ann", "send", moment)
+        standing = await store.valid_approvals(SCOPE, "ann", "send", moment)
         same([approval.id for approval in standing], ids)
     same(await store.approval(SCOPE, "apr_1"), _approval("apr_1", expires_at=5_000))
 
@@ -95,7 +95,7 @@ async def a_revoked_approval_stands_no_more(store: Store, clock: FakeClock) -> N
     revoked = _approval("apr_1", revoked_at=4_000, revoked_by="ann")
     same(await store.approval(SCOPE, "apr_1"), revoked)
     same(await _ids(store), ["apr_2"])
-    standing = await store.standing_approvals(SCOPE, "ann", "send", 4_000)
+    standing = await store.valid_approvals(SCOPE, "ann", "send", 4_000)
     same([approval.id for approval in standing], ["apr_2"])
 
 

@@ -60,7 +60,7 @@ async def a_change_by_hand_says_by_whom(store: Store, clock: FakeClock) -> None:
     """Extended, assigned, held: by whoever called."""
     await ask(store, question("int_1"))
     later = question("int_1", expires_at=9_000)
-    await store.settle(
+    await store.update_idle(
         Update(
             scope=SCOPE,
             thread_id=THREAD,

@@ -38,7 +38,7 @@ async def a_quiet_scope_stays_at_its_mark(store: Store, clock: FakeClock) -> Non
     same(await store.changes(SCOPE, None), Changes(mark=0))
     lease = await store.claim(claim())
     await store.commit(lease, Commit(now=3_000, state=b"1", turn=turn(), run=run()))
-    await store.delivered(SCOPE, "run_1")
+    await store.mark_delivered(SCOPE, "run_1")
     await store.commit(lease, Commit(now=3_001, release=True))
     same(await store.changes(SCOPE, None), Changes(mark=0))
     same(await store.changes(SCOPE, 0), Changes(mark=0))
@@ -108,7 +108,7 @@ async def each_way_to_change_has_its_name(store: Store, clock: FakeClock) -> Non
     )
     for index, (kind, members) in enumerate(steps, 2):
         before = (await store.changes(SCOPE, None)).mark
-        await store.settle(
+        await store.update_idle(
             Update(
                 scope=SCOPE,
                 thread_id=THREAD,
@@ -138,7 +138,7 @@ async def what_failed_is_not_noted(store: Store, clock: FakeClock) -> None:
     await raises(LeaseLost, store.commit(stale, Commit(now=3_000, interrupts=(late,))))
     await raises(
         Conflict,
-        store.settle(
+        store.update_idle(
             Update(scope=SCOPE, thread_id=THREAD, revision=1, now=3_000, interrupts=(late,))
         ),
     )

@@ -44,10 +44,10 @@ async def a_deleted_thread_is_gone_with_everything(store: Store, clock: FakeCloc
     same(await store.interrupts(SCOPE, InterruptFilter(thread_id=THREAD)), Page(items=()))
     same(await store.interrupt(SCOPE, "int_1"), None)
     same(await store.runs(SCOPE, THREAD), Page(items=()))
-    same(await store.due(60_000, PageRequest(limit=10)), Page(items=()))
-    await store.delivered(SCOPE, "run_1")
+    same(await store.due_threads(60_000, PageRequest(limit=10)), Page(items=()))
+    await store.mark_delivered(SCOPE, "run_1")
     await raises(
-        Conflict, store.settle(Update(scope=SCOPE, thread_id=THREAD, revision=2, now=9_000))
+        Conflict, store.update_idle(Update(scope=SCOPE, thread_id=THREAD, revision=2, now=9_000))
     )
     await store.claim(claim(owner="bob", turn=turn("turn_2"), run=run("run_2", run_id="r-2")))
     view = await store.load(SCOPE, THREAD, run_id="r-1", interrupt_ids=["int_1", "int_2"])
@@ -124,7 +124,9 @@ async def a_successor_is_not_taken_for_it(store: Store, clock: FakeClock) -> Non
     for revision_known in (1, 2):
         await raises(
             Conflict,
-            store.settle(Update(scope=SCOPE, thread_id=THREAD, revision=revision_known, now=9_003)),
+            store.update_idle(
+                Update(scope=SCOPE, thread_id=THREAD, revision=revision_known, now=9_003)
+            ),
         )
         await raises(Conflict, store.claim(claim(revision_known)))
         await raises(Conflict, store.delete(SCOPE, THREAD, revision_known, 9_003))

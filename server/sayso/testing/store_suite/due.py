@@ -1,4 +1,4 @@
-"""Rules of `due`: which threads need the server, and which do not."""
+"""Rules of `due_threads`: which threads need the server, and which do not."""
 
 from dataclasses import replace
 
@@ -25,7 +25,7 @@ def _due(why: str, thread_id: str = THREAD, scope: str = SCOPE) -> Due:
 
 
 async def _due_at(store: Store, now: int) -> tuple[Due, ...]:
-    page = await store.due(now, PageRequest(limit=10))
+    page = await store.due_threads(now, PageRequest(limit=10))
     same(page.next, None)
     return page.items
 
@@ -64,7 +64,7 @@ async def a_question_without_expiry_waits_for_ever(store: Store, clock: FakeCloc
 async def a_suspended_turn_with_nothing_open_is_ready(store: Store, clock: FakeClock) -> None:
     """Its answers are there, but nobody came to go on."""
     await ask(store, question("int_1"), question("int_2", expires_at=60_000))
-    await store.settle(
+    await store.update_idle(
         Update(
             scope=SCOPE,
             thread_id=THREAD,
@@ -75,7 +75,7 @@ async def a_suspended_turn_with_nothing_open_is_ready(store: Store, clock: FakeC
     )
     same(await _due_at(store, 59_999), ())
     late = question("int_2", expires_at=60_000, status="expired")
-    await store.settle(
+    await store.update_idle(
         Update(scope=SCOPE, thread_id=THREAD, revision=3, now=60_000, interrupts=(late,))
     )
     same(await _due_at(store, 0), (_due("ready"),))
@@ -102,7 +102,7 @@ async def questions_of_earlier_turns_are_not_due(store: Store, clock: FakeClock)
     await store.commit(lease, Commit(now=3_000, interrupts=(waits,), turn=suspended, release=True))
     same(await _due_at(store, 10**15), ())
     settled = question("int_2", turn_key="turn_2", status="cancelled")
-    await store.settle(
+    await store.update_idle(
         Update(scope=SCOPE, thread_id=THREAD, revision=4, now=5_000, interrupts=(settled,))
     )
     same(await _due_at(store, 10**15), (_due("ready"),))
@@ -130,11 +130,11 @@ async def the_oldest_come_first_up_to_the_limit(store: Store, clock: FakeClock) 
         _due("expired", "late", "other"),
     )
     same(await _due_at(store, clock.now()), expected)
-    first = await store.due(clock.now(), PageRequest(limit=2))
+    first = await store.due_threads(clock.now(), PageRequest(limit=2))
     same(first.items, expected[:2])
-    same(await store.due(clock.now(), PageRequest(first.next, 2)), Page(items=expected[2:]))
-    await raises(ValueError, store.due(clock.now(), PageRequest(limit=0)))
-    await raises(ValueError, store.due(clock.now(), PageRequest("nonsense", 2)))
+    same(await store.due_threads(clock.now(), PageRequest(first.next, 2)), Page(items=expected[2:]))
+    await raises(ValueError, store.due_threads(clock.now(), PageRequest(limit=0)))
+    await raises(ValueError, store.due_threads(clock.now(), PageRequest("nonsense", 2)))
 
 
 async def a_claim_ends_being_due(store: Store, clock: FakeClock) -> None:
@@ -156,7 +156,7 @@ async def pages_lead_past_what_cannot_be_helped(store: Store, clock: FakeClock) 
     ids: list[str] = []
     after = None
     for _ in range(10):
-        page = await store.due(60_000, PageRequest(after, 3))
+        page = await store.due_threads(60_000, PageRequest(after, 3))
         ids += [due.thread_id for due in page.items]
         after = page.next
         if after is None:
@@ -171,13 +171,13 @@ async def a_reminder_is_due_at_its_hour_once(store: Store, clock: FakeClock) -> 
     same(await _due_at(store, 79_999), ())
     same(await _due_at(store, 80_000), (_due("remind"),))
     reminded = replace(interrupt, reminded_at=80_500)
-    await store.settle(
+    await store.update_idle(
         Update(scope=SCOPE, thread_id=THREAD, revision=2, now=80_500, interrupts=(reminded,))
     )
     same(await _due_at(store, 84_999), ())
     same(await _due_at(store, 85_000), (_due("remind"),))
     later = question("int_2", remind_at=89_000)
-    await store.settle(
+    await store.update_idle(
         Update(scope=SCOPE, thread_id=THREAD, revision=3, now=85_001, interrupts=(later,))
     )
     same(await _due_at(store, 88_999), ())
@@ -203,11 +203,11 @@ async def a_kept_answer_neither_expires_nor_is_reminded(store: Store, clock: Fak
     interrupt = question("int_1", expires_at=50_000, remind_at=40_000)
     await ask(store, interrupt, question("int_2"))
     held = replace(interrupt, held=answer())
-    await store.settle(
+    await store.update_idle(
         Update(scope=SCOPE, thread_id=THREAD, revision=2, now=5_000, interrupts=(held,))
     )
     same(await _due_at(store, 60_000), ())
-    await store.settle(
+    await store.update_idle(
         Update(scope=SCOPE, thread_id=THREAD, revision=3, now=6_000, interrupts=(interrupt,))
     )
     same(await _due_at(store, 45_000), (_due("remind"),))
@@ -219,11 +219,11 @@ async def kept_answers_to_all_make_a_turn_ready(store: Store, clock: FakeClock) 
     questions = (question("int_1"), question("int_2", expires_at=50_000))
     await ask(store, *questions)
     held = tuple(replace(i, held=answer("cancelled")) for i in questions)
-    await store.settle(
+    await store.update_idle(
         Update(scope=SCOPE, thread_id=THREAD, revision=2, now=5_000, interrupts=held[:1])
     )
     same(await _due_at(store, 40_000), ())
-    await store.settle(
+    await store.update_idle(
         Update(scope=SCOPE, thread_id=THREAD, revision=3, now=6_000, interrupts=held[1:])
     )
     same(await _due_at(store, 40_000), (_due("ready"),))
@@ -233,7 +233,7 @@ async def a_question_that_lapsed_is_not_due(store: Store, clock: FakeClock) -> N
     """Its expiry was looked after: it stays open, and its turn is not ready (design 4, hold)."""
     interrupt = question("int_1", expires_at=50_000)
     await ask(store, interrupt)
-    await store.settle(
+    await store.update_idle(
         Update(
             scope=SCOPE,
             thread_id=THREAD,

@@ -1,4 +1,4 @@
-"""Rules about interrupts: asked, answered, found again; and of `settle`."""
+"""Rules about interrupts: asked, answered, found again; and of `update_idle`."""
 
 from dataclasses import replace
 
@@ -114,7 +114,7 @@ async def settling_counts_a_revision_and_no_fence(store: Store, clock: FakeClock
     """Nobody runs the thread for it."""
     await ask(store, question("int_1"), question("int_2"))
     expired = question("int_1", status="expired", decided_at=5_000)
-    await store.settle(
+    await store.update_idle(
         Update(scope=SCOPE, thread_id=THREAD, revision=2, now=5_000, interrupts=(expired,))
     )
     view = await store.load(SCOPE, THREAD)
@@ -127,7 +127,7 @@ async def an_edit_writes_state_and_entries_without_a_run(store: Store, clock: Fa
     """Both belong to the step that counts the revision; entries are the newest turn's."""
     await ask(store, question("int_1"), entries=(entry("0"),), state=b'{"a":1}')
     edit = entry("pause:0/edit:0", kind="edit")
-    await store.settle(
+    await store.update_idle(
         Update(
             scope=SCOPE, thread_id=THREAD, revision=2, now=5_000, state=b'{"a":2}', entries=(edit,)
         )
@@ -138,13 +138,13 @@ async def an_edit_writes_state_and_entries_without_a_run(store: Store, clock: Fa
     same(await store.journal(SCOPE, "turn_1"), (entry("0"), edit))
     await raises(
         Conflict,
-        store.settle(
+        store.update_idle(
             Update(
                 scope=SCOPE, thread_id=THREAD, revision=2, now=6_000, state=b"9", entries=(edit,)
             )
         ),
     )
-    await store.settle(
+    await store.update_idle(
         Update(
             scope=SCOPE, thread_id=THREAD, revision=3, now=6_000, entries=(entry("0", data=b"[2]"),)
         )
@@ -161,7 +161,7 @@ async def settling_needs_the_revision_of_now(store: Store, clock: FakeClock) -> 
     for revision_known in (0, 1, 3):
         await raises(
             Conflict,
-            store.settle(
+            store.update_idle(
                 Update(
                     scope=SCOPE,
                     thread_id=THREAD,
@@ -173,7 +173,7 @@ async def settling_needs_the_revision_of_now(store: Store, clock: FakeClock) -> 
         )
     await raises(
         Conflict,
-        store.settle(
+        store.update_idle(
             Update(scope=SCOPE, thread_id="unknown", revision=0, now=5_000, interrupts=(expired,))
         ),
     )
@@ -187,14 +187,14 @@ async def settling_needs_an_idle_thread(store: Store, clock: FakeClock) -> None:
     expired = question("int_1", status="expired")
     await raises(
         Conflict,
-        store.settle(
+        store.update_idle(
             Update(scope=SCOPE, thread_id=THREAD, revision=1, now=5_000, interrupts=(expired,))
         ),
     )
     await clock.advance(LEASE_MS / 1_000)
     await raises(
         Conflict,
-        store.settle(
+        store.update_idle(
             Update(scope=SCOPE, thread_id=THREAD, revision=1, now=5_000, interrupts=(expired,))
         ),
     )
@@ -202,16 +202,16 @@ async def settling_needs_an_idle_thread(store: Store, clock: FakeClock) -> None:
 
 async def what_waits_is_counted_over_all_scopes(store: Store, clock: FakeClock) -> None:
     """Up to a number; the oldest is found wherever it is, and what is settled counts no more."""
-    same(await store.waiting(10), OpenCount(count=0))
+    same(await store.count_open(10), OpenCount(count=0))
     for n, scope in enumerate((SCOPE, "a", "z")):
         interrupts = [question(f"int_{n}_{m}", created_at=5_000 - 100 * n + m) for m in range(3)]
         await ask(store, *interrupts, scope=scope)
-    same(await store.waiting(100), OpenCount(count=9, oldest=4_800))
-    same((await store.waiting(4)).count, 4)
+    same(await store.count_open(100), OpenCount(count=9, oldest=4_800))
+    same((await store.count_open(4)).count, 4)
     now = 9_000
     settled = [question(f"int_2_{m}", status="expired", created_at=4_800 + m) for m in range(2)]
-    await store.settle(
+    await store.update_idle(
         Update(scope="z", thread_id=THREAD, revision=2, now=now, interrupts=tuple(settled))
     )
-    same(await store.waiting(100), OpenCount(count=7, oldest=4_802))
-    await raises(ValueError, store.waiting(0))
+    same(await store.count_open(100), OpenCount(count=7, oldest=4_802))
+    await raises(ValueError, store.count_open(0))

@@ -43,11 +43,11 @@ async def a_closed_store_says_so(store: Store, clock: FakeClock) -> None:
         store.changes(SCOPE, None),
         store.claim(claim(1)),
         store.commit(lease, Commit(now=3_000)),
-        store.settle(Update(scope=SCOPE, thread_id=THREAD, revision=1, now=3_000)),
+        store.update_idle(Update(scope=SCOPE, thread_id=THREAD, revision=1, now=3_000)),
         store.delete(SCOPE, THREAD, 1, 3_000),
         store.request_stop(SCOPE, THREAD, 1),
-        store.delivered(SCOPE, "run_1"),
-        store.due(0, PageRequest(limit=10)),
+        store.mark_delivered(SCOPE, "run_1"),
+        store.due_threads(0, PageRequest(limit=10)),
         asyncio.to_thread(store.renew, [lease], LEASE_MS),
     ):
         await raises(StoreUnavailable, call)
@@ -65,7 +65,10 @@ async def opening_again_finds_everything(store: Store, clock: FakeClock) -> None
     await store.open()
     same([await store.load(SCOPE, name) for name in (THREAD, "held")], before)
     same(await store.journal(SCOPE, "turn_1"), (entry("0"), entry("1")))
-    same([due.why for due in (await store.due(50_000, PageRequest(limit=10))).items], ["expired"])
+    same(
+        [due.why for due in (await store.due_threads(50_000, PageRequest(limit=10))).items],
+        ["expired"],
+    )
     await store.commit(held, Commit(now=3_000, entries=(entry("2"),)))
 
 

@@ -102,7 +102,7 @@ async def a_thread_is_listed_with_how_it_stands(store: Store, clock: FakeClock) 
         open_interrupts=2,
     )
     same(await store.threads(SCOPE), Page(items=(summary,)))
-    await store.settle(
+    await store.update_idle(
         Update(
             scope=SCOPE,
             thread_id=THREAD,
@@ -156,7 +156,7 @@ async def threads_that_were_active_last_come_first(store: Store, clock: FakeCloc
     await store.commit(leases[1], Commit(now=3_000, release=True))
     await store.commit(leases[3], Commit(now=2_500, release=True))
     same(await _threads(store), ["t-1", "t-3", "t-4", "t-2", "t-0"])
-    await store.settle(Update(scope=SCOPE, thread_id="t-3", revision=2, now=4_000))
+    await store.update_idle(Update(scope=SCOPE, thread_id="t-3", revision=2, now=4_000))
     await store.claim(claim(3, thread_id="t-1", now=3_500))
     same(await _threads(store), ["t-3", "t-1", "t-4", "t-2", "t-0"])
 
@@ -282,7 +282,7 @@ async def settled_and_reopened_ones_change_lists(store: Store, clock: FakeClock)
         ({"held": answer()}, ["int_1", "int_2"], []),
     )
     for index, (members, listed, assigned) in enumerate(steps, 2):
-        await store.settle(
+        await store.update_idle(
             Update(
                 scope=SCOPE,
                 thread_id=THREAD,

@@ -32,7 +32,7 @@ async def an_unknown_thread_is_none(store: Store, clock: FakeClock) -> None:
     """Before the first claim nothing is there to load, to journal, to be due."""
     same(await store.load(SCOPE, THREAD, run_id="r-1", interrupt_ids=["int_1"]), None)
     same(await store.journal(SCOPE, "turn_1"), ())
-    same(await store.due(clock.now(), PageRequest(limit=10)), Page(items=()))
+    same(await store.due_threads(clock.now(), PageRequest(limit=10)), Page(items=()))
     same(await store.threads(SCOPE), Page(items=()))
     same(await store.interrupts(SCOPE), Page(items=()))
     same(await store.interrupt(SCOPE, "int_1"), None)
@@ -182,8 +182,8 @@ async def scopes_share_nothing(store: Store, clock: FakeClock) -> None:
     same(await store.journal("other", "turn_1"), ())
     two = await store.claim(claim(scope="other", owner="bob", entries=(entry("9"),)))
     await store.commit(two, Commit(now=3_000, state=b"2", forget="turn_1", release=True))
-    await store.delivered("other", "run_1")
-    await store.settle(
+    await store.mark_delivered("other", "run_1")
+    await store.update_idle(
         Update(
             scope="other",
             thread_id=THREAD,
@@ -233,9 +233,9 @@ async def delivery_is_noted_on_its_run_alone(store: Store, clock: FakeClock) -> 
     lease = await store.claim(claim())
     await store.commit(lease, Commit(now=3_000, run=run("run_2", run_id="r-2"), release=True))
     before = await store.load(SCOPE, THREAD, run_id="r-1")
-    await store.delivered(SCOPE, "run_2")
-    await store.delivered(SCOPE, "run_2")
-    await store.delivered(SCOPE, "run_9")
+    await store.mark_delivered(SCOPE, "run_2")
+    await store.mark_delivered(SCOPE, "run_2")
+    await store.mark_delivered(SCOPE, "run_9")
     after = await store.load(SCOPE, THREAD, run_id="r-1")
     same(after, before and replace(before, run=run("run_2", run_id="r-2", delivered=True)))
     same(after and after.run and type(after.run.delivered), bool)

@@ -268,9 +268,7 @@ async def _remembered(
         return None
     owner, thread_id = execution.principal.subject, execution.input.thread_id
     try:
-        standing = await execution.leased.standing_approvals(
-            owner, tool.name, execution.clock.now()
-        )
+        standing = await execution.leased.valid_approvals(owner, tool.name, execution.clock.now())
     except StoreError as error:
         execution.abort(error)
         raise execution.pause() from None

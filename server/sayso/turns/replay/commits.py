@@ -33,9 +33,9 @@ class LeasedStore:
         self.check()
         return await self.store.commit(self.lease, commit)
 
-    async def standing_approvals(self, owner: str, tool: str, at: int) -> tuple[Approval, ...]:
+    async def valid_approvals(self, owner: str, tool: str, at: int) -> tuple[Approval, ...]:
         """What stands for calls of a tool in an owner's turns, as it is now."""
-        return await self.store.standing_approvals(self.lease.scope, owner, tool, at)
+        return await self.store.valid_approvals(self.lease.scope, owner, tool, at)
 
     async def heard(self, owner: str, marks: Sequence[Entry]) -> Heard:
         """What approvers have denied in the thread and in its copies (`turns.denials`)."""
