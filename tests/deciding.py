@@ -8,8 +8,7 @@ from sayso.base.options import AgentOptions
 from sayso.base.records import AnswerRecord, Interrupt, Principal, ThreadView
 from sayso.gate.answers import PayloadCheck
 from sayso.gate.case import GateDecision, Resume, case_of_request
-from sayso.gate.interrupts import given as as_given
-from sayso.gate.interrupts import hold
+from sayso.gate.interrupts import answer_record, hold
 from sayso.gate.ladder import RUN
 from sayso.gate.ladder import decide as climb
 from sayso.gate.refusals import Refuse
@@ -54,7 +53,7 @@ def held(
     item: Interrupt, entry: ResumeEntry, who: Principal = BOB, channel: str = "inbox", at: int = 0
 ) -> Interrupt:
     """The open interrupt with this answer held on it."""
-    return hold(item, as_given(entry, who, channel, at or NOW - 300))
+    return hold(item, answer_record(entry, who, channel, at or NOW - 300))
 
 
 def entry_of(answer: AnswerRecord | None) -> ResumeEntry | None:

@@ -182,7 +182,7 @@ def test_a_held_answer_reads_as_it_was_given() -> None:
     entry = ResumeEntry(
         interrupt_id="one", status="resolved", payload={"a": [1, None]}, metadata={"via": "link"}
     )
-    item = interrupts.hold(asked("one"), interrupts.given(entry, ANN, "inbox", NOW))
+    item = interrupts.hold(asked("one"), interrupts.answer_record(entry, ANN, "inbox", NOW))
     assert item.held == AnswerRecord(
         status="resolved",
         payload=b'{"a":[1,null]}',

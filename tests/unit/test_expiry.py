@@ -6,7 +6,8 @@ import pytest
 
 from sayso.base.options import FallbackAnswer
 from sayso.base.records import Interrupt, LateRefusal, Terms
-from sayso.gate import interrupts
+from sayso.gate import interrupts, quorum
+from sayso.protocol.reasons import INDETERMINATE
 from sayso.protocol.runinput import ResumeEntry
 from tests.contract.requirements import requirement
 from tests.deciding import held
@@ -83,7 +84,18 @@ def test_what_a_person_settled_is_not_by_expiry() -> None:
 )
 def test_a_refusal_is_a_cancellation_or_a_no(entry: Any, said: bool) -> None:
     """D6: booleans alone say no."""
-    assert interrupts.refuses(entry) is said
+    assert quorum.refuses(asked("i"), entry) is said
+
+
+def test_a_stop_of_a_second_attempt_refuses_it() -> None:
+    """D6: such a no, too late, is noted like any other; an answer in time says the same."""
+    again = asked("i", reason=INDETERMINATE, expires_at=NOW)
+    stop, retry = yes("i", {"action": "stop"}), yes("i", {"action": "retry"})
+    assert quorum.refuses(again, stop)
+    assert not quorum.refuses(again, retry)
+    late = noted(again, stop, "bob", "run", NOW)
+    assert late is not None
+    assert late.progress.late == (LateRefusal(by="bob", at=NOW, said="denied", channel="run"),)
 
 
 def test_a_late_refusal_is_noted_once_for_each_person_and_the_rule_stays() -> None:

@@ -42,7 +42,7 @@ def test_what_goes_on_with_a_thread_that_is_gone_begins_nothing(lost: RunInput) 
             lost = replace(lost, messages=(*lost.messages, strange))
         refused = refusal(lost, view)
         assert refused.code is Code.UNKNOWN_INTERRUPT
-        assert refused.lets_go
+        assert refused.conversation_gone
 
 
 def test_a_thread_that_has_the_history_takes_a_message_beside_a_dead_answer() -> None:

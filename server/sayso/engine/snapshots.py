@@ -14,7 +14,7 @@ from sayso.base.records import Interrupt, Message, ThreadView
 from sayso.gate.alignment import PROBLEM, aligned
 from sayso.gate.client_tools import is_call, joining, results, results_of
 from sayso.gate.history import visible
-from sayso.gate.interrupts import given, settle_held, settle_with, unanswered
+from sayso.gate.interrupts import answer_record, settle_held, settle_with, unanswered
 from sayso.gate.refusals import Refuse, spoken
 from sayso.protocol import frames
 from sayso.protocol.client_profile import ClientProfile
@@ -85,7 +85,9 @@ def refused(request: RunInput, peer: ClientProfile, refusal: Refuse) -> Reader:
 
     A client that is made to release what it has answered gets a RUN_FINISHED in between (CK-07).
     """
-    peer = replace(peer, finishes_before_error=peer.finishes_before_error or refusal.lets_go)
+    peer = replace(
+        peer, finishes_before_error=peer.finishes_before_error or refusal.conversation_gone
+    )
     ending = Ending(
         type="error",
         code=refusal.code.value,
@@ -168,8 +170,11 @@ def _reported(view: ThreadView, sent: Sequence[Message]) -> list[Message]:
     waiting = {key: item for key, item in calls.items() if item.held is None}
     entries, _ = results(waiting, sent)
     sent_by = view.turn.principal
-    said = [settle_with(waiting[key], given(one, sent_by, "", 0)) for key, one in entries.items()]
-    messages = joining(results_of((*map(settle_held, kept), *said)), view.messages)
+    answered = [
+        settle_with(waiting[key], answer_record(entry, sent_by, "", 0))
+        for key, entry in entries.items()
+    ]
+    messages = joining(results_of((*map(settle_held, kept), *answered)), view.messages)
     stored = {message.id for message in view.messages}
     return [message for message in messages if message.id not in stored]
 

@@ -1,8 +1,8 @@
-"""A settled question as the history shows it: one activity message, which no model takes for text.
+"""A settled question in the history: one activity message, which no model takes for text.
 
-The words are not the user's, so it is no user message (design 3). A question about a tool call has
-that call's result instead, right behind the call, and an answer that was typed stands there as it
-was typed. Pure.
+The words are not the user's, so it is not a user message (design 3). A question about a tool call
+has that call's result instead, right behind the call. An answer that was typed stays as it was
+typed. Pure.
 """
 
 from dataclasses import replace
@@ -15,18 +15,19 @@ from sayso.base.ids import identify
 from sayso.base.records import Interrupt, Message
 from sayso.base.redaction import redacted
 from sayso.gate.interrupts import settled_by_expiry
+from sayso.protocol.interrupts import ours_of
 from sayso.protocol.reasons import BREAKPOINT
 
 SETTLED: Final = "sayso:settled"
 """The activity type of such messages."""
 BY_MESSAGE: Final = "message"
-"""The channel of what was decided by saying something."""
-_MAX_TEXT_CHARS: Final = 16_384
-"""Bytes of an answer that the history holds; a longer one is found with its interrupt."""
+"""The channel of an answer that a chat message gave."""
+_MAX_ANSWER_SIZE: Final = 16_384
+"""Bytes of an answer, or characters of its text, in the history; the interrupt has it whole."""
 
 
 def settled_message(item: Interrupt) -> Message | None:
-    """The message that tells of a settled question, under the same id each time; None for others.
+    """The message about a settled question, under the same id each time; None if there is none.
 
     Its content: `interruptId`, `reason`, `question`, `status`, `sentence`; `answer` (the payload
     without its secrets) and `said` (the same in words) when it was answered; `by`, `at`, `channel`.
@@ -38,7 +39,7 @@ def settled_message(item: Interrupt) -> Message | None:
 
 
 def settled_event(item: Interrupt) -> dict[str, Any] | None:
-    """The event that shows it to a client that is attached."""
+    """The same as an event, for clients that are attached."""
     body = _body(item)
     if body is None:
         return None
@@ -59,7 +60,7 @@ def hidden_message(item: Interrupt) -> Message | None:
 def as_model_text(body: dict[str, Any]) -> dict[str, Any] | None:
     """A settled question as user text for a model; None for any other activity.
 
-    Breakpoints are between a person and the agent's code: no model hears of them.
+    Breakpoints are between a person and the agent's code: no model is told of them.
     """
     if body.get("activityType") != SETTLED or body["content"]["reason"] == BREAKPOINT:
         return None
@@ -82,7 +83,7 @@ def _body(item: Interrupt) -> dict[str, Any] | None:
         schema = jsonvalue.decode(item.response_schema) if item.response_schema else None
         payload = jsonvalue.decode(item.payload) if item.payload is not None else None
         answer = redacted(payload, schema)
-        if len(jsonvalue.encode(answer)) <= _MAX_TEXT_CHARS:
+        if len(jsonvalue.encode(answer)) <= _MAX_ANSWER_SIZE:
             content["answer"] = answer
         words = _short(answer_text(payload, schema))
         follows = consequence(payload, schema)
@@ -110,12 +111,11 @@ def _body(item: Interrupt) -> dict[str, Any] | None:
 
 
 def _question(item: Interrupt) -> str:
-    """The question as it was asked, without the lines that a decision tells beside it."""
+    """The question as it was asked, without the details that follow in a decision's message."""
     message = item.message or ""
-    told = jsonvalue.decode(item.metadata).get("sayso") if item.metadata else None
-    informs = isinstance(told, dict) and told.get("kind") in ("decision", "clarification")
+    informs = ours_of(item).get("kind") in ("decision", "clarification")
     return message.partition("\n")[0] if informs else message
 
 
 def _short(text: str) -> str:
-    return text if len(text) <= _MAX_TEXT_CHARS else f"{text[:_MAX_TEXT_CHARS]}…"
+    return text if len(text) <= _MAX_ANSWER_SIZE else f"{text[:_MAX_ANSWER_SIZE]}…"

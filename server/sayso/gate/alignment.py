@@ -1,19 +1,19 @@
-"""Which of a request's messages the thread has already, and which are new. Pure.
+"""A request's messages beside the thread's: those it has already, and those that are new. Pure.
 
-An id that is stored names what is stored under it; but clients mint ids for messages that they hold
-(the protocol asks for no stable ones), merge messages, and count from 1 again after a reload. So:
+A stored id names what is stored under it. But clients mint ids for messages that they hold (the
+protocol asks for no stable ones), merge messages, and count from 1 again after a reload. So:
 
-1. *Known* is a stored id, but for a user message that says something else than what is stored
-   under it: that one is new, under an id of its own. Known is also an assistant message with calls
-   of ours: it is every stored message that it covers. A result is the stored one of its call,
+1. A stored id is *known*, except for a user message that says something else than what is stored
+   under it: that one is new, under an id of its own. An assistant message with calls of ours is
+   known too: it is every stored message that it covers. A result is the stored one of its call,
    unless the request names that; results divide nothing below.
 2. Before and between the known, an unknown message is the one of that stretch that says the same
    (`gate.contents.says`), in order; one that says anything else is new.
 3. Behind the last known likewise, one by one; the first that differs and all behind it are new.
-4. Nothing known: the longest run backwards, to the beginning of either list, from an assistant's
-   text that both have, or from the stored end if the request goes on behind it; beside answers also
-   from what began the turn that waits. Else all is new.
-5. Each stored message stands for one. Its order, id and text stay.
+4. With nothing known: the longest run backwards, to the beginning of either list, from an
+   assistant's text that both have, or from the stored end if the request continues behind it;
+   beside answers also from what began the turn that waits. Otherwise all is new.
+5. Each stored message matches one message at most. Its order, id and text stay.
 
 So a text that is said twice is new the second time, and a message that comes alone always is.
 """
@@ -40,7 +40,7 @@ _SILENT: Final = ("tool", "activity", "reasoning")
 class Alignment:
     """A request's messages beside a thread's.
 
-    `named`: ids of the stored messages that the request has, under whatever ids. `new`: its other
+    `named`: ids of the stored messages that the request has, under any ids. `new`: its other
     messages, in its order, under the ids that they are stored by. `warnings` name what was renamed.
     `strange`: it has messages of an assistant or a tool, and the thread has none of these.
     """
@@ -61,7 +61,7 @@ NOTHING_SENT: Final = Alignment(frozenset(), ())
 
 
 def aligned(request: RunInput, view: ThreadView | None) -> Alignment:
-    """A request's messages beside those of the thread that was loaded for it."""
+    """Compare a request's messages with those of the thread that was loaded for it."""
     answers = bool(request.resume) or request.command is not None
     turn = view.turn if view is not None and answers else None
     return align(request.messages, view.messages if view is not None else (), turn)
@@ -70,27 +70,27 @@ def aligned(request: RunInput, view: ThreadView | None) -> Alignment:
 def align(
     messages: Sequence[Message], stored: Sequence[Message], answered: TurnRecord | None = None
 ) -> Alignment:
-    """A request's list beside a thread's; `answered` is the turn that its answers are for, if any.
+    """Compare a request's list with a thread's; `answered` is the turn its answers are for, if any.
 
-    What has no unknown id is not decoded, nor is a stretch of it.
+    Messages under known ids are not decoded.
     """
-    at = {message.id: place for place, message in enumerate(stored)}
-    renamed, warnings = _renamed(messages, at, stored)
-    ids = messages.ids if isinstance(messages, Messages) else [one.id for one in messages]
+    stored_places = {message.id: place for place, message in enumerate(stored)}
+    renamed, warnings = _renamed(messages, stored_places, stored)
+    ids = messages.ids if isinstance(messages, Messages) else [message.id for message in messages]
     if renamed:
-        ids = list(dict.fromkeys(renamed[one].id if one in renamed else one for one in ids))
-    new = {one.id: one for one in _unknown(messages, at)}
-    new |= {one.id: one for one in renamed.values() if one.id not in at}
+        ids = list(dict.fromkeys(renamed[key].id if key in renamed else key for key in ids))
+    new = {message.id: message for message in _unknown(messages, stored_places)}
+    new |= {message.id: message for message in renamed.values() if message.id not in stored_places}
     if not stored:
-        return Alignment(frozenset(), tuple(new[one] for one in ids if one in new), warnings)
-    book = _Book(stored, at, ids, new)
+        return Alignment(frozenset(), tuple(new[key] for key in ids if key in new), warnings)
+    book = _Book(stored, stored_places, ids, new)
     book.cover(_calling(messages))
     if new:
         book.pair_results()
         book.pair(answered)
     return Alignment(
         named=frozenset(stored[place].id for place in book.taken),
-        new=tuple(new[one] for one in ids if one in new and one not in book.standing),
+        new=tuple(new[key] for key in ids if key in new and key not in book.standing),
         warnings=warnings,
         strange=book.is_strange(),
     )
@@ -102,7 +102,7 @@ class _Book:
     def __init__(
         self,
         stored: Sequence[Message],
-        at: Mapping[str, int],
+        stored_places: Mapping[str, int],
         ids: Sequence[str],
         new: Mapping[str, Message],
     ) -> None:
@@ -111,7 +111,7 @@ class _Book:
         self.new = new
         """The messages under unknown ids, by these."""
         self.places: dict[str, tuple[int, int]] = {
-            one: (at[one], at[one]) for one in ids if one in at
+            key: (stored_places[key], stored_places[key]) for key in ids if key in stored_places
         }
         """The first and the last stored place of each known message."""
         self.taken = {first for first, _ in self.places.values()}
@@ -121,27 +121,28 @@ class _Book:
 
     def cover(self, calling: Iterable[Message]) -> None:
         """Find the stored messages whose calls messages of the request make (1)."""
-        at: dict[str, int] | None = None
+        call_places: dict[str, int] | None = None
         for message in calling:
             own = self.places.get(message.id)
             if own is not None and self.stored[own[0]].body == message.body:
                 continue
-            if at is None:
-                at = {
+            if call_places is None:
+                call_places = {
                     call: place
-                    for place, one in enumerate(self.stored)
-                    if calls(one)
-                    for call in call_ids(one)
+                    for place, caller in enumerate(self.stored)
+                    if calls(caller)
+                    for call in call_ids(caller)
                 }
-            covered = {at[call] for call in call_ids(message) if call in at} | set(own or ())
+            covered = {call_places[call] for call in call_ids(message) if call in call_places}
+            covered.update(own or ())
             if covered:
                 self.places[message.id] = min(covered), max(covered)
                 self.taken |= covered
                 self.standing.add(message.id)
 
     def pair_results(self) -> None:
-        """Let results under unknown ids be the stored ones of their calls (1)."""
-        sent = [one for one in self._open() if one.role == "tool"]
+        """Match results under unknown ids with the stored ones of their calls (1)."""
+        sent = [message for message in self._open() if message.role == "tool"]
         if not sent:
             return
         left = {answered_call(self.stored[place]): place for place in self._left("tool")}
@@ -154,14 +155,14 @@ class _Book:
                 self.standing.add(message.id)
 
     def pair(self, answered: TurnRecord | None) -> None:
-        """Find what says the same (2, 3, 4)."""
+        """Match messages that say the same (2, 3, 4)."""
         speaking: dict[str, Message] = {}
         thoughts = []
         for message in self._open():
             if message.role == "reasoning":
                 thoughts.append(message)
             elif _is_empty(message):
-                self.standing.add(message.id)  # a shell of a client's own, for nothing
+                self.standing.add(message.id)  # an empty message of the client's own
             elif _speaks(message):
                 speaking[message.id] = message
         if thoughts:
@@ -185,7 +186,7 @@ class _Book:
             self._one_by_one(stretch, self._speaking(first + 1, len(self.stored)))
 
     def _in_order(self, sent: list[Message], there: list[int]) -> None:
-        """Let each stand for the next place that says the same, and pass over the rest."""
+        """Match each with the next place that says the same, and pass over the rest."""
         saying: dict[Says, list[int]] = {}
         for place in reversed(there):
             saying.setdefault(self._says(place), []).append(place)
@@ -216,7 +217,7 @@ class _Book:
         self._one_by_one(sent[begins:], there[stands:])
 
     def _left(self, role: str) -> list[int]:
-        """The stored places of a role that nothing stands for yet."""
+        """The stored places of a role that no message matches yet."""
         return [
             place
             for place, message in enumerate(self.stored)
@@ -224,11 +225,11 @@ class _Book:
         ]
 
     def _open(self) -> list[Message]:
-        """The messages under unknown ids that stand for nothing yet."""
-        return [self.new[one] for one in self.ids if one in self.new and one not in self.standing]
+        """The messages under unknown ids that match nothing yet."""
+        return [self.new[key] for key in self.ids if key in self.new and key not in self.standing]
 
     def _speaking(self, first: int, end: int) -> list[int]:
-        """The stored places of a stretch that a message may stand for."""
+        """The stored places of a stretch that a message may match."""
         return [
             place
             for place in range(first, end)
@@ -256,36 +257,40 @@ class _Book:
 
 
 def _renamed(
-    messages: Sequence[Message], at: Mapping[str, int], stored: Sequence[Message]
+    messages: Sequence[Message], stored_places: Mapping[str, int], stored: Sequence[Message]
 ) -> tuple[dict[str, Message], tuple[str, ...]]:
-    """The messages under ids that others of the thread have, renamed: what people and tools said.
+    """Rename user and tool messages whose ids other messages of the thread have.
 
-    A user message is another than the stored one if it says something else, or shows what that does
-    not; a result if it is one of another call.
+    A user message differs from the stored one if it says something else, or shows media that the
+    stored one does not; a result if it is one of another call.
     """
-    found: dict[str, Message] = {}
+    replacements: dict[str, Message] = {}
     warnings = []
     said = (
-        messages.saying(at)
+        messages.saying(stored_places)
         if isinstance(messages, Messages)
-        else [one for one in messages if one.role in ("user", "tool") and one.id in at]
+        else [
+            message
+            for message in messages
+            if message.role in ("user", "tool") and message.id in stored_places
+        ]
     )
     for message in said:
-        kept = stored[at[message.id]]
+        kept = stored[stored_places[message.id]]
         if kept.body == message.body or (what := _another(message, kept)) is None:
             continue
-        renamed = found[message.id] = under_own_id(message, what)
-        if renamed.id not in at:
+        renamed = replacements[message.id] = under_own_id(message, what)
+        if renamed.id not in stored_places:
             warnings.append(
                 f"the message id {message.id[:64]!r} was used before, for another "
                 f"{'result' if message.role == 'tool' else 'text'}: this message is "
                 f"{renamed.id[-73:]!r}"
             )
-    return found, tuple(warnings)
+    return replacements, tuple(warnings)
 
 
 def _another(message: Message, kept: Message) -> str | None:
-    """The part that makes it another message than the stored one of its id; None if it is it."""
+    """The part that makes it another message than the stored one of its id; None if it is equal."""
     if message.role == "tool":
         call = answered_call(message)
         return None if kept.role == "tool" and call == answered_call(kept) else call
@@ -295,13 +300,13 @@ def _another(message: Message, kept: Message) -> str | None:
     same = (text == whole or is_truncation_of(text, whole)) and set(media) <= set(there)
     if kept.role == "user" and same:
         return None
-    return "".join((text, *(one.decode() for one in media)))
+    return "".join((text, *(medium.decode() for medium in media)))
 
 
-def _unknown(messages: Sequence[Message], at: Mapping[str, int]) -> Iterable[Message]:
+def _unknown(messages: Sequence[Message], stored_places: Mapping[str, int]) -> Iterable[Message]:
     if isinstance(messages, Messages):
-        return messages.unknown(at.keys())
-    return [message for message in messages if message.id not in at]
+        return messages.unknown(stored_places.keys())
+    return [message for message in messages if message.id not in stored_places]
 
 
 def _calling(messages: Sequence[Message]) -> Iterable[Message]:
@@ -309,9 +314,9 @@ def _calling(messages: Sequence[Message]) -> Iterable[Message]:
 
 
 def _speaks(message: Message) -> bool:
-    """True if it may stand for a stored message by what it says.
+    """True if its text alone may match a stored message.
 
-    An assistant's message with calls that are not ours is one that we do not have.
+    The thread has no assistant message with calls that are not ours.
     """
     if message.role in _SILENT or message.id.startswith(PROBLEM):
         return False
@@ -323,11 +328,15 @@ def _is_empty(message: Message) -> bool:
 
 
 def _beginning(turn: TurnRecord, stored: Sequence[Message], there: Sequence[int]) -> int | None:
-    """Which of those places holds the user message that began a turn which waits."""
+    """The index in `there` of the user message that began a waiting turn; None without one."""
     if turn.status != "suspended":
         return None
     history: int = jsonvalue.decode(turn.request).get("history", 0)
-    users = [n for n, at in enumerate(there) if at < history and stored[at].role == "user"]
+    users = [
+        index
+        for index, place in enumerate(there)
+        if place < history and stored[place].role == "user"
+    ]
     return users[-1] if users else None
 
 
@@ -344,8 +353,8 @@ def _longest_run(
 
     def counts(run: tuple[int, int, int]) -> bool:
         _, last, end = run
-        goes_on = end == len(kept) - 1 and last < len(said) - 1
-        return kept[end][0] == "assistant" or goes_on or end == began
+        continues = end == len(kept) - 1 and last < len(said) - 1
+        return kept[end][0] == "assistant" or continues or end == began
 
     return max(filter(counts, runs), key=lambda run: (run[0], run[2]), default=(0, -1, -1))
 
@@ -363,12 +372,12 @@ def _endings(pattern: Sequence[Says], text: Sequence[Says]) -> Iterable[tuple[in
         length += pattern[index] == pattern[length]
         back[index] = length
     length = 0
-    for index, one in enumerate(text):
+    for index, said in enumerate(text):
         if length == len(pattern):
             length = back[length - 1] if length else 0
-        while length and pattern[length] != one:
+        while length and pattern[length] != said:
             length = back[length - 1]
-        length += bool(pattern) and pattern[length] == one
+        length += bool(pattern) and pattern[length] == said
         if length:
             yield index, length
             if length == len(pattern) and back[length - 1]:

@@ -1,6 +1,6 @@
-"""One answer against one question: whether it says what is kept, and whether it fits.
+"""One answer against one question: does it repeat what is kept, and does it fit?
 
-Pure and total: what cannot be compared or checked is not equal and not accepted.
+Pure and total: what cannot be compared is not equal, what cannot be checked is not accepted.
 """
 
 from collections.abc import Callable, Sequence
@@ -18,7 +18,7 @@ from sayso.schemas.schema import Schema, compile_approval, compile_bytes
 
 _PROPOSED: Final = "/metadata/sayso/arguments"
 _EDITED: Final = ("/editedArgs", "/remember/arguments", "")
-"""Where an answer has arguments of its call: edited, to be remembered, or completed."""
+"""Pointers to arguments of the call in an answer: edited, to be remembered, or completed."""
 
 PayloadCheck = Callable[[Interrupt, Any], Sequence[tuple[str, str]]]
 """Deeper validation of a payload by the interrupt's own tool: `(pointer, message)` problems."""
@@ -32,7 +32,7 @@ def same_entry(left: ResumeEntry, right: ResumeEntry) -> bool:
 
 
 def same_result(left: ResumeEntry, right: ResumeEntry) -> bool:
-    """True if two results of one call of the client say the same, under whatever message ids."""
+    """True if two results of one call of the client say the same, under any message ids."""
     return same_entry(*(_without_id(entry) for entry in (left, right)))
 
 
@@ -43,7 +43,7 @@ def _without_id(entry: ResumeEntry) -> ResumeEntry:
 
 
 def matches_settled(entry: ResumeEntry, decided: Interrupt) -> bool:
-    """True if an entry says what is settled; absent is null, `cancelled` has no payload (ID-05)."""
+    """True if an entry equals the settled answer; absent is null, `cancelled` has none (ID-05)."""
     if decided.status == "expired":
         return entry.status == "cancelled"
     return same_entry(entry, _entry(decided.id, decided.status, decided.payload))
@@ -52,7 +52,7 @@ def matches_settled(entry: ResumeEntry, decided: Interrupt) -> bool:
 def matches_held(entry: ResumeEntry, item: Interrupt) -> bool:
     """True if this very answer is held: a retry changes neither who gave it nor when.
 
-    Of a client's own call it is the result that counts, under whatever message id.
+    Of a client's own call the result counts, under any message id.
     """
     if item.held is None:
         return False
@@ -75,12 +75,12 @@ def _equal_json(left: Any, right: Any) -> bool:
 def payload_errors(
     item: Interrupt, entry: ResumeEntry, limits: Limits, judge: PayloadCheck | None
 ) -> list[tuple[str, str]]:
-    """The problems of a `resolved` entry's payload, as `(pointer, message)` (CR-6, TR-25)."""
+    """List the problems of a `resolved` entry's payload, as `(pointer, message)` (CR-6, TR-25)."""
     payload = entry.payload
     try:
         size = len(jsonvalue.canonical(payload))
     except (TypeError, ValueError, RecursionError):
-        return [("", "is no JSON value")]
+        return [("", "is not a JSON value")]
     if size > limits.payload:
         return [("", f"has {size} bytes as JSON; {limits.payload} are allowed")]
     if rounded := _rounded(item, entry):
@@ -91,7 +91,7 @@ def payload_errors(
         except DeclarationError:
             return [("", "cannot be checked: the stored schema does not compile")]
         if wrong:
-            return [(one.pointer, one.message) for one in wrong]
+            return [(problem.pointer, problem.message) for problem in wrong]
     elif item.reason == "confirmation" and not _confirms(payload):
         return [("", "must be true, false, or an object with nothing but a boolean `approved`")]
     if judge is None:
@@ -104,7 +104,7 @@ def payload_errors(
 
 
 def _held_against(item: Interrupt) -> Callable[[bytes], Schema]:
-    """The compiler of a question's schema: that of a gated call says less than what holds."""
+    """The compiler of a question's schema; that of a gated call says less than is checked."""
     gated = item.reason == "tool_call" and item.tool_call_id is not None
     return compile_approval if gated else compile_bytes
 
@@ -118,32 +118,34 @@ def asks_for_text(item: Interrupt) -> bool:
 
 
 def _rounded(item: Interrupt, entry: ResumeEntry) -> list[tuple[str, str]]:
-    """Numbers that the question may have said otherwise: some clients round large integers.
+    """Problems of large integers that the client may have rounded.
 
-    Such a number is refused unless its digits came beside it, or it is what is proposed at its very
-    place: else who is shown a neighbour and sends it back would have the neighbour run.
+    Such a number is refused unless its digits came beside it, or the very same number is proposed
+    at its place. Otherwise somebody who was shown a neighbour of the number and sent it back would
+    have the neighbour run.
     """
-    asked = exact_of(item)
-    if not asked:
+    exact = exact_of(item)
+    if not exact:
         return []
-    found = digits.rounded(entry.payload, map(int, asked.values()), entry.exact)
+    rounded = digits.rounded(entry.payload, map(int, exact.values()), entry.exact)
     return [
         (
-            at,
+            pointer,
             f"{whole} was asked; your client rounds it. Say which integer is meant, in digits, "
             "in metadata.sayso.exact of the answer",
         )
-        for at, whole in found.items()
+        for pointer, whole in rounded.items()
         if not any(
-            asked.get(f"{_PROPOSED}{at.removeprefix(within)}") == _spelt(entry.payload, at)
+            exact.get(f"{_PROPOSED}{pointer.removeprefix(within)}")
+            == _spelt(entry.payload, pointer)
             for within in _EDITED
-            if at.startswith(within)
+            if pointer.startswith(within)
         )
     ]
 
 
-def _spelt(payload: Any, at: str) -> str:
-    return str(jsonvalue.resolve(payload, at))
+def _spelt(payload: Any, pointer: str) -> str:
+    return str(jsonvalue.resolve(payload, pointer))
 
 
 def _confirms(payload: Any) -> bool:

@@ -1,11 +1,12 @@
-"""Which question an answer of the older dialect is for (design 5, "Legacy dialect"). Pure, total.
+"""The question that an answer of the older dialect is for (design 5, "Legacy dialect").
 
-An event with an id names its interrupt, whatever is open. A raw event is for the open question
-that was asked with that value. Without an event the only open question takes the answer; several
-need a map keyed by id (C4, LG-14).
+An event with an id names its interrupt, open or not. A raw event is for the open question that was
+asked with that value. Without an event the only open question takes the answer; several need a map
+keyed by id (C4, LG-14).
 
-What has no id could be meant for the next question just as well, so a request that is sent twice is
-told by its `runId`: one that began a run answers what began it, never what that run asks (ID-01).
+An answer without an id could be meant for the next question just as well. So a repeated request is
+recognised by its `runId`: one that began a run answers what began it, never what that run asks
+(ID-01). Pure and total.
 """
 
 from collections.abc import Iterable
@@ -24,7 +25,7 @@ from sayso.schemas.schema import compile_bytes
 
 
 def attribute(command: Command, case: Case) -> dict[str, ResumeEntry] | Refuse:
-    """The command as entries by id; `case` is its request beside the thread, without entries."""
+    """Turn the command into entries by id; `case` is its request beside the thread, with none."""
     interrupts = case.settled | case.open
     if command.event is not None:
         named = interrupt_id_of(command.event)
@@ -38,9 +39,9 @@ def attribute(command: Command, case: Case) -> dict[str, ResumeEntry] | Refuse:
 
 
 def _again(command: Command, case: Case) -> dict[str, ResumeEntry] | Refuse | None:
-    """A request whose `runId` has begun a run with this very answer, or a run of an earlier turn.
+    """Recognise a request whose `runId` began a run with this very answer, or in an earlier turn.
 
-    Not one that names the run which asked: some clients resume under its id (design 2).
+    Unless it names the run that asked: some clients resume under its id (design 2).
     """
     view, turn = case.view, case.turn
     run = None if view is None else view.named_run
@@ -50,14 +51,14 @@ def _again(command: Command, case: Case) -> dict[str, ResumeEntry] | Refuse | No
         return refusals.nothing_open()
     for item in _settled_by(run, case):
         entries = _entry(item, command.resume)
-        asked = command.event is None or command.event == item.message
-        if asked and matches_settled(entries[item.id], item):
+        names_it = command.event is None or command.event == item.message
+        if names_it and matches_settled(entries[item.id], item):
             return entries
     return None
 
 
 def _by_value(command: Command, case: Case) -> dict[str, ResumeEntry] | Refuse:
-    """A raw value is the message that the question was asked with."""
+    """Find the question by a raw value: the message that it was asked with."""
     same = [item for item in case.open.values() if item.message == command.event]
     waiting = unanswered(same) or same
     if len(waiting) > 1:
@@ -98,13 +99,13 @@ def _entry(item: Interrupt, resume: Any) -> dict[str, ResumeEntry]:
 
 
 def _entries(
-    answers: Iterable[tuple[str, Any]], known: dict[str, Interrupt]
+    answers: Iterable[tuple[str, Any]], interrupts: dict[str, Interrupt]
 ) -> dict[str, ResumeEntry]:
     return {
         identifier: ResumeEntry(
             interrupt_id=identifier,
             status="resolved",
-            payload=parse_answer(resume, takes_text=_takes_text(known.get(identifier))),
+            payload=parse_answer(resume, takes_text=_takes_text(interrupts.get(identifier))),
         )
         for identifier, resume in answers
     }

@@ -15,7 +15,7 @@ from sayso.base.records import AnswerRecord, Interrupt, Message, Principal, Thre
 from sayso.gate import client_tools
 from sayso.gate.alignment import NOTHING_SENT, Alignment, aligned
 from sayso.gate.answers import PayloadCheck, matches_settled, same_entry
-from sayso.gate.interrupts import given, unanswered
+from sayso.gate.interrupts import answer_record, unanswered
 from sayso.gate.refusals import Refuse
 from sayso.protocol.legacy import Command
 from sayso.protocol.runinput import ResumeEntry, RunInput
@@ -32,12 +32,12 @@ class Start:
 
 @dataclass(frozen=True, slots=True)
 class Resume:
-    """Let the newest turn go on.
+    """Continue the newest turn.
 
-    `settle`: its open interrupts with their answers, in the order of asking; the run key is the
-    engine's to fill in. It is empty for a ready turn, and for a failed one (`retry`) that goes on
-    from its journal with the answers that it already took. `queue`: new user messages; they wait
-    for the turn to end, but for one that was itself the answer: that one is visible.
+    `settle`: its open interrupts with their answers, in the order of asking; the engine fills in
+    the run key. It is empty for a ready turn, and for a failed one (`retry`) that continues from
+    its journal with the answers that it already took. `queue`: new user messages; they wait for the
+    turn to end, except one that was itself the answer: that one is visible.
     """
 
     settle: tuple[Interrupt, ...]
@@ -48,7 +48,7 @@ class Resume:
 
 @dataclass(frozen=True, slots=True)
 class HoldAnswers:
-    """Keep answers until the rest has come: `items` change, `remaining` still wait after it.
+    """Keep answers until the rest arrive: `items` change, `remaining` still wait afterwards.
 
     `dropped` are people who had agreed to another answer, and agree no longer. `shown`: new user
     messages that are not kept, since they come again with the last answer.
@@ -63,7 +63,7 @@ class HoldAnswers:
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """Show the thread as it stands, ending in its open interrupts or its last outcome."""
+    """Show the thread as it is, ending in its open interrupts or its last outcome."""
 
     warnings: tuple[str, ...] = ()
     late: tuple[Interrupt, ...] = ()
@@ -72,7 +72,7 @@ class Replay:
 
 @dataclass(frozen=True, slots=True)
 class Attach:
-    """Follow the run that is going on; `late` as for `Replay`."""
+    """Follow the run in progress; `late` as for `Replay`."""
 
     warnings: tuple[str, ...] = ()
     late: tuple[Interrupt, ...] = ()
@@ -97,11 +97,12 @@ GateDecision = Start | Resume | HoldAnswers | Replay | Attach | AlreadyAnswered 
 class Case:
     """A request, or answers of the inbox, beside the thread: all that a rung needs.
 
-    `view` is None for a thread that does not exist. `resume` are the answers as they came, `given`
-    the same by id, `entries` those that count on the current rung. `settled` are the thread's
-    settled interrupts, `open` those that wait for an answer, also while one is held; `calls`
-    likewise wait for the client's own tools, and `results` are tool messages for them. `messages`
-    are the request's, `sent` these beside the thread's, `new_messages` the new ones of its user.
+    `view` is None for a thread that does not exist. `resume` are the answers as they came,
+    `all_entries` the same by id, `entries` those that count on the current rung. `settled` are the
+    thread's settled interrupts, `open` those that wait for an answer, also while one is held;
+    `calls` likewise wait for the client's own tools, and `results` are tool messages for them.
+    `messages` are the request's, `sent` these beside the thread's, `new_messages` the new ones of
+    its user.
     """
 
     view: ThreadView | None
@@ -113,7 +114,7 @@ class Case:
     options: AgentOptions
     check: PayloadCheck | None
     resume: Sequence[ResumeEntry]
-    given: dict[str, ResumeEntry]
+    all_entries: dict[str, ResumeEntry]
     entries: dict[str, ResumeEntry]
     settled: dict[str, Interrupt]
     open: dict[str, Interrupt]
@@ -150,12 +151,12 @@ class Case:
 
     @property
     def suspended(self) -> bool:
-        """Waiting or ready."""
+        """True if the thread is waiting or ready."""
         return not self.running and self.turn is not None and self.turn.status == "suspended"
 
     @property
     def complete(self) -> bool:
-        """Suspended, with an answer to everything."""
+        """True if the thread is ready: suspended, with an answer to everything."""
         return self.suspended and not unanswered((*self.open.values(), *self.calls.values()))
 
     @property
@@ -177,7 +178,7 @@ class Case:
 
     @property
     def is_others(self) -> bool:
-        """True if unfinished work of another agent is there."""
+        """True if the thread has unfinished work of another agent."""
         turn = self.turn
         return turn is not None and turn.agent != self.agent and (self.running or self.suspended)
 
@@ -188,7 +189,7 @@ class Case:
 
     @property
     def contradicting(self) -> list[Interrupt]:
-        """Interrupts that are settled otherwise than this request says."""
+        """Settled interrupts that this request answers differently."""
         return [
             self.settled[key]
             for key, entry in self.entries.items()
@@ -202,17 +203,17 @@ class Case:
 
     @property
     def resolving(self) -> dict[str, ResumeEntry]:
-        """Those of them that cancel nothing."""
+        """The answers to what is open that cancel nothing."""
         return {key: entry for key, entry in self.answers.items() if entry.status == "resolved"}
 
     @property
     def unanswered(self) -> list[str]:
-        """Ids that are open, without an answer in the request or one that is held."""
+        """Ids that are open, with no answer in the request and none held."""
         return [item.id for item in unanswered(self.open.values()) if item.id not in self.entries]
 
     def record(self, key: str) -> AnswerRecord:
         """The answer to an interrupt, as it is given now."""
-        return given(self.entries[key], self.principal, self.channel, self.now)
+        return answer_record(self.entries[key], self.principal, self.channel, self.now)
 
 
 def case_of_request(
@@ -229,7 +230,7 @@ def case_of_request(
     has_breakpoints: bool = False,
     refuse_repeats: bool = False,
 ) -> Case:
-    """A request on the path of `agent`, beside the thread that was loaded for it.
+    """The case of a request on the path of `agent`, beside the thread that was loaded for it.
 
     `view` was loaded with the request's run id and interrupt ids. `now` is milliseconds since the
     epoch, `channel` is how the answers came, `options` are those of `agent`.
@@ -250,7 +251,7 @@ def case_of_request(
         options=options,
         check=check,
         resume=request.resume,
-        given=entries,
+        all_entries=entries,
         entries=entries,
         settled={
             item.id: item
@@ -280,7 +281,7 @@ def case_of_answers(
     limits: Limits,
     check: PayloadCheck | None = None,
 ) -> Case:
-    """Answers that came one by one, beside their thread, which was loaded with their ids."""
+    """The case of answers that came one by one; `view` was loaded with their ids."""
     answers = _by_id(entries)
     return Case(
         view=view,
@@ -292,7 +293,7 @@ def case_of_answers(
         options=_STRICT,
         check=check,
         resume=entries,
-        given=answers,
+        all_entries=answers,
         entries=answers,
         settled={item.id: item for item in view.interrupts if item.status != "open"},
         open=open_interrupts(view),
@@ -319,8 +320,8 @@ def contradicted(resume: Iterable[ResumeEntry]) -> list[str]:
     entries: dict[str, ResumeEntry] = {}
     twice: dict[str, None] = {}
     for entry in resume:
-        known = entries.setdefault(entry.interrupt_id, entry)
-        if known is not entry and not same_entry(known, entry):
+        first = entries.setdefault(entry.interrupt_id, entry)
+        if first is not entry and not same_entry(first, entry):
             twice[entry.interrupt_id] = None
     return list(twice)
 

@@ -1,6 +1,6 @@
-"""Changes to an open question that answer nothing: an answer taken back, a later end, an assignee.
+"""Changes to an open question other than an answer: one taken back, a later end, an assignee.
 
-Pure; each keeps what changes, or refuses.
+Pure; each returns what changes, or refuses.
 """
 
 from sayso.base.codes import Code
@@ -13,9 +13,9 @@ from sayso.gate.refusals import Refuse
 
 
 def withdraw(view: ThreadView, interrupt_id: str, subject: str) -> HoldAnswers | Refuse:
-    """Decide what withdrawing an answer does; of a question of the owner's own: nothing if none is.
+    """Decide what withdrawing an answer does; nothing for the owner's own question without one.
 
-    Where others decide, each takes back its own word alone, and nobody a no.
+    Where others decide, each takes back only its own answer, and nobody a no.
     """
     item = open_interrupts(view).get(interrupt_id)
     if item is None:
@@ -29,7 +29,7 @@ def withdraw(view: ThreadView, interrupt_id: str, subject: str) -> HoldAnswers |
     left = interrupts.with_votes(item, votes)
     if left is item and not own:
         return refusals.not_yours(item)
-    # An answer that several gave together is none of fewer.
+    # An answer that several gave together does not hold with fewer.
     resolved = item.held is not None and item.held.status == "resolved"
     together = resolved and bool(item.progress.votes)
     return _changed(view, interrupts.withdraw(left) if own or together else left)
@@ -38,9 +38,9 @@ def withdraw(view: ThreadView, interrupt_id: str, subject: str) -> HoldAnswers |
 def assign(
     view: ThreadView, interrupt_id: str, to: str | None, principal: Principal
 ) -> HoldAnswers | Refuse:
-    """Decide what naming the one who should answer does; None takes that back.
+    """Decide what naming the person who should answer does; None removes that.
 
-    Of a question that others decide, it is for them to say.
+    For a question that others decide, only they may.
     """
     item = _theirs(view, interrupt_id, principal)
     return item if isinstance(item, Refuse) else _changed(view, interrupts.assign(item, to))
@@ -58,8 +58,8 @@ def extend(
 ) -> HoldAnswers | Refuse:
     """Decide what moving the end of a question does: to a time, or by seconds from its present end.
 
-    What has expired stays expired, but for one that its policy left open: that one can be answered
-    again. Of a question that others decide, it is for them to say how long there is.
+    An expired question stays expired, except one that its policy left open: it can be answered
+    again. For a question that others decide, only they may.
     """
     item = _theirs(view, interrupt_id, principal)
     if isinstance(item, Refuse):
@@ -77,7 +77,7 @@ def extend(
 
 
 def _theirs(view: ThreadView, interrupt_id: str, principal: Principal) -> Interrupt | Refuse:
-    """An open question that it is this caller's business to see answered."""
+    """Find the open question, if this caller may see to its answer."""
     item = open_interrupts(view).get(interrupt_id)
     if item is None:
         return _unanswerable(view, interrupt_id)
@@ -98,7 +98,7 @@ def _changed(view: ThreadView, item: Interrupt) -> HoldAnswers:
 
 
 def _unanswerable(view: ThreadView, interrupt_id: str) -> Refuse:
-    """Why an interrupt that the thread does not wait for cannot be changed."""
+    """The refusal to change an interrupt that the thread does not wait for."""
     for item in view.interrupts:
         if item.id == interrupt_id and item.status != "open":
             if interrupts.settled_by_expiry(item):

@@ -1,4 +1,4 @@
-"""Calls of tools that the client runs, as a thread waits for them (design 4; TC-11, TC-14). Pure.
+"""Calls of the client's own tools, while a thread waits for them (design 4; TC-11, TC-14). Pure.
 
 Such a call is kept as an interrupt that no person is shown: its id never leaves the server. Its
 answer is the tool message that a later request carries; a user message without it says that no
@@ -17,7 +17,7 @@ from sayso.protocol.runinput import ResumeEntry
 
 
 def is_call(item: Interrupt) -> bool:
-    """True if an interrupt is a call that the client runs, and no question to a person."""
+    """True if an interrupt is a call that the client runs, not a question to a person."""
     return item.reason == CLIENT_TOOL
 
 
@@ -29,7 +29,7 @@ def call_id(item: Interrupt) -> str:
 def results(
     calls: Mapping[str, Interrupt], messages: Iterable[Message]
 ) -> tuple[dict[str, ResumeEntry], tuple[str, ...]]:
-    """The calls' answers among a request's messages, by interrupt id, and warnings.
+    """Read the calls' answers from a request's messages: by interrupt id, and warnings.
 
     The first tool message for a call counts; the payload of its entry is the whole message.
     """
@@ -67,7 +67,7 @@ def late_results(items: Iterable[Interrupt], new: Iterable[Message]) -> bool:
 
 
 def results_of(items: Iterable[Interrupt]) -> tuple[Message, ...]:
-    """The tool messages that settled calls were answered with, in order, as they came."""
+    """The tool messages that answered settled calls, in order, as they came."""
     return tuple(
         _message(item.payload)
         for item in items
@@ -78,17 +78,17 @@ def results_of(items: Iterable[Interrupt]) -> tuple[Message, ...]:
 def joining(
     results: Sequence[Message], stored: Iterable[Message], beside: Iterable[Message] = ()
 ) -> tuple[Message, ...]:
-    """The results as they join a history, `beside` other messages that do: none shares its id.
+    """The results as they join a history, each under an id of its own; `beside` join it too.
 
-    A client that counts its messages anew after a reload sends a result under an id that another
-    message has; without it the history would have a call and no result (H2). A call that had a
-    result and waits again, because new code could not read it, keeps that one.
+    A client that counts its messages from 1 again after a reload sends a result under an id that
+    another message has; without the result the history would have a call and no result (H2). A call
+    that had a result and waits again, because new code could not read it, keeps the first one.
     """
     if not results:
         return ()
     before = tuple(stored)
-    of_call = {answered_call(one): one for one in before if one.role == "tool"}
-    taken = {one.id for one in (*before, *beside)}
+    of_call = {answered_call(message): message for message in before if message.role == "tool"}
+    taken = {message.id for message in (*before, *beside)}
     messages = []
     for message in results:
         call = answered_call(message)

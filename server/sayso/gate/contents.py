@@ -43,7 +43,7 @@ def under_own_id(message: Message, what: str) -> Message:
 def says(message: Message) -> Says:
     """The role, text and media of a message: two that have them in common say the same.
 
-    Text parts are joined and outer blanks left aside; media count by type and source.
+    Text parts are joined and outer blanks ignored; media count by type and source.
     """
     content = jsonvalue.decode(message.body).get("content")
     media: tuple[bytes, ...] = ()

@@ -1,9 +1,9 @@
-"""A thread's messages against those of a request (design 4, "History").
+"""A thread's messages merged with those of a request (design 4, "History").
 
-Which messages of a request the thread has is told by `gate.alignment`; what is stored wins. A list
-that names stored messages is the visible history from now on: what it leaves out is hidden, never
-deleted. What a client says an assistant or a tool said stays as text; it never answers a call of
-ours and never approves one (TB-13, TR-08).
+`gate.alignment` finds the messages that the thread has already; what is stored wins. A list that
+names stored messages becomes the visible history: what it leaves out is hidden, never deleted. Text
+that a client attributes to an assistant or a tool stays text; it never answers a call of ours and
+never approves one (TB-13, TR-08).
 """
 
 from collections.abc import Iterable, Sequence, Set
@@ -29,16 +29,16 @@ class Merge:
 
 
 def paired(messages: Iterable[Message]) -> list[Message]:
-    """The messages with each result right behind the message that made its call (H1, TC-09).
+    """Put each result right behind the message that made its call (H1, TC-09).
 
-    Stored is what came when it came: text of another branch, or a later call, may stand between.
+    Messages are stored as they came: text of another branch, or a later call, may stand between.
     """
-    given = list(messages)
-    if _in_place(given):
-        return given
+    as_stored = list(messages)
+    if _in_place(as_stored):
+        return as_stored
     behind: dict[str, list[Message]] = {}
     ordered: list[list[Message]] = []
-    for message in given:
+    for message in as_stored:
         owner = behind.get(answered_call(message)) if message.role == "tool" else None
         if owner is not None:
             owner.append(message)
@@ -56,18 +56,18 @@ def _in_place(messages: list[Message]) -> bool:
     if not results:
         return True
     ends: dict[str, list[int]] = {}
-    for at, message in enumerate(messages):
+    for index, message in enumerate(messages):
         if calls(message):
-            end = [at]
+            end = [index]
             for call in call_ids(message):
                 if ends.setdefault(call, end) is not end:
                     return False
-    for at in results:
-        group = ends.get(answered_call(messages[at]))
-        if group is not None and group[0] < at:
-            if group[0] != at - 1:
+    for index in results:
+        group = ends.get(answered_call(messages[index]))
+        if group is not None and group[0] < index:
+            if group[0] != index - 1:
                 return False
-            group[0] = at
+            group[0] = index
     return True
 
 
@@ -91,12 +91,12 @@ def too_large(stored: Iterable[Message], added: Iterable[Message], limit: int) -
 
 
 def merge(sent: Alignment, stored: tuple[Message, ...]) -> Merge:
-    """Merge the request's list, which is beside the thread's already, for a Start.
+    """Merge the request's list, already compared with the thread's, for a Start.
 
     A tool message is taken only as the first answer to a call that came in the same request,
     before it; a stored one is hidden when the message with its call is. So no result is ever
     without its call (H2), and no client answers a call that the server keeps. Clients never send
-    activity messages back (MS-07): a stored one shares the fate of the message before it.
+    activity messages back (MS-07): a stored one is shown or hidden with the message before it.
     """
     shown = _shown(stored, sent.named)
     back = [

@@ -1,13 +1,13 @@
-"""The life of an interrupt: the only place that changes one. Pure.
+"""The life of an interrupt: the only module that changes one. Pure.
 
 An answer is *given*, may be *held* while others of its set are open, and is *settled* with the
-rest in the step that claims the thread: one `AnswerRecord` on all its way. A held answer stays on
-an interrupt that is `open`; it may be replaced or withdrawn until the set is complete. It was given
-in time, so an expiry that passes meanwhile does not touch it. Where others than the owner decide, a
-no is final all the same, and a yes is its author's (`quorum.effect`).
+rest in the step that claims the thread: one `AnswerRecord` all the way. A held answer stays on an
+interrupt that is `open`; it may be replaced or withdrawn until the set is complete. It was given in
+time, so an expiry that passes meanwhile does not affect it. Where others than the owner decide, a
+no is final nevertheless, and a yes belongs to its author (`quorum.effect`).
 
-Whatever the policy makes of a question whose time is up, nobody decided: there is no `decided_by`,
-and `channel` is `expiry` (R3). A person who refuses too late is noted on it (D6).
+When a policy settles a question whose time is up, nobody decided: there is no `decided_by`, and
+`channel` is `expiry` (R3). A person who refuses too late is noted on it (D6).
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -25,27 +25,27 @@ from sayso.base.records import (
     SeenOnSession,
     Vote,
 )
-from sayso.gate.quorum import REQUESTER, asks_others, is_denial, is_final
+from sayso.gate.quorum import REQUESTER, asks_others, is_denial, is_final, refuses
 from sayso.protocol.reasons import DECISION
 from sayso.protocol.runinput import ResumeEntry
 
 BY_EXPIRY: Final = "expiry"
-"""The channel of what no person decided."""
+"""The channel of an outcome that no person decided."""
 _MAX_LATE_REFUSALS: Final = 20
 
 
 def is_past(item: Interrupt, now: int) -> bool:
     """True if its time is up: only a cancellation settles it now (EX-01, EX-04, EX-05).
 
-    `now == expires_at` is past. One that its policy left open is past until it is extended.
+    `now == expires_at` is past. A question that its policy left open is past until it is extended.
     """
     return item.expires_at is not None and now >= item.expires_at
 
 
 def expiry_due(item: Interrupt, now: int) -> bool:
-    """True if an open question is due for its policy.
+    """True if an open question is due for its expiry policy.
 
-    An answer that is kept for it came in time; one that lapsed before has had its policy.
+    A held answer came in time. A question that has lapsed has had its policy already.
     """
     unanswered = item.status == "open" and item.held is None
     return unanswered and item.lapsed_at is None and is_past(item, now)
@@ -57,19 +57,19 @@ def settled_by_expiry(item: Interrupt) -> bool:
 
 
 def denied_by_expiry(item: Interrupt) -> bool:
-    """True if it expired and its policy takes that for a denial of the call (R4)."""
+    """True if it expired and its policy counts that as a denial of the call (R4)."""
     return item.status == "expired" and item.terms.on_expire == "deny"
 
 
 def unanswered(items: Iterable[Interrupt]) -> list[Interrupt]:
-    """Those that are open and hold no answer: what a set still waits for."""
+    """The interrupts that are open and hold no answer: the set still waits for them."""
     return [item for item in items if item.status == "open" and item.held is None]
 
 
 def consecutive_expiries(items: Iterable[Interrupt]) -> int:
-    """How many sets of answers, the newest ones without a break, no person had a part in.
+    """Count the newest sets of answers, without a break, in which no person had a part.
 
-    A set is what one run took: `items` are those of a turn, in order of asking.
+    A set is the answers that one run took. `items` are those of a turn, in order of asking.
     """
     attended: dict[str, bool] = {}
     for item in items:
@@ -84,8 +84,8 @@ def consecutive_expiries(items: Iterable[Interrupt]) -> int:
     return count
 
 
-def given(entry: ResumeEntry, principal: Principal, channel: str, now: int) -> AnswerRecord:
-    """An answer as it was given (U2: who answered is never read from the payload)."""
+def answer_record(entry: ResumeEntry, principal: Principal, channel: str, now: int) -> AnswerRecord:
+    """Record an answer as it was given (U2: who answered is never read from the payload)."""
     return AnswerRecord(
         status=entry.status,
         payload=None if entry.payload is None else jsonvalue.encode(entry.payload),
@@ -98,13 +98,13 @@ def given(entry: ResumeEntry, principal: Principal, channel: str, now: int) -> A
 
 
 def hold(item: Interrupt, answer: AnswerRecord) -> Interrupt:
-    """The open interrupt with this answer kept on it, in place of any that was kept before."""
+    """Hold this answer on the open interrupt, in place of any that was held before."""
     kept = answer if asks_others(item) else copy_with(answer, roles=None)
     return copy_with(item, held=kept)
 
 
 def withdraw(item: Interrupt) -> Interrupt:
-    """The interrupt without the answer that was kept on it."""
+    """Remove the answer that is held on the interrupt."""
     return copy_with(item, held=None)
 
 
@@ -117,9 +117,9 @@ def settle(
     channel: str | None,
     run_key: str | None = None,
 ) -> Interrupt:
-    """The interrupt settled, with an answer or without one; no other code settles any.
+    """Settle the interrupt, with an answer or without one; no other code does.
 
-    Without an answer nobody decided. The roles of who answered are kept where they matter.
+    Without an answer nobody decided. The roles of whoever answered are kept where they matter.
     """
     progress = item.progress
     if answer is None:
@@ -143,12 +143,12 @@ def settle(
 
 
 def settle_with(item: Interrupt, answer: AnswerRecord) -> Interrupt:
-    """The interrupt settled with this answer, at the time and by the channel that it was given."""
+    """Settle the interrupt with this answer, at the time and by the channel that it was given."""
     return settle(item, answer, status=answer.status, now=answer.at, channel=answer.channel)
 
 
 def settle_held(item: Interrupt) -> Interrupt:
-    """The interrupt settled with the answer that is kept on it: decided when it was given.
+    """Settle the interrupt with the answer that it holds: decided when it was given.
 
     Raises:
         ValueError: it holds none.
@@ -159,12 +159,12 @@ def settle_held(item: Interrupt) -> Interrupt:
 
 
 def as_answered(item: Interrupt) -> Interrupt:
-    """The interrupt as its held answer settles it; as it is, if it holds none."""
+    """The interrupt as its held answer will settle it; unchanged if it holds none."""
     return item if item.held is None else settle_held(item)
 
 
 def apply_expiry(item: Interrupt, now: int) -> Interrupt:
-    """The question as its policy leaves it: settled by nobody, or open to cancellations alone."""
+    """Apply the question's expiry policy: settled by nobody, or open to cancellations alone."""
     match item.terms.on_expire:
         case "hold":
             return copy_with(item, lapsed_at=now)
@@ -178,14 +178,14 @@ def apply_expiry(item: Interrupt, now: int) -> Interrupt:
 
 
 def expire(item: Interrupt, now: int) -> Interrupt:
-    """The question settled as expired, whatever its policy."""
+    """Settle the question as expired, whatever its policy."""
     return settle(item, None, status="expired", now=now, channel=BY_EXPIRY)
 
 
 def cancel(
     item: Interrupt, *, by: str | None, channel: str | None, now: int, run_key: str
 ) -> Interrupt:
-    """The question cancelled by a stop of its turn; a no of somebody entitled is kept anyway."""
+    """Cancel the question because its turn was stopped; an entitled person's no is kept anyway."""
     if is_final(item):
         return copy_with(settle_held(item), run_key=run_key)
     done = settle(item, None, status="cancelled", now=now, channel=channel, run_key=run_key)
@@ -193,9 +193,9 @@ def cancel(
 
 
 def reopen(before: Interrupt, settled: Interrupt) -> Interrupt:
-    """A question as it stood before an answer that nothing came of; a no to it is kept anyway.
+    """Undo an answer that had no effect; a no of somebody who may decide is held anyway.
 
-    So who may decide has said it for good, and the turn goes on with it once its code can.
+    That no is final: the turn continues with it once its code can.
     """
     if before.held is not None or not asks_others(before):
         return before
@@ -214,9 +214,9 @@ def reopen(before: Interrupt, settled: Interrupt) -> Interrupt:
 
 
 def ask_again(item: Interrupt, now: int, requester: str, origin: str) -> Interrupt:
-    """The question of a copy: nobody has answered it, and there is as much time as at first.
+    """The question in a copy of its thread: unanswered, with as much time as at first.
 
-    `requester` has made the copy; `origin` is the first of the threads that it comes from.
+    `requester` made the copy; `origin` is the first of the threads that it comes from.
     """
     moved = now - item.created_at
     terms = item.terms
@@ -243,9 +243,9 @@ def ask_again(item: Interrupt, now: int, requester: str, origin: str) -> Interru
 
 
 def extend(item: Interrupt, ends: int) -> Interrupt:
-    """The question with a later end; it can be answered again, if it had lapsed.
+    """Move the question's end; if it had lapsed, it can be answered again.
 
-    A reminder keeps its part of the lifetime (R1).
+    A reminder keeps its share of the lifetime (R1).
     """
     remind_at = item.remind_at
     if remind_at is not None and item.expires_at is not None:
@@ -255,59 +255,59 @@ def extend(item: Interrupt, ends: int) -> Interrupt:
 
 
 def assign(item: Interrupt, to: str | None) -> Interrupt:
-    """The question with the one who should answer; None takes that back."""
+    """Name the person who should answer; None removes that."""
     return copy_with(item, assigned_to=to)
 
 
 def remind(item: Interrupt, now: int) -> Interrupt:
-    """The question once somebody has been reminded of it."""
+    """Note that somebody has been reminded of the question."""
     return copy_with(item, reminded_at=now)
 
 
 def taken_by(item: Interrupt, run_key: str) -> Interrupt:
-    """The settled interrupt with the run that its set has started."""
+    """Note the run that the settled interrupt's set has started."""
     return copy_with(item, run_key=run_key)
 
 
 def with_votes(item: Interrupt, votes: tuple[Vote, ...]) -> Interrupt:
-    """The question with those who agree to its answer now; the same if they did before."""
+    """Note who agrees to the question's answer now; the same object if nothing changed."""
     if votes == item.progress.votes:
         return item
     return copy_with(item, progress=copy_with(item.progress, votes=votes))
 
 
 def with_denials(item: Interrupt, denials: Sequence[Mapping[str, Any]]) -> Interrupt:
-    """The question with these denials of other copies on it as well."""
+    """Note these denials in other copies on the question as well."""
     denied = (*item.progress.denied, *denials)
     return copy_with(item, progress=copy_with(item.progress, denied=denied))
 
 
 def mark_copied(item: Interrupt) -> Interrupt:
-    """The question with the note that its thread was copied there."""
+    """Note that the thread was copied at this question."""
     return copy_with(item, progress=copy_with(item.progress, copied=True))
 
 
-def mark_seen(item: Interrupt, session_id: str, at: int) -> Interrupt:
-    """The question with the note that its frame went out whole on a session, at `at` in ns."""
-    seen = SeenOnSession(session=session_id, at=at)
+def mark_seen(item: Interrupt, session_id: str, seen_ns: int) -> Interrupt:
+    """Note that the question's frame went out whole on a session, at `seen_ns` since the epoch."""
+    seen = SeenOnSession(session=session_id, at=seen_ns)
     return copy_with(item, progress=copy_with(item.progress, seen=seen))
 
 
 def note_late_refusals(
     items: Iterable[Interrupt], entries: Iterable[ResumeEntry], by: str, channel: str, now: int
 ) -> tuple[Interrupt, ...]:
-    """The questions that entries refuse after they had expired, with that noted on each (D6).
+    """Note on expired questions that these entries refuse them; return those that changed (D6).
 
-    One refusal of each person is noted, and no more than twenty in all.
+    One refusal of each person is noted, and twenty at most.
     """
     interrupts = {item.id: item for item in items}
     noted: dict[str, Interrupt] = {}
     for entry in entries:
         item = interrupts.get(entry.interrupt_id)
-        if item is None or not refuses(entry):
+        if item is None or not refuses(item, entry):
             continue
         late = item.progress.late
-        if len(late) >= _MAX_LATE_REFUSALS or any(one.by == by for one in late):
+        if len(late) >= _MAX_LATE_REFUSALS or any(refusal.by == by for refusal in late):
             continue
         if settled_by_expiry(item) or (item.status == "open" and is_past(item, now)):
             said: Any = "cancelled" if entry.status == "cancelled" else "denied"
@@ -315,13 +315,6 @@ def note_late_refusals(
             progress = copy_with(item.progress, late=(*late, refusal))
             noted[item.id] = copy_with(item, progress=progress)
     return tuple(noted.values())
-
-
-def refuses(entry: ResumeEntry) -> bool:
-    """True if an entry says no: a cancellation, or a payload that does not approve."""
-    if entry.status == "cancelled" or entry.payload is False:
-        return True
-    return isinstance(entry.payload, dict) and entry.payload.get("approved") is False
 
 
 def _answered_by_nobody(item: Interrupt, payload: Any, now: int) -> Interrupt:

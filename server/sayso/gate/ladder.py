@@ -4,10 +4,10 @@ The whole request is judged before anything changes; a refusal changes nothing t
 ladder is a tuple of rungs, and each rung's docstring is its rule. The first one that decides ends
 it; a rung may also amend the case for those below it, or pass.
 
-A call of the client's own tool is open as well, but no question: its answer is a tool message for
-it, which counts as something new, and `resume` cannot name it (TC-11, TC-14). A new user message
-without that answer says that none will come (design 4). A tool message for any other call of the
-server's is ignored.
+A call of the client's own tool is open as well, but is not a question: its answer is a tool message
+for it, which counts as something new, and `resume` cannot name it (TC-11, TC-14). A new user
+message without that answer says that none will come (design 4). A tool message for any other call
+of the server's is ignored.
 """
 
 from collections.abc import Callable, Iterable
@@ -64,7 +64,7 @@ def _with_late(decision: GateDecision, case: Case, channel: str) -> GateDecision
     if case.view is None or not isinstance(decision, Refuse | Replay | Attach | AlreadyAnswered):
         return decision
     late = interrupts.note_late_refusals(
-        case.view.interrupts, case.given.values(), case.principal.subject, channel, case.now
+        case.view.interrupts, case.all_entries.values(), case.principal.subject, channel, case.now
     )
     return replace(decision, late=late) if late else decision
 
@@ -90,7 +90,9 @@ def attribute_legacy(case: Case) -> Refuse | Case | None:
         return refusals.gone(case.command.names)
     entries = attribute(case.command, case)
     if not isinstance(entries, Refuse):
-        return copy_with(case, entries=entries, given=entries, legacy=True, channel=BY_COMMAND)
+        return copy_with(
+            case, entries=entries, all_entries=entries, legacy=True, channel=BY_COMMAND
+        )
     if case.turn is not None and case.is_others:
         return refusals.wrong_agent(case.turn.agent)
     return refusals.busy() if case.running else entries
@@ -158,7 +160,7 @@ def busy(case: Case) -> GateDecision | None:
 
 
 def gone(case: Case) -> Refuse | None:
-    """A conversation that is not, or no longer, here: its client is made to let go of it (D2).
+    """A conversation that is not, or no longer, here: its client is made to abandon it (D2).
 
     All answers are unknown, and there is no such thread; or they come beside messages of assistants
     and tools none of which it has, or beside calls that it never made. Or the last message is the
@@ -181,7 +183,7 @@ def unknown_ids(case: Case) -> Refuse | None:
 def already_resolved(case: Case) -> Refuse | None:
     """An answer that differs from the settled one: `already_resolved` (ID-06, Q1).
 
-    It says by whom and when. Of one whose time was up: `interrupt_expired` (D6).
+    It says by whom and when. If the question expired: `interrupt_expired` (D6).
     """
     differing = case.contradicting
     decided = [item for item in differing if not interrupts.settled_by_expiry(item)]
@@ -202,10 +204,10 @@ def start(case: Case) -> GateDecision | None:
     view = case.view
     if view is not None and view.run is not None and not (case.new_messages or view.run.delivered):
         return Replay(case.warnings)
-    asked = view.interrupts if view else ()
-    if not case.new_messages and client_tools.late_results(asked, case.sent.new):
-        # What came of a call after its turn went on is no wish to hear that turn once more.
-        return Replay((*case.warnings, "a result for a call that waits no more was ignored"))
+    items = view.interrupts if view else ()
+    if not case.new_messages and client_tools.late_results(items, case.sent.new):
+        # A result that came after its turn continued does not ask to run that turn again.
+        return Replay((*case.warnings, "a result for a call that no longer waits was ignored"))
     merged = merge(case.sent, case.stored)
     if too_large(case.stored, merged.append, case.limits.history):
         return refusals.too_large(case.limits.history)
@@ -217,7 +219,7 @@ def start(case: Case) -> GateDecision | None:
 
 
 def contradicted_while_running(case: Case) -> Refuse | None:
-    """While the thread runs, an answer that differs from the settled one is told so first.
+    """While the thread runs, an answer that differs from the settled one is refused first.
 
     `already_resolved`, or `interrupt_expired`: a latecomer is told the truth.
     """
@@ -225,7 +227,7 @@ def contradicted_while_running(case: Case) -> Refuse | None:
 
 
 def steer(case: Case) -> Refuse | Case | None:
-    """With `on_message` a message alone is the answers that it stands for (E1, E2, E9).
+    """With `on_message` a message alone counts as answers (E1, E2, E9).
 
     `answer`: its text answers the one question that still waits, if that takes a string. `cancel`:
     all that is open is cancelled, and the message starts a turn when this one has ended (OC-12). A
@@ -248,8 +250,8 @@ def steer(case: Case) -> Refuse | Case | None:
 def add_client_calls(case: Case) -> Case | None:
     """The client's own calls are open from here on, and tool messages are their answers.
 
-    A user message says of every call whose answer neither came with it nor is held that none will;
-    also of one whose answer comes too late, which would be refused without a message beside it.
+    A user message says that no answer will come to any call whose answer neither came with it nor
+    is held; also to a call whose answer comes too late, which alone would be refused.
     """
     if not case.calls:
         return None
@@ -279,7 +281,7 @@ def pending(case: Case) -> GateDecision | None:
         return None
     questions = [key for key in missing if key not in case.calls]
     if not case.entries:
-        # Who brings nothing to a thread that waits for its client alone is shown it as it stands.
+        # A request without anything, on a thread that waits for its client alone, is shown it.
         return refusals.pending(questions) if questions else Replay(case.warnings)
     # A message cannot be kept beside answers that are: it would wait for nothing (E6).
     accumulates = case.options.partial == "accumulate" and case.answers and not case.new_messages
@@ -290,9 +292,9 @@ def pending(case: Case) -> GateDecision | None:
 
 
 def not_an_approver(case: Case) -> Refuse | None:
-    """An answer of somebody who is none of those who may give it: `not_an_approver` (OC-20).
+    """An answer of somebody who may not give it: `not_an_approver` (OC-20).
 
-    `own_request` for who wants the thing done. To cancel is open to all. This comes before
+    `own_request` for whoever wants the thing done. Anybody may cancel. This comes before
     `interrupt_expired`: a stranger is told less.
     """
     resolving = [case.open[key] for key in case.resolving]
@@ -302,7 +304,7 @@ def not_an_approver(case: Case) -> Refuse | None:
 def denied_before(case: Case) -> Refuse | None:
     """A yes to what was denied in another copy: `denied_before`.
 
-    Only if its approvers want no second word.
+    Only if its approvers do not want to be asked again.
     """
     yes = [
         case.open[key]
@@ -313,9 +315,9 @@ def denied_before(case: Case) -> Refuse | None:
 
 
 def beside_held(case: Case) -> Refuse | Case | None:
-    """Where others than the owner decide, an answer may find one that is held (`quorum.effect`).
+    """Where others than the owner decide, an answer may meet one that is held (`quorum.effect`).
 
-    One that leaves no room for it: `already_resolved`. One that says what is held changes nothing.
+    A held one that decides the question: `already_resolved`. An equal answer changes nothing.
     """
     effects = {key: quorum.effect(case.open[key], entry) for key, entry in case.answers.items()}
     decided = [key for key, effect in effects.items() if effect == "decided"]
@@ -324,14 +326,14 @@ def beside_held(case: Case) -> Refuse | Case | None:
         return refusals.already_resolved(held)
     if "stands" not in effects.values():
         return None
-    entries = {key: one for key, one in case.entries.items() if effects.get(key) != "stands"}
+    entries = {key: entry for key, entry in case.entries.items() if effects.get(key) != "stands"}
     return copy_with(case, entries=entries)
 
 
 def expired(case: Case) -> Refuse | None:
     """`resolved` at or after `expiresAt`: `interrupt_expired` (EX-04, EX-05).
 
-    `cancelled` counts. Where others gave an answer in time, one of them may yet say no to it.
+    `cancelled` counts. Where others gave an answer in time, one of them may still say no to it.
     """
     overdue = [
         item
@@ -356,10 +358,10 @@ def invalid(case: Case) -> Refuse | None:
 
 
 def count_votes(case: Case) -> Refuse | Case | None:
-    """Answers that several have to agree to are counted.
+    """Answers that several people have to agree to are counted.
 
-    Those that not enough agree to yet leave their question open: beside a new message that is
-    `interrupts_pending`.
+    An answer that not enough people agree to yet leaves its question open: beside a new message
+    that is `interrupts_pending`.
     """
     counts = {
         key: quorum.count_vote(case.open[key], entry, case.principal, case.channel, case.now)
@@ -380,14 +382,14 @@ def count_votes(case: Case) -> Refuse | Case | None:
         open=case.open | voted,
         entries={key: entry for key, entry in case.entries.items() if key not in short},
         counted=tuple(voted[key] for key in short if voted[key] is not case.open[key]),
-        dropped=tuple(dict.fromkeys(one for count in counts.values() for one in count.dropped)),
+        dropped=tuple(dict.fromkeys(name for count in counts.values() for name in count.dropped)),
     )
 
 
 def accumulate(case: Case) -> GateDecision | None:
     """Some of what is open answered: the answers are held; Replay if nothing is new.
 
-    What would make the history too large is `thread_too_large`.
+    Results that would make the history too large are `thread_too_large`.
     """
     if not case.unanswered:
         return None
@@ -409,7 +411,7 @@ def accumulate(case: Case) -> GateDecision | None:
 def resume(case: Case) -> GateDecision:
     """Every open interrupt answered: Resume; new messages wait for the turn's end (E5, RE-09).
 
-    A ready turn goes on the same way. Too large a history is `thread_too_large`. A run with
+    A ready turn continues the same way. Too large a history is `thread_too_large`. A run with
     breakpoints, of an agent that takes none from requests, is `breakpoints_refused`.
     """
     settle = _settled(case)
@@ -426,9 +428,9 @@ def resume(case: Case) -> GateDecision:
 
 
 def settled_before(case: Case) -> GateDecision | None:
-    """Nothing but answers equal to settled ones: they stand.
+    """Only answers equal to settled ones: they stand.
 
-    A turn that is ready, or that failed after it took them, goes on.
+    A turn that is ready, or that failed after it took them, continues.
     """
     if case.contradicting or not case.entries.keys() <= case.settled.keys():
         return None
@@ -444,7 +446,7 @@ def settled_before(case: Case) -> GateDecision | None:
 def hold_or_settle(case: Case) -> GateDecision:
     """Others of the set wait for an answer: these are held.
 
-    The set is complete: all are settled, and the turn goes on.
+    The set is complete: all are settled, and the turn continues.
     """
     remaining = len(case.unanswered)
     if not remaining:
@@ -515,7 +517,7 @@ def as_text(ladder: tuple[Rung, ...]) -> str:
 
 
 def _settled(case: Case) -> tuple[Interrupt, ...]:
-    """All that is open, settled: with the answers that came, or with those that are held."""
+    """Settle all that is open: with the answers that came, or with those that are held."""
     return tuple(
         interrupts.settle_with(item, case.record(key))
         if key in case.entries
@@ -525,12 +527,12 @@ def _settled(case: Case) -> tuple[Interrupt, ...]:
 
 
 def _held(case: Case) -> tuple[Interrupt, ...]:
-    """All that is open, settled with what is held."""
+    """Settle all that is open with the answers that are held."""
     return tuple(map(interrupts.settle_held, case.waiting.values()))
 
 
 def _newly_held(case: Case, order: Iterable[str]) -> list[Interrupt]:
-    """Open interrupts with the answers that came held on them, unless the same are held.
+    """Hold the answers that came on their open interrupts, unless the same are held.
 
     In the order of these ids; those without an answer are passed over.
     """
@@ -558,14 +560,14 @@ def _refused_breakpoints(case: Case) -> Refuse | None:
 
 
 def _refused_repeat(case: Case) -> Refuse | None:
-    """The refusal of what was answered before, settled or held, for an edge that takes no repeats.
+    """The refusal of a repeated answer, settled or held, for an edge that takes no repeats.
 
     An agreement that others have yet to join settles nothing, so it may be given again.
     """
     if not case.refuse_repeats or case.view is None:
         return None
-    known = {item.id: interrupts.as_answered(item) for item in case.view.interrupts}
-    again = [known[one.interrupt_id] for one in case.resume if one.interrupt_id in known]
+    items = {item.id: interrupts.as_answered(item) for item in case.view.interrupts}
+    again = [items[entry.interrupt_id] for entry in case.resume if entry.interrupt_id in items]
     over = [item for item in again if item.status != "open"]
     return refusals.already_resolved(over) if over else None
 

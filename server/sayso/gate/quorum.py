@@ -1,18 +1,18 @@
 """Who may answer a question, and how many have to agree before it counts (OC-20). Pure.
 
-Both are declared in the question's terms; who has agreed so far is its progress, and it stays open
+Both are declared in the question's terms. Who has agreed so far is its progress; it stays open
 until there are enough. One no is a no; a withdrawal is nobody's approval. Agreement is with an
-answer, edits included: who gives another one begins a new count.
+answer, edits included: a different answer begins a new count.
 
-What an answer does to one that is kept already, where others than the owner decide:
+Where others than the owner decide, this is the effect of an answer on one that is held already:
 
-| kept | a no | the same yes | another yes | a withdrawal |
+| held | a no | the same yes | another yes | a withdrawal |
 |---|---|---|---|---|
 | a no | stands | decided | decided | stands: settled as the no |
 | a yes | replaces it, for good | stands | decided | replaces it |
 | a withdrawal | replaces it, for good | decided | decided | stands |
 
-What an owner has said to a question of its own it may say otherwise until the set is complete.
+An owner may change an answer to a question of its own until the set is complete.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -23,6 +23,7 @@ from sayso.base import jsonvalue
 from sayso.base.approvers import OWNER, Approvers
 from sayso.base.records import AnswerRecord, Interrupt, Principal, Terms, Vote
 from sayso.protocol import reasons
+from sayso.protocol.interrupts import ours_of
 from sayso.protocol.runinput import ResumeEntry
 
 REQUESTER: Final = "requester"
@@ -32,7 +33,7 @@ _ATTEMPTS: Final = (reasons.INDETERMINATE, reasons.FAILED)
 """Reasons of questions about a call that was approved once, and may be made again."""
 
 Effect = Literal["new", "stands", "decided"]
-"""It counts; what is kept stands, and says enough; it is refused, for that was decided."""
+"""The answer counts; the held one stands and says the same; it is refused, for that was decided."""
 Person = tuple[str, Sequence[str]]
 """A subject and its roles."""
 
@@ -50,10 +51,10 @@ class Count:
 
 
 def terms_of(approvers: Approvers, requesters: Iterable[str], origin: str | None) -> Terms:
-    """The terms of a question that these people answer; those of most if it is the owner.
+    """The terms of a question that these people answer; the usual terms if it is the owner.
 
-    `requesters` want the thing done. `origin` is the first of the threads that its own was copied
-    from, if it was.
+    `requesters` want the thing done. `origin` is the first of the threads that the question's
+    thread was copied from, if it was.
     """
     if approvers == OWNER:
         return Terms()
@@ -62,13 +63,13 @@ def terms_of(approvers: Approvers, requesters: Iterable[str], origin: str | None
 
 
 def asks_others(item: Interrupt) -> bool:
-    """True if somebody else than the owner, as such, answers it."""
+    """True if it is answered by approvers other than the owner as such."""
     approvers = item.terms.approvers
     return approvers is not None and not approvers.owners
 
 
 def approving(item: Interrupt) -> tuple[Vote, ...]:
-    """Who gave a settled answer: all who agreed to it, or the one who decided; none: nobody did."""
+    """The people who gave a settled answer: all who agreed, or the one who decided, or nobody."""
     if item.progress.votes or item.decided_by is None:
         return item.progress.votes
     return (
@@ -83,7 +84,7 @@ def approving(item: Interrupt) -> tuple[Vote, ...]:
 
 
 def barred(item: Interrupt, principal: Principal) -> Literal["role", "own"] | None:
-    """Why this caller's answer does not count: it lacks the role, or wants the thing itself."""
+    """The reason why this caller's answer does not count: a missing role, or its own request."""
     approvers = item.terms.approvers
     if approvers is None:
         return None
@@ -112,13 +113,18 @@ def denies(item: Interrupt, payload: Any) -> bool:
     """True if a payload says no: to the call, to its second attempt, or to what was asked."""
     if isinstance(payload, dict):
         if "approved" in payload:
-            return payload["approved"] is not True
+            return payload["approved"] is False
         return item.reason in _ATTEMPTS and payload.get("action") == "stop"
     return payload is False
 
 
+def refuses(item: Interrupt, entry: ResumeEntry) -> bool:
+    """True if an entry refuses what was asked: a withdrawal, or a payload that says no."""
+    return entry.status == "cancelled" or denies(item, entry.payload)
+
+
 def is_final(item: Interrupt) -> bool:
-    """True if somebody entitled has said no: whatever else comes, that is the answer."""
+    """True if somebody entitled has said no: that is the answer, whatever comes later."""
     return item.held is not None and asks_others(item) and is_denial(item, item.held)
 
 
@@ -132,13 +138,11 @@ def effect(item: Interrupt, entry: ResumeEntry) -> Effect:
     kept = item.held
     if kept is None or not asks_others(item):
         return "new"
-    cancels = entry.status == "cancelled"
-    no = cancels or denies(item, entry.payload)
     if is_final(item):
-        return "stands" if no else "decided"
-    if cancels:
+        return "stands" if refuses(item, entry) else "decided"
+    if entry.status == "cancelled":
         return "stands" if kept.status == "cancelled" else "new"
-    if no:
+    if refuses(item, entry):
         return "new"
     same = kept.status == "resolved" and same_answer(_value(kept.payload), entry.payload)
     return "stands" if same else "decided"
@@ -147,11 +151,10 @@ def effect(item: Interrupt, entry: ResumeEntry) -> Effect:
 def count_vote(
     item: Interrupt, entry: ResumeEntry, principal: Principal, channel: str, now: int
 ) -> Count:
-    """The votes with this answer counted, and whether the answer stands now."""
+    """Count this answer with the votes so far."""
     before = item.progress.votes
     approvers = item.terms.approvers
-    no = entry.status != "resolved" or denies(item, entry.payload)
-    if approvers is None or approvers.approvals == 1 or no:
+    if approvers is None or approvers.approvals == 1 or refuses(item, entry):
         return Count(before, stands=True)
     same = [vote for vote in before if same_answer(_value(vote.payload), entry.payload)]
     dropped = [vote.by for vote in before if vote not in same]
@@ -168,12 +171,12 @@ def count_vote(
     return Count(
         tuple(same),
         stands=enough(approvers, same),
-        dropped=tuple(one for one in dropped if one != principal.subject),
+        dropped=tuple(subject for subject in dropped if subject != principal.subject),
     )
 
 
 def may_not_be_asked_again(item: Interrupt) -> bool:
-    """True if its approvers will not be asked about what was denied, and it was."""
+    """True if it was denied, and its approvers do not want to be asked about that again."""
     approvers = item.terms.approvers
     refuse = approvers is not None and approvers.forks_of_denied == "refuse"
     return refuse and bool(item.progress.denied)
@@ -185,7 +188,7 @@ def enough(approvers: Approvers, votes: Sequence[Vote]) -> bool:
 
 
 def missing(approvers: Approvers, people: Sequence[Iterable[str]]) -> dict[str, int]:
-    """How many more have to agree, for each role; of any of them under `""`.
+    """How many more people have to agree, by role; with any of the roles under `""`.
 
     `people` are the roles of each person who has agreed.
     """
@@ -198,10 +201,10 @@ def missing(approvers: Approvers, people: Sequence[Iterable[str]]) -> dict[str, 
 
 
 def met_by(approvers: Approvers, people: Iterable[Person], requesters: Iterable[str]) -> bool:
-    """True if these people, all of whom say the same, are whom such approvers ask for.
+    """True if these people, who all say the same, satisfy these approvers.
 
-    What a thread's owner may say alone, those may say who may answer for others. `requesters` are
-    who asks for the thing now: the terms of a rule do not say who that will be.
+    Whoever may answer for others may also say what a thread's owner may say alone. `requesters` are
+    the people who ask for the thing now: the terms of a rule do not name them.
     """
     if approvers.owners:
         return True
@@ -217,18 +220,22 @@ def met_by(approvers: Approvers, people: Iterable[Person], requesters: Iterable[
 
 
 def same_answer(left: Any, right: Any) -> bool:
-    """True if two payloads say the same, whatever the reasons."""
+    """True if two payloads say the same; their reasons do not count."""
     return jsonvalue.equal(_compared(left), _compared(right))
+
+
+def denied_elsewhere(item: Interrupt) -> list[Mapping[str, Any]]:
+    """The denials in other copies that a question was asked with, then those noted on it since."""
+    before: list[Mapping[str, Any]] = ours_of(item).get("before", [])
+    return [*before, *(denial for denial in item.progress.denied if denial not in before)]
 
 
 def new_denials(
     item: Interrupt, denials: Sequence[Mapping[str, Any]]
 ) -> tuple[Mapping[str, Any], ...]:
-    """Those denials in other copies that a question neither has on it nor was asked with."""
-    asked = jsonvalue.decode(item.metadata).get("sayso") if item.metadata else None
-    before = asked.get("before", []) if isinstance(asked, dict) else []
-    known = item.progress.denied
-    return tuple(one for one in denials if one not in known and one not in before)
+    """The denials in other copies that a question neither was asked with nor has noted on it."""
+    noted = denied_elsewhere(item)
+    return tuple(denial for denial in denials if denial not in noted)
 
 
 def _named(approvers: Approvers, subject: str, roles: Iterable[str]) -> bool:
@@ -236,7 +243,7 @@ def _named(approvers: Approvers, subject: str, roles: Iterable[str]) -> bool:
 
 
 def _empty(seats: Sequence[str], people: Sequence[set[str]]) -> list[str]:
-    """The seats that are left when each is taken by another person who has its role."""
+    """The seats left empty when as many as possible are taken, each by a person with its role."""
     sits: dict[int, int] = {}
 
     def seat(number: int, tried: set[int]) -> bool:

@@ -26,9 +26,8 @@ class Refuse:
     code: Code
     message: str
     details: dict[str, Any] = field(default_factory=dict)
-    lets_go: bool = False
-    """What the client waits for is nowhere: it is made to let go of it, whatever its agent's
-    `refusals` say."""
+    conversation_gone: bool = False
+    """The conversation is not here: the client is made to abandon it, whatever `refusals` say."""
     late: tuple[Interrupt, ...] = ()
     """Expired questions with the refusals of them noted that came with this request (D6)."""
 
@@ -55,12 +54,12 @@ def wrong_agent(owner: str) -> Refuse:
 
 
 def not_an_approver(items: Sequence[Interrupt]) -> Refuse:
-    """An answer of somebody who is none of those who may give it (OC-20)."""
+    """An answer of somebody who may not give it (OC-20)."""
     return _refuse(
         Code.NOT_AN_APPROVER,
         f"{named([item.id for item in items])} is answered by {_who(items)}, which you are not; "
         "leave it to them, or cancel it",
-        [{"interruptId": item.id, "approvers": _told(item)} for item in items],
+        [_with_approvers(item) for item in items],
     )
 
 
@@ -70,23 +69,23 @@ def own_request(items: Sequence[Interrupt]) -> Refuse:
         Code.OWN_REQUEST,
         f"{named([item.id for item in items])} is your own request, and is answered by another "
         f"{_who(items)}; leave it to them, or cancel it",
-        [{"interruptId": item.id, "approvers": _told(item)} for item in items],
+        [_with_approvers(item) for item in items],
     )
 
 
 def denied_before(items: Sequence[Interrupt]) -> Refuse | None:
-    """The refusal of a yes to what was denied in another copy, if approvers want no second word."""
-    denied = [item for item in items if may_not_be_asked_again(item)]
-    if not denied:
+    """A yes to what was denied in another copy, if its approvers do not want to be asked again."""
+    denials = {item.id: item.progress.denied[-1] for item in items if may_not_be_asked_again(item)}
+    if not denials:
         return None
-    said = [item.progress.denied[-1] for item in denied]
+    people = dict.fromkeys(repr(denial["by"]) for denial in denials.values())
     return _refuse(
         Code.DENIED_BEFORE,
-        f"{named([item.id for item in denied])} was denied in another copy of this thread, by "
-        f"{', '.join(dict.fromkeys(repr(one['by']) for one in said))}; deny it too, or cancel it",
+        f"{named(denials)} was denied in another copy of this thread, by {', '.join(people)}; "
+        "deny it too, or cancel it",
         [
-            {"interruptId": item.id, "by": one["by"], "at": one["at"]}
-            for item, one in zip(denied, said, strict=True)
+            {"interruptId": key, "by": denial["by"], "at": denial["at"]}
+            for key, denial in denials.items()
         ],
     )
 
@@ -97,7 +96,7 @@ def not_yours(item: Interrupt) -> Refuse:
         Code.NOT_AN_APPROVER,
         f"{named([item.id])} has no answer of yours that could be taken back; each takes back "
         "its own",
-        [{"interruptId": item.id, "approvers": _told(item)}],
+        [_with_approvers(item)],
     )
 
 
@@ -111,21 +110,22 @@ def unentitled(items: Sequence[Interrupt], principal: Principal) -> Refuse | Non
 
 
 def _who(items: Sequence[Interrupt]) -> str:
-    """Whom the questions wait for, in words."""
-    needed = [one for item in items if (one := item.terms.approvers) is not None]
+    """The people that the questions wait for, in words."""
+    needed = [item.terms.approvers for item in items if item.terms.approvers is not None]
     roles = dict.fromkeys(role for approvers in needed for role in approvers.roles)
-    people = dict.fromkeys(one for approvers in needed for one in approvers.people)
-    found = [f"somebody with the role {' or '.join(map(repr, roles))}"] if roles else []
-    unwanted = dict.fromkeys(one for approvers in needed for one in approvers.barred)
-    barred_by = [repr(one) for one in unwanted if one != REQUESTER]
-    text = " or ".join([*found, *map(_quoted, people)])
+    people = dict.fromkeys(person for approvers in needed for person in approvers.people)
+    with_role = [f"somebody with the role {' or '.join(map(repr, roles))}"] if roles else []
+    unwanted = dict.fromkeys(role for approvers in needed for role in approvers.barred)
+    barred_by = [repr(role) for role in unwanted if role != REQUESTER]
+    text = " or ".join([*with_role, *map(_quoted, people)])
     return f"{text} (and without {' or '.join(barred_by)})" if barred_by else text
 
 
-def _told(item: Interrupt) -> dict[str, Any]:
-    """Who has to answer, as clients are told; who wants it is no part of that."""
+def _with_approvers(item: Interrupt) -> dict[str, Any]:
+    """A question in the details with those who may answer it; not with those who want it done."""
     approvers = item.terms.approvers
-    return {} if approvers is None else approvers.terms_for_clients()
+    terms = {} if approvers is None else approvers.terms_for_clients()
+    return {"interruptId": item.id, "approvers": terms}
 
 
 def busy() -> Refuse:
@@ -151,15 +151,14 @@ def gone(ids: Sequence[str]) -> Refuse:
         "This conversation is no longer here. Nothing was done.",
         [{"interruptId": key} for key in ids],
     )
-    return replace(refusal, lets_go=True)
+    return replace(refusal, conversation_gone=True)
 
 
 def nothing_open() -> Refuse:
     """A legacy answer on a thread that asks nothing: never taken for plain input (D2)."""
     return _refuse(
         Code.UNKNOWN_INTERRUPT,
-        "nothing is open on this thread, so this answers nothing; read the thread to see how it "
-        "stands",
+        "nothing is open on this thread, so this answers nothing; read the thread to see its state",
     )
 
 
@@ -183,14 +182,14 @@ def unattributed(ids: Sequence[str]) -> Refuse:
 
 
 def already_resolved(items: Sequence[Interrupt]) -> Refuse:
-    """Another answer than the settled one: by whom and when that was (ID-06, Q1, Q4)."""
+    """A different answer than the settled one: by whom and when that was (ID-06, Q1, Q4)."""
     first = items[0]
     by = f" by {_quoted(first.decided_by)}" if first.decided_by is not None else ""
-    at = f" at {format_time(first.decided_at)}" if first.decided_at is not None else ""
+    when = f" at {format_time(first.decided_at)}" if first.decided_at is not None else ""
     rest = f" ({len(items) - 1} more likewise)" if len(items) > 1 else ""
     return _refuse(
         Code.ALREADY_RESOLVED,
-        f"{_quoted(first.id)} was already {first.status}{by}{at}{rest}; "
+        f"{_quoted(first.id)} was already {first.status}{by}{when}{rest}; "
         "that answer stands, read the thread to see what came of it",
         [_decided(item) for item in items],
     )
@@ -203,13 +202,13 @@ def expired(items: Sequence[Interrupt]) -> Refuse:
     )
     if any(item.status in ("resolved", "cancelled") for item in items):
         text = (
-            f"{ids} expired before this answer came, and was settled by the rule that was declared "
-            "for that; read the thread to see what came of it"
+            f"{ids} expired before this answer came, and was settled by the rule for that; "
+            "read the thread to see what came of it"
         )
     elif all(map(client_tools.is_call, items)):
         text = (
-            f"the result of {ids} came after its time was up, so the agent goes on without it; "
-            "read the thread to see how it stands"
+            f"the result of {ids} came after its time was up, so the agent continues without it; "
+            "read the thread to see its state"
         )
     else:
         text = (
@@ -267,26 +266,26 @@ def invalid(problems: Mapping[str, Sequence[tuple[str, str]]]) -> Refuse:
         [
             {
                 "interruptId": key,
-                "problems": [{"pointer": at, "message": text} for at, text in problem],
+                "problems": [{"pointer": pointer, "message": text} for pointer, text in wrong],
             }
-            for key, problem in problems.items()
+            for key, wrong in problems.items()
         ],
     )
 
 
 def unfit_state(agent: str, problems: Sequence[tuple[str, str]]) -> Refuse:
-    """A state that its agent does not take; `errors` of the details point into the request."""
+    """A state that its agent does not accept; `errors` of the details point into the request."""
     refused = _refuse(
         Code.INVALID_PAYLOAD,
-        f"the state of this request is none of agent {agent!r}; correct what is named in the "
+        f"the state of this request does not fit agent {agent!r}; correct what is named in the "
         "details, or leave the state out, and send all again",
     )
-    errors = [{"pointer": f"/state{at}", "message": text} for at, text in problems]
+    errors = [{"pointer": f"/state{pointer}", "message": text} for pointer, text in problems]
     return replace(refused, details={**refused.details, "errors": errors})
 
 
 def breakpoints(agent: str) -> Refuse:
-    """Breakpoints of a request, for an agent that takes none of those."""
+    """Breakpoints of a request, for an agent that takes none from requests."""
     return Refuse(
         Code.BREAKPOINTS_REFUSED,
         f"Agent {agent!r} takes no breakpoints from requests: send this again without "
@@ -295,7 +294,7 @@ def breakpoints(agent: str) -> Refuse:
 
 
 def missing_version(turn: TurnRecord) -> Refuse:
-    """A turn whose agent version is not registered any more (design 3, rule 9)."""
+    """A turn whose agent version is no longer registered (design 3, rule 9)."""
     return Refuse(
         Code.AGENT_VERSION_MISSING,
         f"This turn began with version {turn.version!r} of agent {turn.agent!r}, which this server "
@@ -340,16 +339,17 @@ def _refuse(code: Code, message: str, interrupts: list[dict[str, Any]] | None = 
 
 
 _UNFIT_STATE: Final = (
-    "The state that this page sent is none that the agent takes. Please load the page again."
+    "The agent does not accept the state that this page sent. Please load the page again."
 )
 
 
 def spoken(refusal: Refuse) -> str:
-    """One sentence or two, without ids, about what was refused and what to do."""
+    """The refusal in a sentence or two, without ids: what was refused, and what to do."""
     if refusal.code is Code.INVALID_PAYLOAD and "errors" in refusal.details:
         return _UNFIT_STATE
     words = refusal.code.facts.chat
-    if not words or refusal.lets_go:
+    if not words or refusal.conversation_gone:
         return refusal.message
-    decided = next((one["by"] for one in refusal.details.get("interrupts", ()) if "by" in one), "")
-    return words.format(by=f" by {decided}" if decided else "")
+    listed = refusal.details.get("interrupts", ())
+    decided_by = next((item["by"] for item in listed if "by" in item), "")
+    return words.format(by=f" by {decided_by}" if decided_by else "")

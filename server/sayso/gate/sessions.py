@@ -1,8 +1,8 @@
 """The question that a resume of the session dialect is about, and the meaning of its answer. Pure.
 
 A session asks for one thing at a time: the first open question, in the order of asking, that holds
-no answer. That its frame went out whole on the session is kept with the question, and when: what
-came in before that was not meant for it.
+no answer. The question keeps when its frame went out whole on the session: what came in before that
+was not meant for it.
 """
 
 from collections.abc import Iterator, Sequence
@@ -30,7 +30,7 @@ class WaitingQuestion:
 
 
 def find_question(view: ThreadView | None, interrupt_id: str | None) -> WaitingQuestion | Refuse:
-    """The question that a resume answers, by its id or as the next one of its session.
+    """Find the question that a resume answers, by its id or as the next one of its session.
 
     Refuse `unknown_interrupt` when there is none, `already_resolved` when it has its answer,
     `interrupt_expired` when its time was up, `thread_busy` while its thread runs.
@@ -61,7 +61,7 @@ def find_question(view: ThreadView | None, interrupt_id: str | None) -> WaitingQ
 
 
 def _last(over: Sequence[Interrupt]) -> Refuse:
-    """The refusal for the question that a session asked last: of the newest of these, in order.
+    """The refusal for the last question that a session asked: the newest of these, in order.
 
     Of several that were settled together it waited for those that nobody answered.
     """
@@ -73,8 +73,8 @@ def _last(over: Sequence[Interrupt]) -> Refuse:
 def was_seen(item: Interrupt, session_id: str, came: int | None = None) -> bool:
     """True if the question's frame went out whole on this session.
 
-    And if `came` is given, that was before that instant, in nanoseconds since the epoch: a request
-    that came earlier was sent by somebody who had not read it.
+    With `came`, in nanoseconds since the epoch, only if that was before it: a request that came
+    earlier was sent by somebody who had not read the question.
     """
     seen = item.progress.seen
     if seen is None or seen.session != session_id:
@@ -83,12 +83,12 @@ def was_seen(item: Interrupt, session_id: str, came: int | None = None) -> bool:
 
 
 def payload_of(answer: Any, item: Interrupt) -> Any:
-    """The payload that an answer means: a string, or any JSON.
+    """Read an answer, a string or any JSON, as the payload that it means.
 
     A question that takes strings gets the string as it is. One that wants a yes gets it from the
-    words `yes` and `no` (`y`, `n`, in any case) and from a boolean; one with a single required
-    member takes that member's value alone; else a string is read as JSON. What fits nothing stays
-    as it is, to be refused.
+    words `yes` and `no` (`y`, `n`, in any case) and from a boolean. One with a single required
+    member takes that member's value alone. Otherwise a string is read as JSON. An answer that fits
+    nothing stays as it is, to be refused.
     """
     schema = _schema(item)
     if schema is None and item.reason != "confirmation":

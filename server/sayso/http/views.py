@@ -18,7 +18,7 @@ from sayso.base.records import (
 from sayso.base.redaction import redacted
 from sayso.engine.repairs import repeated
 from sayso.gate.client_tools import call_id, is_call
-from sayso.gate.rights import told
+from sayso.gate.rights import details_for
 from sayso.protocol.interrupts import to_wire
 from sayso.turns.journal.journal import is_after
 
@@ -54,7 +54,7 @@ def listed_view(listed: ListedInterrupt, reader: Principal, now: int) -> Json:
 
 def _rights(item: Interrupt, owner: str, reader: Principal, now: int) -> Json | None:
     """Return what this reader may do about an open interrupt; None for a settled one."""
-    return told(item, owner, reader, now) if item.status == "open" else None
+    return details_for(item, owner, reader, now) if item.status == "open" else None
 
 
 def interrupt_view(item: Interrupt, rights: Json | None = None, **where: str) -> Json:

@@ -49,6 +49,12 @@ def to_wire(interrupt: Interrupt, details: Mapping[str, Any] | None = None) -> b
     return jsonvalue.encode(body)
 
 
+def ours_of(interrupt: Interrupt) -> dict[str, Any]:
+    """The server's own members of an interrupt's metadata (`metadata.sayso`); empty without any."""
+    ours = jsonvalue.decode(interrupt.metadata).get("sayso") if interrupt.metadata else None
+    return ours if isinstance(ours, dict) else {}
+
+
 def with_ours(metadata: bytes | None, members: Mapping[str, Any]) -> dict[str, Any]:
     """Metadata with these members of `sayso` beside those that it has."""
     author_metadata: dict[str, Any] = jsonvalue.decode(metadata) if metadata else {}

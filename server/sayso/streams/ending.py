@@ -160,7 +160,7 @@ class Ending:
             return self.interrupts
         return tuple(
             # Who reads a run owns its thread; when a question expires is told beside it.
-            to_wire(item, rights.told(item, reader.subject, reader, 0))
+            to_wire(item, rights.details_for(item, reader.subject, reader, 0))
             if asks_others(item)
             else written
             for item, written in zip(self.asked, self.interrupts, strict=True)
@@ -169,7 +169,7 @@ class Ending:
 
 def _held(item: Interrupt, reader: Principal) -> dict[str, Any]:
     body: dict[str, Any] = jsonvalue.decode(
-        to_wire(item, rights.told(item, reader.subject, reader, 0))
+        to_wire(item, rights.details_for(item, reader.subject, reader, 0))
     )
     return body
 
