@@ -1,4 +1,4 @@
-"""Which tool calls ask a person first: what an author writes as `approval=`. Pure.
+"""The tool calls that ask a person first: the values that an author gives to `approval=`. Pure.
 
 `never`, `always`, `always(by=…)`, `when(predicate)`, `deny(predicate)`, `by_effect(…)`, `rule(fn)`,
 or a `Policy` of lists. Rules decide on the validated, effective arguments; one that raises asks.
@@ -56,8 +56,10 @@ def when(
 ) -> Policy:
     """Asks when the predicate is true; it takes any of the tool's arguments by name.
 
-    The other arguments are those of `always`. Raises `DeclarationError` for a predicate whose
-    parameters cannot be passed by name, or that is asynchronous.
+    The other arguments are those of `always`.
+
+    Raises:
+        DeclarationError: a predicate that is asynchronous, or takes arguments by position.
     """
     terms = ask_terms(**how)
     called = name or rule_name("when", predicate)
@@ -110,10 +112,10 @@ def rule(
     version: str | int | None = None,
     **how: Unpack[AskOptions],
 ) -> Policy:
-    """Leaves it to a function of the whole call: it returns `allow`, `ask` or `deny`.
+    """Lets a function of the whole call decide: it returns `allow`, `ask` or `deny`.
 
-    It sees who is calling, what the tool declares, and the arguments; None and everything else asks
-    too. The other arguments are those of `always`.
+    It sees the caller, the tool's declaration, and the arguments. None asks too, and so does
+    anything else. The other arguments are those of `always`.
     """
     _check_sync(function)
     terms = ask_terms(**how)
@@ -134,7 +136,7 @@ def rule(
 
 
 def all_of(*policies: Policy) -> Policy:
-    """All of these at once: what one denies is denied, what one asks about is asked about."""
+    """Combines policies: what one denies is denied; else what one asks about is asked about."""
     if not policies or not all(isinstance(policy, Policy) for policy in policies):
         raise DeclarationError(f"approval.all_of takes policies, not {policies!r}")
     return Policy.all_of(*policies)
@@ -149,13 +151,15 @@ def by_effect(
     version: str | int | None = None,
     **how: Unpack[AskOptions],
 ) -> Policy:
-    """Asks where a person's judgement is worth its time, by what tools declare of themselves.
+    """Asks about calls that deserve a person's judgement, by what their tools declare.
 
-    Reads never ask, nor do tools that `routine` names: they are pre-authorised. Asks for what is
-    irreversible and touches more than `scale_over` things, or does not say how many; for what goes
-    `beyond` what was requested; and for a tool whose `permission` the caller was not `granted`: by
-    default, is none of the caller's roles. Everything else runs. The other arguments are those of
-    `always`.
+    Reads never ask, nor do tools that `routine` names: they are pre-authorised. It asks about:
+
+    - an irreversible call that touches more than `scale_over` things, or does not say how many;
+    - a call `beyond` what was requested;
+    - a tool whose `permission` the caller was not `granted`: by default, is none of its roles.
+
+    Everything else runs. The other arguments are those of `always`.
     """
     if isinstance(routine, str):
         raise DeclarationError(f"routine= of by_effect takes a list: write [{routine!r}]")

@@ -1,4 +1,4 @@
-"""How a rule asks: who may answer, how many, how long, and what may be remembered. Pure."""
+"""The terms of a rule that asks: who may answer, how many, how long, what is remembered. Pure."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from sayso.schemas.remember import Remember
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AskTerms:
-    """How a person is asked: who, for how long, and what may be remembered."""
+    """The terms on which a person is asked: who, for how long, and what may be remembered."""
 
     approvers: Approvers = OWNER
     expires_in: float | Default | None = DEFAULT
@@ -20,14 +20,16 @@ class AskTerms:
 
 
 class AskOptions(TypedDict, total=False):
-    """How a rule asks, by name, as an author writes it.
+    """The terms of a rule that asks, by name, as an author writes them.
 
-    `by`: roles that may answer instead of the thread's owner, of which an approver has one.
-    `approvals`: how many different people have to say the same, or for each role how many who have
-    it. `not_by`: who may not although they have the role: the `"requester"`, or those with certain
-    roles. All three are the short form of `approvers`, an `Approvers`. The question stays open for
-    `expires_in` seconds. `remember`: True if a yes may be remembered, or in which ways (a
-    `Remember`); it stands for this rule as it is, so one that changes asks again.
+    - `by`: roles that may answer instead of the thread's owner; an approver has one of them.
+    - `approvals`: how many different people have to say the same, or how many for each role.
+    - `not_by`: people who may not although they have the role: the `"requester"`, or those with
+      certain roles.
+    - `approvers`: an `Approvers`; the three above are its short form.
+    - `expires_in`: seconds that the question stays open.
+    - `remember`: True if a yes may be remembered, or a `Remember` that says in which ways. The yes
+      holds for this rule as it is: a rule that changes asks again.
     """
 
     by: str | Sequence[str] | None
@@ -47,7 +49,11 @@ def ask_terms(
     expires_in: float | Default | None = DEFAULT,
     remember: Remember | bool = False,
 ) -> AskTerms:
-    """Make the terms of `AskOptions`; `DeclarationError` for terms that cannot work."""
+    """Make the terms of `AskOptions`.
+
+    Raises:
+        DeclarationError: terms that cannot work.
+    """
     if approvers is not None:
         if not isinstance(approvers, Approvers):
             raise DeclarationError(f"approvers= of an approval is an Approvers, not {approvers!r}")

@@ -1,8 +1,8 @@
-"""The words of a call about itself for whoever decides: its title, why, its impact. Pure.
+"""A call in words, for whoever decides about it: its title, why, its impact. Pure.
 
 An author gives each as a text or as a function of the arguments. A text may name arguments in
 braces: `"Refund {amount} for order {order_id}"`. A value that its schema marks as secret is never
-put into one. Texts are cut where they get too long, and say how much of them is left out.
+put into one. Texts that get too long are cut, and say how much is left out.
 """
 
 import inspect
@@ -39,7 +39,7 @@ Impact = Described | Callable[..., Described]
 
 @dataclass(frozen=True, slots=True)
 class Wording:
-    """One thing that a tool says of its calls, as its author gave it."""
+    """A title, reason or impact that a tool states for its calls, as its author gave it."""
 
     name: str
     tool: str
@@ -50,16 +50,19 @@ class Wording:
 
     @classmethod
     def of(cls, wording: Any, name: str, tool: str, parameters: Iterable[str]) -> "Wording | None":
-        """Read what an author gave, checked against the tool's parameters; `DeclarationError`."""
+        """Read an author's wording, checked against the tool's parameters.
+
+        Raises:
+            DeclarationError: it is no text and no function of the tool's arguments.
+        """
         if wording is None:
             return None
-        where, known = f"{name}= of tool {tool!r}", tuple(parameters)
+        where, parameter_names = f"{name}= of tool {tool!r}", tuple(parameters)
         if isinstance(wording, str):
             if not wording.strip():
                 raise DeclarationError(f"{where} is an empty text: leave it out")
-            return cls(
-                name, tool, text=wording, takes=_checked(_named(wording, where), known, where)
-            )
+            named = _checked(_named(wording, where), parameter_names, where)
+            return cls(name, tool, text=wording, takes=named)
         if isinstance(wording, Mapping) and name == "impact":
             return cls(name, tool, figures=_figures(wording, where))
         if not callable(wording):
@@ -67,10 +70,10 @@ class Wording:
             raise DeclarationError(
                 f"{where} is {kinds} or a function of arguments, not {wording!r}"
             )
-        return cls(name, tool, function=wording, takes=_taken(wording, known, where))
+        return cls(name, tool, function=wording, takes=_taken(wording, parameter_names, where))
 
     def about(self, values: Callable[[], Mapping[str, Any]], shown: Mapping[str, Any]) -> Any:
-        """Word one call: a text, or figures; None where its function cannot say.
+        """Describe one call: a text, or figures; None if its function fails or says nothing.
 
         `values` are the arguments as the tool gets them, made for this function alone; `shown` are
         those that a text may name, without secrets.
@@ -83,8 +86,8 @@ class Wording:
         if self.figures is not None:
             return self.figures
         try:
-            given = values()
-            said: Any = self._call({name: given[name] for name in self.takes})
+            arguments = values()
+            said: Any = self._call({name: arguments[name] for name in self.takes})
             if isinstance(said, str):
                 return said if said.strip() else None
             if isinstance(said, Mapping) and self.name == "impact":
@@ -103,7 +106,7 @@ class Wording:
 
 
 def in_bounds(name: str, said: Any) -> Any:
-    """A text or figures, not longer than a card has room for; a title is one line."""
+    """Cut a text or figures to the room of a card; a title is one line."""
     if isinstance(said, str):
         text = to_utf8_safe(said).strip()
         return (
@@ -123,9 +126,9 @@ def in_bounds(name: str, said: Any) -> Any:
 
 
 def display(name: str, arguments: Mapping[str, Any], most: int = MAX_MESSAGE_CHARS) -> str:
-    """A call in one line, as a person reads it: `mail(to="ann")`; nothing in it hides.
+    """A call in one line, as a person reads it: `mail(to="ann")`, without invisible characters.
 
-    Where it would have more than `most` characters, long values are told by their size, and the
+    If it would have more than `most` characters, long values are given by their size, and the
     arguments that have no room at all by their number.
     """
     whole = [f"{key}={jsonvalue.encode(value).decode()}" for key, value in arguments.items()]
@@ -156,9 +159,9 @@ def approval_message(
     impact: Any,
     before: str = "",
 ) -> tuple[str, bool]:
-    """The question about a call for clients that show nothing else, and whether it is truncated.
+    """The question about a call for clients that show nothing else; True if it was truncated.
 
-    Line by line: the title, the call with its arguments, what is known of it, why, its impact.
+    Line by line: the title, the call with its arguments, its facts, why, its impact.
     """
     details = None if impact is None else to_text(impact)
     members = [
@@ -190,7 +193,7 @@ def to_text(value: Described) -> str:
 
 
 def cut(text: str, most: int) -> str:
-    """A text of at most so many characters, which says how many are left out."""
+    """Cut a text to at most so many characters; it says how many are left out."""
     if len(text) <= most:
         return text
     keep = max(0, most - len(f"… ({len(text):,} more characters)"))
@@ -198,7 +201,7 @@ def cut(text: str, most: int) -> str:
 
 
 def _argument(value: Any) -> str:
-    """A value as JSON, or its kind and size where that is long."""
+    """A value as JSON, or its kind and size if that is long."""
     written = jsonvalue.encode(value).decode()
     if len(written) <= _MAX_ARGUMENT_CHARS:
         return written
@@ -251,7 +254,7 @@ def _figures(figures: Mapping[Any, Any], where: str) -> dict[str, Any]:
 
 
 def _line(text: str) -> str:
-    """A text on one line in which nothing hides: it cannot pass for another line of a message."""
+    """A text on one line, invisible characters shown: it cannot pass for another line."""
     return unseen.escaped(" ".join(text.split()))
 
 
@@ -303,11 +306,11 @@ def _taken(
     return _checked([parameter.name for parameter in names], argument_names, where)
 
 
-def _checked(names: Iterable[str], known: tuple[str, ...], where: str) -> tuple[str, ...]:
+def _checked(names: Iterable[str], argument_names: tuple[str, ...], where: str) -> tuple[str, ...]:
     chosen = tuple(dict.fromkeys(names))
-    if missing := [name for name in chosen if name not in known]:
+    if missing := [name for name in chosen if name not in argument_names]:
         raise DeclarationError(
             f"{where} names {', '.join(missing)}, but the tool takes "
-            f"{', '.join(sorted(known)) or 'no arguments'}"
+            f"{', '.join(sorted(argument_names)) or 'no arguments'}"
         )
     return chosen

@@ -1,4 +1,4 @@
-"""Python values to JSON and back, by annotation: what replay would give is what live gives.
+"""Python values to JSON and back, by annotation: a live run gives what a replay would give.
 
 Pure: no I/O. A value goes through its JSON form once, live as well, so that the caller sees on the
 first run exactly what it will see after a restart (design 3, rule 4).
@@ -31,9 +31,9 @@ _STRICT: Final = (
 )
 _ANY: TypeAdapter[Any] = TypeAdapter(Any)
 _RAISED: Final = re.compile(r"(Error calling function `[^`]*`: \w+): .*", re.DOTALL)
-"""How pydantic tells of a serializer that raised: its name, the type of the error, its words."""
+"""Pydantic's message about a serializer that raised: its name, the type of the error, its text."""
 _HALVES: Final = "surrogates not allowed"
-"""What errors say of a text that has to be made fit first (`texts`)."""
+"""Part of an error about a text that has to be made fit for UTF-8 first (`texts`)."""
 
 
 class Codec:
@@ -46,7 +46,11 @@ class Codec:
         self._told = False
 
     def encode(self, value: Any, what: str) -> bytes:
-        """JSON bytes of a value; `NotRecordable` names `what` and the reason."""
+        """Encode a value as JSON.
+
+        Raises:
+            NotRecordable: it does not fit its annotation; the message names `what` and the reason.
+        """
         if self._adapter is None:
             return recorded(value, what)
         try:
@@ -68,16 +72,16 @@ class Codec:
         )
 
     def tell_change(self, value: Any, read: Any, what: str) -> None:
-        """Log, once, that a serializer makes another value of a result.
+        """Log, once, that a serializer changes a result.
 
-        It is too late to refuse it: what made it has run. What is stored, shown and given to the
-        agent is `read`, live and on replay.
+        It is too late to refuse it: the function has run. `read` is stored, shown and given to the
+        agent, live and on replay.
         """
         if self._told or self._adapter is None or same(value, read):
             return
         self._told = True
         _log.warning(
-            "%s is another value in its JSON form, and everybody gets that one, the agent too: "
+            "%s is another value in its JSON form, and everybody gets that one, also the agent: "
             "give %r a serializer that keeps it, or a return annotation that can be read back",
             what,
             self.annotation,
@@ -101,7 +105,7 @@ class Codec:
         return self.schema() == {"type": "null"}
 
     def refusal(self, data: bytes) -> ValidationError | None:
-        """Why the annotation refuses a JSON value, if it does."""
+        """The annotation's error for a JSON value; None if it accepts the value."""
         try:
             if self._adapter is not None:
                 self._adapter.validator.validate_json(data)
@@ -110,7 +114,11 @@ class Codec:
         return None
 
     def decode(self, data: bytes, what: str) -> Any:
-        """The value of JSON bytes; `NotRecordable` if the annotation refuses it."""
+        """Decode JSON bytes.
+
+        Raises:
+            NotRecordable: the annotation refuses the value.
+        """
         if self._adapter is None:
             return (
                 pydantic_core.from_json(data)
@@ -128,9 +136,9 @@ class Codec:
 
 
 def _readable(reason: str, what: str) -> str:
-    """Why a value has no JSON form. What a serializer of the author's raised is told by its type.
+    """The reason why a value has no JSON form, with only the type of an author's exception.
 
-    Models and clients read the reason, and what an exception says may hold a secret.
+    Models and clients read the reason, and the text of an exception may hold a secret.
     """
     readable = _RAISED.sub(r"\1", reason)
     if readable != reason:
@@ -139,9 +147,10 @@ def _readable(reason: str, what: str) -> str:
 
 
 def to_json(value: Any, what: str) -> bytes:
-    """JSON bytes of a value that readers of JSON get as it is.
+    """Encode a value so that readers of JSON get it unchanged.
 
-    `NotRecordable` names `what` when it has none (`recorded`), or an integer that readers round.
+    Raises:
+        NotRecordable: it has no JSON form (`recorded`), or holds an integer that readers round.
     """
     data = recorded(value, what)
     if jsonvalue.loses_digits(data):
@@ -152,10 +161,12 @@ def to_json(value: Any, what: str) -> bytes:
 
 
 def recorded(value: Any, what: str) -> bytes:
-    """JSON bytes of any value that has an obvious JSON form (models, dataclasses, dates, sets).
+    """Encode any value that has an obvious JSON form (models, dataclasses, dates, sets).
 
-    Its integers keep all digits. `NotRecordable` names `what` when there is none: functions,
-    clients, open files, bytes that are no text.
+    Its integers keep all digits.
+
+    Raises:
+        NotRecordable: it has none: functions, clients, open files, bytes that are not text.
     """
     try:
         return pydantic_core.to_json(value, inf_nan_mode="null", by_alias=True)
@@ -174,9 +185,9 @@ def recorded(value: Any, what: str) -> bytes:
 
 
 def in_stable_order(value: Any, written: bytes) -> bytes:
-    """The JSON that was written of a value, with sets in an order that the next process has too.
+    """The JSON of a value, with sets in an order that is the same in every process.
 
-    Sets iterate by a hash that differs between processes; what a call asks for must not.
+    Sets iterate by a hash that differs between processes; the arguments of a call must not.
     """
     if _is_plain(value, written):
         return written
@@ -186,7 +197,7 @@ def in_stable_order(value: Any, written: bytes) -> bytes:
 
 
 def _is_plain(value: Any, written: bytes) -> bool:
-    """True if it is made of JSON values alone, and so holds no set; quick, and may miss some."""
+    """True if it consists of JSON values, and so holds no set; quick, and may miss some."""
     members = value.__dict__ if isinstance(value, BaseModel) else value
     try:
         return orjson.dumps(members, option=_STRICT) == written
@@ -218,7 +229,7 @@ def annotated(fn: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def return_codec(fn: Callable[..., Any]) -> Codec:
-    """The codec of a function's return annotation; plain JSON where there is none to be found."""
+    """The codec of a function's return annotation; plain JSON if none can be found."""
     try:
         return _return_codec(fn)
     except TypeError:  # a callable that has no hash

@@ -1,7 +1,7 @@
-"""Decisions that inform: what is planned, why, what it does, and which ways there are to go. Pure.
+"""Decisions that inform: the plan, its reason, its impact, and the options. Pure.
 
-`Option` is what an author offers, `Decision` what a person made of it, `describe` the sentence
-that a model gets about either kind of answer.
+`Option` is what an author offers, `Decision` the choice of a person, `describe` the sentence that a
+model gets about either kind of answer.
 """
 
 from collections.abc import Mapping, Sequence
@@ -27,13 +27,13 @@ class ClarifyTerms(QuestionTerms, total=False):
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """One way to go: its name on the screen, the `action` that code sees, what follows from it.
+    """One option: its label on the screen, the `action` that code sees, its consequence.
 
-    `schema` is the type of what a person may set about it: a pydantic model, a Python type or a
-    JSON Schema object; what they set is `decision.params`. `data` is the author's own: it comes
-    back as `decision.option.data`, and nobody is shown it. `permits` is a call of a tool: whoever
-    chooses this way has approved exactly that call, once in this turn, as far as its rules ask
-    them.
+    `schema` is the type of the values that a person may set with it: a pydantic model, a Python
+    type or a JSON Schema object; they come back as `decision.params`. `data` is the author's own:
+    it comes back as `decision.option.data`, and nobody is shown it. `permits` is a call of a tool:
+    whoever chooses this option has approved exactly that call, once in this turn, as far as its
+    rules ask them.
     """
 
     label: str
@@ -48,9 +48,9 @@ class Option:
 class Decision:
     """The choice of a person; `option` is None unless `resolved`.
 
-    `params` are as the option's type has them, None for an option without. `note` is a word that
-    the person added. `by` is the authenticated subject, None when nobody decided. `request` is the
-    run input that brought the answer, None when it came another way.
+    `params` are values of the option's type, None for an option without one. `note` is a comment
+    that the person added. `by` is the authenticated subject, None when nobody decided. `request` is
+    the run input that brought the answer, None when it came another way.
     """
 
     status: AnswerStatus
@@ -75,24 +75,24 @@ class Decision:
 
     @property
     def resolved(self) -> bool:
-        """A person chose."""
+        """True if a person chose."""
         return self.status == "resolved"
 
     @property
     def cancelled(self) -> bool:
-        """A person withdrew the question without choosing."""
+        """True if a person withdrew the question without choosing."""
         return self.status == "cancelled"
 
     @property
     def expired(self) -> bool:
-        """Nobody chose in time."""
+        """True if nobody chose in time."""
         return self.status == "expired"
 
 
 def describe(answer: Decision | Answer[Any]) -> str:
-    """The sentence that a model gets, as user text, about what a person decided or answered.
+    """The sentence that a model gets, as user text, about a person's decision or answer.
 
-    It says as plainly that nothing was decided: a model takes no silence for a yes.
+    If nothing was decided, it says so just as plainly: no model may take silence for a yes.
     """
     return str(answer)
 
@@ -109,24 +109,26 @@ class ChosenOption:
 def decision_type(
     title: str, options: Sequence[Option], runs: Mapping[str, str] = MappingProxyType({})
 ) -> ResponseType:
-    """The schema over some options, and how a payload that fits it is read.
+    """Make the schema over some options, and the reader of a payload that fits it.
 
-    `runs` says, by action, what a choice permits; that stands behind the consequence.
+    `runs` says, by action, what a choice permits; that follows the consequence.
 
-    ValueError for options that cannot be offered, `DeclarationError` for a type without
-    a JSON Schema.
+    Raises:
+        ValueError: options that cannot be offered.
+        TypeError: something other than an `Option`.
+        DeclarationError: a type without a JSON Schema.
     """
     _check(options)
-    by_action = {one.action: (one, _params(one)) for one in options}
+    by_action = {option.action: (option, _params(option)) for option in options}
     choices = [
         Choice(
-            action=one.action,
-            title=one.label,
-            description=" ".join(filter(None, (one.consequence, runs.get(one.action)))),
+            action=option.action,
+            title=option.label,
+            description=" ".join(filter(None, (option.consequence, runs.get(option.action)))),
             params=params.schema if params else None,
             needs_params=params is not None and params.required,
         )
-        for one, params in by_action.values()
+        for option, params in by_action.values()
     ]
 
     def chosen(payload: dict[str, Any]) -> tuple[Option, _Params | None]:
@@ -157,12 +159,14 @@ def _check(options: Sequence[Option]) -> None:
         raise ValueError("a decision needs options: Option(label, action, consequence)")
     for option in options:
         if not isinstance(option, Option):
-            raise TypeError(f"{option!r} is no Option: write Option(label, action, consequence)")
+            raise TypeError(
+                f"{option!r} is not an Option: write Option(label, action, consequence)"
+            )
         for name in ("label", "action"):
             value = getattr(option, name)
             if not isinstance(value, str) or not value.strip():
                 raise ValueError(f"{name} of {option!r} must be a text that says something")
-    actions = [one.action for one in options]
+    actions = [option.action for option in options]
     twice = sorted({action for action in actions if actions.count(action) > 1})
     if twice:
         raise ValueError(f"two options have the action {', '.join(twice)}: give each its own")

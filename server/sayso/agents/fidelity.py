@@ -1,7 +1,7 @@
 """Values that survive their JSON form: a function gets what its call was given. Pure.
 
-What is proposed, shown, approved and recorded is JSON, and what runs is read from that. So a type
-whose JSON is another value would run another call than the one that was made.
+The arguments that are proposed, shown, approved and recorded are JSON, and the function gets what
+is read from that. A type whose JSON is another value would run another call than was made.
 """
 
 from collections.abc import Iterator, Mapping
@@ -18,7 +18,7 @@ _LEFT_OUT: Final = ("serialization_exclude", "serialization_exclude_if")
 
 
 def hidden(schema: Any) -> str | None:
-    """Find what JSON lacks of values of a pydantic core schema, and where; None if nothing."""
+    """Name a part of a pydantic core schema that JSON lacks, and where; None if there is none."""
     return next(_hidden(schema, ()), None)
 
 
@@ -47,7 +47,7 @@ def _hidden(node: Any, path: tuple[str, ...]) -> Iterator[str]:
 
 
 def same(sent: Any, read: Any) -> bool:
-    """True if a validated value and what was read of its JSON are the same to a function.
+    """True if a validated value and the one read from its JSON are the same to a function.
 
     Models and dataclasses are compared by their fields, also without an `__eq__` of their own. A
     tuple and a list are the same where the annotation does not say which it is.

@@ -22,9 +22,9 @@ class Question:
     """One question to a person, for `Turn.interrupt_all`.
 
     `reason` is `input_required`, `confirmation`, or a namespaced one of your own (`shop:refund`).
-    `schema` is a pydantic model, a Python type or a JSON Schema object. Seconds in `expires_in`
-    (None: for ever), an aware datetime in `expires_at`. `on_expire` is `expire`, `hold`, `cancel`
-    or a `FallbackAnswer`. What is not given is as the agent has it.
+    `schema` is a pydantic model, a Python type or a JSON Schema object. `expires_in` is in seconds
+    (None: never), `expires_at` an aware datetime. `on_expire` is `expire`, `hold`, `cancel` or a
+    `FallbackAnswer`. Members left out are the agent's.
     """
 
     reason: str
@@ -37,7 +37,7 @@ class Question:
 
 
 class QuestionTerms(TypedDict, total=False):
-    """How long a question waits and what becomes of it then, as in `Question`, by name."""
+    """The lifetime of a question and its expiry policy, as in `Question`, by name."""
 
     expires_in: float | Default | None
     expires_at: datetime | None
@@ -51,8 +51,8 @@ class Answer(Generic[T]):
 
     `value` is the payload as the type that was asked for; None unless `resolved`. `by` is the
     authenticated subject, None when nobody decided. `request` is the run input that brought the
-    answer, None when it came another way. `question` and `text` are both in words: `str()` is the
-    sentence that `describe` makes of them.
+    answer, None when it came another way. `question` and `text` are the two in words: `str()` is
+    the sentence that `describe` makes of them.
     """
 
     status: AnswerStatus
@@ -69,17 +69,17 @@ class Answer(Generic[T]):
 
     @property
     def resolved(self) -> bool:
-        """A person answered."""
+        """True if a person answered."""
         return self.status == "resolved"
 
     @property
     def cancelled(self) -> bool:
-        """A person withdrew the question without answering it."""
+        """True if a person withdrew the question without answering it."""
         return self.status == "cancelled"
 
     @property
     def expired(self) -> bool:
-        """Nobody answered in time."""
+        """True if nobody answered in time."""
         return self.status == "expired"
 
 
@@ -87,8 +87,8 @@ class Answer(Generic[T]):
 class ToolCall:
     """A tool, itself or by its name on the app, with its arguments, for `Turn.call_all`.
 
-    `why` is what the agent says it wants the call for: whoever decides about it reads that, in
-    place of what the tool says (`why=`). It is no part of what is called.
+    `why` is the agent's reason for the call: whoever decides about it reads that instead of the
+    tool's own (`why=`). It is not one of the arguments.
     """
 
     tool: Any
@@ -101,9 +101,9 @@ class Call(Generic[T]):
     """The outcome of a tool call; `str()` is the text that a model gets.
 
     `args` are the effective arguments as JSON values; `edited` says that a reviewer changed them.
-    `reason` is the reviewer's for a denial, the error for a failure. `by` is who decided, None when
-    a rule did; `rule` the rule that let it run, asked or denied. `suggested` are arguments that a
-    reviewer wrote beside a denial.
+    `reason` is the reviewer's for a denial, the error for a failure. `by` is the person who
+    decided, None when a rule did; `rule` the rule that let it run, asked or denied. `suggested` are
+    arguments that a reviewer wrote with a denial.
     """
 
     status: CallStatus
@@ -118,27 +118,27 @@ class Call(Generic[T]):
 
     @property
     def executed(self) -> bool:
-        """The tool ran and returned `value`."""
+        """True if the tool ran and returned `value`."""
         return self.status == "executed"
 
     @property
     def denied(self) -> bool:
-        """A person said no; the tool did not run."""
+        """True if a person said no; the tool did not run."""
         return self.status == "denied"
 
     @property
     def cancelled(self) -> bool:
-        """The approval was withdrawn; the tool did not run."""
+        """True if the approval was withdrawn; the tool did not run."""
         return self.status == "cancelled"
 
     @property
     def expired(self) -> bool:
-        """Nobody decided in time; the tool did not run."""
+        """True if nobody decided in time; the tool did not run."""
         return self.status == "expired"
 
     @property
     def failed(self) -> bool:
-        """The tool raised or ran out of time."""
+        """True if the tool raised an error or ran out of time."""
         return self.status == "failed"
 
     def __str__(self) -> str:

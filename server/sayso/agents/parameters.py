@@ -54,7 +54,11 @@ def _field(tool: str, parameter: inspect.Parameter, hint: Any) -> tuple[Any, Any
 
 
 def parameters_of(fn: Callable[..., Any], name: str) -> Parameters:
-    """Read a function's parameters; `DeclarationError` for what cannot be passed by name."""
+    """Read a function's parameters.
+
+    Raises:
+        DeclarationError: a parameter that cannot be passed by name, or has no JSON form.
+    """
     try:
         hints = typing.get_type_hints(annotated(fn), include_extras=True)
     except NameError as error:

@@ -29,7 +29,7 @@ class _Shape(BaseModel):
 
 
 class MediaSource(_Shape):
-    """Where the bytes of a part are: inline as base64, behind a URL, or in a provider's file."""
+    """The bytes of a part: inline as base64, behind a URL, or in a provider's file."""
 
     type: Literal["data", "url", "file"]
     value: str
@@ -54,7 +54,7 @@ class Part(_Shape):
 
 
 def text(words: str) -> Part:
-    """Words."""
+    """A text."""
     return Part(type="text", text=words)
 
 
@@ -97,7 +97,7 @@ def _source(url: str | None, data: bytes | None, mime_type: str | None) -> Media
 
 
 def are_parts(value: Any) -> bool:
-    """True if a tool's result is content parts, and not a value like any other."""
+    """True if a tool's result consists of content parts."""
     if isinstance(value, list | tuple):
         return bool(value) and all(isinstance(item, Part) for item in value)
     return isinstance(value, Part)

@@ -1,8 +1,8 @@
-"""Which tool calls run, which ask a person first, which never run: rules, and their order. Pure.
+"""Policies: the rules that let a tool call run, ask a person first, or deny it. Pure.
 
-Deny beats ask beats allow, whatever the order of the rules; a rule that raises, or whose answer
-cannot be read, asks: when in doubt a person decides, never silence (design 3, V5, V6). Every
-decision names its rule.
+Deny beats ask beats allow, in any order of the rules. A rule that raises, or whose answer cannot be
+read, asks: when in doubt a person decides, never silence (design 3, V5, V6). Every decision names
+its rule.
 """
 
 import fnmatch
@@ -23,7 +23,7 @@ from sayso.base.records import Principal
 _log = logging.getLogger("sayso.agents.policy")
 
 Effect = Literal["read", "write", "irreversible"]
-"""What a tool does to the world: nothing, something that can be put right, or what cannot."""
+"""The effect of a tool on the world: none, one that can be undone, or one that cannot."""
 Verdict = Literal["allow", "ask", "deny"]
 VERDICTS: Final[tuple[Verdict, ...]] = ("allow", "ask", "deny")
 _WILD: Final = re.compile(r"[*?\[]")
@@ -35,8 +35,7 @@ class ProposedCall:
 
     `arguments` are the values that the tool would get: validated, coerced, defaulted (J4). `scale`
     is how many things the call touches, None if the tool does not say, and `scale_of` the argument
-    that says or holds them. `request` is the text of the
-    message that began the turn.
+    that says or holds them. `request` is the text of the message that began the turn.
     """
 
     tool: str
@@ -51,7 +50,7 @@ class ProposedCall:
 
 
 def facts(call: ProposedCall) -> tuple[str, ...]:
-    """List what a call declares of itself that whoever decides has to know, in our sentences."""
+    """List the facts that a call declares and that whoever decides has to know, as sentences."""
     said = ["It cannot be undone."] if call.effect == "irreversible" else []
     if call.scale is not None and isinf(call.scale):
         said.append("How many things it touches cannot be told.")
@@ -65,7 +64,7 @@ def facts(call: ProposedCall) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class AskingRule:
-    """A rule that asks, and how."""
+    """A rule that asks, with its terms."""
 
     rule: str
     asking: AskTerms = field(default_factory=AskTerms)
@@ -75,11 +74,11 @@ class AskingRule:
 
     @property
     def digest(self) -> str:
-        """The identity of the rule: a remembered approval stands for no other."""
+        """The identity of the rule: a remembered approval is valid for no other."""
         return (self.source or Rule(name=self.rule, asking=self.asking)).digest
 
     def because(self, call: ProposedCall | None) -> tuple[tuple[str, ...], bool]:
-        """Why it asks about a call, in sentences, and whether they say more than that it does."""
+        """The reasons to ask about a call, in sentences; True if they say more than that."""
         if self.raised:
             return (f"Rule {self.rule!r} could not be read, so a person decides.",), True
         if self.source is not None and self.source.because is not None and call is not None:
@@ -115,8 +114,8 @@ class Rule:
     """One rule. Without a predicate it always speaks; `judge` returns the verdict itself.
 
     `tools` is a name, or a pattern with `*` and `?`; None for a rule of one tool. `names` are the
-    arguments that the predicate takes, None for all of them. `parameters` and `decided_by` are what
-    its author gave: values, and functions, whose `version` stands for their code if it is given.
+    arguments that the predicate takes, None for all of them. `parameters` and `decided_by` are the
+    author's values and functions; a `version` replaces the functions' code in the digest.
     """
 
     name: str
@@ -154,7 +153,7 @@ class Rule:
         return self.predicate is None and self.judge is None
 
     def evaluate(self, call: ProposedCall) -> Verdict | Literal["raised"] | None:
-        """Its verdict on a call, None if the call is none of its business; one that raised asks."""
+        """Its verdict on a call; None if it does not speak about it; `raised` counts as `ask`."""
         try:
             if self.judge is not None:
                 return _read(self.judge(call))
@@ -169,10 +168,12 @@ class Rule:
             return "raised"
 
     def for_tool(self, tool: str, parameters: frozenset[str]) -> "Rule | None":
-        """The rule as it stands for one tool, or None if it can never speak there.
+        """The rule for one tool, or None if it can never speak there.
 
-        Raises `DeclarationError` if it asks a tool that it names for arguments which that tool does
-        not have; a pattern is meant for those tools alone that have them.
+        A pattern means only the tools that have the arguments which the predicate takes.
+
+        Raises:
+            DeclarationError: it names this tool, and takes arguments that the tool does not have.
         """
         pattern = self.tools
         wild = pattern is not None and _WILD.search(pattern) is not None
@@ -190,9 +191,9 @@ class Rule:
 class Policy:
     """Rules over tool calls: `Policy(deny=[…], ask=[…], allow=[…], otherwise="ask")`.
 
-    Each list holds names of tools, patterns (`"http_*"`) and rules on arguments (`calls(…)`). What
-    no rule speaks about is as `otherwise` says: a verdict, or another policy. Deny beats ask beats
-    allow.
+    Each list holds names of tools, patterns (`"http_*"`) and rules on arguments (`calls(…)`). For a
+    call that no rule speaks about, `otherwise` decides: a verdict, or another policy. Deny beats
+    ask beats allow.
     """
 
     __slots__ = ("_settled", "otherwise", "parts", "rules")
@@ -228,7 +229,7 @@ class Policy:
 
     @classmethod
     def all_of(cls, *policies: "Policy") -> "Policy":
-        """All of these: what one denies is denied, what one asks about is asked about."""
+        """Combine policies: what one denies is denied; else what one asks about is asked about."""
         policy = cls.__new__(cls)
         taken: set[str] = set()
         policy.rules, policy.otherwise, policy._settled = (), None, None
@@ -265,7 +266,8 @@ class Policy:
     def for_tool(self, tool: str, parameters: frozenset[str]) -> "Policy":
         """The policy for one tool: only the rules that can speak there, so that it is quick.
 
-        Raises `DeclarationError` for a rule that asks for arguments which the tool does not have.
+        Raises:
+            DeclarationError: a rule takes arguments that the tool does not have.
         """
         rules = (rule.for_tool(tool, parameters) for rule in self.rules)
         policy = Policy.of(*(rule for rule in rules if rule is not None))
@@ -281,7 +283,7 @@ class Policy:
 
     @property
     def approvers(self) -> tuple[Approvers, ...]:
-        """Whom its rules ask, if not the owner of the thread."""
+        """The approvers that its rules ask, other than owners of threads."""
         approvers = (rule.asking.approvers for rule in self._all())
         return tuple(people for people in approvers if not people.owners)
 
@@ -301,7 +303,7 @@ class Policy:
         return "always" if "ask" in fixed or not fixed else "never"
 
     def _all(self) -> list[Rule]:
-        """Its rules, those of its parts, and what speaks when they are silent."""
+        """Its rules, those of its parts, and the fallback that speaks when they are silent."""
         rules = [*self.rules]
         for part in self.parts:
             rules += part._all()
@@ -379,9 +381,9 @@ def _fallback(otherwise: object) -> Policy:
 
 
 def _distinct(rules: Iterable[Rule], taken: set[str]) -> tuple[Rule, ...]:
-    """The rules under names of their own: a yes to one must not stand for a yes to another.
+    """Give each rule a name of its own: a yes to one must not count as a yes to another.
 
-    One that allows whatever comes is no question, and may share its name.
+    A rule that allows every call asks nothing, and may share its name.
     """
     distinct = []
     for rule in rules:

@@ -14,7 +14,7 @@ from sayso.base.limits import MAX_STATE_BYTES
 from sayso.base.options import AgentOptions
 
 _NO_SEGMENT = re.compile(r"[\s/\\?#%\x00-\x1f\x7f]")
-"""What no URL can hold as it is in one of its segments, or what is read as something else there."""
+"""Characters that a segment of a URL cannot hold, or that mean something else there."""
 
 
 class StateShape(Protocol):
@@ -25,7 +25,7 @@ class StateShape(Protocol):
         """Its JSON Schema."""
 
     def errors(self, value: Any) -> Sequence[tuple[str, str]]:
-        """List what is wrong with a state, as JSON Pointers and sentences."""
+        """List the problems of a state, as JSON Pointers and sentences."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,13 +40,13 @@ class Agent:
     kind: str = "sayso"
     options: AgentOptions = field(default_factory=AgentOptions)
     suggest: Suggest | None = None
-    """What a page is told that asks what its user could say next; None: nothing."""
+    """The author's function for pages that ask what the user could say next, if there is one."""
 
     def state_errors(self, state: Any, before: Any = None) -> Sequence[tuple[str, str]]:
-        """List what is wrong with a state from outside, as JSON Pointers and sentences.
+        """List the problems of a state from outside, as JSON Pointers and sentences.
 
-        It fits what the agent declares; one that declares nothing takes any object, and in place of
-        a state that was no object `before` any JSON value.
+        It has to fit the agent's declaration. An agent without one takes any object, and any JSON
+        value in place of a state that was not an object `before`.
         """
         if len(jsonvalue.encode(state)) > MAX_STATE_BYTES:
             return [("", f"has more than {MAX_STATE_BYTES} bytes as JSON")]
@@ -64,7 +64,11 @@ class Agents:
         self._versions: dict[str, dict[str, Agent]] = {}
 
     def add(self, agent: Agent) -> None:
-        """Register a version; `DeclarationError` if it is there already."""
+        """Register a version.
+
+        Raises:
+            DeclarationError: it is registered already.
+        """
         versions = self._versions.setdefault(agent.name, {})
         if agent.version in versions:
             raise DeclarationError(
@@ -79,7 +83,11 @@ class Agents:
         return next(reversed(versions.values())) if versions else None
 
     def require(self, name: str) -> Agent:
-        """The version that new turns get; raises Problem `unknown_agent` where there is none."""
+        """The version that new turns get.
+
+        Raises:
+            Problem: `unknown_agent`, there is none.
+        """
         agent = self.newest(name)
         if agent is None:
             raise Problem(
@@ -110,7 +118,11 @@ class Agents:
 
 
 def check_agent(name: str, function: Callable[..., Any]) -> None:
-    """Raise `DeclarationError` for a name or a function that cannot be served."""
+    """Check that an agent can be served.
+
+    Raises:
+        DeclarationError: its name or its function cannot be served.
+    """
     if _NO_SEGMENT.search(name) or name.strip(".") == "":
         raise DeclarationError(
             f"agent name {name!r} stands in a path, as in /agents/support: leave out spaces and "

@@ -1,10 +1,13 @@
-"""Remembered approvals: the later calls that a yes stands for. Pure.
+"""Remembered approvals: the later calls that a yes covers. Pure.
 
-A pattern is `{"kind": "same", "arguments": {…}}` (exactly these, defaults filled in, so that no
-arguments are something else than any), `{"kind": "any"}`, or `{"kind": "like", "arguments": {…},
-"others": {…}}`: each argument that it names is equal, or is a text that fits one with `*` in it
-(`likeness`), and those that it does not name are as they were in the call that it was given for.
-`"*"` alone is any value at all.
+A pattern is one of:
+
+- `{"kind": "same", "arguments": {…}}`: exactly these, defaults filled in, so that no arguments
+  differ from any arguments.
+- `{"kind": "any"}`.
+- `{"kind": "like", "arguments": {…}, "others": {…}}`: each argument that it names is equal, or is a
+  text that matches one with `*` in it (`wildcard`); the others are as they were in the call that
+  the yes was given for. `"*"` alone is any value.
 """
 
 from collections.abc import Mapping, Sequence
@@ -34,7 +37,7 @@ def parse_request(
     """Read the member `remember` of an approval; None if nothing is to be remembered.
 
     `true` means the first of everything that was offered, as does each member that an object leaves
-    out. What was not offered was refused before.
+    out. Anything that was not offered was refused before.
     """
     if said is None or said is False:
         return None
@@ -55,7 +58,7 @@ def parse_request(
 
 
 def covers_call(pattern: Mapping[str, Any], arguments: Json) -> bool:
-    """True if a call with these effective arguments is one that was remembered."""
+    """True if a remembered pattern covers a call with these effective arguments."""
     kind = pattern.get("kind")
     if kind == "any":
         return True
@@ -68,9 +71,9 @@ def covers_call(pattern: Mapping[str, Any], arguments: Json) -> bool:
 
 
 def errors(said: Any, arguments: Json, *, approved: bool) -> Sequence[tuple[str, str]]:
-    """List what is wrong with `remember` beside an answer about these arguments, by JSON Pointer.
+    """List the problems of `remember` in an answer about these arguments, by JSON Pointer.
 
-    A pattern has to fit the very call that it is given for.
+    A pattern has to cover the very call that it is given for.
     """
     if said is None or said is False:
         return ()

@@ -1,8 +1,8 @@
-"""Digests of rules: a yes that was given under one rule stands for no other. Pure.
+"""Digests of rules: a yes that was given under one rule is valid for no other. Pure.
 
-Of a function it counts what it does, and not where it stands: its code, its defaults, and what
-plain values it reads from around it. What it calls is not seen; who changes that says so by
-`version=`, which counts instead of the code.
+A function counts by what it does, not by where it is: its code, its defaults, and the plain values
+that it reads from its surroundings. The functions that it calls are not seen; an author who changes
+one says so by `version=`, which counts instead of the code.
 """
 
 import functools
@@ -16,7 +16,7 @@ from sayso.base import jsonvalue
 
 _PLAIN: Final = (bool, int, float, str, bytes, type(None))
 _MAX_DEPTH: Final = 8
-"""How far containers, closures and wrapped functions are followed."""
+"""The depth to which containers, closures and wrapped functions are followed."""
 
 
 def digest(
@@ -30,7 +30,7 @@ def digest(
 
 
 def _described(value: Any, depth: int) -> Any:
-    """A value as JSON, the same for equal ones; of what cannot be told apart its type."""
+    """A value as JSON, the same for equal ones; its type alone if two cannot be told apart."""
     if isinstance(value, Enum):
         return ["enum", _name(type(value)), value.name]
     if isinstance(value, _PLAIN):

@@ -28,7 +28,7 @@ class SuggestionRequest:
 
     All of it is as the page sent it, and none of it is stored: `messages` is its copy of the
     conversation as JSON objects, oldest first, `state` and `context` are those of a run.
-    `instructions` is the page's own text of what to suggest and how many. `principal` is the
+    `instructions` is the page's own text about what to suggest and how many. `principal` is the
     authenticated caller. There is no `Turn`: nothing can be asked, called or recorded.
     """
 
@@ -44,7 +44,11 @@ Suggest = Callable[[SuggestionRequest], Awaitable[Sequence[Suggestion]]]
 
 
 def check_suggest(name: str, function: Any) -> None:
-    """Raise `DeclarationError` for what cannot suggest for agent `name`."""
+    """Check the `suggest=` of agent `name`.
+
+    Raises:
+        DeclarationError: it is not an async function of one argument.
+    """
     if function is None:
         return
     if not iscoroutinefunction(function):

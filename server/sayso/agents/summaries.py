@@ -1,7 +1,7 @@
 """A settled question in words: for the history, for a model, for whoever looks later. Pure.
 
-What a person gave is told by the titles of the schema that asked for it. Members that the schema
-marks as secret (`writeOnly`, or the format `password`) are never told.
+The values of an answer are named by the titles of the schema that asked for them. Members that the
+schema marks as secret (`writeOnly`, or the format `password`) are never shown.
 """
 
 from collections.abc import Mapping
@@ -22,9 +22,9 @@ def summarize(
     lapsed: bool = False,
     meaning: str = "",
 ) -> str:
-    """Tell a model what became of a question.
+    """Say in one sentence how a question ended.
 
-    `lapsed`: nobody answered, and a rule spoke. `consequence`: what follows from the answer.
+    `lapsed`: nobody answered, and a rule decided. `meaning`: the consequence of the answer.
     """
     opening = f'Asked "{question}"' if question else "Asked"
     if status == "expired":
@@ -66,7 +66,7 @@ def answer_text(payload: Any, schema: Json | None) -> str:
 
 
 def consequence(payload: Any, schema: Json | None) -> str:
-    """Look up what a schema says of the `action` that a payload chose; often nothing."""
+    """The schema's description of the `action` that a payload chose; often empty."""
     properties = (schema or {}).get("properties")
     choices = properties.get("action") if isinstance(properties, dict) else None
     if not isinstance(payload, dict) or not isinstance(choices, dict):
@@ -83,7 +83,7 @@ def _choice(value: Any, schema: Json) -> Json | None:
 
 
 def _title_of(value: Any, schema: Json) -> str | None:
-    """How the schema calls one of the values that it lists."""
+    """The title that a schema gives to one of the values that it lists."""
     choice = _choice(value, schema)
     if choice is None:
         return None

@@ -62,7 +62,7 @@ Verify = Callable[[str], Awaitable[Happened | DidNotHappen]]
 
 
 OnError = Literal["type", "text", "fail", "ask"]
-"""An error becomes a result that tells its type, or its text; fails the turn; or is put to a
+"""An error becomes a result that gives its type, or its text; fails the turn; or is shown to a
 person: retry, skip or stop."""
 
 Scale = str | Callable[..., float]
@@ -100,7 +100,7 @@ H = TypeVar("H", bound=TurnMarker)
 class Tool(Generic[P, R]):
     """A function that agents may call; call it through `Turn.call`, or plainly as `.fn`.
 
-    Type checkers know it by what the function takes, but for its turn, and by what a call gives.
+    Type checkers know it by the function's parameters, except its turn, and by its result.
     """
 
     # A type checker takes the first that fits: the order counts, as in `ToolDecorator`.
@@ -184,12 +184,12 @@ class Tool(Generic[P, R]):
                 "approval=, or leave out editable=True"
             )
         self.approvers: Approvers = approvers or OWNER
-        """Who decides about a run that failed, or may have happened, if no rule asked about it."""
+        """The people who decide about a run that failed, or may have happened, if no rule asked."""
         self.asked: tuple[Approvers, ...] = (
             *self.approval.approvers,
             *([approvers] if approvers else []),
         )
-        """Whom questions about its calls may wait for, beside the owners of threads."""
+        """The people that questions about its calls may wait for, besides the owners of threads."""
         self._words = tuple(
             wording
             for name, words in (("title", title), ("why", why), ("impact", impact))
@@ -213,19 +213,23 @@ class Tool(Generic[P, R]):
             people.approvals != 1 or people.not_by for people in self.asked
         ):
             raise DeclarationError(
-                f"on_expire='approve' of tool {self.name!r}: silence is no yes of several people, "
-                "nor of somebody else than who asked"
+                f"on_expire='approve' of tool {self.name!r}: silence cannot count as a yes of "
+                "several people, or of anybody but the requester; choose another on_expire="
             )
 
     def __call__(self, *args: object, **kwargs: object) -> Any:
-        """Refuse: a direct call would bypass approval and record nothing."""
+        """Refuse a direct call: it would bypass approval and record nothing."""
         raise TypeError(
             f"tool {self.name!r} was called directly; use `await turn.call({self.name}, ...)` "
             f"inside an agent, or `{self.name}.fn(...)` for the plain function"
         )
 
     def by_name(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any]:
-        """Arguments as for the function, each by its name; TypeError for one without a place."""
+        """Turn arguments as for the function into arguments by name.
+
+        Raises:
+            TypeError: an argument that the function does not take, or that is given twice.
+        """
         signature = inspect.signature(self.fn)
         taken = [parameter for name, parameter in signature.parameters.items() if name != self.turn]
         try:
@@ -237,7 +241,7 @@ class Tool(Generic[P, R]):
         return {**bound.arguments, **kwargs}
 
     def _check_kind(self) -> None:
-        """Refuse what a tool of this kind cannot do."""
+        """Refuse options that a tool of this kind cannot have."""
         if inspect.isgeneratorfunction(annotated(self.fn)):
             raise DeclarationError(
                 f"tool {self.name!r} is a plain generator: a tool that streams is an "
@@ -258,7 +262,7 @@ class Tool(Generic[P, R]):
         wrong = [option for option, is_set in effect_only.items() if is_set]
         if wrong:
             raise DeclarationError(
-                f"tool {self.name!r} takes the turn, so it is no effect itself: give "
+                f"tool {self.name!r} takes the turn, so it is not an effect itself: give "
                 f"{', '.join(wrong)} to its steps and calls"
             )
 
@@ -268,7 +272,7 @@ class Tool(Generic[P, R]):
         return self._scale is not None
 
     def approval_schema(self, remember: Remember | None) -> bytes:
-        """JSON of the schema of what answers a gated call, made once for each way to remember."""
+        """The schema of an answer to a gated call, as JSON; made once for each way to remember."""
         ways = remember and (tuple(remember.arguments), tuple(remember.scopes), remember.expires_in)
         schema_bytes = self._answers.get(ways)
         if schema_bytes is None:
@@ -284,9 +288,10 @@ class Tool(Generic[P, R]):
     def arguments(self, decoded: dict[str, Any]) -> bytes:
         """The effective arguments as JSON: validated, coerced, defaults filled in.
 
-        Raises pydantic's `ValidationError` for arguments that do not fit, `NotRecordable` for an
-        integer of which a person would be shown a rounded one, and for what comes back from JSON as
-        another value than was given.
+        Raises:
+            ValidationError: (pydantic's) arguments that do not fit.
+            NotRecordable: an integer that a person would be shown rounded, or an argument that
+                comes back from JSON as another value.
         """
         try:
             model = self.model.model_validate(decoded)
@@ -305,7 +310,7 @@ class Tool(Generic[P, R]):
         if lost := self._lost(model, written):
             raise NotRecordable(
                 f"tool {self.name!r} would get another value than it was called with: argument "
-                f"{', '.join(map(repr, lost))} is not the same once it was written as JSON and "
+                f"{', '.join(map(repr, lost))} is not the same after it was written as JSON and "
                 "read again; give it a type whose JSON says all of it"
             )
         return in_stable_order(model, written)
@@ -337,7 +342,7 @@ class Tool(Generic[P, R]):
     def proposed(
         self, arguments: bytes, caller: Principal, thread_id: str, request: str = ""
     ) -> ProposedCall:
-        """A call with effective arguments as the rules see it."""
+        """A call with effective arguments, as the rules see it."""
         values = self.decode_arguments(arguments)
         return ProposedCall(
             tool=self.name,
@@ -352,16 +357,16 @@ class Tool(Generic[P, R]):
         )
 
     def shown(self, plain: dict[str, Any]) -> dict[str, Any]:
-        """Effective arguments as a text may tell them: without what is marked as secret."""
+        """The effective arguments that a text may show: without those marked as secret."""
         shown: dict[str, Any] = redaction.redacted(plain, self.parameters)
         return shown
 
     def briefing(
         self, arguments: bytes, shown: Mapping[str, Any], why: str | None = None
     ) -> dict[str, Any]:
-        """Word a call for a person: `title`, `why` and `impact`, as far as given.
+        """Describe a call for a person: `title`, `why` and `impact`, as far as given.
 
-        `why` is what the agent says for this very call, in place of the tool's own.
+        `why` is the agent's reason for this very call, instead of the tool's own.
         """
         said: dict[str, Any] = {} if why is None or not why.strip() else {"why": why}
         for word in self._words:
@@ -371,7 +376,7 @@ class Tool(Generic[P, R]):
         return {name: text for name, text in texts if text}
 
     def _measured(self, values: dict[str, Any]) -> float:
-        """How many things a call touches; more than any number where that cannot be said."""
+        """How many things a call touches; infinity if that cannot be determined."""
         try:
             if callable(self._scale):
                 scaled = {name: values[name] for name in self._scaled_by}
@@ -386,7 +391,7 @@ class Tool(Generic[P, R]):
             return inf
 
     def argument_errors(self, arguments: Any) -> tuple[SchemaViolation, ...]:
-        """List what is wrong with proposed arguments, each at its member; empty if nothing."""
+        """List the problems of proposed arguments, each at its member."""
         try:
             model = self.model.model_validate_json(jsonvalue.encode(arguments))
             lost = self._lost(model, self._json(model))
@@ -397,7 +402,7 @@ class Tool(Generic[P, R]):
         return tuple(
             SchemaViolation(
                 jsonvalue.pointer((name,)),
-                "is another value once it was written as JSON and read again",
+                "is another value after it was written as JSON and read again",
             )
             for name in lost
         )
@@ -417,7 +422,7 @@ class ToolDecorator(Protocol):
 
 
 def _check_on_expire(rule: Any, name: str, answers: Schema) -> None:
-    """Check what becomes of an approval that nobody gave; a yes is spelled out as `approve`."""
+    """Check the `on_expire` of an approval; a yes is spelled out as `approve`."""
     where = f"on_expire of tool {name!r}"
     if isinstance(rule, FallbackAnswer):
         wrong = answers.errors(rule.payload)
@@ -437,7 +442,7 @@ def _check_on_expire(rule: Any, name: str, answers: Schema) -> None:
 
 
 def _scaled_by(scale: Any, tool: str, names: frozenset[str]) -> tuple[str, ...]:
-    """The arguments that tell how many things a call touches."""
+    """The arguments that say how many things a call touches."""
     scale_names: tuple[str, ...] = ()
     if isinstance(scale, str):
         scale_names = (scale,)

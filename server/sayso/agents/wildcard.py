@@ -1,22 +1,22 @@
-"""Wildcards: texts and patterns with `*` in them, as reviewers write. Pure; linear in both.
+"""Wildcards: patterns with `*` in them, as reviewers write, against texts. Pure; linear in both.
 
-`*` alone fits every text. In any other pattern `*` stands for any characters, none included, of
-one part of the text, and never for what ends a part:
+`*` alone matches every text. In any other pattern `*` stands for any characters, none included, of
+one part of the text, and never for a character that ends a part:
 
-- Where the pattern is a URL (`scheme://…`), so has to be the text, and the parts are those of a
+- If the pattern is a URL (`scheme://…`), the text has to be one too, and the parts are those of a
   URL. In the host `*` stays within one label between dots, of ASCII letters, digits, `-` and `_`;
   the number of labels is the same. In a port it stands for digits. In the path it stays within one
-  segment, in the query within one `a=b`. A port, credentials, a query or a fragment that the
-  pattern does not have, the text must not have; credentials are the same, without any `*`. Where
-  the pattern ends with a `*` in its path, that one stands for the rest: path, query and fragment.
-  Scheme and host are compared without regard to case.
-- In any other text it stays within one segment between slashes, leaning either way. In a pattern
-  with `@` it stays within one address: what tells two apart (`@`, `,`, `;`, brackets, quotes,
-  spaces), the text has no more often than the pattern.
+  segment, in the query within one `a=b`. The text must not have a port, credentials, a query or a
+  fragment that the pattern does not have; credentials are the same, without any `*`. If the pattern
+  ends with a `*` in its path, that one stands for the rest: path, query and fragment. Scheme and
+  host are compared without regard to case.
+- In any other text `*` stays within one segment between slashes or backslashes. In a pattern with
+  `@` it stays within one address: the text has each character that separates addresses (`@`, `,`,
+  `;`, brackets, quotes, spaces) at most as often as the pattern.
 
 A text with control or formatting characters, or with a segment `.` or `..` (also spelled `%2e`),
-fits none, nor does a URL with a space or backslash, with more than one `@` before its path, or with
-more than 4,096 characters there: other readers take such a one for another.
+matches nothing. Nor does a URL with a space or backslash, with more than one `@` before its path,
+or with more than 4,096 characters there: other readers may understand it differently.
 """
 
 import re
@@ -47,20 +47,20 @@ class _Url(NamedTuple):
     fragment: str
 
 
-def matches(wanted: str, text: str) -> bool:
+def matches(pattern: str, text: str) -> bool:
     """True if a text fits a pattern; see above."""
-    if wanted == "*":
+    if pattern == "*":
         return True
-    if "*" not in wanted:
-        return wanted == text
+    if "*" not in pattern:
+        return pattern == text
     if any(category(character) in ("Cc", "Cf", "Cs", "Zl", "Zp") for character in text):
         return False
-    pattern = _parsed(wanted)
-    if pattern is None and not _URL.match(wanted):
-        apart = _climbs(text) or _addresses(wanted, text)
-        return not apart and _segments(_SLASH.split(wanted), _SLASH.split(text))
+    url_pattern = _parsed(pattern)
+    if url_pattern is None and not _URL.match(pattern):
+        apart = _climbs(text) or _addresses(pattern, text)
+        return not apart and _segments(_SLASH.split(pattern), _SLASH.split(text))
     url = None if " " in text or "\\" in text else _parsed(text)
-    return pattern is not None and url is not None and _is_like_url(pattern, url)
+    return url_pattern is not None and url is not None and _is_like_url(url_pattern, url)
 
 
 def _parsed(text: str) -> _Url | None:
@@ -133,7 +133,7 @@ def _segments(patterns: Sequence[str], parts: Sequence[str]) -> bool:
 
 
 def _one(pattern: str, text: str, *, final: bool = False) -> bool:
-    """True if one part fits; the `*` of a `final` one may also stand for slashes in disguise."""
+    """True if one part fits; the `*` of a `final` one may also stand for encoded slashes."""
     first, *others = pattern.split("*")
     if not others:
         return pattern == text
