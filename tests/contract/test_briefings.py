@@ -135,6 +135,14 @@ async def test_what_is_known_of_a_call_is_in_its_message_and_on_the_wire(server:
     assert told["arguments"] == {"files": FILES}
 
 
+async def test_a_figure_keeps_its_name_whatever_that_is(server: Server) -> None:
+    """`approved` and `action` of an impact are figures like any other, and no answer."""
+    figures = {"approved": True, "action": "resend", "files": 847}
+    interrupt = await asked(server, approval.always, impact=figures)
+    assert interrupt["message"].endswith("\nImpact: approved: yes; action: resend; files: 847")
+    assert shows(interrupt)["impact"] == figures
+
+
 async def test_the_agent_says_why_it_makes_this_very_call(server: Server) -> None:
     """`ToolCall(why=)` goes before the tool's own, and is no part of what is called."""
 

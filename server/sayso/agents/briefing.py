@@ -189,7 +189,7 @@ def to_text(value: Described) -> str:
         return value
     if not isinstance(value, Mapping):
         raise TypeError(f"{value!r} is neither a text nor figures by name: write {{'files': 3}}")
-    return summaries.answer_text(dict(value), None)
+    return summaries.figures_text(value)
 
 
 def cut(text: str, most: int) -> str:

@@ -65,6 +65,11 @@ def answer_text(payload: Any, schema: Json | None) -> str:
     return "; ".join(parts) or "nothing"
 
 
+def figures_text(figures: Json) -> str:
+    """Values by name: `files: 847; approved: yes`. No name means more than another."""
+    return "; ".join(f"{name}: {_value(value)}" for name, value in figures.items()) or "nothing"
+
+
 def consequence(payload: Any, schema: Json | None) -> str:
     """The schema's description of the `action` that a payload chose; often empty."""
     properties = (schema or {}).get("properties")
