@@ -28,6 +28,7 @@ from tests.contract.server import (
 from tests.contract.test_approvers import PEOPLE, authenticate, rest, says
 from tests.patience import PATIENCE
 from tests.stores.backends import BACKENDS
+from tests.time_limits import TimeLimits
 
 BOTH = approval.all_of(
     approval.always(by="finance", name="fin"), approval.always(by="lead", name="lead")
@@ -268,13 +269,16 @@ async def test_a_call_that_no_rule_asked_about_has_the_approvers_of_its_tool(
 
 
 @requirement("OC-20")
-async def test_a_call_that_ran_past_its_time_is_the_approvers_to_judge(company: Server) -> None:
+async def test_a_call_that_ran_past_its_time_is_the_approvers_to_judge(
+    company: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """`sayso:indeterminate` has the people of the approval."""
-    going = threading.Event()
+    limits, going = TimeLimits(monkeypatch), threading.Event()
 
-    @company.app.tool(approval=approval.always(by="lead"), timeout=0.01)
+    @company.app.tool(approval=approval.always(by="lead"), timeout=5)
     def pay(amount: float) -> str:
         company.effects.append(amount)
+        limits.run_out()
         going.wait(PATIENCE)
         return "Paid."
 

@@ -11,6 +11,8 @@ from tests.contract.requirements import requirement
 from tests.contract.rest import call, delete, get, inbox, post, reached, stop
 from tests.contract.server import Server, answer, approve, cancel, deny
 from tests.contract.tools import Kit
+from tests.patience import PATIENCE
+from tests.time_limits import TimeLimits
 
 
 async def test_threads_are_listed_the_last_active_first(server: Server, tools: Kit) -> None:
@@ -164,18 +166,23 @@ async def test_behind_a_breakpoint_what_it_stands_at_has_ended(server: Server) -
     assert await _next(server, client.thread) == ([], ["answered"] * 2)
 
 
-async def test_an_effect_of_which_nobody_knows_comes_next(server: Server) -> None:
+async def test_an_effect_of_which_nobody_knows_comes_next(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """It is asked about, not running."""
+    limits, go_on = TimeLimits(monkeypatch), threading.Event()
 
     def charge() -> None:
-        threading.Event().wait(0.2)
+        limits.run_out()
+        go_on.wait(PATIENCE)
 
     async def agent(turn: Turn) -> None:
-        await turn.step.options(name="charge", timeout=0.01)(charge)
+        await turn.step.options(name="charge", timeout=5)(charge)
 
     client = server.client(agent)
     await client.say()
     assert await _next(server, client.thread) == (["charge"], ["asked"])
+    go_on.set()
     await client.resume(answer({"action": "skip", "result": None}))
     assert await _next(server, client.thread) == ([], [])
 

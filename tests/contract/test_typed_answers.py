@@ -20,6 +20,8 @@ from tests.contract.requirements import requirement
 from tests.contract.rest import call
 from tests.contract.server import Client, Json, Server, answer, eventually
 from tests.contract.sessions import Session
+from tests.patience import PATIENCE
+from tests.time_limits import TimeLimits
 
 KINDS = ("sqlite",)
 
@@ -242,25 +244,28 @@ async def test_a_message_that_answers_is_read_with_the_type(server: Server) -> N
 @requirement("CR-6")
 @pytest.mark.parametrize("kind", ["step", "tool"])
 async def test_the_result_that_goes_on_in_place_of_an_effect_is_one_of_its_own(
-    server: Server, kind: str
+    server: Server, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """*Skip* of an effect of which nobody knows whether it happened."""
     came: list[str] = []
+    limits, go_on = TimeLimits(monkeypatch), threading.Event()
 
-    @server.app.tool(timeout=0.01)
+    @server.app.tool(timeout=5)
     def book() -> Stay:
         came.append("booked")
-        threading.Event().wait(0.2)
+        limits.run_out()
+        go_on.wait(PATIENCE)
         return Stay.model_validate(RIGHT)
 
     async def agent(turn: Turn) -> Any:
         if kind == "tool":
             return (await turn.call("book", {})).value
-        return await turn.step.options(timeout=0.01)(book.fn)
+        return await turn.step.options(timeout=5)(book.fn)
 
     client = server.client(agent)
     (asked,) = (await client.say()).interrupts
     assert asked["reason"] == "sayso:indeterminate"
+    go_on.set()
     async with replica(server, (client.agent, agent)) as other:
         for app in (server.app, other):
             there = client.again(app=app)

@@ -14,6 +14,7 @@ from sayso.turns.calls import indeterminate
 from tests.contract.requirements import requirement
 from tests.contract.wire import Run
 from tests.patience import PATIENCE
+from tests.time_limits import TimeLimits
 from tests.turns.driver import LEASE, Conversation, World, until
 
 
@@ -391,15 +392,19 @@ async def test_a_stream_that_was_cut_is_sent_again_under_its_id(kind: str, tmp_p
         stop.set()
 
 
-async def test_a_thread_past_its_time_is_unsure_at_once(kind: str, tmp_path: Path) -> None:
+async def test_a_thread_past_its_time_is_unsure_at_once(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Design 3, rule 2: a synchronous tool cannot be stopped, so nobody knows; no crash needed."""
+    limits = TimeLimits(monkeypatch)
     import threading  # noqa: PLC0415 - for this test alone
 
     go_on = threading.Event()
 
     def declare(world: World, app: Sayso) -> Any:
-        @app.tool(timeout=0.01)
+        @app.tool(timeout=5)
         def pay(amount: int) -> str:
+            limits.run_out()
             go_on.wait(PATIENCE)
             world.effect("charged")
             return f"paid {amount}"

@@ -16,6 +16,7 @@ from pydantic import BaseModel, Field
 
 from sayso import NotRecordable, StepFailed, Turn
 from tests.contract.requirements import requirement
+from tests.time_limits import TimeLimits
 from tests.turns.driver import Conversation, World
 
 
@@ -314,17 +315,24 @@ async def test_sets_in_arguments_match_whatever_order_they_iterate_in(
         assert list(first) != list(second)
 
 
-async def test_a_step_takes_lambdas_that_return_coroutines(kind: str, tmp_path: Path) -> None:
+async def test_a_step_takes_lambdas_that_return_coroutines(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The awaitable runs in the loop, inside the step and its timeout."""
+    limits = TimeLimits(monkeypatch)
 
     async def later(world: World) -> str:
         await asyncio.sleep(0)
         return str(world.effect("later"))
 
+    async def slow() -> None:
+        limits.run_out()
+        await asyncio.Event().wait()
+
     async def agent(turn: Turn, world: World) -> Any:
         first = await turn.step.options(name="first")(lambda: later(world))
         try:
-            await turn.step.options(name="slow", timeout=0.01)(lambda: asyncio.sleep(10))
+            await turn.step.options(name="slow", timeout=5)(lambda: slow())
         except StepFailed as failed:
             return [first, failed.error_type]
 

@@ -10,6 +10,7 @@ import contextvars
 import inspect
 import logging
 import threading
+from asyncio import timeout
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -284,7 +285,7 @@ class Effects:
             if seconds is None and _is_async(fn):
                 self._check()
                 return await fn(*args, **kwargs)
-            limit = asyncio.timeout(seconds)
+            limit = timeout(seconds)
             try:
                 async with limit:
                     if _is_async(fn):
