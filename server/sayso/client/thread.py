@@ -1,6 +1,6 @@
 """A thread as its events make it: messages, state and pending interrupts (MS, SS, AC, OU-12).
 
-Pure. `Thread.apply` takes events that `events` has read and `order` has passed.
+Pure. `ThreadState.apply` takes events that `events` has read and `order` has passed.
 """
 
 import copy

@@ -25,11 +25,11 @@ from sayso.base.records import (
 from sayso.engine.instrumented import log_questions, log_resumed
 from sayso.engine.leases import LeaseKeeper
 from sayso.gate import refusals
-from sayso.gate.activity import settled_message
 from sayso.gate.case import Start
 from sayso.gate.client_tools import joining, results_of
 from sayso.gate.interrupts import taken_by
 from sayso.gate.refusals import Refuse
+from sayso.gate.settled import settled_message
 from sayso.protocol.runinput import RunInput
 from sayso.turns.input import TurnInput, text_of_messages
 from sayso.turns.journal.forks import Fork

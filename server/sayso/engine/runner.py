@@ -26,7 +26,7 @@ from sayso.turns.input import text_of_messages
 from sayso.turns.journal.journal import (
     without_last_failures,
 )
-from sayso.turns.output.activities import spent
+from sayso.turns.output.usage import spent
 from sayso.turns.replay.commits import LeasedStore
 from sayso.turns.replay.conclusion import Conclusion, conclude
 from sayso.turns.replay.effects import Effects, Share

@@ -16,8 +16,8 @@ from sayso.base.errors import Problem
 from sayso.base.records import Interrupt, Principal, Run, Thread, ThreadView, TurnRecord
 from sayso.engine.claims import Claims
 from sayso.gate import interrupts
-from sayso.gate.activity import settled_event, settled_message
 from sayso.gate.quorum import is_final
+from sayso.gate.settled import settled_event, settled_message
 from sayso.streams.ending import STOPPED as SAID
 from sayso.streams.ending import Ending
 from sayso.turns.calls.dangling import close_dangling

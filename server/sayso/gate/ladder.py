@@ -18,7 +18,6 @@ from sayso.base.codes import Code
 from sayso.base.fastrecords import copy_with
 from sayso.base.records import Interrupt, Message
 from sayso.gate import client_tools, interrupts, quorum, refusals
-from sayso.gate.activity import BY_MESSAGE
 from sayso.gate.answers import asks_for_text, matches_held, payload_errors
 from sayso.gate.attribution import attribute
 from sayso.gate.case import (
@@ -35,6 +34,7 @@ from sayso.gate.case import (
 from sayso.gate.contents import answered_call, call_ids, calls, plain_text
 from sayso.gate.history import merge, too_large
 from sayso.gate.refusals import Refuse
+from sayso.gate.settled import BY_MESSAGE
 from sayso.protocol.legacy import CHANNEL as BY_COMMAND
 from sayso.protocol.runinput import ResumeEntry
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from sayso.base import jsonvalue
 from sayso.base.records import Message
-from sayso.gate.activity import as_model_text
 from sayso.gate.history import paired
+from sayso.gate.settled import as_model_text
 from sayso.protocol.runinput import RunInput
 
 _UNANSWERED = "Unanswered: nobody said what came of this call."

@@ -22,8 +22,10 @@ from sayso.turns.calls.client_tools import call_client_tool
 from sayso.turns.input import TurnInput
 from sayso.turns.journal.state import view
 from sayso.turns.output import messages
-from sayso.turns.output.activities import Activity, report_usage, send_custom, show_activity
+from sayso.turns.output.activities import Activity, show_activity
+from sayso.turns.output.custom_events import send_custom
 from sayso.turns.output.messages import Reasoning
+from sayso.turns.output.usage import report_usage
 from sayso.turns.replay.awaiting import awaited
 from sayso.turns.replay.effects import contain_exit
 from sayso.turns.replay.execution import Execution

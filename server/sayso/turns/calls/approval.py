@@ -1,4 +1,4 @@
-"""True if a tool call runs, asks or is refused: the policy, and what a person has said before.
+"""Decides if a tool call runs, asks or is refused: by the policy, and by what people said before.
 
 What a policy decides is recorded with the call under the name of its rule, so that replay takes it
 from the journal and a rule speaks once about a call.

@@ -11,8 +11,8 @@ from typing import Any
 from sayso.base import ids, jsonvalue
 from sayso.base.jsonpatch import merge_patch
 from sayso.base.records import Entry, EntryStatus, Interrupt, Message, ThreadView, TurnRecord
-from sayso.gate.activity import SETTLED
 from sayso.gate.interrupts import ask_again
+from sayso.gate.settled import SETTLED
 from sayso.protocol.interrupts import with_ours
 from sayso.protocol.reasons import DECISION
 from sayso.turns.journal import consent, places

@@ -1,1 +1,1 @@
-"""What a turn sends beside its calls: messages, reasoning, activities."""
+"""What a turn sends beside its calls: messages, reasoning, activities, custom events, usage."""

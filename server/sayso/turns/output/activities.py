@@ -2,24 +2,16 @@
 
 An activity is a message whose content changes. Its journal entry counts the writes that were made:
 on replay so many are made again in silence, and what follows them is live.
-
-Events of an author's own: sent once, kept by nobody (PT-01 to PT-03).
-
-What the models of a turn cost, told with the ending of the run that spent it (US-05).
 """
 
-import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
-from typing import Any, Final
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from sayso.agents.codec import to_json
 from sayso.base import jsonpatch, jsonvalue
 from sayso.base.errors import NestedCall
 from sayso.base.records import Entry, Message
 from sayso.base.texts import to_utf8_safe
-from sayso.protocol.usage import Usage
-from sayso.turns.journal import places
 from sayso.turns.journal.state import view
 from sayso.turns.replay.awaiting import awaited
 from sayso.turns.replay.execution import Execution, Place
@@ -141,109 +133,3 @@ def _content(value: Any) -> dict[str, Any]:
             "protocol take nothing else (AC-01)"
         )
     return plain
-
-
-_NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_-]*[.:/]\S+", re.ASCII)
-_RESERVED: Final = ("ag-ui", "agui", "sayso")
-
-
-async def send_custom(execution: Execution, name: str, value: Any) -> None:
-    """Send a CUSTOM event, once in the life of the turn.
-
-    Inside a step or a tool it goes out whenever that runs. ValueError for a name without a vendor.
-    """
-    name = to_utf8_safe(name)
-    if not _NAME.fullmatch(name):
-        raise ValueError(
-            f"the custom event {name!r} needs its vendor in front, such as 'shop:stock': names "
-            "without one belong to the protocol (PT-03)"
-        )
-    vendor = re.split("[.:/]", name)[0].lower()
-    if vendor in _RESERVED:
-        raise ValueError(f"custom events of {vendor!r} are not an author's to send: use your own")
-    event = {
-        "type": "CUSTOM",
-        "name": name,
-        "value": jsonvalue.decode(to_json(value, f"the value of custom event {name!r}")),
-    }
-    if execution.inside_effect():
-        if execution.closed:
-            raise execution.pause()
-        execution.stream.emit(event)
-        return
-    await recorded(execution, _Custom(name, event))
-
-
-class _Custom(Recorded[None]):
-    """An event that is sent once."""
-
-    kind = "custom"
-    beside_text = True
-
-    def __init__(self, name: str, event: dict[str, Any]) -> None:
-        self.name = name
-        self._event = event
-
-    async def run(self, place: Place) -> Entry:
-        """Send it."""
-        place.emit(self._event)
-        return place.record("done")
-
-    def read(self, place: Place, entry: Entry | None) -> None:
-        """Nothing comes of it."""
-
-
-async def report_usage(
-    execution: Execution, provider: str | None, model: str | None, counts: Mapping[str, Any]
-) -> None:
-    """Count one call of a model. On replay it has been counted; inside a step, the step is it."""
-    count = partial(_count, execution, provider, model, counts)
-    if execution.inside_effect():
-        count()
-    else:
-        await recorded(execution, _Counted(count))
-
-
-class _Counted(Recorded[None]):
-    """A call of a model that is counted once."""
-
-    kind = "usage"
-    name = ""
-    beside_text = True
-
-    def __init__(self, count: Callable[[], None]) -> None:
-        self._count = count
-
-    async def run(self, place: Place) -> Entry:
-        """Count it."""
-        entry = place.record("done")
-        self._count()
-        return entry
-
-    def read(self, place: Place, entry: Entry | None) -> None:
-        """Nothing comes of it."""
-
-
-def _count(
-    execution: Execution, provider: str | None, model: str | None, counts: Mapping[str, Any]
-) -> None:
-    execution.usage.add(provider, model, counts)
-    execution.journal.write(
-        Entry(
-            place=places.usage(execution.usage.run_key),
-            kind="spent",
-            name="",
-            fingerprint="spent",
-            status="done",
-            data=execution.usage.to_json(),
-        )
-    )
-
-
-def spent(run_key: str, entries: Iterable[Entry]) -> Usage:
-    """What a run has spent so far, as its turn's journal says."""
-    here = places.usage(run_key)
-    for entry in entries:
-        if entry.place == here:
-            return Usage(run_key, entry.data)
-    return Usage(run_key)

@@ -26,13 +26,14 @@ from sayso.base.errors import (
 from sayso.base.fastrecords import copy_with
 from sayso.base.records import Commit, Entry, Interrupt, Run
 from sayso.base.texts import error_text
-from sayso.gate.activity import hidden_message
 from sayso.gate.client_tools import call_id, is_call
 from sayso.gate.interrupts import reopen, settled_by_expiry
+from sayso.gate.settled import hidden_message
 from sayso.streams.ending import Ending, suspending
 from sayso.turns.calls.dangling import close_dangling
 from sayso.turns.journal.forks import recorded_question
 from sayso.turns.journal.journal import pause_mark
+from sayso.turns.output.custom_events import custom_event
 from sayso.turns.replay.execution import Execution
 
 _log = logging.getLogger("sayso.turn")
@@ -192,8 +193,7 @@ def _unmet(execution: Execution) -> Iterator[dict[str, Any]]:
             ", ".join(map(repr, missing)),
             there,
         )
-        value = {"unmet": missing, "met": met}
-        yield {"type": "CUSTOM", "name": "sayso:breakpoints", "value": value}
+        yield custom_event("sayso:breakpoints", {"unmet": missing, "met": met})
 
 
 def _keep_open(execution: Execution, roles: Collection[str] = ("assistant", "reasoning")) -> None:
