@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from sayso import Sayso
+from tests.contract.rest import routes_of
 from tests.sources import PACKAGE, ROOT
 from tests.test_architecture import LAYERS
 
@@ -55,6 +57,19 @@ def test_every_module_that_a_page_names_exists(name: str) -> None:
 def test_the_architecture_shows_the_line_of_packages() -> None:
     line = " → ".join(layer.name for layer in LAYERS)
     assert line in (ROOT / "ARCHITECTURE.md").read_text("utf-8")
+
+
+def test_the_page_about_http_has_a_row_for_every_route() -> None:
+    """By its path; `…/assign` stands for a path like the one before it."""
+    page = (ROOT / "docs" / "http.md").read_text("utf-8")
+    (table,) = re.findall(r"^## Paths\n(.*?)(?=^## )", page, re.MULTILINE | re.DOTALL)
+    shown = {re.sub(r"\{.*?\}", "{}", path) for path in re.findall(r"[/…][^\s`?;,]*", table)}
+    missing = [
+        path
+        for _, path in routes_of(Sayso(store="memory:"))
+        if re.sub(r"\{.*?\}", "{}", path) not in shown and f"…/{path.split('/')[-1]}" not in shown
+    ]
+    assert missing == []
 
 
 def test_a_link_to_nothing_is_seen() -> None:

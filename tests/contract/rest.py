@@ -5,13 +5,37 @@ import json
 from collections.abc import Coroutine, Mapping
 from typing import Any
 
+from starlette.routing import Route
+
+from sayso import Sayso
 from tests.contract.server import Client, Server, eventually
 from tests.contract.wire import Exchange, Run
 from tests.patience import PATIENCE
 
-__all__ = ["at_once", "at_rest", "call", "delete", "get", "inbox", "post", "reached", "stop"]
+__all__ = [
+    "at_once",
+    "at_rest",
+    "call",
+    "delete",
+    "get",
+    "inbox",
+    "post",
+    "reached",
+    "routes_of",
+    "stop",
+]
 
 JSON = {"content-type": "application/json"}
+
+
+def routes_of(app: Sayso) -> list[tuple[str, str]]:
+    """Method and path of every plain route of an app; a path has names in braces."""
+    return [
+        (method, route.path)
+        for route in app._edge._routes.routes
+        if isinstance(route, Route)
+        for method in sorted((route.methods or set()) - {"HEAD"})
+    ]
 
 
 async def call(

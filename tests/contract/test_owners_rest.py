@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
+from sayso import Sayso
 from tests.contract.requirements import requirement
-from tests.contract.rest import call
+from tests.contract.rest import call, routes_of
 from tests.contract.server import Server, approve, served
 from tests.contract.test_owners import authenticate, waiting
 from tests.stores.backends import EMBEDDED
@@ -25,6 +26,7 @@ CASES: list[Case] = [
     ("POST", "/threads/{t}/fork", {"interruptId": "{i}"}, "unknown_thread"),
     ("POST", "/threads/{t}/restart", None, "unknown_thread"),
     ("GET", "/interrupts/{i}", None, "unknown_interrupt"),
+    ("GET", "/interrupts/{i}/context", None, "unknown_interrupt"),
     ("POST", "/interrupts/{i}/answer", approve(), "unknown_interrupt"),
     ("POST", "/interrupts/{i}/answer", {"status": "cancelled"}, "unknown_interrupt"),
     ("DELETE", "/interrupts/{i}/answer", None, "unknown_interrupt"),
@@ -44,6 +46,17 @@ async def guarded(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterat
     """A server that knows three callers."""
     async with served(request.param, tmp_path, authenticate=authenticate) as server:
         yield server
+
+
+def test_every_path_of_a_thread_or_a_question_has_a_case() -> None:
+    """A route that is new needs a row above."""
+    routes = routes_of(Sayso(store="memory:"))
+    served = {
+        (method, path.replace("{thread:path}", "{t}").replace("{interrupt}", "{i}"))
+        for method, path in routes
+        if path.startswith(("/threads/", "/interrupts/{"))
+    }
+    assert served - {(method, path) for method, path, _, _ in CASES} == set()
 
 
 def bearer(who: str) -> dict[str, str]:
