@@ -241,6 +241,44 @@ async def test_fewer_writes_than_before_lose_no_later_one(kind: str, tmp_path: P
         assert talk.client.model.state == {"flag": False, "done": True}
 
 
+@pytest.mark.parametrize("restarts", [False, True])
+@pytest.mark.parametrize(
+    ("flags", "more"), [([False], "False 1"), (["other", False], "False other")]
+)
+async def test_writes_on_the_way_stay_as_they_were_made_and_shown(
+    kind: str, tmp_path: Path, flags: list[Any], more: str, restarts: bool
+) -> None:
+    """Each by what it writes: none that is left out or new shifts the others."""
+
+    async def agent(turn: Turn, world: World) -> None:
+        await turn.set("/flag", True)
+        await turn.say("one")
+        flag = turn.state["flag"]
+        if flag is True:
+            await turn.set("/extra", "made")
+        await turn.set("/x", f"{flag} 1")
+        await turn.set("/x", f"{turn.state['x']} 2")
+        if flag == "other":
+            await turn.set("/more", "other")
+        if flag is False:
+            await turn.set("/more", "1")
+            await turn.set("/more", f"{flag} {turn.state['more']}")
+        name = "other" if flag == "other" else "work"
+        told = [turn.state["x"], turn.state.get("more")]
+        await turn.step.options(name=name)(world.effect, told)
+
+    async with world_with(kind, tmp_path, agent, before=["work", "other"]) as world:
+        talk = Conversation(world)
+        await talk.say()
+        for flag in flags:
+            if restarts:
+                await talk.restart()
+            await talk.answer_all_with(GO, state={**talk.client.model.state, "flag": flag})
+        if talk.pending:
+            await talk.answer_all_with(GO)
+        assert (talk.run.outcome, world.effects) == ("success", [["True 1 2", more]])
+
+
 async def choosing(turn: Turn, world: World) -> None:
     """Goes where the state says."""
     await turn.set("/way", "send")

@@ -7,7 +7,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from sayso import Breakpoints, Sayso, ToolCall, Turn
@@ -36,6 +36,13 @@ THINGS = st.builds(
 EDITS = st.lists(
     st.dictionaries(st.sampled_from(NAMES), st.integers(100, 103), max_size=2), max_size=6
 )
+COMPUTED = [
+    Do("write", "b", "a"),
+    Do("call", "b", "a"),
+    Do("write", "c", "b"),
+    Do("call", "c", "a"),
+]
+"""What acts reads what was written on the way to it, which was made of what the person changes."""
 
 
 def world_of(kind: str, folder: Path, program: Sequence[Do], waits: Sequence[str]) -> World:
@@ -116,6 +123,8 @@ def expected(
     edits=EDITS,
     restarts=st.booleans(),
 )
+@example(program=COMPUTED, waits=["work"], edits=[{"a": 100}, {"b": 101}], restarts=False)
+@example(program=COMPUTED, waits=["work"], edits=[{"a": 100}, {"b": 101}], restarts=True)
 def test_what_ran_is_what_was_shown_or_what_the_changed_state_gives(
     kind: str,
     program: list[Do],

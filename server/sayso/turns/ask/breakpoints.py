@@ -80,8 +80,12 @@ async def before(place: Place, what: Named, *, reached: bool = True) -> dict[str
             kept: dict[str, Any] = {"at": place.fingerprint}
             if what.tool_call_id is not None:
                 kept["call"] = what.tool_call_id
+            writes = place.branch.writes_before(place.key)
             if waited is not None:
                 kept["since"] = waited.since
+                writes = waited.and_more(writes)
+            if writes:
+                kept["writes"] = writes
             fixed = not reached or places.is_named_by(place.key, place.fingerprint)
             told = {"note": _FIXED} if fixed and _has_arguments(place) else {}
             _ask(spot, "before", what, kept, told=told)

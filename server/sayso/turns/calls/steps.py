@@ -411,8 +411,13 @@ class _Step(Recorded[Any]):
 def write_state(execution: Execution, branch: Branch, operations: Sequence[dict[str, Any]]) -> None:
     """Apply a patch to the shared state and send it, unless replay did so long ago."""
     plain = jsonvalue.decode(to_json(list(operations), "a state patch"))
-    again = execution.anew.stretch(branch) is not None
-    _send(execution, branch, execution.state.patch(branch.path, plain, again=again))
+    waited = execution.anew.stretch(branch)
+    if waited is not None:
+        plain = waited.as_made(plain, branch.writes_before(waited.place))
+    changed = execution.state.patch(branch.path, plain, again=waited is not None)
+    if execution.has_breakpoints:
+        branch.note_write(plain)
+    _send(execution, branch, changed)
 
 
 def rewrite_state(execution: Execution, branch: Branch, written: Sequence[Written]) -> None:

@@ -2,10 +2,11 @@
 
 The arguments of what waits at a breakpoint were evaluated before it, and replay gives code the
 state of that time. Where the state was changed during the wait, the code between the record before
-and the place that waits reads it as changed, so that what goes on is what was looked at.
+and the place that waits reads it as changed, so that what goes on is what was looked at. What it
+writes on that way stays as it was made and shown, whatever it would write now.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +15,7 @@ from sayso.base.records import Entry, Interrupt
 from sayso.turns.journal import places
 from sayso.turns.journal.journal import Journal
 from sayso.turns.journal.state import TurnState
-from sayso.turns.replay.branch import Branch
+from sayso.turns.replay.branch import Branch, Patch
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +48,31 @@ class Waited:
         return self.at.partition(" ")[0]
 
     @property
+    def writes(self) -> list[Patch]:
+        """The patches of the state that were made on the way to the place."""
+        writes: list[Patch] = self.data.get("writes", [])
+        return writes
+
+    def as_made(self, patch: Patch, before: Sequence[Patch]) -> Patch:
+        """The write of the same members that was made on the way; the patch itself, if it is new.
+
+        `before` are the writes on the way so far: of several alike each stands for its own.
+        """
+        alike = [made for made in self.writes if _members(made) == _members(patch)]
+        index = sum(_members(write) == _members(patch) for write in before)
+        return alike[index] if index < len(alike) else patch
+
+    def and_more(self, writes: Sequence[Patch]) -> list[Patch]:
+        """All writes that were made on the way, now that these were made on it."""
+        new, made = [], list(self.writes)
+        for write in writes:
+            if write in made:
+                made.remove(write)
+            else:
+                new.append(write)
+        return [*self.writes, *new]
+
+    @property
     def call(self) -> str | None:
         """The id of the tool call that was proposed and waits."""
         return self.data.get("call")
@@ -54,6 +80,11 @@ class Waited:
     def stands_for(self, kind: str, name: str) -> bool:
         """True if what the code asks for there is what it was put for, but for the arguments."""
         return (kind, name) == (self.kind, self.entry.name)
+
+
+def _members(patch: Patch) -> list[tuple[Any, Any]]:
+    """The operations of a patch, without their values."""
+    return [(operation.get("op"), operation.get("path")) for operation in patch]
 
 
 class Anew:

@@ -5,12 +5,15 @@ equals (design 3, rule 3), so that concurrent code finds its own records again o
 """
 
 import asyncio
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
 from sayso.turns.journal import places
+
+Patch = Sequence[dict[str, Any]]
+"""The operations of a JSON Patch."""
 
 
 class Pause(asyncio.CancelledError):
@@ -39,6 +42,7 @@ class Branch:
     `sealed`: no task may become its child any more. `owner`: the inner agent whose code it runs;
     that code is a branch of its own, in the task of the branch that called it. `call`: the tool
     call whose code it runs. `said`: the place behind the text that it streamed last, and its id.
+    `wrote`: a place, and the patches of the shared state that were made on the way to it.
     """
 
     __slots__ = (
@@ -57,6 +61,7 @@ class Branch:
         "said",
         "sealed",
         "task",
+        "wrote",
     )
 
     def __init__(self, path: str, parent: "Branch | None", task: asyncio.Task[Any] | None) -> None:
@@ -72,6 +77,7 @@ class Branch:
         self.destroyed: bool = False
         self.open_message: str | None = None
         self.said: tuple[str, str] | None = None
+        self.wrote: tuple[str, list[Patch]] = ("", [])
         self.call: dict[str, Any] | None = None
         self.owner: Any = parent.owner if parent else None
         self.phases: tuple[Any, ...] = parent.phases if parent else ()
@@ -86,6 +92,15 @@ class Branch:
         """The place that the next call takes, or one so many calls later."""
         position = self.position + ahead
         return places.place(self.path, position)
+
+    def note_write(self, patch: Patch) -> None:
+        """Note a write of the shared state on the way to the upcoming place."""
+        place = self.upcoming()
+        self.wrote = (place, [*self.writes_before(place), patch])
+
+    def writes_before(self, place: str) -> Sequence[Patch]:
+        """The writes that were noted on the way to a place."""
+        return self.wrote[1] if self.wrote[0] == place else ()
 
     def labels(self) -> set[str]:
         """The tasks that this branch has made so far, by the last parts of their paths."""
