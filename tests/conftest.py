@@ -5,8 +5,12 @@ import gc
 import pytest
 from hypothesis import HealthCheck, settings
 
-# How long an example takes, or to make one, says nothing on a machine that others use too.
-settings.register_profile("tests", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+# How long an example takes, or to make one, says nothing on a machine that others use too. The same
+# examples on each run: who changes a line learns of that line. Others are looked for by "explore".
+settings.register_profile(
+    "tests", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True
+)
+settings.register_profile("explore", settings.get_profile("tests"), derandomize=False)
 settings.load_profile("tests")
 
 LONGEST = ("process/test_schedules.py", "process/test_inbox_survives.py", "crash/test_schedules")
