@@ -4,6 +4,10 @@
 
 prints the table. `tests/test_house.py` holds each figure that code alone decides at the value
 of today: it may get better and never worse.
+
+    python bench/house.py --where "colourless locals"
+
+prints the places that a figure counts, for those of `PLACES`.
 """
 
 import ast
@@ -25,7 +29,7 @@ import orjson
 
 from sayso import Sayso, ServerOptions, Turn, approval
 
-__all__ = ["FIGURES", "Trace", "measure", "trips"]
+__all__ = ["FIGURES", "PLACES", "Trace", "measure", "trips"]
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "server" / "sayso"
@@ -106,25 +110,28 @@ def duplicate_classes() -> int:
     return sum(count > 1 for count in names.values())
 
 
-def colourless_locals() -> int:
-    """How often a name that says nothing is bound, arguments included."""
-    return sum(
-        (isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node.id in COLOURLESS)
-        or (isinstance(node, ast.arg) and node.arg in COLOURLESS)
-        for tree in _trees().values()
-        for node in ast.walk(tree)
-    )
+def colourless_locals() -> Iterator[str]:
+    """Where a name that says nothing is bound, arguments included."""
+    for module, tree in _trees().items():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.arg):
+                name = node.arg
+            elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+                name = node.id
+            else:
+                continue
+            if name in COLOURLESS:
+                yield f"{module} line {node.lineno}: {name}"
 
 
-def roundabout_docstrings() -> int:
+def roundabout_docstrings() -> Iterator[str]:
     """Docstrings that begin with "What", "Whether" or "One who" instead of a verb or a noun."""
     documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
-    return sum(
-        bool(re.match(r"(What|Whether|One who)\b", ast.get_docstring(node) or ""))
-        for tree in _trees().values()
-        for node in ast.walk(tree)
-        if isinstance(node, documented)
-    )
+    for module, tree in _trees().items():
+        for node in ast.walk(tree):
+            said = (ast.get_docstring(node) or "") if isinstance(node, documented) else ""
+            if re.match(r"(What|Whether|One who)\b", said):
+                yield f"{module} {getattr(node, 'name', 'itself')}: {said.splitlines()[0]}"
 
 
 def settling_files() -> int:
@@ -174,12 +181,16 @@ def concepts(change: str) -> Callable[[], int]:
     return count
 
 
-def longest_sentences() -> int:
+def longest_sentences() -> Iterator[str]:
     """Sentences of the documentation with more than 35 words."""
-    pages = [ROOT / "README.md", ROOT / "ARCHITECTURE.md", *sorted((ROOT / "docs").glob("*.md"))]
-    return sum(
-        len(sentence.split()) > 35 for page in pages for sentence in _sentences(page.read_text())
-    )
+    for page in [
+        ROOT / "README.md",
+        ROOT / "ARCHITECTURE.md",
+        *sorted((ROOT / "docs").glob("*.md")),
+    ]:
+        for sentence in _sentences(page.read_text()):
+            if len(sentence.split()) > 35:
+                yield f"{page.name}: {sentence}"
 
 
 def _sentences(text: str) -> Iterator[str]:
@@ -286,6 +297,18 @@ async def _trips() -> dict[str, Trace]:
         return traces
 
 
+PLACES: dict[str, Callable[[], Iterator[str]]] = {
+    "colourless locals": colourless_locals,
+    "roundabout docstrings": roundabout_docstrings,
+    "sentences over 35 words in docs": longest_sentences,
+}
+"""What some of the figures count, place by place."""
+
+
+def _number_of(places: Callable[[], Iterator[str]]) -> Callable[[], int]:
+    return lambda: sum(1 for _ in places())
+
+
 FIGURES: dict[str, tuple[Callable[[], float], float]] = {
     "files below server/sayso": (files, 270),
     "their lines": (lines, 40_000),
@@ -295,9 +318,9 @@ FIGURES: dict[str, tuple[Callable[[], float], float]] = {
     "class names defined twice": (duplicate_classes, 0),
     "constructor parameters of Execution": (execution_parameters, 6),
     "files that settle an interrupt": (settling_files, 1),
-    "colourless locals": (colourless_locals, 150),
-    "roundabout docstrings": (roundabout_docstrings, 20),
-    "sentences over 35 words in docs": (longest_sentences, 0),
+    "colourless locals": (_number_of(colourless_locals), 150),
+    "roundabout docstrings": (_number_of(roundabout_docstrings), 20),
+    "sentences over 35 words in docs": (_number_of(longest_sentences), 0),
     "concepts of a new event": (concepts("An event"), 8),
     "concepts of a new refusal": (concepts("A refusal"), 3),
     "concepts of a new store": (concepts("A store"), 8),
@@ -320,5 +343,8 @@ def measure() -> dict[str, tuple[float, float]]:
 
 
 if __name__ == "__main__":
+    if sys.argv[1:2] == ["--where"]:
+        print(*PLACES[sys.argv[2]](), sep="\n")  # noqa: T201
+        sys.exit()
     for title, (figure, target) in measure().items():
         print(f"{title:<38}{figure:>10,}   target {target:,}")  # noqa: T201
