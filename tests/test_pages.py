@@ -72,6 +72,15 @@ def test_the_page_about_http_has_a_row_for_every_route() -> None:
     assert missing == []
 
 
+def test_no_page_of_the_console_stands_where_the_server_has_a_path() -> None:
+    """A reload would show JSON: paths of the server come first."""
+    app = (ROOT / "web" / "console" / "src" / "App.tsx").read_text("utf-8")
+    pages = set(re.findall(r'<Route path="([\w-]+)', app))
+    taken = {path.split("/")[1] for _, path in routes_of(Sayso(store="memory:"))}
+    assert "inbox" in pages
+    assert pages & taken == set()
+
+
 def test_a_link_to_nothing_is_seen() -> None:
     assert LINK.findall("[a](b.md#c), [d](https://e.f), [g](#h)") == [("b.md", "c")]
     assert "codes" in anchors(ROOT / "docs" / "http.md")

@@ -102,7 +102,7 @@ class Case:
     thread's settled interrupts, `open` those that wait for an answer, also while one is held;
     `calls` likewise wait for the client's own tools, and `results` are tool messages for them.
     `messages` are the request's, `sent` these beside the thread's, `new_messages` the new ones of
-    its user.
+    its user. `options` are those of the agent for a request, and the defaults for the inbox.
     """
 
     view: ThreadView | None
@@ -290,7 +290,7 @@ def case_of_answers(
         channel=channel,
         now=now,
         limits=limits,
-        options=_STRICT,
+        options=_DEFAULTS,
         check=check,
         resume=entries,
         all_entries=answers,
@@ -300,7 +300,8 @@ def case_of_answers(
     )
 
 
-_STRICT = AgentOptions()
+_DEFAULTS = AgentOptions()
+"""The options of every case of the inbox: its rungs read none of the agent's."""
 
 
 def open_interrupts(view: ThreadView | None) -> dict[str, Interrupt]:

@@ -499,7 +499,10 @@ INBOX: tuple[Rung, ...] = (
     count_votes,
     hold_or_settle,
 )
-"""Answers that come one by one: none is refused because others are still open."""
+"""Answers that come one by one: none is refused because others are still open.
+
+No option of an agent changes what these rungs say.
+"""
 
 
 def as_text(ladder: tuple[Rung, ...]) -> str:
