@@ -27,7 +27,7 @@ from sayso.engine.answers import problem_of
 from sayso.gate import sessions as gate
 from sayso.gate.interrupts import mark_seen
 from sayso.gate.refusals import Refuse
-from sayso.stores.base import update_of
+from sayso.stores.base import every, update_of
 from sayso.turns.services import Services, fresh
 
 
@@ -98,16 +98,13 @@ class Threads:
         """The runs and interrupts of a thread; ValueError for an invalid cursor."""
         view = await self.view(principal, thread_id)
         runs = await self._store.runs(principal.scope, thread_id, PageRequest(after, limit))
-        interrupts: list[Interrupt] = []
-        following: str | None = None
-        while True:
-            page = await self._store.interrupts(
-                principal.scope, InterruptFilter(thread_id=thread_id), PageRequest(following, 1_000)
+        listed = every(
+            lambda cursor: self._store.interrupts(
+                principal.scope, InterruptFilter(thread_id=thread_id), PageRequest(cursor, 1_000)
             )
-            interrupts += [listed.interrupt for listed in page.items]
-            following = page.next
-            if following is None:
-                return ThreadHistory(view, runs, tuple(interrupts))
+        )
+        interrupts = tuple([listing.interrupt async for listing in listed])
+        return ThreadHistory(view, runs, interrupts)
 
     async def delete(self, principal: Principal, thread_id: str) -> None:
         """Remove a thread; its audit trail stays and says by whom. `thread_busy` while it runs."""
