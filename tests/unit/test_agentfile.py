@@ -7,13 +7,15 @@ from textwrap import dedent
 import pytest
 
 from sayso import Legacy, Sayso
-from sayso.base.options import AgentOptions
+from sayso.base.options import AgentOptions, OptionValues
 from sayso.ops.agentfile import BACKENDS, YamlFileError, app_of
 from sayso.stores.redis.store import RedisStore
 from sayso.stores.sqlite.memory import MemoryStore
 from sayso.stores.sqlite.store import SqliteStore
 from tests.contract.rest import call
 
+ELSEWHERE = {"expires_in", "interrupts_enabled", "on_reminder", "breakpoints"}
+"""Options that a file says in another place, or that need Python."""
 AGENTS = '''
 from sayso import Sayso, Tool, Turn, approval
 
@@ -109,8 +111,7 @@ def test_a_file_takes_every_option_of_an_agent_that_needs_no_python(folder: Path
         "max_consecutive_expiries": None,
         "run_breakpoints": "allow",
     }
-    elsewhere = {"expires_in", "interrupts_enabled", "on_reminder", "breakpoints"}
-    assert {*chosen, *elsewhere} == {*AgentOptions.__dataclass_fields__}
+    assert {*chosen, *ELSEWHERE} == {*AgentOptions.__dataclass_fields__}
     text = f"agents: [{{name: a, import: 'desk_agents:sales', options: {json.dumps(chosen)}}}]"
     made = app(folder, text)._agents.newest("a")
     assert made is not None
@@ -195,9 +196,7 @@ def test_every_problem_names_its_line_and_key(folder: Path) -> None:
         "seconds above zero, or null for ever, not '-5'",
         "agents.yaml line 12, column 5, agents[1]: 'name' is missing",
         "agents.yaml line 13, column 32, agents[1].options: unknown key 'colour'; there are "
-        "refusals, client, legacy, unknown_entries, partial, on_message, on_disconnect, "
-        "subagents, on_expire, remind_at, tool_errors, unattended_timeout, "
-        "max_consecutive_expiries, run_breakpoints",
+        + ", ".join(name for name in OptionValues.__annotations__ if name not in ELSEWHERE),
     ]
 
 
