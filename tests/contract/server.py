@@ -17,6 +17,7 @@ from tests.contract.dump import dump
 from tests.contract.wire import Exchange, Run
 from tests.patience import PATIENCE
 from tests.stores.backends import BACKENDS
+from tests.stores.watched import WatchedStore
 
 __all__ = [
     "Client",
@@ -45,7 +46,8 @@ class Server:
         self.kind = kind
         self.folder = folder
         self.clock = FakeClock()
-        self.store = FaultyStore(BACKENDS[kind](folder, self.clock))
+        self.watched = WatchedStore(BACKENDS[kind](folder, self.clock))
+        self.store = FaultyStore(self.watched)
         self.effects: list[Any] = []
         self.options = {"console": False, "keep_alive": None, **options}
         self.app = self.another()
@@ -76,7 +78,7 @@ class Server:
 
     def dump(self) -> str:
         """All that is stored, as text."""
-        return dump(self.store.inner, self.folder)
+        return dump(self.watched.inner, self.folder)
 
 
 @asynccontextmanager

@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 
 from sayso import Turn
-from sayso.testing import FakeClock
 from tests.contract.optional import client_of, thread_of, told
 from tests.contract.requirements import requirement
 from tests.contract.server import Client, Server, approve, eventually
@@ -58,13 +57,6 @@ def message(view: Any) -> str:
     return outcome.decode()
 
 
-async def settle(clock: FakeClock) -> None:
-    """Give the loop and the store's thread time to do what they can."""
-    for _ in range(20):
-        await clock.advance(0)
-        await asyncio.sleep(0.001)
-
-
 @requirement("OC-15", "ER-13")
 async def test_finish_goes_on_to_the_end(server: Server) -> None:
     """N1, N2: the default; the result is there for whoever comes back."""
@@ -87,7 +79,7 @@ async def test_cancel_stops_before_the_next_effect_and_cuts_none(server: Server)
     client = client_of(server, desk.agent, on_disconnect="cancel")
     await desk.left(client)
     desk.go.set()
-    await settle(server.clock)
+    await server.watched.rests()
     assert server.effects == ["first"]
     assert (await thread_of(server, client)).thread.holder is not None
     await server.clock.advance(5)
@@ -104,7 +96,7 @@ async def test_cancel_waits_for_an_effect_that_is_in_flight(server: Server) -> N
     client = client_of(server, desk.agent, on_disconnect="cancel")
     await desk.left(client)
     await server.clock.advance(9)
-    await settle(server.clock)
+    await server.watched.rests()
     assert (await thread_of(server, client)).thread.holder is not None
     desk.go.set()
     view = await idle(server, client)
@@ -216,7 +208,7 @@ async def test_a_detached_run_ends_after_its_time(server: Server) -> None:
     await asyncio.wait_for(waiting.wait(), PATIENCE)
     await exchange.disconnect()
     await server.clock.advance(5)
-    await settle(server.clock)
+    await server.watched.rests()
     assert (await thread_of(server, client)).thread.holder is not None
     await server.clock.advance(1)
     view = await idle(server, client)

@@ -71,7 +71,7 @@ def judged(run: Run, body: bytes) -> None:
 
 def contents(server: Server) -> bytes:
     """All that is stored: the pages of the database in memory."""
-    memory: Any = server.store.inner
+    memory: Any = server.watched.inner
     pages: bytes = memory._runner._db.serialize()
     return pages
 

@@ -22,12 +22,14 @@ from typing import Any, Self
 from sayso import Sayso, Turn
 from sayso.base.errors import StoreError
 from sayso.base.records import Entry, PageRequest, ThreadView
+from sayso.stores.base import Store
 from sayso.testing import FakeClock, FaultyStore
 from tests.apps import app_with
 from tests.contract.server import Client
 from tests.contract.wire import Run
 from tests.patience import PATIENCE
 from tests.stores.backends import BACKENDS
+from tests.stores.watched import WatchedStore
 
 __all__ = ["LEASE", "Conversation", "Window", "World", "ticks", "until"]
 
@@ -89,6 +91,10 @@ class Process:
         """From now on it renews none, as a process that is stopped by a signal does."""
         self.window.fail("renew", times=1_000)
 
+    def runs(self, thread: str) -> bool:
+        """Whether it is alive, and goes on with that thread."""
+        return not self.window.dead and self.app._engine._live.is_here("default", thread)
+
     async def die(self) -> None:
         """From now on nothing of it reaches the store."""
         self.window.disconnect()
@@ -100,7 +106,8 @@ class World:
 
     def __init__(self, kind: str, folder: Path, declare: Declare, **options: Any) -> None:
         self.clock = FakeClock()
-        self.store = BACKENDS[kind](folder, self.clock)
+        self.watched = WatchedStore(BACKENDS[kind](folder, self.clock))
+        self.store: Store = self.watched
         self.effects: list[Any] = []
         self.noise: list[str] = []
         self.expected_noise = ""
@@ -215,10 +222,7 @@ class World:
         """Let time pass, second by second, and what is due in it happen."""
         for _ in range(seconds):
             await self.clock.advance(1.0)
-            for _ in range(5):
-                await asyncio.sleep(0.001)
-                with suppress(StoreError):  # asked last, it answers when all before is done
-                    await self.store.due_threads(self.clock.now(), PageRequest(limit=1))
+            await self.watched.rests()
 
     async def at_rest(self, thread: str, *, seconds: float = 3 * LEASE) -> ThreadView:
         """Move time on until nobody holds the thread and nothing of it is due."""
@@ -231,13 +235,16 @@ class World:
 
     async def _rests(self, thread: str) -> bool:
         for _ in range(20):
-            await asyncio.sleep(0.001)  # the store's thread tells nobody
+            await self.watched.rests()
             with suppress(StoreError):
                 # In this order: what is claimed in between is held by then.
                 due = (await self.store.due_threads(self.clock.now(), PageRequest(limit=100))).items
                 view = await self.view(thread)
                 if view.thread.holder is None and not any(d.thread_id == thread for d in due):
                     return True
+            if not any(one.runs(thread) for one in self.processes):
+                return False  # all that helps is time
+            await asyncio.sleep(0.001)  # a step's thread tells nobody
         return False
 
 
