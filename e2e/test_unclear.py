@@ -47,7 +47,7 @@ def test_three_unclear_steps_are_told_apart_wherever_they_are_shown(
     reviewer.open("play/till/three")
     for card, result in ((first, "receipt A-17"), (second, "receipt B-4")):
         card.get_by_role("radio", name="Skip it").check()
-        card.get_by_label("Result to go on with").fill(result)
+        card.get_by_label("Result to continue with").fill(result)
         card.get_by_role("button", name="Skip it").click()
     third = reviewer.cards("count")
     third.get_by_role("radio", name="Skip it").check()

@@ -87,7 +87,7 @@ def test_formats_are_asserted(format: str, good: str, bad: str) -> None:
             "/b": "must be null"}),
         ({"patternProperties": {"^x": {"type": "null"}}, "additionalProperties": False}, {
             "x1": 1, "y": 2}, {"/x1": "must be null", "/y": "is not allowed here"}),
-        ({"propertyNames": {"maxLength": 1}}, {"ab": 1}, {"/ab": "is no allowed name"}),
+        ({"propertyNames": {"maxLength": 1}}, {"ab": 1}, {"/ab": "is not an allowed name"}),
         ({"dependentRequired": {"a": ["b"]}}, {"a": 1}, {"/b": "is required"}),
         ({"dependentSchemas": {"a": {"required": ["b"]}}}, {"a": 1}, {"/b": "is required"}),
         ({"allOf": [{"required": ["a"]}, {"required": ["b"]}]}, {}, {
@@ -190,7 +190,7 @@ def test_a_large_misfit_costs_little_and_says_little() -> None:
     ],
 )
 def test_no_value_makes_a_schema_raise(value: Any) -> None:
-    """What is no JSON value is a problem like any other."""
+    """A value that is not JSON is a problem like any other."""
     rules = {"type": "object", "properties": {"a": {"type": "string"}}, "required": ["b"]}
     assert problems(rules, value)
     assert not compile_schema(rules).is_valid(value)

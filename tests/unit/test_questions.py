@@ -105,7 +105,7 @@ def test_an_unclear_effect_is_told_by_what_was_called_and_when(
     ):
         assert line in told
     assert "B-4" not in told
-    assert "Result to go on with" not in told
+    assert "Result to continue with" not in told
 
 
 @pytest.mark.parametrize(

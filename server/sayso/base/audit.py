@@ -22,10 +22,10 @@ Event = tuple[str, bytes]
 """A kind of row and its content, a JSON object."""
 
 GENESIS = "0" * 64
-"""What stands for the digest before the first row of a thread."""
+"""The digest before the first row of a thread."""
 
 _SPELLED = "%d:%s" * 9
-"""How what a row seals is written: the bytes of each part, and the part."""
+"""The parts that a row seals, each as its number of bytes and itself."""
 
 _KINDS: dict[ChangeKind, str] = {"opened": "asked"}
 _TOLD = (
@@ -37,7 +37,7 @@ _TOLD = (
     ("reason", "reason"),
     ("attempt", "attempt"),
 )
-"""What a row about a call tells of its record, and under which name."""
+"""The members of a call's record that its row shows, and their names there."""
 
 
 @fast
@@ -67,22 +67,22 @@ def stored(
     number: int,
     thread_id: str,
     owner: str,
-    at: int,
+    written_at: int,
     kind: str,
     content: bytes | None,
     content_digest: str,
     digest: str,
 ) -> AuditRow:
-    """A row from what a store keeps of it, in the order in which all of them do.
+    """Make a row from its columns, in the order in which every store keeps them.
 
-    Whoever can write a store can put anything there: what is of no such type is a row that was
-    never written, and is found to be one.
+    Whoever can write a store can put anything there: a value of another type becomes a row that
+    was never written, and is found as one.
     """
     return AuditRow(
         thread_id=thread_id,
         owner=str(owner),
         number=_whole(number),
-        at=_whole(at),
+        at=_whole(written_at),
         kind=str(kind),
         content=content if content is None or type(content) is bytes else str(content).encode(),
         content_digest=content_digest,
@@ -128,7 +128,7 @@ def rows_of_interrupt(change: ChangeKind, interrupt: Interrupt, by: str | None =
 
 
 def _open(value: bytes | None, interrupt: Interrupt) -> Any:
-    """A payload without what its question marks as secret."""
+    """A payload without the members that its question marks as secret."""
     if value is None or not marks_secrets(interrupt.response_schema):
         return _value(value)
     schema = jsonvalue.decode(interrupt.response_schema or b"null")
@@ -153,7 +153,7 @@ def _held(interrupt: Interrupt) -> dict[str, Any] | None:
 
 
 def _votes(interrupt: Interrupt) -> list[dict[str, Any]]:
-    """Who has agreed to a question so far."""
+    """The people who have agreed to a question so far."""
     return [
         {
             "by": vote.by,
@@ -169,7 +169,7 @@ def _votes(interrupt: Interrupt) -> list[dict[str, Any]]:
 def rows_of_entries(entries: Iterable[Entry]) -> list[Event]:
     """Make the events of recorded tool calls, begun or ended, and of edits of a thread's state.
 
-    What a thread was copied from is told as that, and not as what has happened here.
+    Entries of the thread that this one was copied from have not happened here, and are left out.
     """
     events: list[Event] = []
     for entry in entries:
@@ -190,7 +190,7 @@ def rows_of_deletion(by: str | None) -> Event:
 
 
 def chained(
-    whose: tuple[str, str, str], previous: str, number: int, at: int, event: Event
+    whose: tuple[str, str, str], previous: str, number: int, written_at: int, event: Event
 ) -> tuple[str, str]:
     """The digests of a row: of its content, and of itself with all rows before it.
 
@@ -198,21 +198,21 @@ def chained(
     """
     kind, content = event
     inner = hashlib.sha256(content).hexdigest()
-    return inner, _chain_digest(whose, previous, number, at, kind, inner)
+    return inner, _chain_digest(whose, previous, number, written_at, kind, inner)
 
 
 def is_told(row: AuditRow) -> bool:
-    """True if a row's content is what its digest is of; one that was taken away says nothing."""
+    """True if a row's content fits its digest, or was taken away."""
     content = row.content
     return content is None or hashlib.sha256(content).hexdigest() == row.content_digest
 
 
 def first_broken(scope: str, rows: Sequence[AuditRow], previous: str = GENESIS) -> int | None:
-    """The number of the first row, of rows that follow each other, that is not what was written.
+    """The number of the first of consecutive rows that is not as it was written; None if all are.
 
-    `previous` is the digest of the row before them. None: all are. Contents that were taken away
-    are broken but in rows of the form before, whose threads an older version has deleted; it took
-    all that there were then, so none can be missing behind one that is there.
+    `previous` is the digest of the row before them. A row without its content is broken, except
+    rows of the older form, whose threads an older version has deleted; that took all contents, so
+    none can be missing behind one that is there.
     """
     there = False
     for expected, row in enumerate(rows, rows[0].number if rows else 1):
@@ -247,7 +247,7 @@ def _call(entry: Entry) -> Event:
 
 
 def _approvals(data: dict[str, Any]) -> list[dict[str, Any]]:
-    """Who said yes to the call, for which rule, and to which arguments."""
+    """The people who said yes to the call, each with the rule and the arguments."""
     return [
         {"rule": rule["rule"], "by": said["by"], "arguments": rule["arguments"]}
         for rule in data.get("satisfied", ())
@@ -261,9 +261,9 @@ def _whole(value: Any) -> int:
 
 
 def _chain_digest(
-    whose: tuple[str, str, str], previous: str, number: int, at: int, kind: str, inner: str
+    whose: tuple[str, str, str], previous: str, number: int, written_at: int, kind: str, inner: str
 ) -> str:
-    parts = ("sayso-audit-2", *whose, str(number), str(at), kind, inner, previous)
+    parts = ("sayso-audit-2", *whose, str(number), str(written_at), kind, inner, previous)
     if "".join(parts).isascii():  # as mostly: then a text has as many bytes as characters
         spelled = _SPELLED % tuple(chain.from_iterable(zip(map(len, parts), parts, strict=True)))
         return hashlib.sha256(spelled.encode()).hexdigest()
@@ -271,9 +271,10 @@ def _chain_digest(
     return hashlib.sha256(b"".join(b"%d:%b" % (len(e), e) for e in encoded)).hexdigest()
 
 
-def _chain_digest_v1(previous: str, number: int, at: int, kind: str, inner: str) -> str:
-    """As rows were sealed before whose they are was covered."""
-    return hashlib.sha256(f"{previous}\n{number}\n{at}\n{kind}\n{inner}".encode()).hexdigest()
+def _chain_digest_v1(previous: str, number: int, written_at: int, kind: str, inner: str) -> str:
+    """The digest of a row in the older form, which did not cover scope, thread and owner."""
+    sealed = f"{previous}\n{number}\n{written_at}\n{kind}\n{inner}"
+    return hashlib.sha256(sealed.encode()).hexdigest()
 
 
 def _object(members: dict[str, Any]) -> bytes:
@@ -286,5 +287,5 @@ def _value(body: bytes | None) -> Any:
 
 @lru_cache(maxsize=256)
 def _digest(body: bytes | None) -> str | None:
-    """Of a schema: questions of one kind have the same."""
+    """The digest of a schema; questions of one kind share it."""
     return None if body is None else hashlib.sha256(body).hexdigest()

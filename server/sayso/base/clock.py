@@ -70,8 +70,12 @@ def format_time(milliseconds: int) -> str:
 
 
 def parse_time(text: str) -> int:
-    """The milliseconds of an RFC 3339 time; ValueError for another text, or without an offset."""
+    """Read an RFC 3339 time as milliseconds since the epoch.
+
+    Raises:
+        ValueError: another text, or a time without an offset.
+    """
     moment = datetime.fromisoformat(text)
     if moment.tzinfo is None:
-        raise ValueError("a time without an offset is another one elsewhere: end it with Z")
+        raise ValueError("a time needs an offset, to mean the same everywhere: end it with Z")
     return round(moment.timestamp() * 1000)

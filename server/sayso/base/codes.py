@@ -25,7 +25,7 @@ class Facts:
     lasting: bool = False
     """The server refuses the same request however often it is sent."""
     fatal: bool = False
-    """The client cannot go on from here: it is told as an error in recover mode too."""
+    """The client cannot continue from here: it gets an error in recover mode too."""
     chat: str = ""
     """The words of a chat for it, with `{by}` for who decided; without them the refusal's own."""
 
@@ -298,7 +298,7 @@ class Code(StrEnum):
         Facts(
             _REFUSAL,
             409,
-            chat="This cannot go on here at the moment. Your answer was not used.",
+            chat="This cannot continue here at the moment. Your answer was not used.",
         ),
     )
     """The turn began with a version of its agent that this server does not have.

@@ -1,8 +1,8 @@
 """Whole numbers with all their digits, past clients that read every number as a double.
 
-A double holds each integer up to 2^53 - 1. JavaScript reads a larger one rounded, shows it so and
-sends it back so. What is asked therefore says its large integers twice: as numbers, and as texts
-by JSON Pointer (`exact_integers`); an answer may say its own alike. Pure, over JSON values.
+A double holds each integer up to 2^53 - 1. JavaScript rounds a larger one, shows it rounded and
+sends it back rounded. So a question gives its large integers twice: as numbers, and as texts by
+JSON Pointer (`exact_integers`); an answer may do the same. Pure, over JSON values.
 """
 
 import re
@@ -17,25 +17,25 @@ _MAX_SAFE_INTEGER: Final = 2**53 - 1
 _TEXT: Final = re.compile(r"-?(?:0|[1-9][0-9]{0,19})", re.ASCII)
 _TOKEN: Final = re.compile(rb'"(?:[^"\\]|\\.)*"|-?[0-9][0-9.eE+-]*')
 _LOST: Final = "\0lost"
-"""Stands for a number of which digits would be lost."""
+"""Marks a number that would lose digits."""
 _Path = tuple[str | int, ...]
 
 
 def may_hold_large(data: bytes) -> bool:
-    """True if JSON may hold an integer that a double does not; quick, and sometimes wrongly so."""
+    """True if JSON may hold an integer that a double does not; quick, with false alarms."""
     return jsonvalue.digits_in_a_row(data, 16)
 
 
 def lost_digits(data: bytes) -> list[str]:
-    """Pointers to the integers of JSON bytes that no 64 bits hold, and a double only rounded.
+    """Pointers to the integers of JSON bytes that 64 bits do not hold, and a double only rounded.
 
-    What a client itself had as a double comes in digits enough for one, and is none of them.
+    A number that was a double at the client comes with the digits of one, and is not among them.
     """
     return [jsonvalue.pointer(path) for path in _cut_at(data, decimals=False)]
 
 
 def cuts_digits(text: str) -> bool:
-    """True if JSON that was typed has a number of which digits would be lost, decimals too."""
+    """True if typed JSON has a number that would lose digits, decimals included."""
     try:
         return any(True for _ in _cut_at(text.encode(), decimals=True))
     except ValueError:
@@ -45,17 +45,17 @@ def cuts_digits(text: str) -> bool:
 def exact_integers(value: Any, path: _Path = ()) -> dict[str, str]:
     """The integers of a value beyond 2^53 - 1, either way, as texts by JSON Pointer."""
     return {
-        jsonvalue.pointer((*path, *at)): str(number)
-        for at, number in _numbers(value, ())
+        jsonvalue.pointer((*path, *inner)): str(number)
+        for inner, number in _numbers(value, ())
         if isinstance(number, int) and abs(number) > _MAX_SAFE_INTEGER
     }
 
 
 def restore_integers(value: Any, texts: Mapping[str, Any]) -> tuple[Any, dict[str, str]]:
-    """A value with the integers that texts by JSON Pointer spell out, and what is wrong with those.
+    """Put the integers that texts by JSON Pointer spell out into a value; also list wrong texts.
 
     Each text is an integer of 64 bits, and the value has the same number there, perhaps rounded:
-    else it would be two answers at once.
+    otherwise it would be two answers at once.
     """
     numbers = {jsonvalue.pointer(path): number for path, number in _numbers(value, ())}
     meant: dict[str, int] = {}
@@ -76,9 +76,9 @@ def restore_integers(value: Any, texts: Mapping[str, Any]) -> tuple[Any, dict[st
 
 
 def rounded(value: Any, wholes: Iterable[int], spelt: frozenset[str]) -> dict[str, int]:
-    """The numbers of a value that may be one of `wholes`, rounded: by pointer, what they may be.
+    """The numbers of a value that may be a rounded one of `wholes`: that one, by pointer.
 
-    Those at the pointers `spelt` were said in digits and are what they are.
+    Numbers at the pointers `spelt` came in digits and were not rounded.
     """
     by_double: dict[float, list[int]] = {}
     for whole in wholes:
@@ -92,11 +92,10 @@ def rounded(value: Any, wholes: Iterable[int], spelt: frozenset[str]) -> dict[st
 
 
 def unrounded(sent: Any, kept: Any) -> Any:
-    """A value that came back from a client, with the digits of the one that it was made from.
+    """Restore the digits of a value that came back from a client, from the one that it had.
 
     A number that equals the kept one at its place as a double is that one. An integer that moved is
-    found by its value, if only one of the kept ones can be meant. What differs otherwise is taken
-    as it is.
+    found by its value, if only one of the kept ones can be meant. Other differences are kept.
     """
     moved: dict[float, set[int]] = {}
     for _, number in _numbers(kept, ()):

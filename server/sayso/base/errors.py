@@ -4,7 +4,7 @@ Exception
 ├── SaysoError
 │   ├── Problem              a request that gets an HTTP error and no stream (RFC 9457)
 │   ├── DeclarationError     an agent, tool or schema that cannot work, found when it is declared
-│   ├── TurnError            the author's code used a turn wrongly, or its turn cannot go on
+│   ├── TurnError            the author's code used a turn wrongly, or its turn cannot continue
 │   │   ├── StepFailed       a recorded step raised; the same live and on replay
 │   │   ├── ToolFailed       a tool raised where that fails the turn
 │   │   ├── NotRecordable    a value that the journal cannot keep
@@ -17,7 +17,7 @@ Exception
 │   │   ├── ThreadTooLarge   messages that have outgrown what a client takes
 │   │   ├── ReplayMismatch   the code no longer asks for what the journal holds
 │   │   │   └── JournalMissing   the journal does not hold what the turn has asked
-│   │   └── protocol.guard.StreamOrderError   an event that may not stand where it was sent
+│   │   └── protocol.guard.StreamOrderError   an event that was sent out of order
 │   ├── StoreError
 │   │   ├── Conflict         the thread changed between reading and claiming
 │   │   ├── LeaseLost        another holder took the thread
@@ -61,7 +61,7 @@ class Problem(SaysoError):
     ) -> None:
         super().__init__(detail)
         if code.facts.status is None:
-            raise ValueError(f"{code.value} ends a run; it is no answer without a stream")
+            raise ValueError(f"{code.value} ends a run; it has no HTTP status of its own")
         self.code = code
         self.status: int = code.facts.status
         self.detail = detail
@@ -159,7 +159,7 @@ class ReplayMismatch(TurnError):
 
 
 class JournalMissing(ReplayMismatch):
-    """The store no longer holds what the turn recorded at a place: it cannot go on from there."""
+    """The store no longer holds what the turn recorded at a place: it cannot continue there."""
 
     def __init__(self, place: str) -> None:
         super().__init__(place, "nothing any more", "what it asked there")
@@ -175,7 +175,7 @@ class StoreError(SaysoError):
 
 
 class Conflict(StoreError):
-    """The thread is not what the caller read; read it again and decide anew."""
+    """The thread has changed since the caller read it; read it and decide again."""
 
 
 class LeaseLost(StoreError):

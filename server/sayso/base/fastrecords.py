@@ -38,9 +38,10 @@ def fast(kind: type[T]) -> type[T]:
 
 
 def copy_with(record: T, /, **members: Any) -> T:
-    """A copy of a quick record with other members: `dataclasses.replace`, at a tenth of its cost.
+    """Copy a fast record with other members: `dataclasses.replace`, at a tenth of its cost.
 
-    AttributeError for a member that there is none of.
+    Raises:
+        AttributeError: an unknown field.
     """
     kind = type(record)
     copy = kind(*_READERS[kind](record))
@@ -50,11 +51,13 @@ def copy_with(record: T, /, **members: Any) -> T:
 
 
 def from_columns(kind: type[T], columns: Iterable[Sequence[Any]]) -> list[T]:
-    """Records of a frozen, slotted kind; for each of its members, in order, a column of values.
+    """Make records of a frozen, slotted kind from a column of values for each member, in order.
 
-    Histories and journals are read by the thousand. What `__post_init__` would check is not
-    checked: these are records that were made before. ValueError for another number of columns; of
-    none there are no records.
+    Histories and journals are read by the thousand. `__post_init__` is not called: these records
+    were checked when they were made. No columns make no records.
+
+    Raises:
+        ValueError: the number of columns is not that of the members.
     """
     listed = list(columns)
     if not listed:

@@ -29,10 +29,13 @@ _EXACT = frozenset({str, int, bool, type(None)})
 
 
 def encode(value: Any) -> bytes:
-    """UTF-8 JSON of a JSON value; TypeError with the reason for anything else.
+    """Encode a JSON value as UTF-8.
 
     NaN and infinities become null, as the protocol's strict JSON has none (EN-07), and texts are
     made fit (`texts`).
+
+    Raises:
+        TypeError: it is not a JSON value; the message has the reason.
     """
     try:
         # Copied, as what orjson gives holds the whole buffer that it wrote into, 4 kB at least,
@@ -45,7 +48,7 @@ def encode(value: Any) -> bytes:
 
 
 def encode_all(values: Sequence[Any]) -> list[bytes]:
-    """UTF-8 JSON of each of some JSON values; TypeError as `encode`.
+    """Encode each of some JSON values, as `encode` does.
 
     They are encoded together, with lines between them: a line feed inside a string is escaped.
     """
@@ -63,7 +66,11 @@ def encode_all(values: Sequence[Any]) -> list[bytes]:
 
 
 def decode(data: bytes) -> Any:
-    """The value of JSON bytes; ValueError if they are not JSON."""
+    """Decode JSON bytes.
+
+    Raises:
+        ValueError: they are not JSON.
+    """
     return orjson.loads(data)
 
 
@@ -142,20 +149,28 @@ def pointer(path: Iterable[str | int]) -> str:
 
 
 def parse_pointer(text: str) -> list[str]:
-    """The reference tokens of a JSON Pointer; ValueError if it is none (SS-03)."""
+    """Split a JSON Pointer into its reference tokens (SS-03).
+
+    Raises:
+        ValueError: it is not a JSON Pointer.
+    """
     if text == "":
         return []
     if not text.startswith("/"):
-        raise ValueError(f"{text!r} is no JSON Pointer: begin it with '/', or leave it empty")
+        raise ValueError(f"{text!r} is not a JSON Pointer: begin it with '/', or leave it empty")
     parts = text[1:].split("/")
     for part in parts:
         if "~" in part.replace("~0", "").replace("~1", ""):
-            raise ValueError(f"{text!r} is no JSON Pointer: spell '~' as '~0' and '/' as '~1'")
+            raise ValueError(f"{text!r} is not a JSON Pointer: spell '~' as '~0' and '/' as '~1'")
     return [part.replace("~1", "/").replace("~0", "~") for part in parts]
 
 
 def resolve(value: Any, text: str) -> Any:
-    """Resolve a JSON Pointer inside a value; LookupError if there is nothing."""
+    """Resolve a JSON Pointer inside a value.
+
+    Raises:
+        LookupError: nothing is there.
+    """
     for token in parse_pointer(text):
         if isinstance(value, dict):
             if token not in value:

@@ -12,9 +12,11 @@ _MAX_SIZE_BYTES: Final = 65_536
 class KeepAlive:
     """A comment after `seconds` of silence on an open stream, of at least `size` bytes.
 
-    The size is for proxies that hold back what is shorter, whatever the headers say: what was said
-    before such a comment comes through with it (M3). `DeclarationError` for what is no such time
-    or size (65,536 at most).
+    The size is for proxies that hold back short chunks, whatever the headers say: what was sent
+    before such a comment comes through with it (M3).
+
+    Raises:
+        DeclarationError: an invalid time or size (65,536 bytes at most).
     """
 
     seconds: float = 15.0

@@ -13,9 +13,9 @@ _MAX_HISTORY_BYTES: Final = 9_000_000
 class Limits:
     """Limits in bytes, counts and seconds; the defaults are the documented ones.
 
-    Raises `DeclarationError` for what is no whole number from 1, with which nothing would get
-    through, for a `history` that no client could be shown, and for a `body` in which a client could
-    not send back what it was shown.
+    Raises:
+        DeclarationError: a limit that is not a whole number from 1, a `history` too large to be
+            shown to a client, or a `body` too small for a client to send that history back.
     """
 
     body: int = 32 * 1024 * 1024

@@ -44,7 +44,7 @@ withdrawn. `approve`: the call runs; only for a tool that spells it out. A `Fall
 
 
 Client = Literal["any", "copilotkit", "assistant-ui"]
-"""Whose client a run is answered for: what its library cannot go on from is told in another way."""
+"""The library of the client: a run tells what that library cannot continue from in another way."""
 
 ToolErrors = Literal["type", "text", "fail"]
 """What becomes of a tool that raises: a result with the type of the error and an id under which
@@ -184,8 +184,8 @@ class AgentOptions:
     """`error`: a refusal is a RUN_ERROR. `recover`: it shows the thread as it stands, its open
     interrupts with the problem in their metadata."""
     client: Client = "any"
-    """Whose client asks at `/agents/{agent}` without `?client=`; what that cannot go on from is
-    told in its way, whatever `refusals` says."""
+    """The library of clients at `/agents/{agent}` without `?client=`; what it cannot continue from
+    is told in its way, whatever `refusals` says."""
     legacy: Legacy = field(default_factory=Legacy)
     """How the older dialect is spoken."""
     interrupts_enabled: bool = True
@@ -286,7 +286,11 @@ def options_to_json(options: AgentOptions) -> dict[str, Any]:
 
 
 def check_lifetime(seconds: Any, name: str) -> None:
-    """Raise `DeclarationError` for anything but seconds above zero, or None."""
+    """Check a lifetime: seconds above zero, or None.
+
+    Raises:
+        DeclarationError: it is anything else.
+    """
     if seconds is None:
         return
     if not _is_number(seconds) or not isfinite(seconds) or seconds <= 0:
@@ -294,7 +298,11 @@ def check_lifetime(seconds: Any, name: str) -> None:
 
 
 def check_emission(value: Any, name: str) -> None:
-    """Raise `DeclarationError` for an invalid way to ask clients."""
+    """Check a way to ask clients.
+
+    Raises:
+        DeclarationError: it is unknown.
+    """
     _check_choice(name, value, get_args(Emission))
 
 

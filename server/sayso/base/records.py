@@ -19,13 +19,13 @@ _OUTCOME_TYPE = re.compile(rb'\{"type":"([a-z]+)"')
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Approval:
-    """A person's yes that stands for calls to come of one tool.
+    """A person's yes that is valid for later calls of one tool.
 
-    It concerns calls of `owner`'s turns, of one thread only if there is a `thread_id`, whose
+    It covers calls of `owner`'s turns, of one thread only if there is a `thread_id`, whose
     arguments fit `pattern` (JSON), and answers the questions of `rules` as these were then. `terms`
-    is JSON, `{"rules": {name: digest}, "by", "of", "people"?, "notBy"?, "offered"}`; None where a
-    release kept none: then it stands for nothing. `given_by` said so at `given_at`, beside the
-    answer to `interrupt_id`. Times are milliseconds since the epoch.
+    is JSON, `{"rules": {name: digest}, "by", "of", "people"?, "notBy"?, "offered"}`; without it the
+    approval covers nothing. `given_by` gave it at `given_at`, with the answer to `interrupt_id`.
+    Times are milliseconds since the epoch.
     """
 
     id: str
@@ -81,10 +81,13 @@ ChangeKind = Literal[
 class Principal:
     """The authenticated caller: who, in which tenant partition, with which roles.
 
-    `roles` may be given as any iterable of texts; they are kept in order of the alphabet, each
-    once. `expires_at` is when who this is has to be checked anew (ms since the epoch, None: with
-    the next request): streams that only follow end then. It is of one request, so it is neither
-    stored nor compared. TypeError for what is no text, and for a text in place of several.
+    `roles` may be given as any iterable of texts; they are kept in alphabetical order, each once.
+    `expires_at` is when the identity has to be checked again (ms since the epoch, None: with the
+    next request): streams that only follow end then. It belongs to one request, so it is neither
+    stored nor compared.
+
+    Raises:
+        TypeError: a member of the wrong type, or one text in place of several roles.
     """
 
     subject: str = "local"
@@ -128,12 +131,12 @@ class Message:
 @fast
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Terms:
-    """How a question was asked: declared with it, so that no later change of options reaches it.
+    """The terms of a question: kept with it, so that no later change of options affects it.
 
-    `approvers` are who may answer, None for the owner of the thread; `requesters` want the thing
-    done, as far as the approvers may not be among them. `subagent` is the id of the inner agent
-    that asked. `typed`: answers have to fit a type of the author's beside the schema. `origin` is
-    the first of the threads that its own was copied from.
+    `approvers` may answer, None for the owner of the thread; `requesters` want the thing done, and
+    are listed if they may not approve it. `subagent` is the id of the inner agent that asked.
+    `typed`: answers have to fit a type of the author's besides the schema. `origin` is the first of
+    the threads that the question's thread was copied from.
     """
 
     on_expire: OnExpire = "expire"
@@ -159,7 +162,7 @@ class Vote:
 @fast
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LateRefusal:
-    """A refusal that came after the question had expired: it decides nothing, but was said."""
+    """A refusal that came after the question had expired: it decides nothing, but is noted."""
 
     by: str
     at: int
@@ -181,8 +184,8 @@ class SeenOnSession:
 class Progress:
     """The history of a question beside its answer.
 
-    `votes` are who has agreed so far, in order. `roles` are those that its one answer was given
-    with. `denied` is what was said in other copies of the thread, as JSON objects. `copied`: its
+    `votes` are the agreements so far, in order. `roles` are those of the person who gave its one
+    answer. `denied` are denials in other copies of the thread, as JSON objects. `copied`: its
     thread was copied at this question. `late` are the refusals after its expiry, oldest first.
     """
 
@@ -197,10 +200,10 @@ class Progress:
 @fast
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerRecord:
-    """An answer as it was given, is held and settled with: what, by whom, when, by which way.
+    """An answer from being given to being settled: what, by whom, when, on which channel.
 
-    `payload` and `metadata` are JSON. `roles` are those of who gave it, None where nobody but the
-    owner was asked.
+    `payload` and `metadata` are JSON. `roles` are those of the person who gave it, None if nobody
+    but the owner was asked.
     """
 
     status: Literal["resolved", "cancelled"]
@@ -217,8 +220,8 @@ class AnswerRecord:
 class Interrupt:
     """One question to a person and, once settled, its answer.
 
-    `place` is the journal place that asked. `terms` and `progress` are what the server itself needs
-    of it; they never leave the server.
+    `place` is the journal place that asked. `terms` and `progress` are for the server alone and
+    never leave it.
     """
 
     id: str
@@ -512,7 +515,7 @@ class ThreadSummary:
 
     `active_at`: when it was last claimed or released, or its interrupts were settled or changed;
     lists are in this order. `turn_status` is that of the newest turn, `outcome` the type of the
-    newest run's outcome (None while it goes on), `open_interrupts` a number, of the newest turn.
+    newest run's outcome (None while it runs), `open_interrupts` a number, of the newest turn.
     """
 
     scope: str
@@ -567,7 +570,7 @@ class Change:
 class Changes:
     """The changes since a mark, oldest first; pass `mark` the next time.
 
-    `gap`: some of it is no longer known, so that lists have to be read anew.
+    `gap`: some of it is no longer known, so lists have to be read again.
     """
 
     mark: int

@@ -1,9 +1,9 @@
 """Seals: the newest digests of many threads, linked under a key that the store does not have.
 
-A thread's audit rows seal each other, so one that was changed shows; but who may write the store
-could compute a whole chain anew. A seal holds each thread's newest digest and an HMAC-SHA-256 of
-itself with the seal before it: without the key none can be made, taken out or changed (design 7).
-What it cannot tell is that the newest of them are missing: keep them where nothing is deleted.
+A thread's audit rows seal each other, so a changed one shows; but whoever may write the store could
+compute a whole new chain. A seal holds each thread's newest digest and an HMAC-SHA-256 of itself
+with the seal before it: without the key none can be made, taken out or changed (design 7). Seals
+cannot show that the newest of them are missing: keep them where nothing is deleted.
 """
 
 import hmac
@@ -17,12 +17,12 @@ from sayso.base.clock import format_time, parse_time
 MIN_KEY_BYTES = 32
 """Bytes of a key: as many as the digest has."""
 NO_SEAL = "0" * 64
-"""What stands for the seal before the first."""
+"""The MAC before the first seal."""
 
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """How far a thread's audit trail had come: the number of its newest row, and its digest."""
+    """The end of a thread's audit trail: the number and the digest of its newest row."""
 
     thread_id: str
     number: int
@@ -33,8 +33,8 @@ class Head:
 class Seal:
     """The heads of a scope at a time, in milliseconds since the epoch.
 
-    `heads` are those of threads with rows that no seal before knew of. `after` is where the last
-    page of rows that it looked at began, None for the beginning.
+    `heads` are those of threads with rows that no earlier seal covers. `after` is the start of the
+    last page of rows that it read, None for the beginning.
     """
 
     number: int
@@ -54,7 +54,7 @@ def new_seal(
     after: str | None,
     heads: Sequence[Head],
 ) -> Seal:
-    """The seal that follows another, or the first."""
+    """Make the seal that follows another, or the first."""
     number = 1 if before is None else before.number + 1
     bare = Seal(number=number, at=at, scope=scope, after=after, heads=tuple(heads), mac="")
     mac = _mac(key, NO_SEAL if before is None else before.mac, bare)
@@ -62,9 +62,9 @@ def new_seal(
 
 
 def find_forged(key: bytes, seals: Iterable[Seal]) -> int | None:
-    """The place, counted from 1, of the first that this key has not made or that is out of place.
+    """The place, from 1, of the first seal that this key did not make or that is out of order.
 
-    None: all are what was written, one behind the other.
+    None: all are as they were written, in order.
     """
     before = NO_SEAL
     for place, seal in enumerate(seals, 1):
@@ -75,17 +75,21 @@ def find_forged(key: bytes, seals: Iterable[Seal]) -> int | None:
 
 
 def latest(seals: Iterable[Seal]) -> dict[str, Head]:
-    """How far each thread had come by the newest seal that names it."""
+    """The head of each thread in the newest seal that names it."""
     return {head.thread_id: head for seal in seals for head in seal.heads}
 
 
 def to_line(seal: Seal) -> bytes:
     """A seal as a line of JSON, without its end."""
-    return jsonvalue.encode({**_told(seal), "mac": seal.mac})
+    return jsonvalue.encode({**_members(seal), "mac": seal.mac})
 
 
 def from_line(line: bytes) -> Seal:
-    """A seal from its line; ValueError for anything else."""
+    """Read a seal from its line.
+
+    Raises:
+        ValueError: the line is not a seal.
+    """
     try:
         members: Mapping[str, Any] = jsonvalue.decode(line)
         return Seal(
@@ -100,10 +104,10 @@ def from_line(line: bytes) -> Seal:
             mac=str(members["mac"]),
         )
     except (KeyError, TypeError, AttributeError) as error:
-        raise ValueError(f"this is no seal: {error!r}") from None
+        raise ValueError(f"this is not a seal: {error!r}") from None
 
 
-def _told(seal: Seal) -> dict[str, Any]:
+def _members(seal: Seal) -> dict[str, Any]:
     return {
         "number": seal.number,
         "at": format_time(seal.at),
@@ -117,5 +121,5 @@ def _told(seal: Seal) -> dict[str, Any]:
 
 
 def _mac(key: bytes, before: str, seal: Seal) -> str:
-    text = jsonvalue.canonical({**_told(seal), "before": before})
+    text = jsonvalue.canonical({**_members(seal), "before": before})
     return hmac.new(key, text, "sha256").hexdigest()

@@ -30,7 +30,7 @@ def to_utf8_safe(text: str) -> str:
 
 
 def to_utf8_safe_deep(value: Any) -> Any:
-    """The value with all texts in it fit, keys too; what is no JSON container stays as it is."""
+    """Make all texts in a value fit, keys too; anything but JSON containers stays as it is."""
     if isinstance(value, str):
         return to_utf8_safe(value)
     if isinstance(value, dict):

@@ -1,9 +1,9 @@
-"""Characters that hide in a text, change how it reads or pass for others, and how they are spelt.
+"""Characters that hide in a text, change how it reads or pass for others, and their escapes.
 
-Zero-width and ignorable characters, tags, marks and overrides of direction, controls but tabs and
-line ends. What makes a picture of several is left whole: joiners and a selector inside an emoji
-sequence, the tags of a region's flag. In the name of a host, letters that look like Latin ones are
-spelt out where nothing else in their part of the name tells them apart.
+Zero-width and ignorable characters, tags, marks and overrides of direction, controls other than
+tabs and line ends. Parts of one picture stay: joiners and a selector inside an emoji sequence, the
+tags of a region's flag. In the name of a host, letters that look like Latin ones are spelt out if
+nothing else in their part of the name tells them apart.
 """
 
 import re
@@ -39,7 +39,7 @@ def _host(match: re.Match[str], spell: Callable[[str], str]) -> str:
     certain = match["said"] is not None
     if not certain and not any(dot in host for dot in _DOTS):
         return match[0]
-    if not any(one.isascii() and one.isalpha() for one in host):
+    if not any(character.isascii() and character.isalpha() for character in host):
         return match[0]
 
     def poses(character: str) -> bool:

@@ -1,8 +1,8 @@
-"""Where a value breaks its schema: JSON Pointers to the offending members, in short words.
+"""The errors of a value against its schema: JSON Pointers to members, with short messages.
 
 The validator says whether a value fits, in linear time; listing all its errors is exponential for
-recursive unions. So this walks down, along what does not fit only, with a budget, and asks the
-validator of each subschema. It never repeats the value in a message.
+recursive unions. So this walks down only along misfits, with a budget, and asks the validator of
+each subschema. It never repeats the value in a message.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -105,7 +105,7 @@ class ErrorFinder:
         self._faults: dict[SchemaViolation, None] = {}
 
     def search(self, value: Any) -> tuple[SchemaViolation, ...]:
-        """At most 20 faults of a value that does not fit; at least one."""
+        """List the errors of a value that does not fit: at least one, at most 20."""
         seen: set[tuple[str, Path]] = set()
         stack: list[Place] = [("", value, ())]
         while stack and len(self._faults) < MAX_ERRORS:
@@ -131,12 +131,12 @@ class ErrorFinder:
         self._faults[SchemaViolation(where, message)] = None
 
     def _fits(self, pointer: str, value: Any) -> bool:
-        """True once the budget is spent: what is not looked at is not reported."""
+        """True if a value fits, or the budget is spent: a value not looked at is not reported."""
         self._checks -= 1
         return self._checks < 0 or self._ask(pointer, value)
 
     def _visit(self, place: Place) -> Iterator[Place]:
-        """Note what is wrong right here; yield the misfits to look into."""
+        """Note the errors right here; yield the misfits to look into."""
         pointer, value, path = place
         schema = self._schemas.nodes[pointer]
         if schema is False:
@@ -186,7 +186,7 @@ class ErrorFinder:
                 yield from self._choice(keyword, steps, value, path)
 
     def _choice(self, keyword: str, steps: list[str], value: Any, path: Path) -> Iterator[Place]:
-        """Into the one branch that the value is meant for, if one stands out."""
+        """Yield the one branch that the value is meant for, if one stands out."""
         fitting = sum(self._fits(step, value) for step in steps)
         if fitting > 1 and keyword == "oneOf":
             self._note(path, "fits more than one of the allowed forms")
@@ -259,7 +259,7 @@ class ErrorFinder:
                 if not self._fits(where, item):
                     yield where, item, (*path, name)
             if "propertyNames" in schema and not self._fits(f"{pointer}/propertyNames", name):
-                self._note((*path, name), "is no allowed name")
+                self._note((*path, name), "is not an allowed name")
 
     def _items(self, schema: dict[str, Any], place: Place) -> Iterator[Place]:
         pointer, value, path = place

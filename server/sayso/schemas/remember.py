@@ -19,7 +19,7 @@ class Remember:
     `arguments`: the `same` ones only (of a call without arguments: none), `any` at all, or those
     `like` patterns that the reviewer gives. `scopes`: this `user`'s calls in all threads, or those
     of this `thread`; the first is meant when the reviewer names none. `expires_in` is the longest
-    time in seconds, None for ever.
+    time in seconds, None: forever.
     """
 
     arguments: tuple[Literal["same", "any", "like"], ...] = ("same", "any", "like")

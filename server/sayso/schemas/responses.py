@@ -21,23 +21,23 @@ _LIKE = (
 )
 _ACTIONS = (
     ("run_again", "Run it again", "It did not happen, or happening twice does no harm."),
-    ("skip", "Skip it", "It did happen. Go on with the result given here."),
+    ("skip", "Skip it", "It did happen. Continue with the result given here."),
     ("stop", "Stop", "End the turn here; nothing more is done."),
 )
 
 _AFTER_FAILURE = (
     ("retry", "Try again", "Call the tool once more with the same arguments."),
-    ("skip", "Skip it", "Go on without it; the agent is told that it failed."),
+    ("skip", "Skip it", "Continue without it; the agent is told that it failed."),
     ("stop", "Stop", "End the turn here; nothing more is done."),
 )
 
 
 @dataclass(frozen=True, slots=True)
 class ResponseType:
-    """A `responseSchema` and how to read a payload that fits it; ValueError if it will not.
+    """A `responseSchema`, and the reader of a payload that fits it.
 
-    `problems` says what of such a payload the type refuses all the same, each at its member; it
-    has nothing to say unless the type is `stricter` than its schema may be.
+    `decode` raises ValueError for a payload that the type refuses. `problems` lists what the type
+    refuses in a payload that fits the schema; it is empty unless the type is `stricter`.
     """
 
     schema: dict[str, Any] | None
@@ -60,7 +60,8 @@ class Choice:
 def response_type(response: Any) -> ResponseType:
     """Read `schema=`: a pydantic model, a Python type, a JSON Schema object, or None.
 
-    Raises `DeclarationError` for a type without a JSON Schema, or a schema that cannot be used.
+    Raises:
+        DeclarationError: a type without a JSON Schema, or a schema that cannot be used.
     """
     if isinstance(response, ResponseType):
         return response
@@ -92,8 +93,8 @@ def approval_schema(
     """Make the schema that answers a gated call.
 
     `editable` is the tool's parameter schema, if edits are offered.
-    Only boolean true executes (TB-08); `editedArgs` replaces all arguments (TB-05, TB-06). What is
-    published says less than what holds (`compile_approval`): no other members, a short reason.
+    Only boolean true executes (TB-08); `editedArgs` replaces all arguments (TB-05, TB-06). Answers
+    are held against a stricter schema (`compile_approval`): no other members, a short reason.
     `remember` is what may be remembered of calls with these `arguments`, if anything.
     """
     properties: dict[str, Any] = {
@@ -120,16 +121,16 @@ def choice_schema(title: str, choices: Sequence[Choice]) -> dict[str, Any]:
         "action": {
             "title": title,
             "oneOf": [
-                {"const": one.action, "title": one.title}
-                | ({"description": one.description} if one.description else {})
-                for one in choices
+                {"const": choice.action, "title": choice.title}
+                | ({"description": choice.description} if choice.description else {})
+                for choice in choices
             ],
         },
         "note": {"type": "string", "title": "Note", "maxLength": 2000},
     }
     definitions: dict[str, Any] = {}
     rules: list[dict[str, Any]] = []
-    if any(one.params is not None for one in choices):
+    if any(choice.params is not None for choice in choices):
         properties["params"] = {"title": "Details"}
         for number, choice in enumerate(choices):
             when = {"properties": {"action": {"const": choice.action}}, "required": ["action"]}
@@ -147,16 +148,16 @@ def choice_schema(title: str, choices: Sequence[Choice]) -> dict[str, Any]:
 
 
 def with_arguments(schema: dict[str, Any], parameters: dict[str, Any]) -> dict[str, Any]:
-    """The schema of a choice at a breakpoint, which may bring other arguments to go on with."""
-    return _going_on_with(schema, "editedArgs", parameters, "Arguments to go on with")
+    """The schema of a choice at a breakpoint that may bring other arguments to continue with."""
+    return _continuing_with(schema, "editedArgs", parameters, "Arguments to continue with")
 
 
 def with_result(schema: dict[str, Any], result: dict[str, Any] | None) -> dict[str, Any]:
-    """The schema of a choice at a breakpoint, which may bring another result to go on with."""
-    return _going_on_with(schema, "result", result or {}, "Result to go on with")
+    """The schema of a choice at a breakpoint that may bring another result to continue with."""
+    return _continuing_with(schema, "result", result or {}, "Result to continue with")
 
 
-def _going_on_with(
+def _continuing_with(
     schema: dict[str, Any], name: str, of: dict[str, Any], title: str
 ) -> dict[str, Any]:
     described, definitions = hoist_definitions(of, name)
@@ -171,7 +172,7 @@ def _going_on_with(
 
 
 def _remember_schema(remember: Remember, arguments: Iterable[str]) -> dict[str, Any]:
-    """True, or an object that says for which arguments, where, and for how many seconds."""
+    """The schema of `remember`: true, or an object with arguments, scope and seconds."""
     fixed: dict[str, Any] = {"enum": [kind for kind in remember.arguments if kind != "like"]}
     names: dict[str, Any] = {name: {} for name in arguments}
     if "like" in remember.arguments and names:
@@ -204,9 +205,8 @@ def indeterminate_schema(result: dict[str, Any] | None, *, optional: bool) -> di
             "action": _choice(_ACTIONS),
             "result": {
                 **described,
-                "title": "Result to go on with",
-                "description": f"What it came to, where you skip it{none}; otherwise leave this "
-                "out.",
+                "title": "Result to continue with",
+                "description": f"Its result, if you skip it{none}; otherwise leave this out.",
             },
         },
         "action",

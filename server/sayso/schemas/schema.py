@@ -41,7 +41,7 @@ _OPTIONS: Final[Any] = {
     "mask": _MASK,
 }
 _UNFIT: Final = (ValueError, TypeError, OverflowError, RecursionError)
-"""What the validator raises for values that are no JSON."""
+"""The validator's errors for values that are not JSON."""
 
 
 class Schema:
@@ -65,7 +65,7 @@ class Schema:
         return accepts_string(self._schemas)
 
     def is_valid(self, value: Any) -> bool:
-        """True if a JSON value fits; False for anything that is no JSON value."""
+        """True if a JSON value fits; False for anything that is not a JSON value."""
         try:
             return not jsonvalue.exceeds_depth(value, MAX_VALUE_DEPTH) and self._validator.is_valid(
                 value
@@ -74,7 +74,7 @@ class Schema:
             return False
 
     def errors(self, value: Any) -> tuple[SchemaViolation, ...]:
-        """List what is wrong with a value, nothing if it fits; never raises, at most 20."""
+        """List the errors of a value, at most 20; empty if it fits. Never raises."""
         try:
             if jsonvalue.exceeds_depth(value, MAX_VALUE_DEPTH):
                 return (SchemaViolation("", f"nests more than {MAX_VALUE_DEPTH} levels"),)
@@ -84,7 +84,7 @@ class Schema:
                 value
             )
         except _UNFIT:
-            return (SchemaViolation("", "is no JSON value"),)
+            return (SchemaViolation("", "is not a JSON value"),)
 
     def _part_fits(self, pointer: str, value: Any) -> bool:
         if self._parts is None:
@@ -104,7 +104,7 @@ def compile_schema(schema: Any) -> Schema:
     """Compile a JSON Schema object.
 
     Raises:
-        DeclarationError: It is no JSON object (booleans are none, IN-08), breaks the meta-schema,
+        DeclarationError: it is not a JSON object (a boolean is not, IN-08), breaks the meta-schema,
             or cannot be checked safely; the message says where and what.
     """
     if not isinstance(schema, dict):
@@ -130,7 +130,7 @@ def compile_bytes(data: bytes) -> Schema:
 
 @lru_cache(maxsize=MAX_CACHED)
 def compile_approval(data: bytes) -> Schema:
-    """Compile what a payload of a gated call is held against: what was asked, and nothing beside.
+    """Compile the schema that checks the payload of a gated call: what was asked, nothing more.
 
     `data` is the schema as it was published, without `additionalProperties` and `maxLength`: some
     clients show their own buttons for plain keywords only.
@@ -148,7 +148,7 @@ def _checked(schema: dict[str, Any]) -> Draft202012Validator:
     except ValidationError as error:
         where = jsonvalue.pointer(error.instance_path)
         if error.kind.name == "format":
-            what = "is no regular expression without look-around and back-references"
+            what = "is not a regular expression without look-around and back-references"
         else:
             what = f"breaks the rules of JSON Schema ({error.kind.name})"
         raise DeclarationError(f"the schema's member at {where!r} {what}") from None

@@ -17,7 +17,7 @@ class StateType:
     _type: ResponseType
 
     def errors(self, value: Any) -> list[tuple[str, str]]:
-        """List what is wrong with a JSON value, as JSON Pointers and sentences."""
+        """List the errors of a JSON value, as JSON Pointers and sentences."""
         errors = [(fault.pointer, fault.message) for fault in self._compiled.errors(value)]
         if not errors:
             try:
@@ -30,9 +30,10 @@ class StateType:
 def state_type(declared: Any) -> StateType:
     """Read `state_schema=`: a pydantic model, a Python type, or a JSON Schema object.
 
-    Raises `DeclarationError` for a type without a JSON Schema, or a schema that cannot be used.
+    Raises:
+        DeclarationError: a type without a JSON Schema, or a schema that cannot be used.
     """
     described = response_type(declared)
     if described.schema is None:
-        raise DeclarationError("state= takes a type or a JSON Schema object, not None")
+        raise DeclarationError("state_schema= takes a type or a JSON Schema object, not None")
     return StateType(described.schema, compile_schema(described.schema), described)

@@ -1,4 +1,4 @@
-"""Where the subschemas of a JSON Schema are, what refers to what, and whether that ends.
+"""The subschemas of a JSON Schema by pointer, their references, and a check that these end.
 
 Only references inside the document are allowed, to places that are schemas. A cycle of schemas that
 apply to one and the same value says nothing about it, and expansion is bounded, so that the cost
@@ -147,12 +147,12 @@ def _refuse(pointer: str, what: str) -> DeclarationError:
 
 
 def _check_dialect(nodes: dict[str, Any]) -> None:
-    """Refuse what is written in another dialect and means something else there."""
+    """Refuse a schema of another dialect that means something else there."""
     declared = nodes[""].get("$schema", f"https://{OWN_DIALECT}")
     dialect = known_dialect(declared)
     if dialect is None:
         raise _refuse(
-            "", "declares a dialect that is none of 2020-12, 2019-09, draft-07: omit $schema"
+            "", "declares a dialect other than 2020-12, 2019-09 and draft-07: omit $schema"
         )
     for pointer, node in nodes.items():
         if isinstance(node, dict) and known_dialect(node.get("$schema", declared)) != dialect:

@@ -1,7 +1,7 @@
-"""Times without a zone: the formats under which they are published, and what fits these. Pure.
+"""Times without a zone: the formats that publish them, and their checks. Pure.
 
-JSON Schema's `date-time` has a zone, which a naive type refuses. So those are published under names
-of their own, as HTML has them: clients that know these send no offset.
+JSON Schema's `date-time` has a zone, which a naive type refuses. So naive times are published under
+names of their own, as HTML has them: clients that know these send no offset.
 """
 
 from datetime import datetime, time
@@ -48,4 +48,4 @@ def _reads(kind: Any, text: str) -> bool:
 
 
 LOCAL: Final = {"date-time-local": _is_local_datetime, "time-local": _is_local_time}
-"""What fits each of these formats."""
+"""The check of each format."""

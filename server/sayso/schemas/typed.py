@@ -93,7 +93,7 @@ def errors_of(error: ValidationError, value: Any) -> tuple[SchemaViolation, ...]
 
 
 def _said(kind: str, message: str) -> str:
-    """List what is wrong; where the author's own code says so, in its own words alone."""
+    """The message of an error; that of the author's own code without pydantic's prefix."""
     if kind in ("value_error", "assertion_error"):
         return message.partition(", ")[2] or message
     return message
@@ -116,7 +116,7 @@ def _path(location: Iterable[str | int], value: Any, kind: str) -> list[str | in
 
 
 def hoist_definitions(schema: dict[str, Any], name: str) -> tuple[dict[str, Any], dict[str, Any]]:
-    """A schema made fit to be a part of another, and the `$defs` that the other must then have.
+    """Prepare a schema to be part of another; returns it and the `$defs` that the other needs.
 
     Definitions are renamed to `name.…`, so that several parts can share one document; a schema
     that refers to itself becomes a definition called `name`.

@@ -43,7 +43,7 @@ function unclear(
             option("stop", "Stop", "End the turn here."),
           ],
         },
-        result: { ...result, title: "Result to go on with", description: "For developers." },
+        result: { ...result, title: "Result to continue with", description: "For developers." },
       },
       required: ["action"],
       additionalProperties: false,
