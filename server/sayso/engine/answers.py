@@ -177,9 +177,10 @@ class AnswerService:
         return await self._inbox.interrupt(principal, interrupt_id)
 
     async def note(self, view: ThreadView, late: Sequence[Interrupt], principal: Principal) -> None:
-        """Keep with expired questions who refused them too late; not while the thread runs (D6).
+        """Note on expired questions who refused them too late; not while the thread runs (D6).
 
-        Raises `Conflict` when the thread has changed.
+        Raises:
+            Conflict: the thread has changed.
         """
         if not late:
             return

@@ -28,10 +28,10 @@ class ApprovalService:
         self._tools = services.tools
 
     def stale(self, approval: Approval) -> str | None:
-        """Why an approval no longer counts, though nobody revoked it; None if it does."""
+        """The reason why an approval that nobody revoked is no longer valid; None if it is."""
         tool = self._tools.get(approval.tool)
         if tool is None:
-            return "there is no such tool any more"
+            return "its tool no longer exists"
         if approval.terms is None:
             return "it was given without its terms being kept: say yes again"
         digests = jsonvalue.decode(approval.terms)["rules"]
@@ -43,13 +43,21 @@ class ApprovalService:
     async def page(
         self, principal: Principal, *, after: str | None = None, limit: int = 100
     ) -> Page[Approval]:
-        """Those that stand, oldest first; ValueError for an invalid cursor."""
+        """The valid ones, oldest first.
+
+        Raises:
+            ValueError: an invalid cursor.
+        """
         return await self._store.approvals(
             principal.scope, self._clock.now(), PageRequest(after, limit), party=principal.subject
         )
 
     async def with_uses(self, principal: Principal, approval_id: str) -> ApprovalWithUses:
-        """One of them, whether it stands or not; Problem `unknown_approval`, also for others'."""
+        """One of them, valid or not.
+
+        Raises:
+            Problem: `unknown_approval`, also for other people's.
+        """
         approval = await self._store.approval(principal.scope, approval_id)
         if approval is None or principal.subject not in (approval.owner, approval.given_by):
             raise _unknown()
@@ -58,7 +66,7 @@ class ApprovalService:
         )
 
     async def revoke(self, principal: Principal, approval_id: str) -> ApprovalWithUses:
-        """Revoke an approval; that it was revoked before changes nothing."""
+        """Revoke an approval; nothing changes if it was revoked before."""
         before = await self.with_uses(principal, approval_id)
         if before.approval.revoked_at is None:
             try:

@@ -63,7 +63,11 @@ class Audit:
         after: str | None = None,
         limit: int = 100,
     ) -> Page[AuditRow]:
-        """Rows in the order of writing; ValueError for an invalid cursor."""
+        """Rows in the order of writing.
+
+        Raises:
+            ValueError: an invalid cursor.
+        """
         return await self._store.audit(
             principal.scope,
             PageRequest(after, limit),

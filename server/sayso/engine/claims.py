@@ -1,4 +1,4 @@
-"""Taking threads: the one atomic step that begins a turn, lets it go on, or takes it over."""
+"""Claims of threads: the one atomic step that begins, continues or takes over a turn."""
 
 import asyncio
 from collections.abc import Callable, Iterable
@@ -38,7 +38,7 @@ from sayso.turns.services import Services
 
 
 class Unfit(Exception):
-    """A request brings a state that its agent does not take; nothing was changed."""
+    """A request brings a state that its agent does not accept; nothing was changed."""
 
     def __init__(self, refusal: Refuse) -> None:
         super().__init__(refusal.message)
@@ -48,7 +48,7 @@ class Unfit(Exception):
 @fast
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claimed:
-    """A thread as it stands right after it was claimed."""
+    """A thread right after it was claimed."""
 
     lease: Lease
     alive: Callable[[], bool]
@@ -143,7 +143,7 @@ class Claims:
         retry: bool = False,
         request: RunInput | None = None,
     ) -> Claimed:
-        """Let a turn go on with its answers; `request` is None when no client brought them.
+        """Continue a turn with its answers; `request` is None when no client brought them.
 
         The results of the client's own tools join the history with it.
         """
@@ -151,7 +151,7 @@ class Claims:
         run = new_run(run_id, turn, self._clock.now())
         entries = await self._store.journal(view.thread.scope, turn.key)
         # A client that was just loaded sends {} because it knows nothing, not to clear the state.
-        # And who edited the state while the turn waited knew more than a page that was open then.
+        # And an edit while the turn waited knew more than a page that was open before it.
         waited = pauses(entries)
         is_edited = bool(waited and edited(entries, waited[-1]))
         state = jsonvalue.decode(view.thread.state)
@@ -179,7 +179,7 @@ class Claims:
     async def take_over(
         self, view: ThreadView, turn: TurnRecord, run: Run, agent: Agent
     ) -> Claimed:
-        """Go on with the run of a holder whose lease ran out, from its journal."""
+        """Continue the run of a holder whose lease ran out, from its journal."""
         entries = await self._store.journal(view.thread.scope, turn.key)
         state = jsonvalue.decode(view.thread.state)
         return await self._again(view, turn, agent, run, state, entries=entries)

@@ -1,7 +1,7 @@
-"""What led to a question, for those who decide it: the request, what was said, done and decided.
+"""The context of a question, for those who decide it: the request, texts, effects and decisions.
 
-They read a part of a conversation that is not theirs, so it is cut, freed of secrets, and noted in
-the audit trail before it leaves: who read it, and what, once an hour for each person and question.
+They read part of a conversation that is not theirs, so it is cut and freed of secrets. Who read
+what is in the audit trail before it leaves, once an hour for each person and question.
 """
 
 import hashlib
@@ -31,6 +31,7 @@ from sayso.gate.client_tools import is_call
 from sayso.gate.interrupts import as_answered
 from sayso.gate.quorum import denies
 from sayso.gate.rights import changes, may
+from sayso.protocol.interrupts import ours_of
 from sayso.stores.base import every, update_of
 from sayso.turns.input import TurnInput
 from sayso.turns.journal.journal import viewed_mark
@@ -42,13 +43,13 @@ _EFFECTS: Final = 50
 _MAX_CHARS: Final = 2_000
 """Characters of one text."""
 _MAX_BYTES: Final = 64 * 1024
-"""Bytes of the whole."""
+"""Bytes of the whole context."""
 
 Json = dict[str, Any]
 
 
 class Contexts:
-    """Shows what led to a question, to whoever owns or may answer it, and to auditors."""
+    """Shows the context of a question to its owner, to whoever may answer it, and to auditors."""
 
     def __init__(self, services: Services, inbox: Inbox) -> None:
         self._store, self._clock = services.store, services.clock
@@ -56,9 +57,11 @@ class Contexts:
         self._inbox = inbox
 
     async def of(self, principal: Principal, interrupt_id: str) -> Json:
-        """The context of one question. Raises `Problem`: `unknown_interrupt` for all others.
+        """The context of one question.
 
-        `thread_busy` while its thread runs: then nothing can be noted, so nothing is shown.
+        Raises:
+            Problem: `unknown_interrupt`, there is none or this caller may not see it.
+            Problem: `thread_busy`, its thread runs: nothing can be noted, so nothing is shown.
         """
 
         async def act(listed: ListedInterrupt) -> Json:
@@ -117,7 +120,7 @@ class Contexts:
         entries: Sequence[Entry],
     ) -> Json:
         item, now = listed.interrupt, self._clock.now()
-        told = _ours(item)
+        details = ours_of(item)
         shown: Json = {
             "interruptId": item.id,
             "threadId": listed.thread_id,
@@ -125,7 +128,7 @@ class Contexts:
             "asked": {
                 "at": format_time(item.created_at),
                 "agent": listed.agent,
-                "path": told.get("path", []),
+                "path": details.get("path", []),
                 "for": listed.owner,
             },
             "siblings": [
@@ -142,7 +145,7 @@ class Contexts:
                 and interrupt.id != item.id
                 and not is_call(interrupt)
             ],
-            "earlier": await self._earlier(principal.scope, listed, told.get("tool")),
+            "earlier": await self._earlier(principal.scope, listed, details.get("tool")),
         }
         if item.expires_at is not None:
             shown["expires"] = {"at": format_time(item.expires_at), "then": _rule(item)}
@@ -161,7 +164,7 @@ class Contexts:
                 "text": turn_input.text[:_MAX_CHARS],
                 "at": format_time(turn.started_at),
             },
-            "said": [{"by": turn.agent, "text": one[:_MAX_CHARS]} for one in said[-_TEXTS:]],
+            "said": [{"by": turn.agent, "text": text[:_MAX_CHARS]} for text in said[-_TEXTS:]],
             "did": did[-_EFFECTS:],
             "redacted": redacted[-_EFFECTS:],
             "omitted": left,
@@ -182,37 +185,37 @@ class Contexts:
     def _did(
         self, entries: Sequence[Entry], proposed: Mapping[str, Any]
     ) -> tuple[list[Json], list[list[str]]]:
-        """The turn's effects, and for each what of it is not told; of steps the names alone.
+        """The turn's effects, and pointers to the secrets left out of each; steps by name alone.
 
-        `asked` are the arguments of calls, by id.
+        `proposed` are the arguments of calls, by id.
         """
-        found: list[Json] = []
+        effects: list[Json] = []
         hidden: list[list[str]] = []
         for entry in entries:
             if entry.kind not in ("call", "step") or entry.status == "asked":
                 continue
             data = jsonvalue.decode(entry.data)
             status = data.get("status", "executed") if entry.status == "done" else "started"
-            one: Json = {"kind": entry.kind, "name": entry.name, "status": status}
+            effect: Json = {"kind": entry.kind, "name": entry.name, "status": status}
             tool = self._tools.get(entry.name) if entry.kind == "call" else None
             secrets: list[str] = []
             if tool is not None:
-                one["effect"] = tool.effect
+                effect["effect"] = tool.effect
                 values = {"args": data.get("edited", proposed.get(data.get("id", "")))}
                 if "value" in data:
                     values["result"] = data["value"]
                 for name, value in values.items():
                     schema = tool.parameters if name == "args" else tool.result.schema()
-                    one[name] = redaction.redacted(value, schema)
-                    hidden_here = differences(value, one[name], f"/{name}")
-                    secrets += [found["path"] for found in hidden_here]
-                if isinstance(one.get("result"), str):
-                    one["result"] = one["result"][:_MAX_CHARS]
+                    effect[name] = redaction.redacted(value, schema)
+                    hidden_here = differences(value, effect[name], f"/{name}")
+                    secrets += [difference["path"] for difference in hidden_here]
+                if isinstance(effect.get("result"), str):
+                    effect["result"] = effect["result"][:_MAX_CHARS]
             if "by" in data:
-                one["by"] = data["by"]
-            found.append(one)
+                effect["by"] = data["by"]
+            effects.append(effect)
             hidden.append(secrets)
-        return found, hidden
+        return effects, hidden
 
     async def _earlier(self, scope: str, listed: ListedInterrupt, tool: str | None) -> list[Json]:
         """Decisions about calls of the same tool in this thread, oldest first."""
@@ -226,7 +229,7 @@ class Contexts:
         ):
             item = as_answered(other.interrupt)
             decided = item.status != "open" and item.decided_by is not None
-            if decided and item.id != listed.interrupt.id and _ours(item).get("tool") == tool:
+            if decided and item.id != listed.interrupt.id and ours_of(item).get("tool") == tool:
                 earlier.append(_decision(item))
         return earlier[-_EFFECTS:]
 
@@ -268,16 +271,11 @@ def _arguments(view: ThreadView) -> Json:
 
 def _title(item: Interrupt) -> str | None:
     """The title of a question: its author's, else the first line of its message."""
-    titled = _ours(item).get("title")
+    titled = ours_of(item).get("title")
     return titled if isinstance(titled, str) else item.message and item.message.partition("\n")[0]
 
 
-def _ours(item: Interrupt) -> Json:
-    ours = jsonvalue.decode(item.metadata).get("sayso") if item.metadata else None
-    return ours if isinstance(ours, dict) else {}
-
-
 def _rule(item: Interrupt) -> str:
-    """What becomes of a question when its time is up: `expire`, `hold`, `answer`, and so on."""
+    """The name of a question's expiry policy: `expire`, `hold`, `answer`, and so on."""
     rule = item.terms.on_expire
     return "answer" if isinstance(rule, FallbackAnswer) else rule

@@ -1,4 +1,4 @@
-"""How the edge that serves a run wants it told, and what that makes of its client. Pure."""
+"""The dialect of an edge: how its requests are answered, and its clients' profile. Pure."""
 
 from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
@@ -12,10 +12,10 @@ from sayso.protocol.runinput import RunInput
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dialect:
-    """How an edge wants its requests answered, beside what they say themselves."""
+    """The way in which an edge wants its requests answered, besides what they say themselves."""
 
     channel: str = "run"
-    """Noted with the answers that come by it."""
+    """Noted with the answers that come through it."""
     refusals: Literal["error", "recover", "problem"] | None = None
     """None: as the agent's option says; `problem`: raised, before there is a stream."""
     show_expiry: bool = True
@@ -61,11 +61,11 @@ class Dialect:
         return replace(options, **changes)
 
     def profile_for(
-        self, request: RunInput, options: AgentOptions, reader: Principal, at: int
+        self, request: RunInput, options: AgentOptions, reader: Principal, received_at: int
     ) -> ClientProfile:
-        """The profile of who sent a request; `options` are those for this edge.
+        """The profile of a request's sender; `options` are those for this edge.
 
-        `at` is when it came, in milliseconds since the epoch.
+        `received_at` is in milliseconds since the epoch.
         """
         answers = bool(request.resume or request.command)
         profile = ClientProfile(
@@ -80,7 +80,7 @@ class Dialect:
             interrupts=options.legacy.emission,
             legacy_value=options.legacy.value,
             reader=reader,
-            at=at,
+            at=received_at,
         )
         return profile.with_warnings(request.warnings) if request.warnings else profile
 

@@ -1,6 +1,6 @@
-"""The engine: takes requests, has them judged by the gate, and makes the decision so.
+"""The engine: takes requests, has them judged by the gate, and carries out the decision.
 
-Every answer is a `Reader`: of a live run, or of frames that say how the thread stands.
+Every answer is a `Reader`: of a live run, or of frames that show the thread.
 """
 
 import asyncio
@@ -76,24 +76,24 @@ from sayso.turns.services import TOO_FAST, Services, fresh
 
 _log = logging.getLogger("sayso.engine.engine")
 
-AT_ONCE = 0.5
+STOP_WAIT_S = 0.5
 """Seconds that a stop waits for the end of a run, so that the thread can be used right after."""
 
 AS_ASKED = Dialect()
-"""Only what a request says itself."""
+"""The dialect that adds nothing to what a request says itself."""
 _FORGOTTEN = "this thread was deleted before: only what was said since was taken from this request"
 _GOING = Ending(
     type="error",
     code=Code.SHUTTING_DOWN.value,
-    message="This server is shutting down: connect again to see the run go on.",
+    message="This server is shutting down: connect again to see the run continue.",
     details={"code": Code.SHUTTING_DOWN.value},
     continues_elsewhere=True,
 )
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
-    """A request, what its sender can take, and how its edge wants it answered."""
+class _Inquiry:
+    """A request with its sender's profile and its edge's dialect."""
 
     request: RunInput
     peer: ClientProfile
@@ -165,9 +165,12 @@ class Engine:
         self._open = False
 
     async def start(self, *, sweep: bool = True) -> None:
-        """Open the store, keep leases, sweep; idempotent. Raises `StoreUnavailable`.
+        """Open the store, keep leases, sweep; idempotent.
 
-        Without `sweep` nothing is done that nobody asked for.
+        Without `sweep` nothing is done without a request.
+
+        Raises:
+            StoreUnavailable: the store cannot be opened.
         """
         if not self._open:
             await self.store.open()
@@ -198,13 +201,17 @@ class Engine:
         principal: Principal,
         dialect: Dialect = AS_ASKED,
     ) -> Reader:
-        """Start, resume, replay, follow or refuse. Raises `Problem` before there is a stream."""
+        """Start, resume, replay, follow or refuse.
+
+        Raises:
+            Problem: the request cannot be answered with a stream.
+        """
         agent = self._agent(agent_name, dialect)
         peer = dialect.profile_for(request, agent.options, principal, self._services.clock.now())
-        asked = _Asked(request, peer, dialect, principal)
+        inquiry = _Inquiry(request, peer, dialect, principal)
         _warn(request, request.warnings)
         if request.tools and asks_for_suggestions(request):  # no thread is read or made for it
-            return self._suggestions.answer(agent, request, principal, asked.peer)
+            return self._suggestions.answer(agent, request, principal, peer)
         if request.command is not None and not agent.options.legacy.answers:
             _warn(request, ["forwardedProps.command answers nothing here: Legacy(answers=False)"])
         props = request.forwarded_props
@@ -236,13 +243,13 @@ class Engine:
                 late = decision.late if isinstance(decision, Refuse | Replay | Attach) else ()
                 if view is not None and late:
                     await self.answers.note(view, late, principal)
-                return await self._carry_out(decision, agent, asked, principal, view)
+                return await self._carry_out(decision, agent, inquiry, principal, view)
             except Unfit as unfit:
-                return self._refused(unfit.refusal, agent, asked, view)
+                return self._refused(unfit.refusal, agent, inquiry, view)
 
         async def exhausted(_: ThreadView | None) -> Reader:
             busy = Refuse(Code.THREAD_BUSY, TOO_FAST)
-            return self._refused(busy, agent, asked, await self._load(request, principal))
+            return self._refused(busy, agent, inquiry, await self._load(request, principal))
 
         read = partial(self._load, request, principal)
         return await fresh(read, act, exhausted=exhausted)
@@ -255,9 +262,9 @@ class Engine:
         view: ThreadView | None,
         case_of: Callable[[RunInput], Case],
     ) -> GateDecision:
-        """What was deleted stays so, though a page that is still open sends it again.
+        """Keep deleted messages deleted when a page that is still open sends them again.
 
-        Its thread's id may be used again: then only what was said since is taken.
+        The thread's id may be used again: then only messages since are taken.
         """
         if not await self._was_deleted(principal, request.thread_id, view):
             return decision
@@ -272,7 +279,7 @@ class Engine:
     async def _was_deleted(
         self, principal: Principal, thread_id: str, view: ThreadView | None
     ) -> bool:
-        """True if the caller's thread of that id was deleted; a trail alone says so too."""
+        """True if the caller's thread of that id was deleted; a trail without a thread says so."""
         after: str | None = None
         while True:
             rows = await self._services.store.audit(
@@ -303,7 +310,7 @@ class Engine:
         principal: Principal,
         dialect: Dialect = AS_ASKED,
     ) -> Reader:
-        """The thread as one run of snapshots; then live, if a run is going on (A1)."""
+        """Show the thread as one run of snapshots; then live, if a run is in progress (A1)."""
         options = self._agent(agent_name, dialect).options
         peer = dialect.profile_for(request, options, principal, self._services.clock.now())
         try:
@@ -317,7 +324,7 @@ class Engine:
             return refused(request, peer, Refuse(Code.WRONG_AGENT, text))
         if view.thread.holder is not None:
             return self._live.attach(view, request.run_id, peer)
-        # A turn that is suspended with nothing open could not go on: its last run says why.
+        # A turn that is suspended with nothing open could not continue: its last run says why.
         stuck = view.turn is not None and view.turn.status == "suspended"
         ending = current_outcome(view) if stuck else look_outcome(view)
         return snapshot_run(request, peer, view, ending)
@@ -331,12 +338,15 @@ class Engine:
         waiting: bool = True,
         stopper: StopRequest | None = None,
     ) -> bool:
-        """Stop what a thread is doing; False if that is nothing, or another run than `run_id`.
+        """Stop a thread's run; True if something was stopped.
 
-        A turn that waits is ended too, its questions cancelled, unless `waiting` is false.
-        A run has the id that it was begun with, and that of each reader who follows it here.
-        `stopper` is who stops it if not the caller. Returns once a run of this process has ended,
-        or will at its next record. Raises `Problem` for a thread that is not the caller's.
+        Nothing is stopped if the thread does another run than `run_id`. A run has the id that it
+        was begun with, and that of each reader who follows it here. A turn that waits is ended too,
+        its questions cancelled, unless `waiting` is false. `stopper` is who stops it if not the
+        caller. Returns once a run of this process has ended, or will at its next record.
+
+        Raises:
+            Problem: `unknown_thread`, the thread is not the caller's.
         """
         if run_id is not None and self._live.follows(principal.scope, thread_id, run_id):
             run_id = None
@@ -359,7 +369,7 @@ class Engine:
         if runner is None:
             return stopped
         with suppress(TimeoutError):
-            async with asyncio.timeout(AT_ONCE):
+            async with asyncio.timeout(STOP_WAIT_S):
                 await runner.over.wait()
         return runner.ending is None or runner.ending.type == "cancelled"
 
@@ -386,26 +396,26 @@ class Engine:
         self,
         decision: GateDecision,
         agent: Agent,
-        asked: _Asked,
+        inquiry: _Inquiry,
         principal: Principal,
         view: ThreadView | None,
     ) -> Reader:
         if isinstance(decision, Refuse):
-            return self._refused(decision, agent, asked, view)
+            return self._refused(decision, agent, inquiry, view)
         if isinstance(decision, AlreadyAnswered):
             raise AssertionError("that is decided of answers without a request")
-        _warn(asked.request, decision.warnings)
+        _warn(inquiry.request, decision.warnings)
         if decision.warnings:
-            asked = replace(asked, peer=asked.peer.with_warnings(decision.warnings))
-        request, peer = asked.request, asked.peer
+            inquiry = replace(inquiry, peer=inquiry.peer.with_warnings(decision.warnings))
+        request, peer = inquiry.request, inquiry.peer
         match decision:
             case Start():
                 claimed = await self._claims.start(decision, agent, request, principal, view)
                 return self._live.start(claimed, request.run_id, peer, holds=request)
             case Resume() if view is not None and view.turn is not None:
-                return await self._resume(decision, agent, asked, view, view.turn)
+                return await self._resume(decision, agent, inquiry, view, view.turn)
             case HoldAnswers() if view is not None:
-                return await self._hold(decision, asked, view)
+                return await self._hold(decision, inquiry, view)
             case Attach() if view is not None:
                 return self._live.attach(view, request.run_id, peer)
             case Replay() if view is not None:
@@ -413,20 +423,20 @@ class Engine:
         raise AssertionError(f"the gate decided {decision!r} without a thread")
 
     def _refused(
-        self, refusal: Refuse, agent: Agent, asked: _Asked, view: ThreadView | None
+        self, refusal: Refuse, agent: Agent, inquiry: _Inquiry, view: ThreadView | None
     ) -> Reader:
-        """Say no in the way that the agent's clients can go on from (OC-01, TR-03)."""
-        request, peer = asked.request, asked.peer
-        if asked.dialect.refusals != "problem":  # those are counted where problems are answered
+        """Refuse in the way that the agent's clients can continue from (OC-01, TR-03)."""
+        request, peer = inquiry.request, inquiry.peer
+        if inquiry.dialect.refusals != "problem":  # those are counted where problems are answered
             self._services.metrics.refusals.add(refusal.code.value)
         strict = agent.options.refusals == "error"
         # A client of the older dialect has no other way back to the question (design 5).
         again = refusal.code is Code.INTERRUPTS_PENDING and peer.interrupts != "standard"
-        if asked.dialect.refusals == "problem":  # they are logged there as well
+        if inquiry.dialect.refusals == "problem":  # they are logged there as well
             raise problem_of(refusal, {})
         named = refusal.details.get("interrupts", ())
         ids = [detail.get("interruptId") or detail["toolCallId"] for detail in named]
-        log_refused(request.thread_id, asked.principal.subject, refusal.code, ids)
+        log_refused(request.thread_id, inquiry.principal.subject, refusal.code, ids)
         if strict and not again:
             return refused(request, peer, refusal)
         held = view is not None and view.thread.holder is not None
@@ -435,7 +445,7 @@ class Engine:
             return self._live.attach(view, request.run_id, peer, said)
         return recovered(request, peer, view, refusal)
 
-    async def _hold(self, decision: HoldAnswers, asked: _Asked, view: ThreadView) -> Reader:
+    async def _hold(self, decision: HoldAnswers, inquiry: _Inquiry, view: ThreadView) -> Reader:
         """Keep answers, and ask for the rest again."""
         kept = {item.id: item for item in decision.items}
         thread = view.thread
@@ -443,7 +453,7 @@ class Engine:
             await self._services.store.update_idle(
                 update_of(thread, self._services.clock.now(), interrupts=decision.items)
             )
-            log_held(thread.id, decision.items, asked.principal.subject)
+            log_held(thread.id, decision.items, inquiry.principal.subject)
             self._services.changed(thread.scope)
             await self._denials.tell(thread, decision.items)
         rest = replace(
@@ -451,21 +461,21 @@ class Engine:
             interrupts=tuple(kept.get(interrupt.id, interrupt) for interrupt in view.interrupts),
         )
         said = [message.body for message in decision.shown]
-        return snapshot_run(asked.request, asked.peer, rest, current_outcome(rest), said)
+        return snapshot_run(inquiry.request, inquiry.peer, rest, current_outcome(rest), said)
 
     async def _resume(
         self,
         decision: Resume,
         newest: Agent,
-        asked: _Asked,
+        inquiry: _Inquiry,
         view: ThreadView,
         turn: TurnRecord,
     ) -> Reader:
-        request = asked.request
+        request = inquiry.request
         agent = self._services.agents.version(turn.agent, turn.version)
         if agent is None:
-            return self._refused(refusals.missing_version(turn), newest, asked, view)
-        agent = asked.dialect.agent_for(agent)
+            return self._refused(refusals.missing_version(turn), newest, inquiry, view)
+        agent = inquiry.dialect.agent_for(agent)
         claimed = await self._claims.resume(
             view,
             turn,
@@ -480,7 +490,7 @@ class Engine:
         except BaseException:
             self._live.start_unread(claimed)  # it has its answers, whatever copies are told
             raise
-        return self._live.start(claimed, request.run_id, asked.peer)
+        return self._live.start(claimed, request.run_id, inquiry.peer)
 
 
 def _warn(request: RunInput, warnings: Sequence[str]) -> None:
@@ -490,7 +500,7 @@ def _warn(request: RunInput, warnings: Sequence[str]) -> None:
 
 
 def _recalls(decision: Start, view: ThreadView | None) -> bool:
-    """True if a turn would begin with words of an assistant or a tool that the thread lacks."""
+    """True if a turn would begin with assistant or tool messages that the thread lacks."""
     stored = {message.id for message in view.messages} if view is not None else set()
     return any(
         message.role in ("assistant", "tool") and message.id not in stored
@@ -499,11 +509,11 @@ def _recalls(decision: Start, view: ThreadView | None) -> bool:
 
 
 def _check_count(request: RunInput, view: ThreadView | None, most: int) -> None:
-    """Refuse more new messages than a request may bring; those of the thread only come back."""
+    """Refuse a request with too many new messages; those of the thread do not count."""
     if len(request.messages) <= most:
         return
     stored = len(view.messages) if view is not None else 0
-    # Each stored message stands for one at most, so a longer list need not be looked through.
+    # Each stored message matches one at most, so a longer list need not be compared.
     if len(request.messages) > most + stored or len(aligned(request, view).new) > most:
         wrong = {"pointer": "/messages", "message": f"has more than {most} new messages"}
         raise Problem(

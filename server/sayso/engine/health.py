@@ -1,4 +1,4 @@
-"""Whether this server can work, and what it tells of itself."""
+"""Probes of the server: is its store reachable, and its metrics."""
 
 import asyncio
 from collections.abc import Callable, Iterator
@@ -17,7 +17,7 @@ MAX_COUNTED = 10_000
 
 
 class Health:
-    """Answers probes; `running` is how many runs are going on in this process."""
+    """Answers probes; `running` gives the number of runs in this process."""
 
     def __init__(self, services: Services, running: Callable[[], int]) -> None:
         self.metrics: Metrics = services.metrics
@@ -26,11 +26,16 @@ class Health:
         self._asked: asyncio.Task[OpenCount] | None = None
 
     async def ready(self) -> None:
-        """Return if the store answers; raises `StoreUnavailable`, or a Problem if it is silent."""
+        """Return if the store answers.
+
+        Raises:
+            StoreUnavailable: the store says that it cannot be used.
+            Problem: `store_unavailable`, it is silent.
+        """
         await self._count(1)
 
     async def lines(self) -> Iterator[str]:
-        """All that can be told now, as Prometheus reads it; a silent store is told as such."""
+        """The metrics as Prometheus reads them; a silent store counts as down."""
         try:
             waiting = await self._count(MAX_COUNTED)
         except (Problem, StoreError):
@@ -75,6 +80,6 @@ class Health:
 
 
 def _retrieved(task: asyncio.Task[OpenCount]) -> None:
-    """Take note of a failure that no probe waits for any longer."""
+    """Retrieve a failure that no probe waits for any longer, so that asyncio does not log it."""
     if not task.cancelled():
         task.exception()

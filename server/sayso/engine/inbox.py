@@ -1,7 +1,7 @@
 """The inbox: interrupts of one caller's threads, listed, and followed while they change.
 
-Changes come from the store, so that those of other processes are seen too; one reader per scope
-looks for all who listen: at once when this process has changed something or another has told of it,
+Changes come from the store, so that those of other processes are seen too. One reader per scope
+looks for all listeners: at once when this process has changed something or another has notified it,
 and from time to time besides.
 """
 
@@ -36,7 +36,7 @@ POLL_S: Final = 1.0
 MAX_UNREAD: Final = 1_000
 """Notices that a listener may leave unread; then it is told to read its lists again."""
 MAX_LOOKS: Final = 10
-"""Pages of a scope that are looked through for what waits for a role, for one page of the inbox."""
+"""Pages of a scope that are searched for questions to a role, for one page of the inbox."""
 PAGE_SIZE: Final = 1_000
 """Changes that are read in one go."""
 
@@ -45,8 +45,8 @@ PAGE_SIZE: Final = 1_000
 class InboxEvent:
     """Something that happened in the inbox.
 
-    `gap`: notices are missing, so that lists must be read again. `deleted` has no interrupt: all of
-    its thread are gone. Otherwise `interrupt` is as it stands now, which may be later.
+    `gap`: notices are missing, so lists must be read again. `deleted` has no interrupt: all of its
+    thread are gone. Otherwise `interrupt` is its present state, which may be a later one.
     """
 
     kind: ChangeKind | Literal["gap"]
@@ -70,7 +70,7 @@ class InboxSubscription:
         return self.ended or bool(self._unread)
 
     def take(self) -> list[InboxEvent]:
-        """All that has come since the last time."""
+        """Take all that has come since the last time."""
         taken, self._unread = self._unread, []
         return taken
 
@@ -90,7 +90,7 @@ class InboxSubscription:
 
 @dataclass(slots=True)
 class _Hub:
-    """Those who listen in one scope, and how far its changes have been read."""
+    """The listeners of one scope, and the mark up to which its changes have been read."""
 
     mark: int
     listeners: list[InboxSubscription]
@@ -122,10 +122,13 @@ class Inbox:
         after: str | None = None,
         limit: int = 100,
     ) -> Page[ListedInterrupt]:
-        """A page of the caller's interrupts, oldest first; ValueError for an invalid cursor.
+        """A page of the caller's interrupts, oldest first.
 
         Those that wait for one of its roles are the caller's as well. Calls of the client's own
-        tools are none of them: no person answers those.
+        tools are not among them: no person answers those.
+
+        Raises:
+            ValueError: an invalid cursor.
         """
         items: list[ListedInterrupt] = []
         is_approver = _is_approver(self._tools, principal)
@@ -149,7 +152,11 @@ class Inbox:
         return Page(items=tuple(items), next=after)
 
     async def interrupt(self, principal: Principal, interrupt_id: str) -> ListedInterrupt:
-        """One of the caller's interrupts; Problem `unknown_interrupt`, also for a foreign one."""
+        """One of the caller's interrupts.
+
+        Raises:
+            Problem: `unknown_interrupt`, also for another owner's.
+        """
         listed = await self._store.interrupt(principal.scope, interrupt_id)
         if listed is None or not _concerns(listed, principal):
             raise Problem(
@@ -183,7 +190,7 @@ class Inbox:
                 hub.wakeup.notify()
 
     def ring(self, scope: str | None) -> None:
-        """Something has changed in a scope (None: in any): look at once."""
+        """Look at once, because something has changed in a scope (None: in any)."""
         for each in self._hubs if scope is None else (scope,):
             hub = self._hubs.get(each)
             if hub is not None:
@@ -225,9 +232,10 @@ class Inbox:
     async def _tell(self, scope: str, hub: _Hub, change: Change) -> None:
         def concerned() -> list[InboxSubscription]:
             return [
-                one
-                for one in hub.listeners
-                if one.principal.subject == change.owner or _is_approver(self._tools, one.principal)
+                listener
+                for listener in hub.listeners
+                if listener.principal.subject == change.owner
+                or _is_approver(self._tools, listener.principal)
             ]
 
         if not concerned() or change.kind == "run_ended":

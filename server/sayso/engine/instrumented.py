@@ -1,9 +1,9 @@
-"""What operators are told: calls of the store, counted and timed, and a line for each decision.
+"""Metrics of the store's calls, and a log line for each decision.
 
-The line is written whatever the store: `asked`, `held` (an answer that waits for others),
-`answered`, `expired`, `refused`, `resumed`, `ended`. It has thread, interrupt, reason, subject and
-code where there are any, and never a payload. The logger is `sayso.decisions`; the command shows it
-unless told otherwise.
+The line is written with every store: `asked`, `held` (an answer that waits for others), `answered`,
+`expired`, `refused`, `resumed`, `ended`. It has thread, interrupt, reason, subject and code, if
+there are any, and never a payload. The logger is `sayso.decisions`; the command shows it by
+default.
 """
 
 import logging
@@ -56,7 +56,7 @@ class InstrumentedStore(StoreProxy):
 
     def _written(self, step: Claim | Commit | Update) -> None:
         if isinstance(step, Update):
-            # What was settled before only gets a note: of a refusal that came too late.
+            # An interrupt that was settled before only gets a note of a late refusal.
             self._settled(item for item in step.interrupts if item.decided_at == step.now)
         elif isinstance(step, Commit) or step.revision:
             # A thread that begins with settled questions is a copy.
@@ -88,7 +88,7 @@ class InstrumentedStore(StoreProxy):
 
 
 def log_questions(thread_id: str, items: Iterable[Interrupt]) -> None:
-    """Questions that have just been written, as they stand now: asked, or settled."""
+    """Log questions that have just been written: asked, or settled."""
     if not _decisions.isEnabledFor(logging.INFO):
         return
     for item in items:
@@ -101,7 +101,7 @@ def log_questions(thread_id: str, items: Iterable[Interrupt]) -> None:
 
 
 def log_held(thread_id: str, items: Iterable[Interrupt], subject: str) -> None:
-    """Answers that were taken and wait for others: of their set, or of a number of people."""
+    """Log answers that are held: others of their set, or other people, have to answer as well."""
     if not _decisions.isEnabledFor(logging.INFO):
         return
     for item in items:
@@ -109,7 +109,7 @@ def log_held(thread_id: str, items: Iterable[Interrupt], subject: str) -> None:
 
 
 def log_refused(thread_id: str, subject: str, code: str, interrupt_ids: Iterable[str] = ()) -> None:
-    """A request that changed nothing; `interrupt_ids` are those that it was about."""
+    """Log a request that changed nothing; `interrupt_ids` are those that it was about."""
     ids = " ".join(interrupt_ids)
     with log_context(
         thread=thread_id, subject=subject, code=code, **({"interrupt": ids} if ids else {})
@@ -125,7 +125,7 @@ def log_resumed(thread_id: str, run_id: str) -> None:
 
 
 def log_ended(ending: Ending | None) -> None:
-    """A run is over, about which the lines of this block are anyway."""
+    """Log that the run of the surrounding log context has ended."""
     if _decisions.isEnabledFor(logging.INFO):
         with log_context(code=(ending.code or ending.type) if ending else "unknown"):
             _decisions.info("ended")

@@ -55,7 +55,7 @@ class LeaseKeeper:
 
     @property
     def tracks(self) -> bool:
-        """True while leases are renewed: from the start to the end."""
+        """True if leases are renewed: from the start to the end."""
         return self._end is not None
 
     def track(self, lease: Lease, claimed: float) -> Callable[[], bool]:

@@ -239,8 +239,8 @@ class LiveRuns:
         key = None if scope is None or thread_id is None else (scope, thread_id)
         self._services.changed(scope)
         self._keeper.renew_now(key)
-        for one in self._watched if key is None else (key,):
-            watched = self._watched.get(one)
+        for changed in self._watched if key is None else (key,):
+            watched = self._watched.get(changed)
             if watched is not None:
                 watched.wakeup.notify()
 

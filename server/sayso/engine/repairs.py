@@ -161,9 +161,9 @@ class Repairs:
         return first_of(await questions(self._store, view.thread.scope, view.thread.id), ())
 
     async def _mark_copied(self, view: ThreadView, item: Interrupt) -> bool:
-        """Note with the question that the thread was copied there: what is denied in copies counts.
+        """Note on the question that its thread was copied there, so that denials in copies count.
 
-        True if that was written now; a thread that runs cannot be written to.
+        Returns True if it was written now; a thread that runs cannot be written to.
         """
         if item.progress.copied or view.thread.holder is not None:
             return False
@@ -340,6 +340,6 @@ def _check_denied(items: Sequence[Interrupt], before: Sequence[dict[str, Any]]) 
 def _gone() -> Problem:
     return Problem(
         Code.JOURNAL_GONE,
-        "Another turn has begun since, and what this one had recorded is gone: a copy can be made "
+        "Another turn has begun since, and the record of this one is gone: a copy can be made "
         "at the questions of a thread's newest turn.",
     )

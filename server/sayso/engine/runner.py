@@ -63,7 +63,7 @@ class Runner:
     ) -> None:
         self.stream = stream
         self.ending: Ending | None = None
-        """How the run ended, once it has."""
+        """The ending of the run, once it has ended."""
         self.over: asyncio.Event = asyncio.Event()
         """Set once every reader has been given its terminal event."""
         self.attended: asyncio.Event = asyncio.Event()
@@ -85,7 +85,7 @@ class Runner:
         )
 
     def shown(self) -> tuple[list[bytes], bytes]:
-        """The messages and the state that a reader who comes now is given."""
+        """The messages and the state for a reader who comes now."""
         return self.bodies(), self.state()
 
     def bodies(self) -> list[bytes]:
@@ -106,7 +106,7 @@ class Runner:
         ending = Ending(
             type="error",
             code=Code.INTERNAL_ERROR.value,
-            message="The server failed; its log says where. The turn goes on from its last record.",
+            message="The server failed; see its log. The turn continues from its last record.",
             details={"code": Code.INTERNAL_ERROR.value},
             continues_elsewhere=True,
         )
@@ -120,10 +120,10 @@ class Runner:
             self.over.set()
 
     async def look(self) -> TurnError | None:
-        """Enter the code over the journal, up to where it waits, or ended; why it does not fit.
+        """Replay the journal up to where the code waits or ended; returns why it does not fit.
 
-        Questions that it comes to leave their types. Nothing is written and no effect begins; code
-        that does not come to rest in `LOOK_TIMEOUT_S` seconds is left where it is.
+        The questions that it comes to leave their types. Nothing is written and no effect begins;
+        code that does not come to rest in `LOOK_TIMEOUT_S` seconds is left where it is.
         """
         execution = self._execution
         try:
@@ -139,7 +139,7 @@ class Runner:
         return execution.broken
 
     def stop(self, stopper: StopRequest) -> None:
-        """End the turn at its next record, as cancelled; the first who says so counts."""
+        """End the turn at its next record, as cancelled; the first request to stop counts."""
         self._stopper = self._stopper or stopper
         self._execution.stop(stopper.why or STOPPED)
 
@@ -173,7 +173,7 @@ class Runner:
             concluded = await self._store(concluded, following)
             if self._stopper is not None and concluded.ending.suspends:
                 concluded = await self._paused_too_late(concluded, self._stopper)
-            # Code that unwinds in order has done so before anybody is told; no other holds them up.
+            # Code that unwinds in order has done so before readers are told; no other delays them.
             await execution.unwind(GRACE_S)
             self._announce(execution, concluded)
             if following is None or concluded.commit is None:
@@ -184,7 +184,7 @@ class Runner:
             answered = ()
 
     async def _paused_too_late(self, concluded: Conclusion, stopper: StopRequest) -> Conclusion:
-        """A turn that was stopped while its questions went to the store is not left to wait."""
+        """End a turn that was stopped while its questions went to the store."""
         lease = self._claimed.lease
         events = await self._stop_paused(lease.scope, lease.thread_id, stopper)
         if events is None:
@@ -199,9 +199,10 @@ class Runner:
         before = execution.turn
         history = [*execution.transcript.messages, *self._waiting]
         # Its message came with an answer, so that request's tools and context are its own.
-        asked = [one for one in (execution.input, *execution.resume_inputs) if one is not None]
+        inputs = (execution.input, *execution.resume_inputs)
+        newest = next(turn_input for turn_input in reversed(inputs) if turn_input is not None)
         turn_input = replace(
-            asked[-1], text=text_of_messages(self._waiting), state=execution.state.visible
+            newest, text=text_of_messages(self._waiting), state=execution.state.visible
         )
         return TurnRecord(
             key=ids.new("turn"),
@@ -214,7 +215,7 @@ class Runner:
         )
 
     async def _store(self, concluded: Conclusion, following: TurnRecord | None) -> Conclusion:
-        """Make the ending durable; a store that fails makes it another ending."""
+        """Make the ending durable; a store that fails changes the ending."""
         commit = concluded.commit
         if commit is None:
             return concluded
@@ -237,14 +238,14 @@ class Runner:
         return concluded
 
     def _announce(self, execution: Execution, concluded: Conclusion) -> None:
-        """Say what is durable now: results, then the boundary of an interrupt."""
+        """Send what is durable now: results, then the boundary of an interrupt."""
         self.stream.close_open(concluded.ending)
         execution.transcript.unsettled.clear()
         for event in concluded.events:
             self.stream.emit(event)
         too_large = concluded.ending.code == Code.THREAD_TOO_LARGE.value
         if concluded.ending.type == "interrupt" or too_large:
-            # Readers may have seen text for which the thread has no room: it goes, here and there.
+            # Readers may have seen text for which the thread has no room: a snapshot removes it.
             bodies, state = self.shown()
             self.stream.snapshot(messages=bodies, state=state, again=not too_large)
 

@@ -1,7 +1,7 @@
-"""Answers without a run: how a thread stands, and refusals, which show it too if they may recover.
+"""Answers without a run: a thread's snapshots, and refusals, which show them too to recover.
 
-Nothing here is stored: a run of snapshots changes nothing, and what a refusal adds to them (the
-problem, and one message that says it) is gone with the next snapshot.
+Nothing here is stored: a run of snapshots changes nothing. What a refusal adds to them (the
+problem, and one message that states it) is gone with the next snapshot.
 """
 
 from collections.abc import Sequence
@@ -26,7 +26,7 @@ from sayso.streams.reader import Reader
 
 
 def current_outcome(view: ThreadView) -> Ending:
-    """How an idle thread stands: what it waits for, or else the outcome of its last run (RE-12)."""
+    """The outcome of an idle thread: its open questions, else that of its last run (RE-12)."""
     waiting = _waiting(view)
     if waiting:
         return suspending(waiting, held=_held(view))
@@ -38,7 +38,7 @@ def current_outcome(view: ThreadView) -> Ending:
 
 
 def look_outcome(view: ThreadView) -> Ending:
-    """A look at a thread that does not run: a success, and what its last run failed of."""
+    """The outcome of a look at an idle thread: a success, with the error of its last run."""
     if view.run is None or view.run.outcome is None:
         return Ending(type="success")
     last = Ending.from_json(view.run.outcome)
@@ -59,11 +59,11 @@ def snapshot_run(
     sent: Sequence[Message] = (),
     words: bytes | None = None,
 ) -> Reader:
-    """A run of snapshots: the thread as it stands (ID-03, SB-06); `said` are messages besides.
+    """A run of snapshots: the thread as it is (ID-03, SB-06), and `said`, further messages.
 
     `sent` are those of a refused request, whose results of the client's tools are shown as well.
-    `words` is a message that is streamed first and is in the snapshot last: some clients show what
-    is asked with what its run has said, and no snapshot says anything.
+    `words` is a message that is streamed first and is last in the snapshot: some clients show a
+    question with the text of its run, and a snapshot streams none.
     """
     shown = [frames.run_started(request.thread_id, request.run_id, peer.warnings, peer.at)]
     if words is not None:
@@ -105,13 +105,14 @@ def refused(request: RunInput, peer: ClientProfile, refusal: Refuse) -> Reader:
 def recovered(
     request: RunInput, peer: ClientProfile, view: ThreadView | None, refusal: Refuse
 ) -> Reader:
-    """A refusal that the client can go on from: the thread as it stands, and what was wrong.
+    """A refusal that the client can continue from: the thread as it is, and the problem.
 
-    Over open interrupts they are asked again, under the same ids, with the problem as
+    Open interrupts are asked again, under the same ids, with the problem as
     `metadata.sayso.problem` of those concerned, or of all if it names none; else the thread's
-    present outcome (OC-01, TR-03). Each refusal's problem has an id of its own: a page tells two
-    that say the same apart (CL-08). What would only fail again is told as an error, and so is what
-    would begin a thread: there is nothing yet to go on from, and no answer that could be stuck.
+    present outcome follows (OC-01, TR-03). Each refusal's problem has an id of its own, so that a
+    page can tell two equal ones apart (CL-08). A request that would only fail again gets an error,
+    and so does one that would begin a thread: there is nothing to continue from, and no answer that
+    could be stuck.
     """
     waiting = _waiting(view) if view is not None else []
     begins = view is None and not (request.resume or request.command)
@@ -127,7 +128,7 @@ def recovered(
 
 
 def _streamed(message: dict[str, Any]) -> list[bytes]:
-    """A message of text as the events that make it."""
+    """The events of a text message."""
     named = {"messageId": message["id"]}
     begins = {**named, "role": message["role"], "metadata": message["metadata"]}
     return [
@@ -138,7 +139,7 @@ def _streamed(message: dict[str, Any]) -> list[bytes]:
 
 
 def _marked(refusal: Refuse) -> dict[str, Any]:
-    """A refusal, marked as one: some codes are those of runs that began as well."""
+    """The details of a refusal, marked as one: runs that began may end with the same codes."""
     return {"code": refusal.code.value, **refusal.details, "refused": True}
 
 
@@ -147,7 +148,7 @@ def _problem(refusal: Refuse) -> dict[str, Any]:
 
 
 def unsent_messages(request: RunInput, view: ThreadView | None) -> list[bytes]:
-    """The user's new messages of a refused request, shown and not stored: nothing typed is lost.
+    """The user's new messages of a refused request: shown, not stored, so nothing typed is lost.
 
     The client keeps them and sends them with the next request.
     """
@@ -155,7 +156,7 @@ def unsent_messages(request: RunInput, view: ThreadView | None) -> list[bytes]:
 
 
 def _reported(view: ThreadView, sent: Sequence[Message]) -> list[Message]:
-    """The client's results of calls that wait for it, though they are not in the history yet.
+    """The client's results of its open calls, which are not in the history yet.
 
     Held results, and those of a refused request: a client that lost them would run its tool again.
     """
@@ -180,14 +181,13 @@ def _reported(view: ThreadView, sent: Sequence[Message]) -> list[Message]:
 
 
 def _waiting(view: ThreadView) -> list[Interrupt]:
-    """The questions of an idle thread; one whose answer is held is not asked again."""
+    """The questions of an idle thread without a held answer."""
     return unanswered(_open(view))
 
 
 def _held(view: ThreadView | None) -> list[Interrupt]:
     """The questions of an idle thread that it holds an answer to."""
-    asked = _open(view) if view is not None else []
-    return [item for item in asked if item.held is not None]
+    return [] if view is None else [item for item in _open(view) if item.held is not None]
 
 
 def _open(view: ThreadView) -> list[Interrupt]:

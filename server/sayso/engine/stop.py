@@ -134,11 +134,13 @@ class StopService:
         run: Run | None = None,
         expired: Sequence[Interrupt] = (),
     ) -> tuple[Any, ...]:
-        """End a turn that nobody runs, without entering it; the events that tell of its calls.
+        """End a turn that nobody runs, without entering it; returns the events about its calls.
 
         `run` is the one that a dead server left unfinished; a turn that waited gets one of its own.
-        `expired` are those of its interrupts that end as such, settled. Raises `Conflict` when the
-        thread has changed.
+        `expired` are those of its interrupts that end as expired, settled.
+
+        Raises:
+            Conflict: the thread has changed.
         """
         # Whoever kept a no may have died before it told copies of it; nobody looks here later.
         await self._denials.tell(view.thread, filter(is_final, view.interrupts))

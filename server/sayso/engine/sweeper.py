@@ -1,11 +1,11 @@
-"""What the server does by itself: expiry, reminders, and turns that somebody has to go on with.
+"""The sweeper: expiry, reminders, and turns that have to continue without a request.
 
-Looks once a second, and once at the start. A turn continues without a client (design 4), but not
-forever: a row of expiries without a person ends it.
+It sweeps once a second, and once at the start. A turn continues without a client (design 4), but
+not forever: a number of consecutive expiries without a person ends it.
 
-A reminder is told once, by one process, before its question expires (R1). The store is told first,
-on the revision that was read, so that of all processes one reminds. If it dies right then, nobody
-is reminded: a reminder that comes twice would be the worse habit.
+A reminder is sent once, by one process, before its question expires (R1). It is noted in the store
+first, on the revision that was read, so that one process of all reminds. If that process dies right
+then, nobody is reminded: a reminder that comes twice would be worse.
 """
 
 import asyncio
@@ -46,7 +46,7 @@ BATCH_SIZE = 100
 """Threads of one page."""
 MAX_PAGES = 10
 """Pages that one sweep looks at."""
-LETTING_GO = 1.0
+HOOK_GRACE_S = 1.0
 """Seconds that hooks get to notice that the server ends."""
 MAX_REST_S = 300.0
 """Seconds after which a thread that needs other code is tried again, at the latest."""
@@ -57,10 +57,10 @@ Key = tuple[str, str]
 
 
 class Sweeper:
-    """Settles what expired, reminds, and lets abandoned or ready turns go on.
+    """Settles expired questions, reminds, and continues abandoned or ready turns.
 
-    `at_once`: turns that go on without a client at the same time, in this process; those of one
-    user take half of it at most where users are told apart (`shared`).
+    `at_once`: turns that run without a client at the same time, in this process. If users are told
+    apart (`shared`), those of one user take half of it at most.
     """
 
     def __init__(
@@ -100,7 +100,7 @@ class Sweeper:
         for task in tasks:
             task.cancel()
         if tasks:  # a hook that swallows its cancellation does not keep the server
-            await asyncio.wait(tasks, timeout=LETTING_GO)
+            await asyncio.wait(tasks, timeout=HOOK_GRACE_S)
 
     async def _sweep(self) -> None:
         while True:
@@ -113,9 +113,9 @@ class Sweeper:
             await self._clock.sleep(SWEEP_INTERVAL_S)
 
     async def sweep(self) -> None:
-        """Look at what is due, from where the look before ended, and from the oldest on again.
+        """Look at due threads from where the last sweep ended, then again from the oldest.
 
-        So threads that only other code can care for do not keep others waiting, however many.
+        So threads that only other code can continue do not keep others waiting, however many.
         """
         for _ in range(MAX_PAGES):
             page = await self._store.due_threads(
@@ -157,7 +157,7 @@ class Sweeper:
         mine = [item for item in view.interrupts if item.turn_key == view.turn.key]
         await self._denials.tell(view.thread, mine)
         if due.why == "abandoned" and view.turn.status != "running":
-            # Its holder died between the end of the turn and letting the thread go.
+            # Its holder died between the end of the turn and the release of the thread.
             await self._claims.close(view, view.turn, view.run)
             return
         if due.why == "abandoned" and view.thread.stopping:
@@ -252,7 +252,7 @@ class Sweeper:
 
 
 def _unattended(agent: Agent, mine: Sequence[Interrupt], settle: Sequence[Interrupt]) -> str | None:
-    """Why a turn ends here, if no person has had a part in it for so many expiries."""
+    """The reason to end a turn in which no person has had a part for too many expiries, or None."""
     most = agent.options.max_consecutive_expiries
     if most is None or not settle or any(item.decided_by is not None for item in settle):
         return None
@@ -279,7 +279,7 @@ def _is_reminder_due(item: Interrupt, now: int) -> bool:
 async def _remind(
     hook: ReminderHook | None, thread: Thread, turn: TurnRecord, item: Interrupt
 ) -> None:
-    """Tell the hook, if there is one; what it raises is logged and keeps nobody else waiting."""
+    """Call the hook, if there is one; its errors are logged and keep nobody else waiting."""
     if hook is None or item.expires_at is None:
         return
     reminder = Reminder(

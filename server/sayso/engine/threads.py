@@ -68,7 +68,11 @@ class Threads:
         after: str | None = None,
         limit: int = 100,
     ) -> Page[ThreadSummary]:
-        """A page of threads, the last active first; ValueError for an invalid cursor."""
+        """A page of threads, the last active first.
+
+        Raises:
+            ValueError: an invalid cursor.
+        """
         return await self._store.threads(
             principal.scope,
             ThreadFilter(owner=principal.subject, status=status, agent=agent),
@@ -78,7 +82,7 @@ class Threads:
     async def view(
         self, principal: Principal, thread_id: str, *, interrupt_ids: Sequence[str] = ()
     ) -> ThreadView:
-        """One thread at one instant; with those interrupts of earlier turns, if it has them."""
+        """One thread at one instant, with these interrupts of earlier turns, if it has them."""
         view = await self._store.load(principal.scope, thread_id, interrupt_ids=interrupt_ids)
         if view is None or view.thread.owner != principal.subject:
             raise Problem(Code.UNKNOWN_THREAD, "There is no such thread: GET /threads lists yours.")
@@ -95,7 +99,11 @@ class Threads:
     async def history(
         self, principal: Principal, thread_id: str, *, after: str | None = None, limit: int = 100
     ) -> ThreadHistory:
-        """The runs and interrupts of a thread; ValueError for an invalid cursor."""
+        """The runs and interrupts of a thread.
+
+        Raises:
+            ValueError: an invalid cursor.
+        """
         view = await self.view(principal, thread_id)
         runs = await self._store.runs(principal.scope, thread_id, PageRequest(after, limit))
         listed = every(
@@ -107,7 +115,11 @@ class Threads:
         return ThreadHistory(view, runs, interrupts)
 
     async def delete(self, principal: Principal, thread_id: str) -> None:
-        """Remove a thread; its audit trail stays and says by whom. `thread_busy` while it runs."""
+        """Delete a thread; its audit trail stays and says who did.
+
+        Raises:
+            Problem: `thread_busy`, it runs.
+        """
 
         async def busy(_: ThreadView) -> NoReturn:
             raise Problem(
@@ -144,7 +156,7 @@ class AskedQuestion:
 
 
 class SessionService:
-    """Reads threads as sessions; what is another's does not exist."""
+    """Reads threads as sessions; other owners' threads are invisible."""
 
     def __init__(self, services: Services) -> None:
         self._store, self._clock = services.store, services.clock
@@ -157,9 +169,10 @@ class SessionService:
     async def asked(
         self, principal: Principal, session_id: str, interrupt_id: str | None, came: int
     ) -> AskedQuestion:
-        """The question that a resume is about, which came at that nanosecond since the epoch.
+        """The question that a resume is about; it came at `came`, in nanoseconds since the epoch.
 
-        Raises Problem `unknown_interrupt`, `already_resolved`, `interrupt_expired`, `thread_busy`.
+        Raises:
+            Problem: `unknown_interrupt`, `already_resolved`, `interrupt_expired` or `thread_busy`.
         """
         view = await self._load(principal, session_id, interrupt_id)
         question = gate.find_question(view, interrupt_id)
@@ -170,11 +183,14 @@ class SessionService:
         )
 
     async def note_seen(
-        self, principal: Principal, session_id: str, interrupt_id: str, at: int
+        self, principal: Principal, session_id: str, interrupt_id: str, seen_ns: int
     ) -> None:
-        """Keep that the question's frame went out whole, and when; nothing if it is settled by now.
+        """Note when the question's frame went out whole; nothing if it is settled by now.
 
-        Raises `StoreError`. Without the note the frame is sent again, which is safe.
+        Without the note the frame is sent again, which is safe.
+
+        Raises:
+            StoreError: it could not be written.
         """
 
         async def act(view: ThreadView | None) -> None:
@@ -185,7 +201,7 @@ class SessionService:
                 or gate.was_seen(question.item, session_id)
             ):
                 return
-            item, thread = mark_seen(question.item, session_id, at), view.thread
+            item, thread = mark_seen(question.item, session_id, seen_ns), view.thread
             await self._store.update_idle(update_of(thread, self._clock.now(), interrupts=(item,)))
 
         async def exhausted(_: ThreadView | None) -> None:
