@@ -1,4 +1,4 @@
-"""The order in which results come out (design 3, rules 3 and 4)."""
+"""The order in which results are released in a replay (design 3, rules 3 and 4)."""
 
 import asyncio
 import logging

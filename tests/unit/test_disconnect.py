@@ -1,4 +1,4 @@
-"""When a run without readers is ended: the rule alone, over a run that is none."""
+"""The end of runs without readers: the rule alone, without a run."""
 
 import asyncio
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""What answers from the inbox may do, by value (design 4, 5)."""
+"""Answers from the inbox, by value: what each may do (design 4, 5)."""
 
 from dataclasses import replace
 from typing import Any

@@ -48,7 +48,7 @@ PIECES = (
 def test_no_pattern_reads_a_text_again_and_again() -> None:
     """In a child with a limit, as the faults that this looks for would not end within a test."""
     done = subprocess.run(
-        [sys.executable, "-c", "from tests.unit import test_likeness; test_likeness.measure()"],
+        [sys.executable, "-c", "from tests.unit import test_wildcard; test_wildcard.measure()"],
         capture_output=True,
         text=True,
         timeout=600,

@@ -1,4 +1,4 @@
-"""Hints between processes: what is told, what is heard, and a connection that breaks (design 6)."""
+"""Notifications between processes: sent, received, and a connection that breaks (design 6)."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -155,10 +155,10 @@ async def test_what_nobody_can_read_may_mean_anything(ears: Ears, url: str) -> N
 
 async def test_what_cannot_be_told_is_not_kept_for_ever() -> None:
     """Of more threads than anybody would look at one by one: that anything may have changed."""
-    hints = PostgresNotifications("postgresql://nobody@127.0.0.1:1/nothing")
-    hints.notify(("s", f"{n}") for n in range(MAX_QUEUED + 1))
-    assert to_messages("me", hints._to_tell) == ["null"]
-    await hints.stop()
+    notifications = PostgresNotifications("postgresql://nobody@127.0.0.1:1/nothing")
+    notifications.notify(("s", f"{n}") for n in range(MAX_QUEUED + 1))
+    assert to_messages("me", notifications._to_tell) == ["null"]
+    await notifications.stop()
 
 
 def test_many_are_told_in_few_messages_and_a_long_name_as_anything() -> None:
