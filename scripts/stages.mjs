@@ -67,6 +67,12 @@ const COPILOTKIT = ["", "_elsewhere", "_node", "_v1"].map(
 );
 const ASSISTANT_UI = ["e2e/test_assistant_ui.py"];
 
+const SCHEDULES = [
+  "tests/crash/test_schedules.py",
+  "tests/crash/test_schedules_on_disk.py",
+  "tests/process/test_schedules.py",
+];
+
 const ofExample = (name, tests) => ({
   name,
   needs: ["tests", name, "browser"],
@@ -79,6 +85,7 @@ const ofExample = (name, tests) => ({
 // name: what a developer selects, whole or by what stands before the colon.
 // needs: what setup brings up for it. A command with a report must execute at least one test.
 // check: only looks at files; says little, so that several can look at a time.
+// long: plays more of what another stage plays a part of; only when it is asked for.
 export const stages = () => [
   {
     name: "python:types",
@@ -142,14 +149,23 @@ export const stages = () => [
   { name: "proxy", needs: ["tests", "nginx"], commands: pytest([PROXY]) },
   ofExample("copilotkit", COPILOTKIT),
   ofExample("assistant-ui", ASSISTANT_UI),
+  {
+    name: "schedules",
+    long: true,
+    needs: ["tests", "node"],
+    commands: pytest([...SIDE_BY_SIDE, ...SCHEDULES]).map((command) => ({
+      ...command,
+      env: { SAYSO_SCHEDULES: "all" },
+    })),
+  },
 ];
 
-// The stages whose name, or group before the colon, was asked for; all of them when none was.
+// The stages whose name, or group before the colon, was asked for; all but long ones when none was.
 export function select(all, requested) {
   const unknown = requested.filter((word) => !all.some((stage) => answersTo(stage, word)));
   if (unknown.length > 0) return { unknown, chosen: [] };
-  const chosen = all.filter(
-    (stage) => requested.length === 0 || requested.some((word) => answersTo(stage, word)),
+  const chosen = all.filter((stage) =>
+    requested.length === 0 ? !stage.long : requested.some((word) => answersTo(stage, word)),
   );
   return { unknown, chosen };
 }

@@ -4,6 +4,7 @@ import os
 from pathlib import Path
 
 from tests.crash.schedule import Schedule
+from tests.share import share
 
 __all__ = ["ASKED", "batches", "play"]
 
@@ -17,14 +18,14 @@ Batch = tuple[str, range]
 
 
 def batches(**count: int) -> list[Batch]:
-    """So many schedules of each backend, a test's worth at a time; or the one asked for."""
+    """So many schedules of each backend at most, a test's worth at a time; or the one asked for."""
     if ASKED:
         kind, _, seed = ASKED.partition(":")
         return [(kind, range(int(seed), int(seed) + 1))]
     return [
-        (kind, range(first, min(first + TOGETHER, most)))
+        (kind, range(first, min(first + TOGETHER, share(most))))
         for kind, most in count.items()
-        for first in range(0, most, TOGETHER)
+        for first in range(0, share(most), TOGETHER)
     ]
 
 

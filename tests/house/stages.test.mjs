@@ -6,11 +6,17 @@ import { select, stages } from "../../scripts/stages.mjs";
 
 const names = (...list) => select(stages(), list).chosen.map(({ name }) => name);
 
-test("nothing asked for is everything, in order", () => {
+test("nothing asked for is everything but what takes long, in order", () => {
+  const usual = stages().filter(({ long }) => !long);
   assert.deepEqual(
     names(),
-    stages().map(({ name }) => name),
+    usual.map(({ name }) => name),
   );
+  assert.ok(usual.length < stages().length);
+});
+
+test("what takes long runs when it is asked for", () => {
+  assert.deepEqual(names("schedules"), ["schedules"]);
 });
 
 test("a group stands for its stages, and the order is the table's", () => {

@@ -1,4 +1,4 @@
-"""Twenty schedules of real processes on each store that processes share (design 6).
+"""Schedules of real processes on each store that processes share (design 6).
 
 Kill -9, SIGSTOP past the lease, connections that end and orderly restarts, behind a round-robin
 proxy; effects are counted in a ledger outside the store. A schedule is its seed. A failure names
@@ -18,9 +18,10 @@ from tests.contract.requirements import requirement
 from tests.process.ledger import Ledger
 from tests.process.replicas import Replica, Replicas
 from tests.process.schedule import play
+from tests.share import share
 from tests.stores.backends import SHARED
 
-SCHEDULES = 20
+SCHEDULES = share(20)
 FILE = "tests/process/test_schedules.py"
 LANES = 3
 """Pairs of replicas that play schedules side by side: most of the time somebody waits."""
