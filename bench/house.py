@@ -321,7 +321,7 @@ FIGURES: dict[str, tuple[Callable[[], float], float]] = {
     "colourless locals": (_number_of(colourless_locals), 150),
     "roundabout docstrings": (_number_of(roundabout_docstrings), 20),
     "sentences over 35 words in docs": (_number_of(longest_sentences), 0),
-    "concepts of a new event": (concepts("An event"), 8),
+    "concepts of a new event": (concepts("An event"), 6),
     "concepts of a new refusal": (concepts("A refusal"), 3),
     "concepts of a new store": (concepts("A store"), 8),
 }

@@ -12,7 +12,7 @@ from jsonschema_rs import Draft202012Validator
 
 from tests.patience import PATIENCE
 
-__all__ = ["event_types", "schema_faults", "shape_faults"]
+__all__ = ["event_members", "event_types", "schema_faults", "shape_faults"]
 
 
 @cache
@@ -39,6 +39,12 @@ def _validator(group: str, name: str) -> Draft202012Validator:
 def event_types() -> frozenset[str]:
     """Every type of event that the protocol has."""
     return frozenset(_schemas()["events"])
+
+
+def event_members(name: str) -> tuple[set[str], set[str]]:
+    """The members that an event may have, and those that it must have."""
+    schema = _schemas()["events"][name]
+    return set(schema["properties"]), set(schema["required"])
 
 
 def schema_faults(events: Iterable[Mapping[str, Any]]) -> list[str]:

@@ -10,12 +10,14 @@ import pytest
 
 from sayso.base.errors import Problem
 from sayso.base.limits import Limits
-from sayso.protocol import frames, shapes
+from sayso.protocol import frames
 from sayso.protocol.client_profile import ClientProfile
+from sayso.protocol.events import EVENTS
+from sayso.protocol.guard import StreamOrderError, row_of
 from sayso.protocol.runinput import decode_run_input
 from sayso.streams.ending import Ending
 from tests.contract.requirements import requirement
-from tests.spec.judge import event_types, schema_faults, shape_faults
+from tests.spec.judge import event_members, event_types, schema_faults, shape_faults
 from tests.stream_checker import events_of
 
 Json = dict[str, Any]
@@ -114,7 +116,7 @@ def test_what_may_be_emitted_is_what_the_specification_takes(name: str) -> None:
     valid = name in VALID
     event = {**VALID, **INVALID}[name]
     assert (schema_faults([event]) == []) is valid
-    assert (shapes.fault(event) is None) is valid
+    assert (_fault(event) is None) is valid
 
 
 ENDINGS: dict[str, tuple[bool, Json]] = {
@@ -189,16 +191,39 @@ def test_every_ending_that_we_have_words_for_is_a_right_one(versioned: bool) -> 
 @requirement("LC-23")
 def test_nothing_can_be_emitted_that_the_protocol_has_no_name_for() -> None:
     """LC-23: what the guard lets through is the protocol's; chunks are not among it."""
-    allowed = {name for name in event_types() if "no event to emit" not in (_fault(name) or "")}
+    allowed = {
+        name for name in event_types() if "no event to emit" not in (_fault({"type": name}) or "")
+    }
     assert allowed == {
         name for name in event_types() if not name.startswith("RUN_") and "CHUNK" not in name
     }
     for name in ("THINKING_START", "META", "run_started", ""):
-        assert "no event to emit" in (_fault(name) or "")
+        assert "no event to emit" in (_fault({"type": name}) or "")
 
 
-def _fault(name: str) -> str | None:
-    return shapes.fault({"type": name})
+BEYOND = {
+    "REASONING_ENCRYPTED_VALUE": {"encryptedValueType"},  # of 1.1
+    "RUN_ERROR": {"threadId", "runId"},  # of producers from before 1.0
+}
+
+
+@requirement("LC-23", "SA-10")
+@pytest.mark.parametrize("name", EVENTS)
+def test_the_table_of_events_is_that_of_the_specification(name: str) -> None:
+    """LC-23: every event, each of its members, and which of them it needs; SA-10: its owner."""
+    row = EVENTS[name]
+    members, required = event_members(name)
+    assert set(row.sent.checks) == members | BEYOND.get(name, set())
+    assert set(row.taken.required) == required
+    assert EVENTS.keys() == event_types()
+
+
+def _fault(event: Json) -> str | None:
+    try:
+        row_of(event)
+    except StreamOrderError as error:
+        return str(error)
+    return None
 
 
 def body(**members: Any) -> Json:

@@ -3,6 +3,7 @@
 import pytest
 
 from sayso.base import jsonvalue
+from sayso.protocol.client_profile import ClientProfile
 from sayso.protocol.compat import as_text, bodies_for, needs_v1
 from sayso.streams.ending import Ending
 from tests.bodies import NEW, OLD, attached, events, stream_of
@@ -66,10 +67,10 @@ def test_files_of_a_provider_are_left_out_for_older_clients() -> None:
     file = {"type": "image", "source": {"type": "file", "value": "f"}}
     body = jsonvalue.encode({"id": "u", "role": "user", "content": [PARTS[0], file, IMAGE]})
     kept = {"id": "u", "role": "user", "content": [PARTS[0], IMAGE]}
-    assert jsonvalue.decode(bodies_for([body], versioned=False, typed=False)[0]) == kept
-    assert bodies_for([body], versioned=True, typed=True) == [body]
+    assert jsonvalue.decode(bodies_for([body], ClientProfile())[0]) == kept
+    assert bodies_for([body], ClientProfile(speaks_v1=True, speaks_v1_1=True)) == [body]
     untouched = jsonvalue.encode(kept)
-    assert bodies_for([untouched], versioned=False, typed=False) == [untouched]
+    assert bodies_for([untouched], ClientProfile()) == [untouched]
 
 
 @requirement("VN-07")
@@ -95,7 +96,7 @@ def test_the_type_of_a_sealed_value_is_for_clients_that_declared_its_version() -
             "toolCalls": [{"id": "c1", "encryptedValue": "y", "encryptedValueType": "maker.call"}],
         }
     )
-    (plain,) = bodies_for([body], versioned=True, typed=False)
+    (plain,) = bodies_for([body], ClientProfile(speaks_v1=True))
     assert jsonvalue.decode(plain) == {
         "id": "a1",
         "role": "assistant",
@@ -103,4 +104,4 @@ def test_the_type_of_a_sealed_value_is_for_clients_that_declared_its_version() -
         "encryptedValue": "x",
         "toolCalls": [{"id": "c1", "encryptedValue": "y"}],
     }
-    assert bodies_for([body], versioned=True, typed=True) == [body]
+    assert bodies_for([body], ClientProfile(speaks_v1=True, speaks_v1_1=True)) == [body]

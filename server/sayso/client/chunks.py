@@ -7,45 +7,22 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from sayso.client.errors import ProtocolViolation
-
-Event = dict[str, Any]
+from sayso.protocol.events import CALL, TEXT, THOUGHT, Event, Space
 
 
 @dataclass(frozen=True)
 class _Kind:
     """How the chunks of one kind are spelled out. `fixed` may be repeated, not changed."""
 
-    id: str
-    start: str
-    content: str
-    end: str
-    fixed: tuple[str, ...]
+    space: Space
+    fixed: tuple[str, ...] = ()
     needed: tuple[str, ...] = ()
 
 
 _KINDS: Final = {
-    "TEXT_MESSAGE_CHUNK": _Kind(
-        "messageId",
-        "TEXT_MESSAGE_START",
-        "TEXT_MESSAGE_CONTENT",
-        "TEXT_MESSAGE_END",
-        ("role", "name"),
-    ),
-    "TOOL_CALL_CHUNK": _Kind(
-        "toolCallId",
-        "TOOL_CALL_START",
-        "TOOL_CALL_ARGS",
-        "TOOL_CALL_END",
-        ("toolCallName", "parentMessageId"),
-        ("toolCallName",),
-    ),
-    "REASONING_MESSAGE_CHUNK": _Kind(
-        "messageId",
-        "REASONING_MESSAGE_START",
-        "REASONING_MESSAGE_CONTENT",
-        "REASONING_MESSAGE_END",
-        (),
-    ),
+    "TEXT_MESSAGE_CHUNK": _Kind(TEXT, ("role", "name")),
+    "TOOL_CALL_CHUNK": _Kind(CALL, ("toolCallName", "parentMessageId"), ("toolCallName",)),
+    "REASONING_MESSAGE_CHUNK": _Kind(THOUGHT),
 }
 _ASIDE: Final = frozenset(
     {
@@ -56,7 +33,7 @@ _ASIDE: Final = frozenset(
         "SUBAGENT_STARTED",
     }
 )
-"""What leaves a chunk stream open."""
+"""Events that leave a chunk stream open."""
 _EVERY_LANE: Final = frozenset({"MESSAGES_SNAPSHOT", "RUN_ERROR", "RUN_FINISHED", "RUN_STARTED"})
 
 
@@ -69,7 +46,7 @@ class _Lane:
 
     def event(self, kind: str, **members: Any) -> Event:
         owned = {} if self.owner is None else {"subagentRunId": self.owner}
-        return {"type": kind, self.kind.id: self.id, **members, **owned}
+        return {"type": kind, self.kind.space.member: self.id, **members, **owned}
 
 
 class Chunks:
@@ -89,7 +66,11 @@ class Chunks:
             return [end for lane in closed for end in self._close(lane)] + [event]
         lane = self._lanes.get(owner)
         events: list[Event] = []
-        if lane is None or lane.kind is not kind or event.get(kind.id, lane.id) != lane.id:
+        if (
+            lane is None
+            or lane.kind is not kind
+            or event.get(kind.space.member, lane.id) != lane.id
+        ):
             events = [*self._close(owner), self._open(kind, event, owner)]
             lane = self._lanes[owner]
         else:
@@ -102,24 +83,24 @@ class Chunks:
                 event = {**event, "delta": ""}
         if "delta" in event:
             merged = {} if events else _metadata(event)
-            events.append(lane.event(kind.content, delta=event["delta"], **merged))
+            events.append(lane.event(kind.space.content, delta=event["delta"], **merged))
         return events
 
     def _open(self, kind: _Kind, event: Event, owner: str | None) -> Event:
-        for member in (kind.id, *kind.needed):
+        for member in (kind.space.member, *kind.needed):
             if member not in event:
                 raise ProtocolViolation(f"{event['type']}: the first chunk has no {member!r}")
         fixed = {member: event[member] for member in kind.fixed if member in event}
-        if kind.start == "TEXT_MESSAGE_START":
+        if kind.space is TEXT:
             fixed.setdefault("role", "assistant")
-        elif kind.start == "REASONING_MESSAGE_START":
+        elif kind.space is THOUGHT:
             fixed["role"] = "reasoning"
-        lane = self._lanes[owner] = _Lane(kind, event[kind.id], fixed, owner)
-        return lane.event(kind.start, **fixed, **_metadata(event))
+        lane = self._lanes[owner] = _Lane(kind, event[kind.space.member], fixed, owner)
+        return lane.event(kind.space.start, **fixed, **_metadata(event))
 
     def _close(self, owner: str | None) -> list[Event]:
         lane = self._lanes.pop(owner, None)
-        return [] if lane is None else [lane.event(lane.kind.end)]
+        return [] if lane is None else [lane.event(lane.kind.space.end)]
 
 
 def _metadata(event: Event) -> dict[str, Any]:

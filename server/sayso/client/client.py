@@ -22,8 +22,7 @@ from sayso.client.errors import (
     Truncated,
     Unreachable,
 )
-from sayso.client.events import read_message
-from sayso.client.fields import Notes
+from sayso.client.events import Notes, read_message
 from sayso.client.stream import PROTOCOL, Stream
 from sayso.client.thread import ThreadState
 

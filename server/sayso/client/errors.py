@@ -3,13 +3,13 @@
 SaysoError
 └── ClientError
     ├── Unreachable        no answer came: it is not known whether the request arrived
-    ├── Refused            an HTTP error and no stream, with the problem's members (RFC 9457)
+    ├── RefusedByServer    an HTTP error and no stream, with the problem's members (RFC 9457)
     ├── ProtocolViolation  a stream, or a message, that breaks the protocol
     ├── Truncated          a body that ended, or broke, before its run did
     ├── Busy               the client is following another run
-    ├── PartialAnswers         open interrupts without an answer, or answers to none (CR-3)
+    ├── PartialAnswers     open interrupts without an answer, or answers to none (CR-3)
     ├── Expired            an answer to an interrupt whose time is over (EX-02)
-    └── Misfit             an answer that its `responseSchema` does not take (CL-05)
+    └── InvalidPayload     an answer that its `responseSchema` does not take (CL-05)
 """
 
 from collections.abc import Sequence

@@ -4,10 +4,9 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from sayso.client.chunks import Chunks
-from sayso.client.events import read_event
-from sayso.client.fields import Notes
+from sayso.client.events import Notes, read_event
 from sayso.client.frames import Frames
-from sayso.client.order import Order
+from sayso.client.order import BodyOrder
 from sayso.client.thread import ThreadState
 
 PROTOCOL: Final = "1.0"
@@ -21,7 +20,7 @@ class Stream:
         self._thread = thread
         self._frames = Frames()
         self._chunks = Chunks()
-        self._order = Order()
+        self._order = BodyOrder()
 
     @property
     def ended(self) -> bool:

@@ -7,7 +7,7 @@ import copy
 from typing import Any
 
 from sayso.base import jsonpatch
-from sayso.client.fields import Notes
+from sayso.client.events import Notes
 
 Json = dict[str, Any]
 

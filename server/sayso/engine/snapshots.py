@@ -71,7 +71,7 @@ def snapshot_run(
         said = [*said, words]
     if view is not None or said:
         stored = visible((*view.messages, *_reported(view, sent))) if view is not None else []
-        readable = bodies_for([*stored, *said], versioned=peer.speaks_v1, typed=peer.speaks_v1_1)
+        readable = bodies_for([*stored, *said], peer)
         shown.append(frames.messages_snapshot(readable))
     if view is not None:
         shown.append(frames.state_snapshot(view.thread.state))

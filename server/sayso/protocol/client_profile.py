@@ -9,7 +9,7 @@ from sayso.base.records import Principal
 
 @dataclass(frozen=True, slots=True)
 class ClientProfile:
-    """What a reader can take.
+    """The abilities and wishes of a reader.
 
     `speaks_v1`: it declared protocol 1.0 or a later minor (TR-13), `speaks_v1_1`: 1.1 or a later
     one. `subagents`: it can be told when inner agents begin and end (SA-12). `shows_expiry`: it is

@@ -1,4 +1,4 @@
-"""What clients of older versions cannot read, in words that they can (VN-07, TR-13).
+"""Downgrades for clients of older versions (VN-07, TR-13).
 
 Pure apart from log lines. A downgrade leaves out and never invents: ids, order and outcome stay.
 """
@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from sayso.base import jsonvalue
+from sayso.protocol.client_profile import ClientProfile
 
 _log = logging.getLogger("sayso.protocol")
 _PARTS: Final = b'"content":['
@@ -23,7 +24,7 @@ def as_text(content: Any) -> str:
 
 
 def needs_v1(event: Mapping[str, Any]) -> bool:
-    """Whether older clients cannot read the event as it is (TC-07)."""
+    """True if older clients cannot read the event as it is (TC-07)."""
     return event["type"] == "TOOL_CALL_RESULT" and not isinstance(event["content"], str)
 
 
@@ -34,7 +35,7 @@ def downgrade(event: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def needs_v1_1(event: Mapping[str, Any]) -> bool:
-    """Whether the event names the type of a sealed value, which 1.1 has added."""
+    """True if the event names the type of a sealed value, which 1.1 has added."""
     return _KIND in event
 
 
@@ -43,19 +44,16 @@ def downgrade_typed(event: Mapping[str, Any]) -> dict[str, Any]:
     return {name: member for name, member in event.items() if name != _KIND}
 
 
-def bodies_for(bodies: Iterable[bytes], *, versioned: bool, typed: bool) -> list[bytes]:
-    """The messages of a snapshot as a reader can take them.
-
-    `versioned`: it declared 1.0 or later, `typed`: 1.1 or later.
-    """
+def bodies_for(bodies: Iterable[bytes], peer: ClientProfile) -> list[bytes]:
+    """The messages of a snapshot as a reader can take them."""
     downgraded = list(bodies)
-    if versioned and typed:
+    if peer.speaks_v1 and peer.speaks_v1_1:
         return downgraded
     # Bodies are written without spaces, so most histories are seen through without decoding.
     whole = b",".join(downgraded)
-    if not versioned and _PARTS in whole:
+    if not peer.speaks_v1 and _PARTS in whole:
         downgraded = [_older(body) if _PARTS in body else body for body in downgraded]
-    if not typed and _KIND_OF_VALUE in whole:
+    if not peer.speaks_v1_1 and _KIND_OF_VALUE in whole:
         downgraded = [_untyped(body) if _KIND_OF_VALUE in body else body for body in downgraded]
     return downgraded
 

@@ -1,393 +1,291 @@
 """The stream guard: nothing is emitted that would break order or balance (LC, TX, TC, RS, ST).
 
-Pure. One guard watches one run. It follows what is open, refuses what clients would reject the
-run for, and says in a sentence what to send first. Stricter than the protocol in two places where
-real readers are: chunks are not used (TX-06), and an id is not reopened (TX-05, TC-10).
+Pure. The strict policy over `protocol/events` and `protocol/order`: it refuses what clients would
+reject the run for, and says in a sentence what to send first. Stricter than the protocol in two
+places where real readers are: chunks are not used (TX-06), and an id is not reopened (TX-05,
+TC-10).
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from sayso.base import jsonpatch
 from sayso.base.errors import TurnError
-from sayso.protocol import shapes
+from sayso.base.jsonvalue import pointer
+from sayso.protocol.events import (
+    CALL,
+    EVENTS,
+    SPAN,
+    STEP,
+    SUBAGENT,
+    TEXT,
+    THOUGHT,
+    Event,
+    EventType,
+    Space,
+)
+from sayso.protocol.forward_compat import NO_MEMBER, Path, ReadReport
+from sayso.protocol.order import Item, StreamOrder
 
 _PIECE: Final = 1_000_000
 """Characters of one restated delta; keeps frames far below what clients refuse (EN-09)."""
+_BOUNDARY: Final = (TEXT, CALL, THOUGHT, SPAN)
 
 
 class StreamOrderError(TurnError):
     """An event that cannot be sent here; the message says what to send first or instead."""
 
 
-@dataclass(slots=True, eq=False)
-class Item:
-    """Something that was opened: its opening event and what came through so far."""
+class _Strict(ReadReport):
+    """Refuses what is wrong, and what is unknown: clients drop that, or reject the run."""
 
-    opener: dict[str, Any]
-    parts: list[str] = field(default_factory=list)
-    open: bool = True
-    closed_by_boundary: bool = False
-    """Closed by the boundary and not by its owner, whose own closing event is then not sent."""
+    older = False
+    strict = True
 
-    @property
-    def owner(self) -> Any:
-        """The subagent invocation it belongs to, or None."""
-        return self.opener.get("subagentRunId")
+    def error(self, path: Path, message: str) -> Any:
+        """Refuse the event."""
+        raise StreamOrderError(f"{pointer(path)} {message}")
 
+    def drop(self, path: Path, message: str) -> Any:
+        """Refuse it; what the protocol has no name for has one place."""
+        advice = ": put it into 'metadata'" if message is NO_MEMBER else ""
+        raise StreamOrderError(f"{pointer(path)} {message}{advice}")
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Space:
-    """One kind of thing with a start, maybe contents, and an end; there is one of each."""
+    def is_absent(self, path: Path, required: bool) -> bool:
+        """True where null is no value (LC-22)."""
+        return not required
 
-    noun: str
-    member: str
-    start: str
-    content: str | None
-    end: str
+    def id_error(self, value: str) -> str | None:
+        """Refuse the empty string."""
+        return None if value else "must be a string that is not empty"
 
 
-_TEXT: Final = _Space(
-    "text message", "messageId", "TEXT_MESSAGE_START", "TEXT_MESSAGE_CONTENT", "TEXT_MESSAGE_END"
-)
-_CALL: Final = _Space(
-    "tool call", "toolCallId", "TOOL_CALL_START", "TOOL_CALL_ARGS", "TOOL_CALL_END"
-)
-_THOUGHT: Final = _Space(
-    "reasoning message",
-    "messageId",
-    "REASONING_MESSAGE_START",
-    "REASONING_MESSAGE_CONTENT",
-    "REASONING_MESSAGE_END",
-)
-_SPAN: Final = _Space("reasoning span", "messageId", "REASONING_START", None, "REASONING_END")
-_SUBAGENT: Final = _Space(
-    "subagent", "subagentRunId", "SUBAGENT_STARTED", None, "SUBAGENT_FINISHED"
-)
-_BOUNDARY: Final = (_TEXT, _CALL, _THOUGHT, _SPAN)
-_SPACES: Final = (*_BOUNDARY, _SUBAGENT)
-
-_STARTS: Final = {space.start: space for space in _SPACES}
-_CONTENTS: Final = {space.content: space for space in _SPACES if space.content}
-_ENDS: Final = {space.end: space for space in _SPACES} | {"SUBAGENT_ERROR": _SUBAGENT}
+_STRICT: Final = _Strict()
 
 
-class StreamGuard:
-    """What is open in one run, and whether the next event may be sent."""
+def row_of(event: Event) -> EventType:
+    """The row of an event. StreamOrderError if it can never be sent, whatever came before it."""
+    kind = event.get("type")
+    row = EVENTS.get(kind) if isinstance(kind, str) else None
+    if row is None or row.instead:
+        instead = row.instead if row else "send a CUSTOM event"
+        raise StreamOrderError(f"{kind!r} is no event to emit: {instead}")
+    try:
+        row.sent.read(event, (), _STRICT)
+    except StreamOrderError as error:
+        raise StreamOrderError(f"{kind}: {error}") from None
+    return row
+
+
+class StreamGuard(StreamOrder):
+    """The order of one run, and the judge of its next event."""
+
+    reopened: ClassVar[frozenset[Space]] = frozenset({STEP})
+    shared: ClassVar[frozenset[Space]] = frozenset({STEP})
 
     def __init__(self) -> None:
-        self._items: dict[_Space, dict[str, Item]] = {space: {} for space in _SPACES}
-        self._open: dict[_Space, dict[str, Item]] = {space: {} for space in _SPACES}
-        self._steps: dict[tuple[Any, str], int] = {}
-        self._shut_steps: dict[tuple[Any, str], int] = {}
+        super().__init__()
         self._messages: dict[str, str] = {}
-        self._activities: dict[str, dict[str, Any]] = {}
+        self._activities: dict[str, Event] = {}
         self._attributed: set[str] = set()
         self._results: set[str] = set()
 
-    def check(self, event: dict[str, Any]) -> bool:
-        """Whether the event is to be sent now; True also means that it counts as sent.
+    def breach(self, fact: str, advice: str) -> StreamOrderError:
+        """The sentence for the author."""
+        return StreamOrderError(f"{fact}: {advice}")
+
+    def check(self, event: Event) -> bool:
+        """True if the event is to be sent now; then it also counts as sent.
 
         False: it is right, and there is nothing to say (an empty delta, a step that another
         branch opened too, the end of something that the boundary closed). Raises StreamOrderError
         and changes nothing when it cannot be sent.
         """
-        fault = shapes.fault(event)
-        if fault is not None:
-            raise StreamOrderError(fault)
-        sent = self._follow(event)
+        row = row_of(event)
+        sent = True
+        if row.space is None:
+            self._follow_beside(event)
+        else:
+            item = self.follow(row, event)
+            sent = item is not None
+            if item is not None and row.continues is not None:
+                item.parts.append(event["delta"])
+                # Legal when empty, but no peer needs that and some warn about it (TR-36).
+                sent = event["delta"] != ""
         owner = event.get("subagentRunId")
-        if owner is not None and owner not in self._items[_SUBAGENT]:
+        if owner is not None and owner not in self.items[SUBAGENT]:
             self._attributed.add(owner)
         return sent
 
-    def _follow(self, event: dict[str, Any]) -> bool:
-        kind = event["type"]
-        if space := _STARTS.get(kind):
-            return self._start(space, event)
-        if space := _CONTENTS.get(kind):
-            return self._content(space, event)
-        if space := _ENDS.get(kind):
-            return self._end(space, event)
-        match kind:
-            case "STEP_STARTED":
-                return self._step_started(event)
-            case "STEP_FINISHED":
-                return self._step_finished(event)
+    def _follow_beside(self, event: Event) -> None:
+        match event["type"]:
             case "TOOL_CALL_RESULT":
-                return self._result(event)
-            case "ACTIVITY_SNAPSHOT" | "ACTIVITY_DELTA":
-                return self._activity(event)
+                self._result(event)
+            case "ACTIVITY_SNAPSHOT":
+                self._activity_shown(event)
+            case "ACTIVITY_DELTA":
+                self._activity_changed(event)
             case "MESSAGES_SNAPSHOT":
-                return self.check_settled()
-        return True
+                self.check_settled()
 
-    def check_settled(self) -> bool:
-        """True if no text, tool call or reasoning is open; a snapshot would cut it (MS-06)."""
-        for space in _BOUNDARY:
-            for name in self._open[space]:
-                raise StreamOrderError(
-                    f"MESSAGES_SNAPSHOT would cut the open {space.noun} {name!r}: "
-                    f"send {space.end} first"
-                )
-        return True
+    def check_settled(self) -> None:
+        """Refuse a snapshot that would cut an open text, tool call or reasoning (MS-06)."""
+        for item in self.open_in(*_BOUNDARY):
+            raise self.breach(
+                f"MESSAGES_SNAPSHOT would cut the open {item}", f"send {item.space.end} first"
+            )
 
     def item(self, message_id: str) -> Item:
         """The open text or reasoning message with that id."""
-        return self._open[_TEXT].get(message_id) or self._open[_THOUGHT][message_id]
+        return self.open[TEXT].get(message_id) or self.open[THOUGHT][message_id]
 
-    def close_all(
-        self, left: Callable[[str], dict[str, Any]] | None = None
-    ) -> list[dict[str, Any]]:
+    def close_all(self, left: Callable[[str], Event] | None = None) -> list[Event]:
         """Events that close everything that is open, in boundary order; all counts as closed.
 
         Text, tool calls, reasoning, then subagents with their steps, then steps (LC-06, RS-06).
         `left` gives the last event of a subagent invocation by its id; without it, they wait.
         """
-        events: list[dict[str, Any]] = []
-        for space in _BOUNDARY:
-            events += [self._closer(space, name) for name in list(self._open[space])]
-        events += self._step_closers(lambda owner: owner is not None)
-        for name in reversed(list(self._open[_SUBAGENT])):
-            waits = self._closer(_SUBAGENT, name) | {"outcome": {"type": "suspended"}}
-            events.append(left(name) if left is not None else waits)
-        return events + self._step_closers(lambda owner: owner is None)
+        steps = self.open_in(STEP)[::-1]
+        events = [self._end(item) for item in self.open_in(*_BOUNDARY)]
+        events += [self._end(item) for item in steps if item.owner is not None]
+        for item in self.open_in(SUBAGENT)[::-1]:
+            waits = self._end(item) | {"outcome": {"type": "suspended"}}
+            events.append(left(item.name) if left is not None else waits)
+        return events + [self._end(item) for item in steps if item.owner is None]
 
-    def close_owned(self, owner: str) -> list[dict[str, Any]]:
+    def close_owned(self, owner: str) -> list[Event]:
         """Events that close what a subagent invocation has open, before it ends itself."""
-        events = [
-            self._closer(space, name)
-            for space in _BOUNDARY
-            for name, item in list(self._open[space].items())
-            if item.owner == owner
-        ]
-        return events + self._step_closers(lambda whose: whose == owner)
+        items = (*self.open_in(*_BOUNDARY), *self.open_in(STEP)[::-1])
+        return [self._end(item) for item in items if item.owner == owner]
 
-    def replay_open(self) -> Iterator[dict[str, Any]]:
+    def replay_open(self) -> Iterator[Event]:
         """Events that show a new reader what is open: each start, and its content so far.
 
         Activities of this run come first, as they are now: deltas may follow (AC-01).
         """
         yield from self._activities.values()
-        for item in self._open[_SUBAGENT].values():
+        for item in self.open_in(SUBAGENT, STEP, SPAN, THOUGHT, TEXT, CALL):
             yield item.opener
-        for owner, name in self._steps:
-            yield _tagged({"type": "STEP_STARTED", "stepName": name}, owner)
-        for space in (_SPAN, _THOUGHT, _TEXT, _CALL):
-            for name, item in self._open[space].items():
-                yield item.opener
-                text = "".join(item.parts)
-                for index in range(0, len(text), _PIECE):
-                    yield _tagged(
-                        {
-                            "type": space.content,
-                            space.member: name,
-                            "delta": text[index : index + _PIECE],
-                        },
-                        item.owner,
-                    )
+            text = "".join(item.parts)
+            for index in range(0, len(text), _PIECE):
+                yield _event(item, item.space.content, delta=text[index : index + _PIECE])
 
-    def _closer(self, space: _Space, name: str) -> dict[str, Any]:
-        item = self._open[space].pop(name)
-        item.open, item.closed_by_boundary, item.parts = False, True, []
-        return _tagged({"type": space.end, space.member: name}, item.owner)
+    def _end(self, item: Item) -> Event:
+        key = (item.space, item.key)
+        joined = self.joined.pop(key, 0)
+        self.late_ends[key] = self.late_ends.get(key, 0) + 1 + joined
+        self.close(item)
+        return _event(item, item.space.end)
 
-    def _step_closers(self, whose: Callable[[Any], bool]) -> list[dict[str, Any]]:
-        mine = [key for key in self._steps if whose(key[0])]
-        for key in mine:
-            self._shut_steps[key] = self._shut_steps.get(key, 0) + self._steps.pop(key)
-        return [
-            _tagged({"type": "STEP_FINISHED", "stepName": name}, owner)
-            for owner, name in reversed(mine)
-        ]
-
-    def _start(self, space: _Space, event: dict[str, Any]) -> bool:
+    def opening(self, space: Space, event: Event) -> None:
+        """Refuse an owner, a parent or an id that it cannot have; take the id."""
         name = event[space.member]
-        item = self._items[space].get(name)
-        if item is not None and item.open:
-            raise StreamOrderError(f"{space.noun} {name!r} is open already: send {space.end} first")
-        if item is not None:
-            raise StreamOrderError(
-                f"{space.noun} {name!r} was sent before and a second start would append to it: "
-                f"use a new {space.member}"
+        if space is SUBAGENT and name in self._attributed:
+            raise self.breach(
+                f"events of the subagent {name!r} were sent before it was announced",
+                "send SUBAGENT_STARTED before them",
             )
-        if space is _SUBAGENT and name in self._attributed:
-            raise StreamOrderError(
-                f"events of the subagent {name!r} were sent before it was announced: "
-                "send SUBAGENT_STARTED before them"
-            )
-        self._check_owner(event, announcing=space is _SUBAGENT)
-        if space is _CALL:
+        if space is SUBAGENT:
+            self._check_owner(event, "parentSubagentRunId")
+        elif "subagentRunId" in event:
+            self._check_owner(event)
+        if space is CALL:
             self._check_parent(event)
-        if space is _TEXT or space is _THOUGHT:
+        # Clients make an assistant message with the id of a call that names none (TC-03).
+        if space in (TEXT, THOUGHT) or (space is CALL and event.get("parentMessageId") is None):
             self._take_message_id(name, space.noun)
-        elif space is _CALL and event.get("parentMessageId") is None:
-            # Clients make an assistant message with the id of the call (TC-03).
-            self._take_message_id(name, space.noun)
-        self._items[space][name] = self._open[space][name] = Item(dict(event))
-        return True
 
-    def _content(self, space: _Space, event: dict[str, Any]) -> bool:
-        name = event[space.member]
-        item = self._open[space].get(name)
-        if item is None:
-            raise StreamOrderError(
-                f"{event['type']} for {space.noun} {name!r}, which is not open: "
-                f"send {space.start} first"
-            )
-        self._check_continuation(item, event)
-        delta: str = event["delta"]
-        item.parts.append(delta)
-        # Legal when empty, but no peer needs that and some warn about it (TR-36).
-        return delta != ""
+    def subagent_ends(self, item: Item) -> None:
+        """Refuse the end of a subagent that has something open."""
+        owner = item.name
+        for mine in self.open_in(*_BOUNDARY, STEP):
+            if mine.owner == owner:
+                raise self.breach(
+                    f"the subagent {owner!r} has the {mine} open", f"send {mine.space.end} first"
+                )
 
-    def _end(self, space: _Space, event: dict[str, Any]) -> bool:
-        name = event[space.member]
-        item = self._items[space].get(name)
-        if item is not None and item.closed_by_boundary:
-            item.closed_by_boundary = False
-            return False
-        if item is None or not item.open:
-            raise StreamOrderError(
-                f"{event['type']} for {space.noun} {name!r}, which is not open: "
-                f"send {space.start} first"
-            )
-        if space is _SUBAGENT:
-            self._check_vacated(name)
-        else:
-            self._check_continuation(item, event)
-        item.open, item.parts = False, []
-        del self._open[space][name]
-        return True
-
-    def _step_started(self, event: dict[str, Any]) -> bool:
-        self._check_owner(event)
-        key = (event.get("subagentRunId"), event["stepName"])
-        count = self._steps.get(key, 0)
-        self._steps[key] = count + 1
-        return count == 0
-
-    def _step_finished(self, event: dict[str, Any]) -> bool:
-        key = (event.get("subagentRunId"), event["stepName"])
-        count = self._steps.get(key, 0)
-        if count > 1:
-            self._steps[key] = count - 1
-            return False
-        if count == 1:
-            del self._steps[key]
-            return True
-        if shut := self._shut_steps.get(key, 0):
-            self._shut_steps[key] = shut - 1
-            return False
-        raise StreamOrderError(
-            f"STEP_FINISHED for step {key[1]!r}, which is not open: send STEP_STARTED first, "
-            "with the same subagentRunId"
-        )
-
-    def _result(self, event: dict[str, Any]) -> bool:
+    def _result(self, event: Event) -> None:
         call = event["toolCallId"]
-        if call in self._open[_CALL]:
-            raise StreamOrderError(
-                f"TOOL_CALL_RESULT for tool call {call!r}, which is open: send TOOL_CALL_END first"
+        if call in self.open[CALL]:
+            raise self.breach(
+                f"TOOL_CALL_RESULT for tool call {call!r}, which is open", f"send {CALL.end} first"
             )
         if call in self._results:
-            raise StreamOrderError(
-                f"tool call {call!r} has a result in this run: clients would keep both"
+            raise self.breach(
+                f"tool call {call!r} has a result in this run", "clients would keep both"
             )
         self._check_owner(event)
         self._take_message_id(event["messageId"], "tool result")
         self._results.add(call)
-        return True
 
-    def _activity(self, event: dict[str, Any]) -> bool:
+    def _activity_shown(self, event: Event) -> None:
+        name = event["messageId"]
+        shown = name in self._activities
+        self._check_owner(event)
+        if not shown:
+            self._take_message_id(name, "activity")
+        if not shown or event.get("replace") is not False:
+            self._activities[name] = dict(event)
+
+    def _activity_changed(self, event: Event) -> None:
         name = event["messageId"]
         shown = self._activities.get(name)
-        if event["type"] == "ACTIVITY_SNAPSHOT":
-            self._check_owner(event)
-            if shown is None:
-                self._take_message_id(name, "activity")
-            if shown is None or event.get("replace") is not False:
-                self._activities[name] = dict(event)
-            return True
         if shown is None:
-            raise StreamOrderError(
-                f"ACTIVITY_DELTA for activity {name!r}, which this run has not shown: "
-                "send ACTIVITY_SNAPSHOT first"
+            raise self.breach(
+                f"ACTIVITY_DELTA for activity {name!r}, which this run has not shown",
+                "send ACTIVITY_SNAPSHOT first",
             )
         self._check_owner(event)
         try:
             content = jsonpatch.apply(shown["content"], event["patch"])
         except ValueError as error:
-            raise StreamOrderError(f"ACTIVITY_DELTA for activity {name!r}: {error}") from None
+            raise self.breach(f"ACTIVITY_DELTA for activity {name!r}", str(error)) from None
         if not isinstance(content, dict):
-            raise StreamOrderError(
-                f"ACTIVITY_DELTA for activity {name!r} leaves no object: its content stays one"
+            raise self.breach(
+                f"ACTIVITY_DELTA for activity {name!r} leaves no object", "its content stays one"
             )
         self._activities[name] = shown | {"content": content}
-        return True
 
     def _take_message_id(self, name: str, noun: str) -> None:
         taken = self._messages.get(name)
         if taken is not None:
-            raise StreamOrderError(
-                f"the id {name!r} belongs to a {taken} of this run: use a new id for the {noun}"
+            raise self.breach(
+                f"the id {name!r} belongs to a {taken} of this run", f"use a new id for the {noun}"
             )
         self._messages[name] = noun
 
-    def _check_owner(self, event: dict[str, Any], *, announcing: bool = False) -> None:
-        owner = event.get("parentSubagentRunId" if announcing else "subagentRunId")
+    def _check_owner(self, event: Event, member: str = "subagentRunId") -> None:
+        owner = event.get(member)
         if owner is None:
             return
-        item = self._items[_SUBAGENT].get(owner)
-        if announcing and item is None:
-            raise StreamOrderError(
-                f"the parent invocation {owner!r} is not announced: send SUBAGENT_STARTED for it "
-                "first"
+        item = self.items[SUBAGENT].get(owner)
+        if item is None and member == "parentSubagentRunId":
+            raise self.breach(
+                f"the parent invocation {owner!r} is not announced",
+                "send SUBAGENT_STARTED for it first",
             )
         if item is not None and not item.open:
-            raise StreamOrderError(
-                f"the subagent invocation {owner!r} has ended: use a new subagentRunId"
+            raise self.breach(
+                f"the subagent invocation {owner!r} has ended", "use a new subagentRunId"
             )
 
-    def _check_parent(self, event: dict[str, Any]) -> None:
+    def _check_parent(self, event: Event) -> None:
         parent = event.get("parentMessageId")
         if parent is None:
             return
-        noun = self._messages.get(parent, _TEXT.noun)
-        if noun not in (_TEXT.noun, _CALL.noun):
-            raise StreamOrderError(
-                f"parentMessageId {parent!r} belongs to a {noun}: name an assistant message"
+        noun = self._messages.get(parent, TEXT.noun)
+        if noun not in (TEXT.noun, CALL.noun):
+            raise self.breach(
+                f"parentMessageId {parent!r} belongs to a {noun}", "name an assistant message"
             )
-        item = self._items[_TEXT].get(parent)
+        item = self.items[TEXT].get(parent)
         if item is not None and item.owner != event.get("subagentRunId"):
-            raise StreamOrderError(
-                f"the tool call and its message {parent!r} have different owners: give both the "
-                "same subagentRunId"
+            raise self.breach(
+                f"the tool call and its message {parent!r} have different owners",
+                "give both the same subagentRunId",
             )
 
-    def _check_continuation(self, item: Item, event: dict[str, Any]) -> None:
-        owner = event.get("subagentRunId")
-        if owner is not None and owner != item.owner:
-            raise StreamOrderError(
-                f"{event['type']} has another subagentRunId than its start: repeat that one or "
-                "leave it out"
-            )
 
-    def _check_vacated(self, owner: str) -> None:
-        for space in _BOUNDARY:
-            for name, item in self._open[space].items():
-                if item.owner == owner:
-                    raise StreamOrderError(
-                        f"the subagent {owner!r} has the {space.noun} {name!r} open: "
-                        f"send {space.end} first"
-                    )
-        for step_owner, name in self._steps:
-            if step_owner == owner:
-                raise StreamOrderError(
-                    f"the subagent {owner!r} has the step {name!r} open: send STEP_FINISHED first"
-                )
-
-
-def _tagged(event: dict[str, Any], owner: Any) -> dict[str, Any]:
-    return event if owner is None else event | {"subagentRunId": owner}
+def _event(item: Item, kind: str, **members: Any) -> Event:
+    owned = {} if item.owner is None else {"subagentRunId": item.owner}
+    return {"type": kind, item.space.member: item.name, **members, **owned}

@@ -78,7 +78,7 @@ class RunInput:
 
     @property
     def speaks_v1(self) -> bool:
-        """Whether the peer declared line 1.0 or newer, or a version of no known grammar (VN-03)."""
+        """True if the peer declared line 1.0 or newer, or a version of no known grammar (VN-03)."""
         if self.protocol_version is None:
             return False
         match = _VERSION.fullmatch(self.protocol_version)
@@ -86,7 +86,7 @@ class RunInput:
 
     @property
     def speaks_v1_1(self) -> bool:
-        """Whether the peer declared 1.1 or a later minor."""
+        """True if the peer declared 1.1 or a later minor."""
         return _minor(self.protocol_version) > 0
 
     @property
@@ -167,7 +167,7 @@ def answer_check(**more: Check) -> Check:
 
 
 def _kept(metadata: dict[str, Any]) -> dict[str, Any]:
-    """What stays of an answer's metadata: not the digits, which are in its payload."""
+    """The metadata of an answer without the digits, which are in its payload."""
     ours = metadata.get("sayso")
     if type(ours) is not dict or "exact" not in ours:
         return metadata
@@ -249,7 +249,7 @@ def read_run_input(value: Any, limits: Limits) -> RunInput:
     if findings.count:
         raise Problem(
             Code.INVALID_INPUT,
-            "the body is no RunAgentInput: correct what `errors` names and send it again",
+            "the body is not a valid RunAgentInput: correct what `errors` names and send it again",
             errors=tuple(findings.errors),
         )
     return RunInput(

@@ -1,4 +1,4 @@
-"""What models cost in one run: counts of tokens by provider and model (US-01 to US-06).
+"""The cost of models in one run: counts of tokens by provider and model (US-01 to US-06).
 
 Pure apart from log lines. A count that the protocol has no room for is left out with a warning: it
 must never cost a run its ending, which every client would lose with it (TR-34).
@@ -44,22 +44,22 @@ class Usage:
     def add(self, provider: Any, model: Any, counts: Mapping[str, Any]) -> None:
         """Count one call of a model; `counts` by their names in Python, None if not reported."""
         key = (_named(provider, "provider"), _named(model, "model"))
-        found = {
+        reported = {
             wire: count
             for wire, name in _COUNTS.items()
             if (count := _counted(counts.get(name), name)) is not None
         }
-        for part in _excess(found):
+        for part in _excess(reported):
             _log.warning(
                 "usage: %s is more than the %s it is part of, and was left out (US-04)",
                 _COUNTS[part],
                 _COUNTS[_PART_OF[part]],
             )
-            del found[part]
-        if not found:
+            del reported[part]
+        if not reported:
             return
         sums = self._sums.setdefault(key, {})
-        for wire, count in found.items():
+        for wire, count in reported.items():
             sums[wire] = min(sums.get(wire, 0) + count, _MAX_COUNT)
 
     def entries(self) -> tuple[dict[str, Any], ...]:
@@ -67,7 +67,7 @@ class Usage:
         return tuple(_entry(key, sums) for key, sums in self._sums.items())
 
     def to_json(self) -> bytes:
-        """The sums, to go on from."""
+        """The sums, to continue from."""
         return jsonvalue.encode([_names(key) | sums for key, sums in self._sums.items()])
 
 

@@ -197,7 +197,7 @@ class Reader:
             ids_known = {jsonvalue.decode(body)["id"] for body in bodies}
             own = [body for body in self._said if jsonvalue.decode(body)["id"] not in ids_known]
             bodies = [*bodies, *own]
-        return bodies_for(bodies, versioned=self.peer.speaks_v1, typed=self.peer.speaks_v1_1)
+        return bodies_for(bodies, self.peer)
 
     def detach(self) -> None:
         """The body is over for this reader, whatever the run does; idempotent."""

@@ -9,7 +9,8 @@ from typing import Any, Final, Protocol
 
 from sayso.base.texts import split_surrogate, to_utf8_safe
 from sayso.protocol import frames
-from sayso.protocol.guard import Item, StreamOrderError
+from sayso.protocol.guard import StreamOrderError
+from sayso.protocol.order import Item
 
 _PIECE: Final = 1_000_000
 """Characters of one delta; longer ones are sent as several (EN-09)."""
