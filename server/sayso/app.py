@@ -308,7 +308,7 @@ class Sayso:
         `approval` says which calls a person decides first, the app's `default_approval` unless
         given; `editable` lets that person change the arguments; `idempotent` lets it run again
         after a crash; `timeout` is in seconds; `verify` says after a crash whether it happened. An
-        approval stays open for `expires_in` seconds, None for ever, and then `on_expire` says what
+        approval stays open for `expires_in` seconds, None: forever, and then `on_expire` says what
         becomes of the call; `approve` runs it. Both are the agent's unless given. Rules may look at
         what a tool declares of itself: its `effect` (`read`, `write`, `irreversible`), its `scale`,
         which is how many things a call touches (the argument that says or holds them, or a function

@@ -38,10 +38,12 @@ def token_of(scope: Scope) -> str | None:
 
 
 def bearer(tokens: Mapping[str, Principal]) -> Authenticate:
-    """A hook that knows its callers by tokens, each of which stands for one principal.
+    """Make a hook that authenticates callers by tokens, each for one principal.
 
-    Tokens are looked up by their digest, so that no comparison takes longer the more of one is
-    right. Raises `DeclarationError` for a token that no header could carry, or that is too short.
+    Tokens are looked up by their digest, so that the time of a comparison tells nothing.
+
+    Raises:
+        DeclarationError: a token that no header could carry, or that is too short.
     """
     if not tokens:
         raise DeclarationError("auth.bearer needs a token at least: nobody could call otherwise")
@@ -83,17 +85,19 @@ def jwt(
     roles: str = "roles",
     principal: Callable[[Mapping[str, Any]], Principal | None] | None = None,
 ) -> Authenticate:
-    """A hook that takes signed JSON Web Tokens from an issuer, for an audience.
+    """Make a hook that accepts signed JSON Web Tokens from an issuer, for an audience.
 
     The key is either one of those at the address `jwks`, chosen by the token's `kid`, or `key`: a
-    public key in PEM, or a secret (then `algorithms` has to name its HS ones). Never taken: a token
-    without signature, expiry (`exp`), subject (`sub`), or for somebody else. `leeway` is in seconds
-    of clocks that disagree. `tenant` is the claim that names the scope, `roles` the one that lists
-    roles, as a list or one text with blanks; `principal` makes one of all claims instead, or None.
-    Streams that follow threads or the inbox end with the token. Keys that were found count for
-    a day while the issuer cannot be reached; they are refreshed in the background.
+    public key in PEM, or a secret (then `algorithms` has to name its HS ones). A token without
+    signature, expiry (`exp`) or subject (`sub`), or for another audience, is never accepted.
+    `leeway` is the seconds by which clocks may disagree. `tenant` is the claim that names the
+    scope, `roles` the one that lists roles, as a list or one text with blanks; `principal` makes
+    one of all claims instead, or None. Streams that follow threads or the inbox end with the token.
+    Keys that were found are valid for a day while the issuer cannot be reached; they are refreshed
+    in the background. Needs the extra `jwt`.
 
-    Needs the extra `jwt`. Raises `DeclarationError` for what cannot be checked.
+    Raises:
+        DeclarationError: the extra is missing, or the arguments allow no check.
     """
     try:
         from sayso.http.jwt_verifier import JwtVerifier  # noqa: PLC0415 - only who uses it needs it
@@ -104,10 +108,12 @@ def jwt(
     if (jwks is None) == (key is None):
         raise DeclarationError("auth.jwt takes either jwks=, an address of keys, or key=")
     chosen = tuple(algorithms or (*_ASYMMETRIC, *_CURVES))
-    known = (*_ASYMMETRIC, *_CURVES, *_SECRET)
+    supported = (*_ASYMMETRIC, *_CURVES, *_SECRET)
     for name in chosen:
-        if name not in known:
-            raise DeclarationError(f"there is no algorithm {name!r}; there are {', '.join(known)}")
+        if name not in supported:
+            raise DeclarationError(
+                f"there is no algorithm {name!r}; there are {', '.join(supported)}"
+            )
     secret = [name for name in chosen if name in _SECRET]
     if secret and (jwks is not None or len(secret) != len(chosen)):
         # A public key that is taken for a secret would let everybody sign.

@@ -51,20 +51,24 @@ class Mount(Protocol):
     """With a leading slash and without a trailing one."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one request of an authenticated principal; raises Problem."""
+        """Serve one request of an authenticated principal.
+
+        Raises:
+            Problem: it cannot be served.
+        """
 
     async def write_problem(self, problem: Problem, scope: Scope, send: Send) -> None:
         """Answer with a problem in that protocol's words."""
 
 
 class Target(NamedTuple):
-    """Where a request leads."""
+    """The destination of a request."""
 
     handler: App
     needs_auth: bool
-    """True where only principals are served; False where anybody is, or `handler` looks itself."""
+    """True if only principals are served; False if anybody is, or `handler` checks itself."""
     write_problem: ProblemWriter = write_problem
-    """How those who come there are told of problems."""
+    """Writes problems in the words of its clients."""
 
 
 class Edge:
@@ -113,11 +117,15 @@ class Edge:
             await send({"type": "websocket.close", "code": 1000, "reason": "HTTP only"})
 
     def drain(self) -> None:
-        """Say at `/readyz` from now on that this server goes; all else is served as before."""
+        """Report at `/readyz` from now on that this server stops; all else is served as before."""
         self._operations.draining = True
 
     def mount(self, mount: Mount) -> None:
-        """Serve a further protocol. Raises DeclarationError for a path that cannot be its own."""
+        """Serve a further protocol.
+
+        Raises:
+            DeclarationError: its path is taken, or cannot be its own.
+        """
         path = mount.path
         if not path.startswith("/") or path.endswith("/") or "//" in path:
             raise DeclarationError(
@@ -142,7 +150,7 @@ class Edge:
             await self._stop()
 
     async def _start(self) -> None:
-        """One start for all who ask; a failed one is tried again by the next who asks."""
+        """Start the engine once for all callers; after a failure the next caller tries again."""
         if self._starting is None:
             self._starting = asyncio.create_task(self._engine.start())
         starting = self._starting
@@ -158,7 +166,7 @@ class Edge:
         await self._engine.stop()
 
     async def _enter(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """A request that Host and Origin let in; whatever it raises is answered here."""
+        """Serve a request that Host and Origin let in; any error is answered here."""
         # An outer app's handlers are not for what is raised in here; the boundary's are.
         scope = {**scope, "app": self, "starlette.exception_handlers": ({}, {})}
         handler, needs_auth, write = self.route(scope)
@@ -167,7 +175,7 @@ class Edge:
         await ErrorMiddleware(handler, self._refused, write)(scope, receive, send)
 
     def route(self, scope: Scope) -> Target:
-        """Where a request leads, by its path and method alone."""
+        """Find the destination of a request, by its path and method alone."""
         path = path_of(scope)
         if not path:
             return Target(_nowhere, needs_auth=False)
@@ -226,9 +234,9 @@ def _effects(routes: Sequence[BaseRoute]) -> str | None:
 
 
 def _overlap(path: str, other: str) -> bool:
-    """True if one of two paths lies at or below the other; parameters stand for anything.
+    """True if one of two paths lies at or below the other; parameters match anything.
 
-    Not one that begins a path: what takes anything takes what is left.
+    Except a path that begins with a parameter: it takes what other routes leave.
     """
     pairs = zip(path.strip("/").split("/"), other.strip("/").split("/"), strict=False)
     return all(a == b or (index > 0 and a.startswith("{")) for index, (a, b) in enumerate(pairs))
@@ -269,7 +277,11 @@ class _Routes:
         self._slashed = _router([route for route in routes if _has_slashes(route)])
 
     def find(self, scope: Scope) -> App | None:
-        """The app behind a path; None where no route is. For another method it raises 405."""
+        """The app behind a path; None if there is no route.
+
+        Raises:
+            MethodNotAllowed: the path exists, but not for this method.
+        """
         path: str = scope["path"]
         plain = {**scope, "path": path.rstrip("/")} if path.endswith("/") else scope
         fit, app = _match(self._exact if plain is scope else self._ending, plain)
@@ -280,7 +292,7 @@ class _Routes:
 
 
 def _match(router: Router, scope: Scope) -> tuple[Match, App | None]:
-    """How well a request fits, by path and method or by path alone, and the first app it fits."""
+    """The best match of a request, by path and method or by path alone, and the app of it."""
     best, app = Match.NONE, None
     for route in router.routes:
         fit, members = route.matches(scope)

@@ -1,4 +1,4 @@
-"""ASGI in types, and what every edge asks of a scope."""
+"""ASGI in types, and the reading of a scope."""
 
 import re
 from collections.abc import Awaitable, Callable, MutableMapping

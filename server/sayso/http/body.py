@@ -57,7 +57,7 @@ def _too_large(limit: int) -> Problem:
 async def read_json_body(
     scope: Scope, receive: Receive, limit: int, *, optional: bool = False
 ) -> bytes:
-    """The whole body, at most `limit` bytes; `optional`: it may be empty, and then of no type.
+    """Read the whole body, at most `limit` bytes; `optional`: it may be empty, and of any type.
 
     Raises Problem for another content type and for a body that is too long: before reading when
     its declared length says so, else at the first byte over the limit, whatever was declared.

@@ -11,7 +11,7 @@ from sayso.http.asgi import Receive, Scope, Send, header, path_of
 from sayso.http.errors import method_not_allowed, not_found
 
 EFFECTS: Final = "effects"
-"""The name of a route that tells what a demo really did; the console shows what it says."""
+"""The name of the route with a demo's real effects, which the console shows."""
 
 _POLICY: Final = (
     b"default-src 'self'; style-src 'self'; script-src 'self'; connect-src 'self'; "
@@ -25,7 +25,7 @@ _SECURITY: Final = [
 ]
 _FOREVER: Final = b"public, max-age=31536000, immutable"
 _HASHED: Final = "assets/"
-"""Where the build puts files whose names carry a digest of their content."""
+"""The folder of built files whose names carry a digest of their content."""
 _SHORT: Final = 1_024
 """Bytes of a file that goes out as it is: nobody waits for it."""
 _PACKABLE: Final = (
@@ -80,7 +80,11 @@ class Console:
         self._files: dict[str, _File] = {}
 
     async def __call__(self, scope: Scope, _: Receive, send: Send) -> None:
-        """Serve one request; raises Problem."""
+        """Serve one request.
+
+        Raises:
+            Problem: there is no such file, or the method is not allowed.
+        """
         if not self._files:
             self._files = _read(self._folder)
         name = path_of(scope).removeprefix("/")

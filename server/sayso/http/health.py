@@ -70,7 +70,11 @@ class HealthRoutes:
                 await write_problem(problem, scope, send)
 
     async def read(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer with the metrics; raises Problem for who may not read them."""
+        """Answer with the metrics.
+
+        Raises:
+            Problem: the caller may not read them.
+        """
         if self._served is None:
             raise not_found()
         await self._served(scope, receive, send)

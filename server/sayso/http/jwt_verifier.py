@@ -67,14 +67,15 @@ class JwtVerifier:
                 continue
             return
         raise DeclarationError(
-            f"key= is no key for {', '.join(self._algorithms)}: give a public key in PEM, or a "
+            f"key= is not a key for {', '.join(self._algorithms)}: give a public key in PEM, or a "
             "secret and its algorithms"
         )
 
     async def claims(self, token: str) -> Mapping[str, Any] | None:
         """Return the claims of a valid token, else None.
 
-        Raises Problem `auth_unavailable` when its key could not be looked for.
+        Raises:
+            Problem: `auth_unavailable`, its key could not be looked up.
         """
         try:
             head = jwt.get_unverified_header(token)
@@ -120,8 +121,8 @@ class _KeySet:
     async def named(self, kid: str | None) -> jwt.PyJWK | None:
         """The key of that id; the only one, for a token that names none.
 
-        Who has a key that is known does not wait for the issuer, which may hang: it is looked for
-        anew beside. Only a key that is not known, or was found a day ago, is waited for.
+        A token with a known key does not wait for the issuer, which may hang: keys are refreshed in
+        the background. Only an unknown key, or one found a day ago, is waited for.
         """
         age = time.monotonic() - self._found
         if age >= STALE_S:

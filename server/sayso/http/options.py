@@ -53,7 +53,7 @@ class ServerOptions:
     lease: float = 10.0
     """Seconds after which a server that died is replaced at its threads: 1 to 600."""
     metrics: str = "role:metrics"
-    """Who may read `/metrics`: `authenticated`, `anybody`, `nobody`, `role:NAME`."""
+    """The readers of `/metrics`: `authenticated`, `anybody`, `nobody`, `role:NAME`."""
     console: bool = True
     """True if the console is served at `/`."""
     routes: Sequence[BaseRoute] = ()

@@ -62,7 +62,11 @@ def _normal(origin: str) -> str:
 
 
 def _host_of(option: str) -> str:
-    """The name in a `hosts` option; DeclarationError for what could never match."""
+    """Read a name of the option `hosts`.
+
+    Raises:
+        DeclarationError: it could never match.
+    """
     name = _name_of(option)
     if not name or "/" in name or "*" in name:
         raise DeclarationError(
@@ -72,7 +76,11 @@ def _host_of(option: str) -> str:
 
 
 def _origin_of(option: str) -> str:
-    """The origin in an `origins` option; DeclarationError for what could never match."""
+    """Read an origin of the option `origins`.
+
+    Raises:
+        DeclarationError: it could never match.
+    """
     origin = _normal(option)
     authority = _authority_of(origin)
     if origin != "*" and (authority is None or "/" in authority):
@@ -194,15 +202,18 @@ _LOCAL: Final = Principal()
 
 
 async def anybody(_: Scope) -> Principal:
-    """Takes everybody for the local principal, wherever they are."""
+    """Authenticate everybody as the local principal, wherever they are."""
     return _LOCAL
 
 
 async def this_machine(scope: Scope) -> Principal:
-    """Takes whoever is on this machine for the local principal.
+    """Authenticate everybody on this machine as the local principal.
 
-    Raises Problem for a peer at another address, and for a request that a proxy has passed on: who
-    sent that one is not known. A socket file and requests within the process have no address.
+    A socket file and requests within the process have no address.
+
+    Raises:
+        Problem: the peer has another address, or a proxy passed the request on, so that its sender
+            is not known.
     """
     host = (scope.get("client") or ("", 0))[0]
     passed_on = [

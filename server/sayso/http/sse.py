@@ -38,16 +38,16 @@ _SIGN_IN: Final = "Your sign-in has ended: sign in, and connect again."
 _WITHOUT_A_LOOK: Final = 900.0
 """Seconds for which the stream of a request that began a run outlives the credentials of it."""
 _FAREWELL_SECONDS: Final = 1.0
-"""How long a cancelled response tries to end its body in order."""
+"""Seconds that a cancelled response tries to end its body in order."""
 
 
 class FrameSource(Protocol):
     """The source of a body: a run's reader, or anything else that has frames to send."""
 
     ended: bool
-    """Nothing will follow what is ready."""
+    """True if nothing will follow the ready frames."""
     complete: bool
-    """What came is all that there was to say."""
+    """True if the body is complete."""
     delivered: bool
     """Set here, when a whole body went out."""
 
@@ -68,7 +68,7 @@ class Handle(Protocol):
     """A callback that is due later."""
 
     def cancel(self) -> None:
-        """Let it not happen."""
+        """Cancel the callback."""
 
 
 class Timer(Protocol):
@@ -215,9 +215,9 @@ async def _deliver(body: _Body, timer: Timer, keep_alive: KeepAlive | None) -> N
 
 
 def seconds_left(principal: Principal, *, began: bool) -> float | None:
-    """How long a stream may tell this principal more; `began`: of the request that began the run.
+    """The seconds that a stream may continue for this principal; None without an end.
 
-    None where the credentials have no end of their own.
+    `began`: the request began the run.
     """
     if principal.expires_at is None:
         return None

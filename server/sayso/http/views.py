@@ -53,7 +53,7 @@ def listed_view(listed: ListedInterrupt, reader: Principal, now: int) -> Json:
 
 
 def _rights(item: Interrupt, owner: str, reader: Principal, now: int) -> Json | None:
-    """Return what this reader may do about an open interrupt; None for a settled one."""
+    """This reader's rights to an open interrupt; None for a settled one."""
     return details_for(item, owner, reader, now) if item.status == "open" else None
 
 
@@ -192,8 +192,8 @@ def state_view(view: ThreadView, journal: Iterable[Entry]) -> Json:
     """The state of a turn: what it continues with, its state, and what it has recorded.
 
     `next` names the tools and steps that run and the questions that are open, `after …` where it
-    waits behind something; it is empty when nothing goes on. `metadata.forkedFrom` says of which
-    thread this one is a copy. Where the code has changed under the turn, `metadata.repeats` names
+    waits behind something; it is empty when nothing runs. `metadata.forkedFrom` names the thread
+    that this one is a copy of. If the code has changed under the turn, `metadata.repeats` names
     what a restart would do again, in order.
     """
     entries = list(journal)

@@ -35,20 +35,21 @@ _CLIENTS: Final[dict[str, Client]] = {value: value for value in get_args(Client)
 
 
 def emission_of(scope: Scope) -> Emission | None:
-    """How the sender wants to be asked, by `?interrupts=`; None when it does not say.
+    """The emission that the sender wants, by `?interrupts=`; None without it.
 
-    Problem `invalid_query` for an unknown value, or two that differ.
+    Raises:
+        Problem: `invalid_query`, the value is unknown, or there are two that differ.
     """
     return _EMISSIONS.get(_said(scope, "interrupts", _EMISSIONS))
 
 
 def _client_of(scope: Scope) -> Client | None:
-    """Whose client the sender is, by `?client=`; likewise."""
+    """The library of the sender's client, by `?client=`; raises as `emission_of`."""
     return _CLIENTS.get(_said(scope, "client", _CLIENTS))
 
 
 def _said(scope: Scope, parameter: str, values: Iterable[str]) -> str:
-    """One of the values of a parameter, or nothing where the request has none."""
+    """One of the values of a parameter, or empty if the request has none."""
     query = parse_qsl(scope.get("query_string", b"").decode("latin-1"), keep_blank_values=True)
     said: set[str] = {value for name, value in query if name == parameter}
     if not said:
@@ -79,7 +80,7 @@ class RunEndpoint:
         self._keep_alive = keep_alive
 
     def find(self, method: str, path: str) -> App | None:
-        """The app behind a path, as `asgi.path_of` gives it; None for one of no run endpoint.
+        """The app behind a path, as `asgi.path_of` gives it; None if it is no run endpoint.
 
         GET and HEAD of the agent's own path read about it: they are not for here.
         """
@@ -124,9 +125,9 @@ async def deliver(
     keep_alive: KeepAlive | None,
     began: bool,
 ) -> None:
-    """Answer with what a reader gives, and note it when the whole body went out.
+    """Answer with a reader's frames, and note it when the whole body went out.
 
-    `began`: the request may have begun the run, and does not only follow it.
+    `began`: the request may have begun the run; it does not only follow it.
     """
     seconds = seconds_left(principal, began=began)
     await respond(reader, receive, send, keep_alive=keep_alive, seconds=seconds)

@@ -89,7 +89,11 @@ class CopilotKitMount:
         self._keep_alive = keep_alive
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one request below the path; raises Problem."""
+        """Serve one request below the path.
+
+        Raises:
+            Problem: it cannot be served.
+        """
         call = _RuntimeRequest(scope, receive, send)
         match path_of(scope).removeprefix(self.path).split("/")[1:]:
             case []:
@@ -205,7 +209,7 @@ class CopilotKitMount:
             raise Problem(problem.code, problem.detail, errors=errors) from None
 
     async def _stop(self, call: _RuntimeRequest, agent: str, thread: str) -> None:
-        """Stop what runs, if anything does; no question is withdrawn.
+        """Stop the run, if there is one; no question is withdrawn.
 
         Pages send this when nothing runs, and by themselves when a developer looks at another
         thread: so it is no error then, and must decide nothing.
@@ -226,7 +230,7 @@ class CopilotKitMount:
             stopped = False
         value: dict[str, Any] = {"stopped": stopped}
         if not stopped:
-            value["message"] = "Nothing was stopped: no such run is going on in this thread."
+            value["message"] = "Nothing was stopped: this thread has no such run in progress."
         await _reply(call, json_response(value))
 
     async def _list(self, call: _RuntimeRequest) -> None:
@@ -250,7 +254,11 @@ class CopilotKitMount:
         return offered
 
     def _named(self, agent: str) -> str:
-        """The name of the agent with an id; Problem `unknown_agent`."""
+        """The name of the agent with an id.
+
+        Raises:
+            Problem: `unknown_agent`, there is none.
+        """
         name = agent if self._agents.newest(agent) else None
         if name is None and agent == DEFAULT_ID:
             name = self._meant_by_default()

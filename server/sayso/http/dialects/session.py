@@ -100,16 +100,23 @@ _RESUME: Final = Shape(
 
 
 def _read_chat(value: Any) -> tuple[Json, list[str]]:
-    """The members of a message, and what was left out; raises Problem `invalid_input`."""
+    """Read the members of a message, and warnings about those left out.
+
+    Raises:
+        Problem: `invalid_input`.
+    """
     report = ReadReport()
     members: Json = _CHAT.read(value, (), report)
     return _checked(members, report), report.warnings
 
 
 def _read_resume(value: Any) -> tuple[Json, list[str]]:
-    """The members of an answer, of which `status` is always there, and what was left out.
+    """Read the members of an answer, and warnings about those left out.
 
-    `answer` is there, null included, unless the question is cancelled. Raises Problem.
+    `status` is always there, and so is `answer`, null included, unless the question is cancelled.
+
+    Raises:
+        Problem: `invalid_input`.
     """
     report = ReadReport()
     members: Json = _RESUME.read(value, (), report)

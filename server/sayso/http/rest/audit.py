@@ -52,7 +52,7 @@ class AuditRoutes:
 
 
 def difference_view(difference: Difference) -> dict[str, Any]:
-    """Where a question is kept otherwise than its row says."""
+    """A member of a question that differs from its row."""
     return {
         "interruptId": difference.interrupt_id,
         "member": difference.member,

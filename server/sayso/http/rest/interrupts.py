@@ -95,7 +95,7 @@ _ASSIGN: Final = Shape({"to": _assignee}, ("to",))
 
 
 class InterruptRoutes:
-    """The routes over an engine's inbox and its desk."""
+    """The routes over an engine's inbox and its answers."""
 
     def __init__(
         self,
