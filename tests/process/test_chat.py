@@ -108,7 +108,7 @@ def test_a_denial_has_a_reason_and_another_process_may_give_it(
     """CL-10: left at the question, opened again, denied; nothing ran."""
     left = chat("refund", thread="later")
     assert left.code == 1
-    assert "It waits for your answer. Go on with: sayso chat" in left.err
+    assert "It waits for your answer. Continue with: sayso chat" in left.err
     assert "--thread later" in left.err
     told = chat("n", "too late", thread="later")
     assert told.code == 0
@@ -175,14 +175,14 @@ def test_an_interrupted_chat_says_how_to_go_on(server: DemoServer, tmp_path: Pat
             until("it asks", lambda: "(y/n/e)" in log.read_text())
             process.send_signal(signal.SIGINT)
             assert process.wait(PATIENCE) == 130
-    assert "It waits for your answer. Go on with: sayso chat" in log.read_text()
+    assert "It waits for your answer. Continue with: sayso chat" in log.read_text()
     assert server.kinds("int") == []
 
 
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (("nowhere",), "is no address"),
+        (("nowhere",), "is not an address"),
         (("http://127.0.0.1:1",), "gave no answer"),
     ],
 )
@@ -233,7 +233,7 @@ def test_colours_are_for_terminals_that_want_them(
     screen.keys("\x04")
     assert screen.ended() == 0
     assert ("\x1b[3" in screen.seen) is not bool(no_color)
-    assert "\nGo on with: sayso chat" in screen.seen
+    assert "\nContinue with: sayso chat" in screen.seen
 
 
 def test_what_was_typed_before_a_question_is_no_answer_to_it(
@@ -283,7 +283,7 @@ def test_who_leaves_before_the_first_word_is_told_how_to_come_back() -> None:
                 assert connection.recv(64)
                 screen.keys("\x03")
                 assert screen.ended() == 130
-            assert f"Go on with: sayso chat {url} --thread t-" in screen.seen
+            assert f"Continue with: sayso chat {url} --thread t-" in screen.seen
 
 
 def test_arguments_are_edited_where_they_stand(

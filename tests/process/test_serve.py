@@ -194,7 +194,7 @@ def test_an_app_that_asks_who_is_calling_may_be_served_anywhere(folder: Path) ->
         (["nowhere:app"], "there is no module 'nowhere'"),
         (["served_agents:nobody"], "there is no 'nobody'"),
         (["served_agents:other"], "is of type int"),
-        (["no path"], "no import path"),
+        (["no path"], "not an import path"),
         (["nope.yaml"], "nope.yaml cannot be read"),
         (["colon.yaml"], 'quote a value that has a colon, as in store: "memory:"'),
         (["misspelt:app"], "misspelt.py line 3)"),

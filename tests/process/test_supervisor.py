@@ -98,7 +98,7 @@ async def test_workers_that_only_die_are_given_up(
     keeping: Keeping, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Better an end than a machine that does nothing but start servers."""
-    monkeypatch.setattr(supervisor, "_YOUNG", PATIENCE)
+    monkeypatch.setattr(supervisor, "_EARLY_S", PATIENCE)
     assert await keeping.run(KILLED_ALWAYS) == 1
     assert keeping.said[-1] == "10 servers in a row were killed at once; giving up."
 
@@ -125,7 +125,7 @@ async def test_a_worker_that_does_not_end_is_killed(
     keeping: Keeping, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An agent that blocks its loop cannot keep the command from ending."""
-    monkeypatch.setattr(supervisor, "_ORDERLY", 0.1)
+    monkeypatch.setattr(supervisor, "_WORKER_GRACE_S", 0.1)
     code, _ = await asyncio.gather(keeping.run(DEAF), keeping.once_there(interrupt))
     assert code == 0
 
@@ -134,7 +134,7 @@ async def test_a_second_wish_to_stop_is_heeded_at_once(
     keeping: Keeping, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Two signals at a time are one wish, as a terminal sends them; a later one means now."""
-    monkeypatch.setattr(supervisor, "_ONE_PRESS", 0.0)
+    monkeypatch.setattr(supervisor, "_SAME_PRESS_S", 0.0)
 
     def twice() -> None:
         interrupt()

@@ -193,7 +193,7 @@ def test_every_problem_names_its_line_and_key(folder: Path) -> None:
         "agents.yaml line 8, column 18, agents[0].spec.interrupt.enabled: must be true or false, "
         "not 'yes'",
         "agents.yaml line 11, column 24, agents[0].spec.interrupt.checkpoint.ttl_seconds: must be "
-        "seconds above zero, or null for ever, not '-5'",
+        "seconds above zero, or null for no end, not '-5'",
         "agents.yaml line 12, column 5, agents[1]: 'name' is missing",
         "agents.yaml line 13, column 32, agents[1].options: unknown key 'colour'; there are "
         + ", ".join(name for name in OptionValues.__annotations__ if name not in ELSEWHERE),
@@ -215,7 +215,7 @@ def test_every_problem_names_its_line_and_key(folder: Path) -> None:
         ("agents: [{name: a, import: 'desk_agents:plain'}]", "must be an `async def` function"),
         ("agents: [{name: a, import: desk_agents}]", "must be an `async def` function"),
         ("agents: [{name: a, import: 'no_such:x'}]", "there is no module 'no_such'"),
-        ("agents: [{name: a, import: 'desk agents:x'}]", "no import path"),
+        ("agents: [{name: a, import: 'desk agents:x'}]", "not an import path"),
         ("agents: [{name: a, import: 'desk_agents:Sales'}]", "did you mean 'sales'?"),
         (
             "agents: [{name: a, import: 'broken_agents:x'}]",

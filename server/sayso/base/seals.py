@@ -49,16 +49,16 @@ def new_seal(
     key: bytes,
     before: Seal | None,
     *,
-    at: int,
+    now: int,
     scope: str,
     after: str | None,
     heads: Sequence[Head],
 ) -> Seal:
     """Make the seal that follows another, or the first."""
     number = 1 if before is None else before.number + 1
-    bare = Seal(number=number, at=at, scope=scope, after=after, heads=tuple(heads), mac="")
+    bare = Seal(number=number, at=now, scope=scope, after=after, heads=tuple(heads), mac="")
     mac = _mac(key, NO_SEAL if before is None else before.mac, bare)
-    return Seal(number=number, at=at, scope=scope, after=after, heads=bare.heads, mac=mac)
+    return Seal(number=number, at=now, scope=scope, after=after, heads=bare.heads, mac=mac)
 
 
 def find_forged(key: bytes, seals: Iterable[Seal]) -> int | None:

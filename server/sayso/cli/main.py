@@ -1,4 +1,4 @@
-"""The command `sayso`: its commands, and how what is wrong is said."""
+"""The command `sayso`: its commands, and its error messages."""
 
 import os
 import sys
@@ -35,7 +35,7 @@ _SAID = (
     StoreUnavailable,
     YamlFileError,
 )
-"""What a person can put right, and is told in one line."""
+"""Errors that a person can put right; each is reported in one line."""
 
 app: typer.Typer = typer.Typer(
     name="sayso",
@@ -47,8 +47,8 @@ app: typer.Typer = typer.Typer(
 )
 
 
-def _version(wanted: bool) -> None:
-    if not wanted:
+def _version(requested: bool) -> None:
+    if not requested:
         return
     try:
         typer.echo(f"sayso {version('sayso')}")
@@ -151,7 +151,7 @@ def has_browser() -> bool:
 
 
 def main() -> None:
-    """Run the command; what is wrong is said in one line, with exit code 2."""
+    """Run the command; an error is one line, with exit code 2."""
     try:
         code = app(standalone_mode=False) or 0
     except typer.TyperException as error:

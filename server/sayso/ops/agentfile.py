@@ -101,48 +101,52 @@ class YamlProblems:
     def add(self, where: "Value", message: str) -> None:
         """Note a problem of a value."""
         mark = where.node.start_mark
-        place = f", {where.at}" if where.at else ""
+        place = f", {where.path}" if where.path else ""
         text = f"{self.path} line {mark.line + 1}, column {mark.column + 1}{place}: {message}"
         self._found.append((mark.line, mark.column, text))
 
     def raise_if_any(self) -> None:
-        """Raise `YamlFileError` if there was any."""
+        """Report all problems at once.
+
+        Raises:
+            YamlFileError: there was any.
+        """
         if self._found:
             raise YamlFileError("\n".join(text for _, _, text in sorted(set(self._found))))
 
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """A value of a file; `at` is its path in it, as `agents[0].name`."""
+    """A value of a file; `path` is its place in it, as `agents[0].name`."""
 
     node: yaml.Node
-    at: str
+    path: str
     findings: YamlProblems = field(repr=False)
 
     def wrong(self, message: str) -> None:
-        """Note that this value does not do."""
+        """Note that this value is invalid."""
         self.findings.add(self, message)
 
     @property
     def is_scalar(self) -> bool:
-        """True if it is a plain value, and no mapping or list."""
+        """True if it is a plain value, not a mapping or a list."""
         return isinstance(self.node, yaml.ScalarNode)
 
-    def members(self, known: Sequence[str], required: Sequence[str] = ()) -> "dict[str, Value]":
-        """The members of a mapping, by key; what is unknown, doubled or missing is noted."""
+    def members(self, allowed: Sequence[str], required: Sequence[str] = ()) -> "dict[str, Value]":
+        """The members of a mapping, by key; unknown, repeated and missing keys are noted."""
         if not isinstance(self.node, yaml.MappingNode):
-            self.wrong(f"must be a mapping with {_listed(known)}")
+            self.wrong(f"must be a mapping with {_listed(allowed)}")
             return {}
         values: dict[str, Value] = {}
         for key_node, node in self.node.value:
-            key = Value(key_node, self.at, self.findings)
+            key = Value(key_node, self.path, self.findings)
             name = key.plain()
-            if name not in known:
-                key.wrong(f"unknown key {name!r}; there are {_listed(known)}")
+            if name not in allowed:
+                key.wrong(f"unknown key {name!r}; there are {_listed(allowed)}")
             elif name in values:
                 key.wrong(f"{name!r} stands here twice")
             else:
-                path = f"{self.at}.{name}" if self.at else name
+                path = f"{self.path}.{name}" if self.path else name
                 values[name] = Value(node, path, self.findings)
         for name in required:
             if name not in values:
@@ -155,7 +159,7 @@ class Value:
             self.wrong("must be a list")
             return
         for number, node in enumerate(self.node.value):
-            yield Value(node, f"{self.at}[{number}]", self.findings)
+            yield Value(node, f"{self.path}[{number}]", self.findings)
 
     def plain(self) -> Any:
         """A scalar as Python has it: a string, a number, a boolean or None; else noted."""
@@ -193,7 +197,11 @@ class _Scalars(yaml.constructor.SafeConstructor):
 
 
 def read_file(path: Path) -> Value:
-    """The one document of a file; raises `YamlFileError`, also for a file that is not there."""
+    """Read the one document of a file.
+
+    Raises:
+        YamlFileError: the file does not exist, or cannot be read.
+    """
     try:
         data = path.read_bytes()
     except OSError as error:
@@ -376,7 +384,7 @@ def _spec(spec: Value, arguments: dict[str, Any]) -> Value | None:
     checkpoint = interrupt["checkpoint"].members(_CHECKPOINT)
     if "ttl_seconds" in checkpoint:
         arguments["expires_in"] = checkpoint["ttl_seconds"].checked(
-            _is_lifetime, "seconds above zero, or null for ever"
+            _is_lifetime, "seconds above zero, or null for no end"
         )
     return checkpoint.get("backend")
 

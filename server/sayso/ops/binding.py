@@ -4,24 +4,25 @@ import ipaddress
 import os
 import socket
 
-_QUEUED = 2048
+_MAX_QUEUED = 2048
 """Connections that wait while a worker starts."""
 
 
 class CannotStart(Exception):
-    """Nothing can be served as asked; the message says what to change."""
+    """The server cannot start as asked; the message says what to change."""
 
 
 def bind(host: str, port: int, *, insecure: bool, authenticated: bool = False) -> socket.socket:
     """Listen; on loopback addresses only, unless callers are `authenticated` or it is `insecure`.
 
-    Raises `CannotStart`.
+    Raises:
+        CannotStart: the address cannot be used, or other machines could call unauthenticated.
     """
     try:
         addresses = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     except (OSError, UnicodeError):
         raise CannotStart(
-            f"--host {host!r} is no address of this machine; use 127.0.0.1 or localhost"
+            f"--host {host!r} is not an address of this machine; use 127.0.0.1 or localhost"
         ) from None
     family, kind, protocol, _, address = min(
         addresses, key=lambda entry: entry[0] != socket.AF_INET
@@ -38,7 +39,7 @@ def bind(host: str, port: int, *, insecure: bool, authenticated: bool = False) -
             # Only connections that are closing are passed over; a server that listens is not.
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         sock.bind(address)
-        sock.listen(_QUEUED)
+        sock.listen(_MAX_QUEUED)
     except OSError as error:
         sock.close()
         raise CannotStart(_cannot_bind(host, port, error)) from None
@@ -49,7 +50,7 @@ def _cannot_bind(host: str, port: int, error: OSError) -> str:
     if isinstance(error, PermissionError):
         return f"port {port} needs special rights; choose one from 1024 up with --port"
     if error.errno == socket.EAI_NONAME or "assign" in (error.strerror or ""):
-        return f"--host {host} is no address of this machine; use 127.0.0.1 or localhost"
+        return f"--host {host} is not an address of this machine; use 127.0.0.1 or localhost"
     return (
         f"port {port} of {host} is in use; stop what is running there, or choose another one "
         "with --port"

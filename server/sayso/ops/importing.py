@@ -15,14 +15,17 @@ class ImportPathError(Exception):
 
 
 def load_object(path: str, *, default: str | None = None) -> Any:
-    """Load what an import path names; `default` is the name for a path that has none.
+    """Load the object of an import path; `default` is the name for a path that has none.
 
-    Files of the working directory are found as well. Raises `ImportPathError`.
+    Files of the working directory are found as well.
+
+    Raises:
+        ImportPathError: the path names nothing, or its module cannot be imported.
     """
     module_name, _, name = path.partition(":")
     name = name or default or ""
     if not name or not all(part.isidentifier() for part in module_name.split(".")):
-        raise ImportPathError(f"{path!r} is no import path; write one like package.module:name")
+        raise ImportPathError(f"{path!r} is not an import path; write one like package.module:name")
     target: Any = module_of(module_name)
     for part in name.split("."):
         try:

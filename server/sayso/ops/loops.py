@@ -9,18 +9,18 @@ import time
 
 
 def close_runner(runner: asyncio.Runner, seconds: float) -> bool:
-    """Cancel all that runs in a runner's loop, and close it once that has ended.
+    """Cancel all that runs in a runner's loop, and close it; True if that has worked.
 
-    False, and the loop stays as it is, if something has not ended within that time: code that
-    swallows its cancellation, or a thread of the loop's own executor.
+    The loop stays as it is if something has not ended within that time: code that swallows its
+    cancellation, or a thread of the loop's own executor.
     """
-    if not runner.get_loop().run_until_complete(_let_go(seconds)):
+    if not runner.get_loop().run_until_complete(_cancel_all(seconds)):
         return False
     runner.close()
     return True
 
 
-async def _let_go(seconds: float) -> bool:
+async def _cancel_all(seconds: float) -> bool:
     loop = asyncio.get_running_loop()
     deadline = loop.time() + seconds
     tasks = asyncio.all_tasks() - {asyncio.current_task()}

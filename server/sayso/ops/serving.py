@@ -32,9 +32,9 @@ _LAST_RESORT = 2
 _UNWIND_S = 1.0
 """Seconds after that for code of authors, in tasks and in threads, to notice that all is over."""
 _HEEDED = (signal.SIGTERM, signal.SIGINT)
-_GENERATIONS = (10_000, 20, 20)
-"""How many new objects, and how many rounds, before Python looks for cycles again. By default it
-does so every 700, which is in the middle of each turn, where all is still in use."""
+_GC_THRESHOLDS = (10_000, 20, 20)
+"""The new objects, and the rounds, before Python looks for cycles again. By default it does so
+every 700, which is in the middle of each turn, where all is still in use."""
 
 
 def serve(
@@ -51,10 +51,12 @@ def serve(
     `ready` is called once requests are answered. After a signal, streams of running turns continue
     for `grace` seconds and then end with `RUN_ERROR shutting_down`; further signals change nothing.
     Before that, all is served for `drain` seconds but `/readyz`, which says that the server stops.
-    Raises `StoreUnavailable` when the store cannot be opened.
 
     Returns True if all has ended. If not, code of an agent or a tool swallows its cancellation or
     hangs in a thread: Python would wait for it forever, so the caller has to leave by `os._exit`.
+
+    Raises:
+        StoreUnavailable: the store cannot be opened.
     """
     runner = asyncio.Runner(loop_factory=_fast_loop())
     ended = True
@@ -109,7 +111,7 @@ def settle_memory() -> None:
     """
     gc.collect()
     gc.freeze()
-    gc.set_threshold(*_GENERATIONS)
+    gc.set_threshold(*_GC_THRESHOLDS)
 
 
 class _Server(uvicorn.Server):

@@ -19,13 +19,13 @@ from contextlib import suppress
 from typing import NoReturn, TextIO
 
 _STOPPED_BY = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-_ONE_PRESS = 1.0
-"""Seconds in which several signals are one wish: Ctrl-C reaches a whole group, some of it twice."""
-_ORDERLY = 12.0
+_SAME_PRESS_S = 1.0
+"""Seconds in which several signals count as one: Ctrl-C reaches a whole group, some of it twice."""
+_WORKER_GRACE_S = 12.0
 """Seconds that a worker gets to end in order."""
-_TOO_OFTEN = 10
-"""Workers in a row, each killed within `_YOUNG` seconds, after which another one is no use."""
-_YOUNG = 1.0
+_MAX_EARLY_DEATHS = 10
+"""Workers in a row, each killed within `_EARLY_S` seconds, after which the supervisor gives up."""
+_EARLY_S = 1.0
 
 
 async def keep_serving(
@@ -72,10 +72,12 @@ class _Parent:
                 if code >= 0:
                     return code
                 self._again = True
-                is_young = self._loop.time() - started < _YOUNG
+                is_young = self._loop.time() - started < _EARLY_S
                 self._died_young = self._died_young + 1 if is_young else 0
-                if self._died_young == _TOO_OFTEN:
-                    self._say(f"{_TOO_OFTEN} servers in a row were killed at once; giving up.")
+                if self._died_young == _MAX_EARLY_DEATHS:
+                    self._say(
+                        f"{_MAX_EARLY_DEATHS} servers in a row were killed at once; giving up."
+                    )
                     return 1
                 self._say(f"The server was killed by {_name(-code)}; starting another one.")
         finally:
@@ -106,14 +108,14 @@ class _Parent:
             self._asked = now
             self._say("Stopping; what is open stays open until the next start.")
             self._end_worker()
-        elif now - self._asked > _ONE_PRESS:
+        elif now - self._asked > _SAME_PRESS_S:
             self._signal(signal.SIGKILL)
 
     def _end_worker(self) -> None:
         if self._worker is not None:
             self._sock.close()
             self._signal(signal.SIGTERM)
-            self._loop.call_later(_ORDERLY, self._signal, signal.SIGKILL)
+            self._loop.call_later(_WORKER_GRACE_S, self._signal, signal.SIGKILL)
 
     def _signal(self, number: signal.Signals) -> None:
         if self._worker is not None and self._worker.returncode is None:

@@ -108,7 +108,7 @@ def _add(
     ]
     if new:
         before = seals[-1] if seals else None
-        seals.append(new_seal(key, before, at=now, scope=scope, after=after, heads=new))
+        seals.append(new_seal(key, before, now=now, scope=scope, after=after, heads=new))
         opened.write(to_line(seals[-1]) + b"\n")
         opened.flush()
         os.fsync(opened.fileno())

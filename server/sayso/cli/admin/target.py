@@ -39,7 +39,8 @@ def app_at(target: str, *, store: str | None = None) -> Sayso:
 def store_at(url: str | None) -> Store:
     """The store of a URL; else of the variable SAYSO_STORE, or the default one if it is there.
 
-    Raises `CannotStart` for one that does not exist: a look at it must not make it.
+    Raises:
+        CannotStart: it does not exist: a look at it must not make it.
     """
     chosen = url or os.environ.get("SAYSO_STORE") or DEFAULT_STORE
     try:

@@ -140,7 +140,7 @@ class TerminalChat:
                 return
 
     def _exchange(self, events: AsyncGenerator[Json, None]) -> bool:
-        """Follow a run; whether it is known how it ended. A failed run is looked at once more."""
+        """Follow a run; True if its end is known. After a failure the thread is read again."""
         self._happy = False
         try:
             self._runner.run(self._follow(events, opening=False))
@@ -156,12 +156,12 @@ class TerminalChat:
             return False
         self._happy = self._client.outcome != "error"
         if not self._happy:
-            # What it was refused for, somebody else's answer say, is to be seen in the thread.
+            # The thread shows why it was refused: another person's answer, for example.
             self._catch_up()
         return True
 
     def _catch_up(self) -> bool:
-        """See how the thread stands, and follow it; False if the server does not say."""
+        """Read the thread and follow it; True unless the server does not answer."""
         for wait in self._waits:
             if wait:
                 self._terminal.say(f"Trying again in {wait:g} s; Ctrl-C leaves.")
@@ -213,24 +213,28 @@ class TerminalChat:
         typer.echo(f"sayso: {shown(text)}", err=True)
 
     def _leave(self) -> None:
-        """Say how to come back, where there is something to come back to."""
+        """Say how to come back, if there is something to come back to."""
         self._terminal.end_line()
         if not (self._begun or self._client.messages or self._client.pending):
             return
         waits = "It waits for your answer. " if self._client.pending else ""
-        typer.echo(f"{waits}Go on with: {self._again}", err=True)
+        typer.echo(f"{waits}Continue with: {self._again}", err=True)
 
 
 def endpoint_of(url: str, agent: str | None, token: str | None) -> tuple[str, str | None]:
-    """The endpoint of an agent, and its name where it was found by name or by being the only one.
+    """Find the endpoint of an agent, and its name if it was named or is the only one.
 
-    Raises `CannotStart` for no address, for a server that cannot be reached or lets nobody in, and
-    for an agent that it says it does not have. A server that does not list its agents is believed
-    to have the one that is named.
+    A server that does not list its agents is believed to have the one that is named.
+
+    Raises:
+        CannotStart: an invalid address, a server that cannot be reached or refuses entry, or an
+            agent that it does not have.
     """
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.netloc:
-        raise CannotStart(f"{address(url)!r} is no address; write one like http://127.0.0.1:8000")
+        raise CannotStart(
+            f"{address(url)!r} is not an address; write one like http://127.0.0.1:8000"
+        )
     root, named = url.rstrip("/"), address(url.rstrip("/"))
     if agent is None and parts.path not in ("", "/"):
         return url, None

@@ -177,7 +177,7 @@ class Form:
         return compiled is not None and compiled.is_valid(None)
 
     def yes(self, prompt: str) -> bool:
-        """A yes or no to a question of our own."""
+        """Ask a question of our own; True if the answer is yes."""
         while True:
             word = given_up(self._terminal.ask(f"{prompt} (y/n)")).lower()
             if word in ("y", "yes", "n", "no"):

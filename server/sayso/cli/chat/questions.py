@@ -234,9 +234,9 @@ def _answer(interrupt: Json, call: Json | None, terminal: Terminal) -> Any:
 
 
 def _verdict_on_unclear(form: Form, schema: Json) -> Json:
-    """What to do about an effect that may have happened, and what it came to where it is skipped.
+    """Ask what to do about an effect that may have happened, and for its result if it is skipped.
 
-    That there is no result is said, never read out of an empty line.
+    A missing result is stated, never read out of an empty line.
     """
     answer = form.fields(schema, {}, skip=frozenset({"result"}))
     if answer.get("action") != "skip":

@@ -125,7 +125,7 @@ class Terminal:
             return line.strip()
 
     def confirm(self, prompt: str) -> bool:
-        """A yes or a no."""
+        """Ask a question; True if the answer is yes."""
         while True:
             word = self.ask(f"{prompt} (y/n)").lower()
             if word in ("y", "yes", "n", "no"):
