@@ -28,8 +28,10 @@ def demo_app(
 ) -> Sayso:
     """Make the app; the rest of the arguments is for tests.
 
-    Raises OSError or `sqlite3.Error` when the data folder cannot be used, `DeclarationError` for a
-    store's URL that names none.
+    Raises:
+        OSError: the data folder cannot be used.
+        sqlite3.Error: the ledger in it cannot be used.
+        DeclarationError: the store's URL names none.
     """
     folder = Path(settings.data)
     folder.mkdir(parents=True, exist_ok=True)

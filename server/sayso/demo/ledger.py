@@ -58,7 +58,11 @@ class Ledger:
     """Effects in the order in which they happened. Every method may be called from any thread."""
 
     def __init__(self, path: Path, *, clock: Clock | None = None) -> None:
-        """Raises `sqlite3.Error` when the file cannot be opened or made."""
+        """Open or make the file.
+
+        Raises:
+            sqlite3.Error: it cannot be opened or made.
+        """
         self._path = path
         self._clock = clock or SystemClock()
         # Never the last to close the file: whoever is takes it for itself to empty its log, and a
@@ -88,7 +92,7 @@ class Ledger:
         return DidNotHappen() if row is None else Happened(jsonvalue.decode(row[0].encode()))
 
     def is_first(self, what: str) -> bool:
-        """True for the first who asks this in the thread of the running step, ever."""
+        """True if nobody has asked this in the thread of the running step before."""
         with self._connected() as db, db:
             return db.execute(_FIRST, (what, current_call().thread_id)).rowcount == 1
 

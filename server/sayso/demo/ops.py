@@ -2,8 +2,8 @@
 
 Read it as a tour: a free and a gated call, several at once, forms, confirmations that expire, a
 tool of the page's own, agents inside agents, a pause inside a phase, slow steps, and what happens
-when the server dies in the middle. A function starts anew from its first line whenever its turn
-goes on; what it did before comes out of the journal.
+when the server dies in the middle. A function starts again from its first line whenever its turn
+continues; what it did before comes out of the journal.
 """
 
 import re
@@ -37,7 +37,7 @@ async def order_and_refund(turn: Turn, ops: Ops) -> None:
 
 
 async def slow_refund(turn: Turn, ops: Ops) -> None:
-    """A gated call, then work that goes on for a while after the answer."""
+    """A gated call, then work that takes a while after the answer."""
     refunded = await turn.call(ops.issue_refund, order_id="A-17", amount=240.0)
     await ops.say(turn, told(refunded))
     if refunded.executed:
@@ -257,12 +257,12 @@ async def slow(turn: Turn, ops: Ops) -> None:
 async def crash(turn: Turn, ops: Ops) -> None:
     """The server dies between doing something and noting it. Nobody can know, so a person is asked.
 
-    `run_again` charges a second time, `skip` goes on with the result given (or none), and `stop`
+    `run_again` charges a second time, `skip` continues with the result given (or none), and `stop`
     ends the turn without coming back here.
     """
     await ops.say(turn, "I charge the card, and my server will die before it can note that.")
     receipt = await turn.step.options(name="charge")(ops.charge, "A-17", 240.0)
-    await ops.say(turn, receipt or "I go on as if the card had been charged.")
+    await ops.say(turn, receipt or "I continue as if the card had been charged.")
 
 
 async def other(turn: Turn, ops: Ops) -> None:

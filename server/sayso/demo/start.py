@@ -16,7 +16,11 @@ from sayso.stores import open_store
 
 
 def check_store(url: str) -> None:
-    """Raise `CannotStart` for a URL that names no store."""
+    """Check the URL of a store.
+
+    Raises:
+        CannotStart: it names none.
+    """
     try:
         open_store(url)
     except DeclarationError as error:

@@ -38,7 +38,7 @@ def kill_worker() -> None:
 
 
 def large(amount: float) -> bool:
-    """The rule that gates refunds."""
+    """True if a refund is large: the rule that gates refunds."""
     return amount > 100
 
 

@@ -56,7 +56,7 @@ def main() -> None:
     """Serve with the settings that come in from the parent."""
     settings = Settings.from_json(settings_of_parent())
     code = work(settings, socket.socket(fileno=int(sys.argv[1])))
-    # A tool that hangs in a thread would keep the interpreter here for ever.
+    # A tool that hangs in a thread would keep the interpreter here forever.
     exit_now(code)
 
 

@@ -37,9 +37,9 @@ from sayso.turns.input import TurnInput
 from sayso.turns.journal.journal import viewed_mark
 from sayso.turns.services import Services, fresh
 
-_HOUR: Final = 3_600_000
-_TEXTS: Final = 5
-_EFFECTS: Final = 50
+_HOUR_MS: Final = 3_600_000
+_MAX_TEXTS: Final = 5
+_MAX_EFFECTS: Final = 50
 _MAX_CHARS: Final = 2_000
 """Characters of one text."""
 _MAX_BYTES: Final = 64 * 1024
@@ -102,7 +102,7 @@ class Contexts:
         mark = viewed_mark(
             interrupt_id,
             by=principal.subject,
-            hour=now // _HOUR,
+            hour=now // _HOUR_MS,
             digest=hashlib.sha256(jsonvalue.encode(shown)).hexdigest(),
         )
         if all(entry.place != mark.place for entry in entries):
@@ -157,16 +157,16 @@ class Contexts:
         )
         said = _texts(view, turn)
         did, redacted = self._did(entries, _arguments(view))
-        left = {"said": max(0, len(said) - _TEXTS), "did": max(0, len(did) - _EFFECTS)}
+        left = {"said": max(0, len(said) - _MAX_TEXTS), "did": max(0, len(did) - _MAX_EFFECTS)}
         shown |= {
             "turn": "waiting" if waits else turn.status,
             "request": {
                 "text": turn_input.text[:_MAX_CHARS],
                 "at": format_time(turn.started_at),
             },
-            "said": [{"by": turn.agent, "text": text[:_MAX_CHARS]} for text in said[-_TEXTS:]],
-            "did": did[-_EFFECTS:],
-            "redacted": redacted[-_EFFECTS:],
+            "said": [{"by": turn.agent, "text": text[:_MAX_CHARS]} for text in said[-_MAX_TEXTS:]],
+            "did": did[-_MAX_EFFECTS:],
+            "redacted": redacted[-_MAX_EFFECTS:],
             "omitted": left,
         }
         while shown["did"] and len(jsonvalue.encode(shown)) > _MAX_BYTES:
@@ -231,7 +231,7 @@ class Contexts:
             decided = item.status != "open" and item.decided_by is not None
             if decided and item.id != listed.interrupt.id and ours_of(item).get("tool") == tool:
                 earlier.append(_decision(item))
-        return earlier[-_EFFECTS:]
+        return earlier[-_MAX_EFFECTS:]
 
 
 def _decision(item: Interrupt) -> Json:

@@ -1,7 +1,7 @@
 """Agents in plain unit tests: no server, no port, no waiting, no event loop of your own.
 
     def test_a_refund_is_paid_once_and_only_when_approved():
-        with Agent(app) as agent:
+        with Conversation(app) as agent:
             agent.say("refund A-17")
             assert agent.effects == ["lookup"]
             assert agent.question.args == {"order_id": "A-17", "amount": 240.0}
@@ -10,8 +10,8 @@
             assert run.outcome == "success"
             assert agent.effects == ["lookup", "issue_refund"]
 
-Synchronous on purpose: nothing happens between two lines of a test, and no plug-in is needed. What
-an agent does, it does through the same engine as on a server.
+Synchronous on purpose: nothing happens between two lines of a test, and no plug-in is needed. The
+agent runs in the same engine as on a server.
 """
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
@@ -83,7 +83,11 @@ class Conversation:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """End everything; AssertionError for a crash that was asked for and never came."""
+        """End everything.
+
+        Raises:
+            AssertionError: a crash that was asked for never came.
+        """
         if self._world is not None and not self._borrowed:
             world, self._world = self._world, None
             world.close()
@@ -99,7 +103,9 @@ class Conversation:
         """Send a user message, and let the agent work until it asks or ends.
 
         `members` are further ones of the request, such as `tools`, `state` or `forwardedProps`.
-        Raises `Refused` when the thread does not take it.
+
+        Raises:
+            Refused: the thread does not accept it.
         """
         message = {"id": f"user-{uuid4().hex[:8]}", "role": "user", "content": text}
         return self.send(messages=[message], **members)
@@ -140,17 +146,21 @@ class Conversation:
 
     @property
     def question(self) -> OpenQuestion:
-        """The one open question; AssertionError if there is none, or more than one."""
+        """The one open question.
+
+        Raises:
+            AssertionError: there is none, or more than one.
+        """
         return only(self.questions)
 
     def answer(self, payload: Any = None) -> RunResult:
-        """Answer the one open question; see `Question.answer`."""
+        """Answer the one open question; see `OpenQuestion.answer`."""
         return self.question.answer(payload)
 
     # What happens to its surroundings
 
     def advance(self, seconds: float) -> None:
-        """Let time pass: what is due in it happens at its own time, days in no time."""
+        """Let time pass: everything due happens at its own time; days take no time."""
         world = self._opened()
         world.do(lambda: world.pass_time(seconds))
         world.check(self.principal.scope, self.thread, "")
@@ -166,7 +176,7 @@ class Conversation:
     def crash_after(self, name: str) -> None:
         """Let the server die in the next run, when that tool or step has run and is not recorded.
 
-        That run has the outcome `crashed`; `restart` goes on from there. A crash that never comes
+        That run has the outcome `crashed`; `restart` continues from there. A crash that never comes
         is an AssertionError at the end.
         """
         self._opened().crash_after(name)
@@ -174,15 +184,19 @@ class Conversation:
     def edit_state(self, **changes: Any) -> None:
         """Edit the state of the waiting turn, as `PATCH /threads/{id}/state` does.
 
-        Raises `Problem` when it is not taken. None removes a member.
+        None removes a member.
+
+        Raises:
+            Problem: the edit is not accepted.
         """
         world = self._opened()
         world.do(lambda: world.app._engine.repairs.edit(self.principal, self.thread, changes))
 
     def fork(self, question: OpenQuestion | str) -> "Conversation":
-        """A copy of the thread that waits for that question (or the id of one), beside this one.
+        """Copy the thread at that question (or the id of one); returns the copy's conversation.
 
-        Raises `Problem` when it cannot be copied.
+        Raises:
+            Problem: it cannot be copied.
         """
         world = self._opened()
         interrupt_id = question if isinstance(question, str) else question.id
@@ -212,7 +226,11 @@ class Conversation:
         return self.as_(self.principal).approvals
 
     def revoke(self, approval: Approval | str) -> None:
-        """Take a remembered approval back; raises `Refused` for one that is not this person's."""
+        """Revoke a remembered approval.
+
+        Raises:
+            Refused: it is not this person's.
+        """
         self.as_(self.principal).revoke(approval)
 
     @property

@@ -47,7 +47,7 @@ class FakeClock:
         return sum(not waiter.done() for _, _, waiter in self._sleepers)
 
     async def sleep(self, seconds: float) -> None:
-        """Wait until the clock was advanced that far; not at all for 0, but other tasks run."""
+        """Wait until the clock has advanced that far; for 0 other tasks get a turn at once."""
         if seconds <= 0:
             await asyncio.sleep(0)
             return
@@ -57,9 +57,9 @@ class FakeClock:
         await waiter
 
     def every(self, seconds: float, work: Callable[[], None], name: str) -> Callable[[], None]:
-        """Have `advance` call `work` at its times, so that a live process stays one.
+        """Have `advance` call `work` at its times, so that a live process stays alive.
 
-        What it raises comes out of `advance`.
+        Its errors come out of `advance`.
         """
         period = round(seconds * _NANO)
         ticker = _Ticker(period, work, self._elapsed + period)
@@ -81,8 +81,11 @@ class FakeClock:
         """Move time on and wake sleepers in the order of their deadlines, each at its own time.
 
         After each one other tasks get some turns of the loop, so that one that goes to sleep again
-        is woken again if it is due. What depends on another thread (a store on disk) may need
-        longer: wait for its effect. Raises `RuntimeError` after `wakes` wake-ups.
+        is woken again if it is due. Work in another thread (a store on disk) may need longer: wait
+        for its effect.
+
+        Raises:
+            RuntimeError: after `wakes` wake-ups a task still sleeps again and again.
         """
         if seconds < 0:
             raise ValueError(f"time does not go back: {seconds} s")

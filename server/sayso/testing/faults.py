@@ -73,7 +73,7 @@ class FaultyStore(StoreProxy):
 
         `match` picks calls by their subject (see `StoreCall`); only those count. The fault calls
         `hook` (an awaitable that it returns is awaited, except in `renew`) and raises `error`.
-        With neither it raises `StoreUnavailable`; with a hook alone the call goes on.
+        With neither it raises `StoreUnavailable`; with a hook alone the call continues.
         """
         if point not in _POINTS:
             raise ValueError(f"no fault point {point!r}; there are {', '.join(sorted(_POINTS))}")
@@ -109,7 +109,7 @@ class FaultyStore(StoreProxy):
 
     @property
     def has_notifications(self) -> bool:
-        """True if the wrapped store's hints come, and this process is not cut off."""
+        """True if the wrapped store notifies, and this process is not cut off."""
         return self.inner.has_notifications and not self._cut
 
     async def _around(self, name: str, call: partial[Awaitable[Any]]) -> Any:

@@ -18,7 +18,10 @@ T = TypeVar("T")
 class Person:
     """One person, who sees threads and answers them through the server's own inbox.
 
-    Made by `Agent.as_(principal)`. Everything raises `Refused` where HTTP answers with a problem.
+    Made by `Conversation.as_(principal)`.
+
+    Raises:
+        Refused: (any method) HTTP would answer with a problem.
     """
 
     def __init__(self, world: Simulation, principal: Principal) -> None:
@@ -46,7 +49,11 @@ class Person:
 
     @property
     def question(self) -> OpenQuestion:
-        """The one open question; AssertionError if there is none, or more than one."""
+        """The one open question.
+
+        Raises:
+            AssertionError: there is none, or more than one.
+        """
         return only(self.inbox)
 
     @property
@@ -59,7 +66,7 @@ class Person:
         return self._do(listed)
 
     def revoke(self, approval: Approval | str) -> None:
-        """Take a remembered approval back."""
+        """Revoke a remembered approval."""
         which = approval if isinstance(approval, str) else approval.id
         self._do(lambda: self._world.app._engine.approvals.revoke(self.principal, which))
 
@@ -82,7 +89,7 @@ class Person:
         return run
 
     async def _ended(self, thread_id: str) -> RunResult:
-        """How the run came out that an answer of this person has begun; of it the end alone."""
+        """The end of the run that an answer of this person has begun."""
         view = await self._world.load(self.principal.scope, thread_id)
         run = None if view is None else view.run
         if run is None or run.outcome is None:
@@ -97,7 +104,7 @@ class Person:
 
 
 def changes_by(world: Simulation, principal: Principal) -> Act:
-    """How this person changes a question beside answering it."""
+    """Make the function by which this person changes a question other than by an answer."""
 
     def act(change: Change) -> None:
         _refusing(world, lambda: change(world.app._engine.answers, principal))
@@ -106,7 +113,11 @@ def changes_by(world: Simulation, principal: Principal) -> Act:
 
 
 def _refusing(world: Simulation, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
-    """Do something of the engine to its end; raises `Refused` for a `Problem`."""
+    """Run a call of the engine to its end.
+
+    Raises:
+        Refused: the engine raised a `Problem`.
+    """
     try:
         return world.do(work)
     except Problem as problem:

@@ -1,4 +1,4 @@
-"""Where a store can break in a test, and what happens there."""
+"""The points where a store can break in a test, and the faults there."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -34,12 +34,12 @@ When = Literal["before", "after"]
 
 @dataclass(frozen=True, slots=True)
 class StoreCall:
-    """One call that reached the store: its point, and what a test wants to know of it.
+    """One call that reached the store: its point and its subject.
 
-    `subject` is the `Claim`, the `Commit`, the interrupts of an update, the leases to renew, the id
-    or key of the one thing that is read, deleted, stopped or marked delivered (of `runs` and
-    `audit` the thread's), the scope of a list, the mark that changes are read from, the time of a
-    look at what is due, or how far open interrupts are counted.
+    `subject` is the `Claim`, the `Commit`, the `Update`, the leases to renew, the id or key of the
+    one thing that is read, deleted, stopped or marked delivered (of `runs` and `audit` the
+    thread's), the scope of a list, the mark that changes are read from, the time of a look at what
+    is due, or the limit to which open interrupts are counted.
     """
 
     point: Point
@@ -61,7 +61,7 @@ class Fault:
     seen: int = field(default=0, repr=False)
 
     def strikes(self, call: StoreCall) -> bool:
-        """Count a call; whether the fault strikes at it."""
+        """Count a call; True if the fault strikes at it."""
         if call.point != self.point or (self.match and not self.match(call.subject)):
             return False
         self.seen += 1
@@ -80,7 +80,7 @@ class Barrier:
         await asyncio.wait_for(self._reached.wait(), 10)
 
     def release(self) -> None:
-        """Let the call go on, and those that follow."""
+        """Let the call continue, and those that follow."""
         self._released.set()
 
     async def stop_here(self) -> None:

@@ -1,4 +1,4 @@
-"""An open question, as the person sees it who has to answer."""
+"""An open question, as it is shown to the person who has to answer it."""
 
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from datetime import UTC, datetime
@@ -19,9 +19,11 @@ Act = Callable[[Change], None]
 class OpenQuestion:
     """An open question, and the ways to answer it.
 
-    Answers are sent when every question that is open has one: until then each way returns a run
-    without events, whose outcome is `held`, and the last one the run that follows. Raises `Refused`
-    for answers that are not taken.
+    Answers are sent when every open question has one: until then each method returns a run without
+    events, whose outcome is `held`, and the last one the run that follows.
+
+    Raises:
+        Refused: (any method) the answers are not accepted.
     """
 
     def __init__(self, item: Interrupt, take: Take, act: Act) -> None:
@@ -40,14 +42,14 @@ class OpenQuestion:
         """The arguments that would run."""
         self.title: str | None = ours.get("title")
         self.because: str | None = ours.get("because")
-        """Why a person is asked about a call, in the server's own sentences."""
+        """The reason why a person is asked about a call, in the server's own sentences."""
         self.why: str | None = ours.get("why")
-        """What the agent says it wants a call for, or why it asks for a decision."""
+        """The agent's own reason for a call, or for a decision."""
         self.impact: Any = ours.get("impact")
         """A text, or figures by name."""
         schema = item.response_schema
         self.schema: Any = None if schema is None else jsonvalue.decode(schema)
-        """What an answer has to look like; None for anything."""
+        """The JSON Schema of an answer; None for anything."""
         self.expires_at: datetime | None = (
             None if item.expires_at is None else datetime.fromtimestamp(item.expires_at / 1000, UTC)
         )
@@ -80,16 +82,20 @@ class OpenQuestion:
         return self._take(self._item, {"interruptId": self.id, "status": "cancelled"})
 
     def assign(self, to: str | None) -> None:
-        """Say who should answer it; None takes that back."""
-        self._act(lambda desk, who: desk.assign(who, self.id, to))
+        """Say who should answer it; None removes that."""
+        self._act(lambda service, who: service.assign(who, self.id, to))
 
     def extend(self, seconds: float) -> None:
         """Move its end by this many seconds."""
-        self._act(lambda desk, who: desk.extend(who, self.id, seconds=seconds))
+        self._act(lambda service, who: service.extend(who, self.id, seconds=seconds))
 
 
 def only(questions: Sequence[OpenQuestion]) -> OpenQuestion:
-    """The one of them; AssertionError if there is none, or more than one."""
+    """The only question.
+
+    Raises:
+        AssertionError: there is none, or more than one.
+    """
     if len(questions) != 1:
         listed = "".join(f"\n  {question!r}" for question in questions) or " nothing"
         raise AssertionError(f"one open question was expected, but there is:{listed}")

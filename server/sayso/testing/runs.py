@@ -51,7 +51,7 @@ class RunResult:
 
     @property
     def error(self) -> str | None:
-        """The error as clients are told it, if it was one."""
+        """The error as clients get it, if there was one."""
         last = self._last
         return str(last["message"]) if last.get("type") == "RUN_ERROR" else None
 
@@ -90,7 +90,11 @@ def events_of(frames: bytes) -> tuple[dict[str, Any], ...]:
 
 
 async def collected(reader: Reader, *, died: Callable[[], bool]) -> RunResult:
-    """Read a run to its end; raises `Refused` for a refusal."""
+    """Read a run to its end.
+
+    Raises:
+        Refused: the request was refused.
+    """
     chunks = []
     while (chunk := await reader.next_chunk()) is not None:
         chunks.append(chunk)

@@ -81,7 +81,7 @@ class Simulation:
         self.clock: FakeClock = FakeClock()
         self.ran: list[RanEffect] = []
         self.crashes: list[str] = []
-        """What the process shall die after, and has not."""
+        """The tools and steps after which the process has yet to die."""
         self._source = source
         self._store = MemoryStore(clock=self.clock)
         self._runner = asyncio.Runner()
@@ -98,7 +98,11 @@ class Simulation:
         self.ran.append(RanEffect(call.name, args, dict(kwargs), call.key, call.thread_id))
 
     def do(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
-        """Run something of the engine to its end; TimeoutError if it hangs."""
+        """Run a call of the engine to its end.
+
+        Raises:
+            TimeoutError: it hangs.
+        """
         if _loop_runs():
             raise RuntimeError(
                 "sayso.testing.Conversation runs an event loop of its own: use it in a plain `def "
@@ -107,10 +111,13 @@ class Simulation:
         return self._runner.run(_bounded(work), context=self._context)
 
     def check(self, scope: str, thread_id: str, outcome: str) -> None:
-        """Raise what the agent's own code has raised in this thread, unless that is returned.
+        """Raise the error of the agent's own code in this thread, unless errors are returned.
 
-        Then enter the code once more over what is recorded, as a replay would, if the thread
-        waits or has ended well; AssertionError where it does not come by the same way.
+        Then run the code once more over its record, as a replay would, if the thread waits or has
+        ended well.
+
+        Raises:
+            AssertionError: the replay differs from the record.
         """
         error = self._failed.pop(thread_id, None)
         if error is not None and self._errors == "raise":
@@ -121,7 +128,7 @@ class Simulation:
                 raise AssertionError(f"a replay does not come by the same way: {mismatch}")
 
     async def _look(self, scope: str, thread_id: str) -> str | None:
-        """How the code differs from what it has recorded in a thread, if it does."""
+        """The difference between the code and its record in a thread, if there is one."""
         view = await self.load(scope, thread_id)
         if view is None or view.turn is None or view.thread.holder is not None:
             return None

@@ -43,7 +43,7 @@ def turn(key: str = "turn_1", **members: Any) -> TurnRecord:
 
 
 def run(key: str = "run_1", **members: Any) -> Run:
-    """A run that goes on."""
+    """A run in progress."""
     values: dict[str, Any] = {"run_id": "r-1", "turn_key": "turn_1", "started_at": 1_001}
     return Run(key=key, **(values | members))
 

@@ -34,8 +34,8 @@ async def _held(store: Store, *approvals: Approval, **members: Any) -> Lease:
     return lease
 
 
-async def _ids(store: Store, at: int = 3_000, scope: str = SCOPE, **filters: Any) -> list[str]:
-    return [item.id for item in (await store.approvals(scope, at, **filters)).items]
+async def _ids(store: Store, now: int = 3_000, scope: str = SCOPE, **filters: Any) -> list[str]:
+    return [item.id for item in (await store.approvals(scope, now, **filters)).items]
 
 
 async def an_approval_comes_back_as_it_was_given(store: Store, clock: FakeClock) -> None:

@@ -22,9 +22,9 @@ from sayso.testing.store_suite._make import (
 )
 
 
-def _change(mark: int, kind: str, at: int, **members: Any) -> Change:
+def _change(mark: int, kind: str, changed_at: int, **members: Any) -> Change:
     values: dict[str, Any] = {"thread_id": THREAD, "owner": "ann", "kind": kind}
-    return Change(mark=mark, at=at, **(values | members))
+    return Change(mark=mark, at=changed_at, **(values | members))
 
 
 async def _since(store: Store, mark: int, scope: str = SCOPE) -> list[tuple[str, str | None]]:

@@ -131,7 +131,7 @@ async def fences_grow_with_every_claim(store: Store, clock: FakeClock) -> None:
 
 
 async def the_owner_stays_and_the_agent_follows(store: Store, clock: FakeClock) -> None:
-    """A later claim cannot give a thread away, but another agent may go on with it."""
+    """A later claim cannot give a thread away, but another agent may continue it."""
     lease = await store.claim(claim())
     await store.commit(lease, Commit(now=3_000, release=True))
     await store.claim(claim(2, owner="eve", agent="ops", now=4_000))
@@ -151,7 +151,7 @@ async def state_is_written_only_when_given(store: Store, clock: FakeClock) -> No
 
 
 async def a_takeover_writes_the_same_turn_again(store: Store, clock: FakeClock) -> None:
-    """An existing key is replaced, its journal kept: recovery goes on where the dead stopped."""
+    """An existing key is replaced, its journal kept: recovery continues where the dead stopped."""
     await store.claim(claim(entries=(entry("0"), entry("1", status="started"))))
     await clock.advance(LEASE_MS / 1_000)
     changed = turn(

@@ -100,7 +100,7 @@ async def only_what_was_read_is_deleted(store: Store, clock: FakeClock) -> None:
 
 
 async def a_thread_that_somebody_runs_is_not_deleted(store: Store, clock: FakeClock) -> None:
-    """Until its lease has run out; then the holder of before writes no more."""
+    """Until its lease has run out; then the former holder can no longer write."""
     lease = await store.claim(claim())
     await raises(Conflict, store.delete(SCOPE, THREAD, 1, 9_000))
     await clock.advance(LEASE_MS / 1_000)

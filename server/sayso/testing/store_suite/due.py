@@ -62,7 +62,7 @@ async def a_question_without_expiry_waits_for_ever(store: Store, clock: FakeCloc
 
 
 async def a_suspended_turn_with_nothing_open_is_ready(store: Store, clock: FakeClock) -> None:
-    """Its answers are there, but nobody came to go on."""
+    """Its answers are there, but nobody came to continue it."""
     await ask(store, question("int_1"), question("int_2", expires_at=60_000))
     await store.update_idle(
         Update(

@@ -201,7 +201,7 @@ async def settling_needs_an_idle_thread(store: Store, clock: FakeClock) -> None:
 
 
 async def what_waits_is_counted_over_all_scopes(store: Store, clock: FakeClock) -> None:
-    """Up to a number; the oldest is found wherever it is, and what is settled counts no more."""
+    """Up to a number; the oldest is found wherever it is, and settled ones no longer count."""
     same(await store.count_open(10), OpenCount(count=0))
     for n, scope in enumerate((SCOPE, "a", "z")):
         interrupts = [question(f"int_{n}_{m}", created_at=5_000 - 100 * n + m) for m in range(3)]

@@ -252,16 +252,17 @@ async def interrupts_are_listed_by_what_they_are(store: Store, clock: FakeClock)
         "assigned_to": "cleo",
     }
     for chosen in range(2 ** len(filters)):
-        given = {k: v for n, (k, v) in enumerate(filters.items()) if chosen >> n & 1}
+        chosen_filters = {k: v for n, (k, v) in enumerate(filters.items()) if chosen >> n & 1}
         expected = [
             listed.interrupt.id
             for listed in records
             if all(
                 getattr(listed, k, getattr(listed.interrupt, k, None)) == v
-                for k, v in given.items()
+                for k, v in chosen_filters.items()
             )
         ]
-        same((given, await _interrupts(store, 3, **given)), (given, expected))
+        listed_ids = await _interrupts(store, 3, **chosen_filters)
+        same((chosen_filters, listed_ids), (chosen_filters, expected))
     same(
         await _interrupts(store, status="expired", owner="bob"),
         ["int_25", "int_27", "int_29", "int_31"],
@@ -349,7 +350,7 @@ async def runs_of_a_thread_come_in_order(store: Store, clock: FakeClock) -> None
 
 
 async def a_page_is_asked_for_in_its_own_terms(store: Store, clock: FakeClock) -> None:
-    """No limit below 1, no cursor of another list, no text that is none."""
+    """A limit below 1, a cursor of another list, and an invalid text."""
     for n in range(3):
         names: dict[str, Any] = {
             "thread_id": f"t-{n}",
