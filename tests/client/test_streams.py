@@ -29,6 +29,8 @@ from tests.client.events import (
 )
 from tests.contract.requirements import requirement
 
+KEPT = {"id": "c", "type": "function", "function": {"name": "look", "arguments": "{}"}}
+
 FATAL: dict[str, tuple[list[Event], str]] = {
     "LC-01 first event": ([CUSTOM, *run_of()], "first event"),
     "LC-03 nested run": ([STARTED, *run_of()], "going on"),
@@ -89,6 +91,17 @@ FATAL: dict[str, tuple[list[Event], str]] = {
             },
         ],
         "one id",
+    ),
+    "FC-07 call of another type": (
+        run_of(
+            {
+                "type": "MESSAGES_SNAPSHOT",
+                "messages": [
+                    {"id": "a", "role": "assistant", "toolCalls": [{**KEPT, "type": "x"}]}
+                ],
+            }
+        ),
+        "/toolCalls/0/type",
     ),
     "IN-10 message null": (
         [
@@ -284,6 +297,26 @@ NOTED: dict[str, tuple[list[Event], str]] = {
     "FC-07 member": (run_of(START, {**MORE, "later": 1}, END), "/later"),
     "OU-10 outcome": ([STARTED, {**FINISHED, "outcome": {"type": "paused"}}], "/outcome"),
     "OU-02 outcome null": ([STARTED, {**FINISHED, "outcome": None}], "/outcome"),
+    "the type of a seal that is not there": (
+        run_of(
+            {
+                "type": "MESSAGES_SNAPSHOT",
+                "messages": [{"id": "a", "role": "assistant", "encryptedValueType": "maker.kind"}],
+            }
+        ),
+        "/messages/0/encryptedValueType",
+    ),
+    "the owner of a call, which its message has": (
+        run_of(
+            {
+                "type": "MESSAGES_SNAPSHOT",
+                "messages": [
+                    {"id": "a", "role": "assistant", "toolCalls": [{**KEPT, "subagentRunId": "s"}]}
+                ],
+            }
+        ),
+        "/toolCalls/0/subagentRunId",
+    ),
     "SS-04 delta": (run_of(delta({"op": "remove", "path": "/none"})), "does not apply"),
     "SS unknown op": (run_of(delta({"op": "increment", "path": "/n"})), "/delta/0"),
     "AC-01 no target": (

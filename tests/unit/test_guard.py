@@ -346,6 +346,16 @@ def test_an_end_that_comes_after_the_boundary_is_taken_and_not_sent() -> None:
         guard.check(text("CONTENT"))
 
 
+def test_a_step_that_is_opened_again_after_the_boundary_is_closed_by_its_own_end() -> None:
+    """The end that the boundary came before may still come, or never (ST-01)."""
+    guard = after(step("STARTED"))
+    guard.close_all()
+    events = [step("STARTED"), step("FINISHED"), step("FINISHED")]
+    assert [guard.check(event) for event in events] == [True, True, False]
+    with pytest.raises(StreamOrderError, match="no step"):
+        guard.check(step("FINISHED"))
+
+
 def test_what_is_open_is_restated_with_its_text_so_far() -> None:
     """A late reader sees each start, with its members, and one content (design 5, Readers)."""
     guard = after(
