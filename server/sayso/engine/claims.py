@@ -55,8 +55,9 @@ class Claimed:
     agent: Agent
     turn: TurnRecord
     run: Run
-    state: Any
     messages: tuple[Message, ...]
+    begun: TurnInput | None = None
+    """What its turn begins with, if it begins now; else the turn's record says it."""
     interrupts: tuple[Interrupt, ...] = ()
     settled: tuple[Interrupt, ...] = ()
     answered: tuple[Interrupt, ...] = ()
@@ -89,11 +90,10 @@ class Claims:
     ) -> Claimed:
         """Begin a turn with what a request brought."""
         now = self._clock.now()
-        before = view.messages if view else ()
-        kept = jsonvalue.decode(view.thread.state) if view else {}
-        state = kept if request.state is None else _brought(request.state, kept, agent)
+        before, kept = (view.messages, view.thread.state) if view else ((), b"{}")
+        state, stored = _brought(request.state, kept, agent)
         messages = _started_with(before, decision)
-        turn_input = TurnInput.from_request(
+        begun = TurnInput.from_request(
             request, state, text_of_messages(decision.append) or request.user_text
         )
         turn = TurnRecord(
@@ -101,7 +101,7 @@ class Claims:
             agent=agent.name,
             version=agent.version,
             status="running",
-            request=turn_input.to_json(len(messages)),
+            request=begun.to_json(stored, len(messages)),
             principal=principal,
             started_at=now,
         )
@@ -117,7 +117,7 @@ class Claims:
             now=now,
             turn=turn,
             run=run,
-            state=jsonvalue.encode(state),
+            state=stored,
             messages=decision.append,
             hide=decision.hide,
         )
@@ -128,8 +128,8 @@ class Claims:
             agent=agent,
             turn=turn,
             run=run,
-            state=state,
             messages=messages,
+            begun=begun,
         )
 
     async def resume(
@@ -154,10 +154,10 @@ class Claims:
         # And an edit while the turn waited knew more than a page that was open before it.
         waited = pauses(entries)
         is_edited = bool(waited and edited(entries, waited[-1]))
-        state = jsonvalue.decode(view.thread.state)
+        state = view.thread.state
         if request is not None and request.state and not is_edited:
-            state = _brought(request.state, state, agent)
-            request = replace(request, state=state)
+            brought, state = _brought(request.state, state, agent)
+            request = replace(request, state=brought)
         pause = None if retry else _resumed(entries, state, request)
         settled = tuple(taken_by(interrupt, run.key) for interrupt in settle)
         results = joining(results_of(settled), view.messages, queue)
@@ -181,21 +181,19 @@ class Claims:
     ) -> Claimed:
         """Continue the run of a holder whose lease ran out, from its journal."""
         entries = await self._store.journal(view.thread.scope, turn.key)
-        state = jsonvalue.decode(view.thread.state)
-        return await self._again(view, turn, agent, run, state, entries=entries)
+        return await self._again(view, turn, agent, run, view.thread.state, entries=entries)
 
     async def unclaimed(self, view: ThreadView, turn: TurnRecord, agent: Agent) -> Claimed:
         """Read a turn that nobody runs, without a lease: it can only be looked at."""
         entries = await self._store.journal(view.thread.scope, turn.key)
-        state = jsonvalue.decode(view.thread.state)
-        pause = _resumed(entries, state, None) if turn.status == "suspended" else None
+        waits = turn.status == "suspended"
+        pause = _resumed(entries, view.thread.state, None) if waits else None
         return Claimed(
             lease=Lease(scope=view.thread.scope, thread_id=view.thread.id, holder="", fence=0),
             alive=lambda: False,
             agent=agent,
             turn=turn,
             run=new_run(ids.new("run"), turn, self._clock.now()),
-            state=state,
             messages=view.messages,
             interrupts=view.interrupts,
             entries=tuple(
@@ -209,16 +207,15 @@ class Claims:
     ) -> Claimed:
         """Begin a turn with what another one began with, which has ended; `mark` says by whom."""
         now = self._clock.now()
-        turn_input = TurnInput.from_json(
-            view.thread.id, jsonvalue.decode(turn.request), view.messages
-        )
         run_id = ids.new("run")
+        first = TurnInput.from_json(view.thread.id, jsonvalue.decode(turn.request), ())
+        begun, state = replace(first, run_id=run_id), jsonvalue.encode(first.state)
         again = TurnRecord(
             key=ids.new("turn"),
             agent=agent.name,
             version=agent.version,
             status="running",
-            request=replace(turn_input, run_id=run_id).to_json(len(view.messages)),
+            request=begun.to_json(state, len(view.messages)),
             principal=turn.principal,
             started_at=now,
         )
@@ -226,7 +223,7 @@ class Claims:
         before = copy_with(view, interrupts=())
         run = new_run(run_id, again, now)
         return await self._again(
-            before, again, agent, run, turn_input.state, entries=(mark,), mark=mark
+            before, again, agent, run, state, begun=begun, entries=(mark,), mark=mark
         )
 
     async def create_fork(self, owner: Principal, thread_id: str, made: Fork, run: Run) -> None:
@@ -299,8 +296,9 @@ class Claims:
         turn: TurnRecord,
         agent: Agent,
         run: Run,
-        state: Any,
+        state: bytes,
         *,
+        begun: TurnInput | None = None,
         settled: tuple[Interrupt, ...] = (),
         queue: tuple[Message, ...] = (),
         entries: tuple[Entry, ...] = (),
@@ -320,7 +318,7 @@ class Claims:
             now=self._clock.now(),
             turn=turn,
             run=run,
-            state=jsonvalue.encode(state),
+            state=state,
             messages=(*messages, *queue),
             interrupts=settled,
             entries=tuple(entry for entry in (pause, mark) if entry is not None),
@@ -333,7 +331,7 @@ class Claims:
             agent=agent,
             turn=turn,
             run=run,
-            state=state,
+            begun=begun,
             messages=_written_over(view.messages, (*messages, *queue)),
             interrupts=tuple(i for i in view.interrupts if i.id not in answered),
             settled=settled,
@@ -387,29 +385,31 @@ def _written_over(before: tuple[Message, ...], written: tuple[Message, ...]) -> 
     return (*(new.pop(message.id, message) for message in before), *new.values())
 
 
-def _resumed(entries: tuple[Entry, ...], state: Any, request: RunInput | None) -> Entry | None:
+def _resumed(entries: tuple[Entry, ...], state: bytes, request: RunInput | None) -> Entry | None:
     """The record of the last pause, with what the turn is resumed with."""
     waited = pauses(entries)
     if not waited:
         return None
     brought = None
     if request is not None:
-        brought = TurnInput.from_request(request, request.state, request.user_text).to_json(0)
-    return resumed_mark(waited[-1], jsonvalue.encode(state), brought)
+        said = TurnInput.from_request(request, request.state, request.user_text)
+        brought = said.to_json(jsonvalue.encode(request.state), 0)
+    return resumed_mark(waited[-1], state, brought)
 
 
-def _brought(sent: Any, kept: Any, agent: Agent) -> Any:
+def _brought(sent: Any, kept: bytes, agent: Agent) -> tuple[Any, bytes]:
     """The state that a turn continues with: what a client sent back of the thread's own.
 
     Clients that read numbers as doubles send large ones rounded; that changes nothing. What did
     change has to be a state that the agent takes; what the agent itself has left is not judged.
     """
-    if jsonvalue.equal(sent, kept):
-        return kept
-    state = digits.unrounded(sent, kept)
-    if jsonvalue.equal(state, kept):
-        return kept
-    wrong = () if state == {} else agent.state_errors(state, kept)
+    before = jsonvalue.decode(kept)
+    if sent is None or jsonvalue.equal(sent, before):
+        return before, kept
+    state = digits.unrounded(sent, before)
+    if jsonvalue.equal(state, before):
+        return before, kept
+    wrong = () if state == {} else agent.state_errors(state, before)
     if wrong:
         raise Unfit(refusals.unfit_state(agent.name, wrong))
-    return state
+    return state, jsonvalue.encode(state)

@@ -126,7 +126,7 @@ class Engine:
             agents=agents,
             tools=tools,
             metrics=metrics,
-            changed=lambda scope: self.inbox.ring(scope),
+            changed=lambda scope: self.inbox.notify(scope),
         )
         self._keeper = LeaseKeeper(services.store, clock, seconds=lease)
         self._claims = Claims(services, self._keeper)

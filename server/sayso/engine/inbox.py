@@ -24,9 +24,9 @@ from sayso.base.records import (
     PageRequest,
     Principal,
 )
-from sayso.engine.wakeup import Wakeup
 from sayso.gate.client_tools import is_call
 from sayso.gate.quorum import may_see
+from sayso.turns.replay.wakeup import Wakeup
 from sayso.turns.services import Services
 
 _log = logging.getLogger("sayso.engine.inbox")
@@ -102,7 +102,7 @@ class Inbox:
 
     def __init__(self, services: Services) -> None:
         self._store, self._clock = services.store, services.clock
-        self._tools = services.tools
+        self._tools, self._sleep = services.tools, services.sleep_between_looks
         self._hubs: dict[str, _Hub] = {}
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -173,7 +173,7 @@ class Inbox:
             mark = (await self._store.changes(principal.scope, None)).mark
             hub = self._hubs.get(principal.scope)
         if hub is None:
-            hub = self._hubs[principal.scope] = _Hub(mark, [], Wakeup(self._store, self._clock))
+            hub = self._hubs[principal.scope] = _Hub(mark, [], Wakeup())
             task = asyncio.create_task(self._follow(principal.scope, hub), name="inbox")
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
@@ -189,7 +189,7 @@ class Inbox:
                 del self._hubs[listener.principal.scope]
                 hub.wakeup.notify()
 
-    def ring(self, scope: str | None) -> None:
+    def notify(self, scope: str | None) -> None:
         """Look at once, because something has changed in a scope (None: in any)."""
         for each in self._hubs if scope is None else (scope,):
             hub = self._hubs.get(each)
@@ -209,7 +209,7 @@ class Inbox:
 
     async def _follow(self, scope: str, hub: _Hub) -> None:
         while self._hubs.get(scope) is hub:
-            await hub.wakeup.wait(POLL_S)
+            await hub.wakeup.within(POLL_S, self._sleep)
             try:
                 await self._look(scope, hub)
             except StoreError as error:

@@ -26,7 +26,6 @@ from sayso.engine.leases import LeaseKeeper
 from sayso.engine.runner import Runner, StopPaused
 from sayso.engine.snapshots import current_outcome
 from sayso.engine.stop import StopRequest
-from sayso.engine.wakeup import Wakeup
 from sayso.gate.history import visible
 from sayso.protocol.client_profile import ClientProfile
 from sayso.protocol.runinput import RunInput
@@ -34,6 +33,7 @@ from sayso.streams.ending import Ending
 from sayso.streams.reader import Reader
 from sayso.streams.stream import RunStream
 from sayso.turns.replay.effects import ToolThreads
+from sayso.turns.replay.wakeup import Wakeup
 from sayso.turns.services import Services
 
 _log = logging.getLogger("sayso.engine.live")
@@ -196,9 +196,8 @@ class LiveRuns:
         watched = self._watched.get(key)
         if watched is None:
             run_key = view.run.key if view.run is not None else ""
-            unread, store = self._services.limits.unread, self._services.store
-            stream = RunStream(view.thread.id, run_key, unread=unread)
-            watched = _Watched(stream, Wakeup(store, self._services.clock))
+            stream = RunStream(view.thread.id, run_key, unread=self._services.limits.unread)
+            watched = _Watched(stream, Wakeup())
             self._watched[key] = watched
             self._spawn(self._watch(key, watched, view), f"watch of thread {key[1]!r}")
         messages, state = visible(view.messages), view.thread.state
@@ -262,7 +261,7 @@ class LiveRuns:
         """
         stream, shown = watched.stream, _shown(first)
         while self._watched.get(key) is watched:
-            await watched.wakeup.wait(WATCH_POLL_S)
+            await watched.wakeup.within(WATCH_POLL_S, self._services.sleep_between_looks)
             if not stream.readers:
                 self._watched.pop(key, None)
                 return
@@ -371,7 +370,8 @@ def _unknown_to(
     brought = [message.id for message in request.messages]
     shown = [message.id for message in claimed.messages if message.visibility != "hidden"]
     messages = None if brought == shown else runner.bodies()
-    return messages, runner.state() if _lacks(request, claimed.state) else None
+    state = runner.state()
+    return messages, jsonvalue.encode(state) if _lacks(request, state) else None
 
 
 def _lacks(request: RunInput, state: Any) -> bool:

@@ -22,7 +22,7 @@ from sayso.engine.stop import StopRequest
 from sayso.gate.history import paired
 from sayso.streams.ending import STOPPED, Ending
 from sayso.streams.stream import RunStream
-from sayso.turns.input import text_of_messages
+from sayso.turns.input import TurnInput, text_of_messages
 from sayso.turns.journal.journal import (
     without_last_failures,
 )
@@ -81,12 +81,14 @@ class Runner:
         self._usage = spent(claimed.run.key, entries)
         self._executed: list[Execution] = []
         self._execution = self._prepare(
-            claimed.turn, without_last_failures(entries) if claimed.retry else entries
+            claimed.turn,
+            without_last_failures(entries) if claimed.retry else entries,
+            claimed.begun,
         )
 
     def shown(self) -> tuple[list[bytes], bytes]:
         """The messages and the state for a reader who comes now."""
-        return self.bodies(), self.state()
+        return self.bodies(), jsonvalue.encode(self.state())
 
     def bodies(self) -> list[bytes]:
         """The messages that are shown now."""
@@ -97,9 +99,9 @@ class Runner:
             if message.visibility != "hidden" and message.id not in transcript.unsettled
         ]
 
-    def state(self) -> bytes:
+    def state(self) -> Any:
         """The state that is shown now."""
-        return jsonvalue.encode(self._execution.state.visible)
+        return self._execution.state.visible
 
     async def run(self) -> None:
         """Run to the end; returns once every reader has been given its terminal event."""
@@ -169,7 +171,7 @@ class Runner:
             if execution.broken is None:
                 await execution.run(partial(self._claimed.agent.function, AuthorTurn(execution)))
             concluded = conclude(execution, self._claimed.run, answered)
-            following = self._following(execution, concluded)
+            following, begun = self._following(execution, concluded)
             concluded = await self._store(concluded, following)
             if self._stopper is not None and concluded.ending.suspends:
                 concluded = await self._paused_too_late(concluded, self._stopper)
@@ -178,7 +180,7 @@ class Runner:
             self._announce(execution, concluded)
             if following is None or concluded.commit is None:
                 return concluded.ending
-            self._execution = self._prepare(following, ())
+            self._execution = self._prepare(following, (), begun)
             if self._stopper is not None:
                 self.stop(self._stopper)
             answered = ()
@@ -191,28 +193,30 @@ class Runner:
             return concluded
         return replace(concluded, ending=stopper.ending, events=events)
 
-    def _following(self, execution: Execution, concluded: Conclusion) -> TurnRecord | None:
-        """The turn that a waiting message begins once this one has succeeded."""
+    def _following(
+        self, execution: Execution, concluded: Conclusion
+    ) -> tuple[TurnRecord, TurnInput] | tuple[None, None]:
+        """The turn that a waiting message begins once this one has succeeded, and its input."""
         ending = concluded.ending
         if not self._waiting or ending.type != "success" or ending.suspends:
-            return None
+            return None, None
         before = execution.turn
         history = [*execution.transcript.messages, *self._waiting]
         # Its message came with an answer, so that request's tools and context are its own.
         inputs = (execution.input, *execution.resume_inputs)
         newest = next(turn_input for turn_input in reversed(inputs) if turn_input is not None)
-        turn_input = replace(
-            newest, text=text_of_messages(self._waiting), state=execution.state.visible
-        )
-        return TurnRecord(
+        state = execution.state.visible
+        begun = replace(newest, text=text_of_messages(self._waiting), state=state)
+        following = TurnRecord(
             key=ids.new("turn"),
             agent=before.agent,
             version=before.version,
             status="running",
-            request=turn_input.to_json(len(history)),
+            request=begun.to_json(jsonvalue.encode(state), len(history)),
             principal=before.principal,
             started_at=self._services.clock.now(),
         )
+        return following, begun
 
     async def _store(self, concluded: Conclusion, following: TurnRecord | None) -> Conclusion:
         """Make the ending durable; a store that fails changes the ending."""
@@ -249,7 +253,9 @@ class Runner:
             bodies, state = self.shown()
             self.stream.snapshot(messages=bodies, state=state, again=not too_large)
 
-    def _prepare(self, turn: TurnRecord, entries: Sequence[Entry]) -> Execution:
+    def _prepare(
+        self, turn: TurnRecord, entries: Sequence[Entry], begun: TurnInput | None
+    ) -> Execution:
         claimed = self._claimed
         opened = OpenTurn.read(
             turn,
@@ -260,6 +266,7 @@ class Runner:
             interrupts=[*claimed.interrupts, *claimed.settled],
             options=claimed.agent.options,
             limits=self._services.limits,
+            begun=begun,
             looks=self._looks,
         )
         effects = Effects(self._pool, self._leased.check, self.attended)

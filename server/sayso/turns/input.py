@@ -67,13 +67,16 @@ class TurnInput:
             forwarded_props=stored["forwardedProps"],
         )
 
-    def to_json(self, history: int) -> bytes:
-        """The stored form; `history` is how many messages the thread had when the turn began."""
+    def to_json(self, state: bytes, history: int) -> bytes:
+        """The stored form, with the state as the thread has it.
+
+        `history` is how many messages the thread had when the turn began.
+        """
         return jsonvalue.encode(
             {
                 "runId": self.run_id,
                 "text": self.text,
-                "state": self.state,
+                "state": jsonvalue.raw_json(state),
                 "tools": self.tools,
                 "context": self.context,
                 "forwardedProps": self.forwarded_props,

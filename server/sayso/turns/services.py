@@ -20,6 +20,8 @@ from sayso.turns.ask.responses import Responses
 
 MAX_ATTEMPTS: Final = 8
 """Times that a thread is read for one change that loses its compare-and-set."""
+FALLBACK_POLL_S: Final = 5.0
+"""Seconds between looks while the store tells of changes: one notification may have been lost."""
 TOO_FAST: Final = "This thread changes too fast: send this again."
 
 V = TypeVar("V")
@@ -46,6 +48,10 @@ class Services:
     metrics: Metrics = field(default_factory=Metrics)
     changed: Callable[[str | None], None] = _ignore
     responses: Responses = field(default_factory=Responses)
+
+    async def sleep_between_looks(self, seconds: float) -> None:
+        """Sleep until it is time to look at the store again: later while it tells of changes."""
+        await self.clock.sleep(FALLBACK_POLL_S if self.store.has_notifications else seconds)
 
 
 async def refuse_as_busy(_: object) -> NoReturn:

@@ -47,9 +47,10 @@ from sayso.turns.replay.commits import ApprovalWrites, Commits, LeasedStore
 from sayso.turns.replay.effects import Effects, contain_exit, current_effect
 from sayso.turns.replay.mismatches import author_line, differs, short
 from sayso.turns.replay.opened import OpenTurn
-from sayso.turns.replay.quiescence import RestSignal, cancel_and_wait, wait_until_quiescent
+from sayso.turns.replay.quiescence import cancel_and_wait, wait_until_quiescent
 from sayso.turns.replay.replay_order import ReplayOrder
 from sayso.turns.replay.stream import OwnedStream, enclosing
+from sayso.turns.replay.wakeup import Wakeup
 from sayso.turns.services import Services
 
 _STOPS = {"call": "tool", "frontend": "tool", "delegate": "agent"}
@@ -149,12 +150,12 @@ class Execution:
         self._passed: dict[str, Entry] = {}
         """For places of which nothing is recorded yet the breakpoints that were passed there."""
         self.has_breakpoints: bool = any(self._breakpoints) or journal.holds("breakpoint")
-        self.bell: RestSignal = RestSignal()
-        self.branches: Branches = Branches(self.bell.notify)
+        self.wakeup: Wakeup = Wakeup()
+        self.branches: Branches = Branches(self.wakeup.notify)
         self.stream: OwnedStream = OwnedStream(stream, self.branches)
         self.permits: ApprovalWrites = ApprovalWrites()
         self.effects = effects
-        effects.landed = self.bell.notify
+        effects.landed = self.wakeup.notify
         self.timeline: ReplayOrder = ReplayOrder(
             self.turn.key, journal.ends(), again=bool(journal.entries())
         )
@@ -326,7 +327,7 @@ class Execution:
         if self._refused >= MAX_YIELDS:
             for one in branch.enclosing():
                 one.parked = True
-            self.bell.notify()
+            self.wakeup.notify()
             await branch.park()
         await asyncio.sleep(0)
         raise self.pause()
@@ -445,7 +446,7 @@ class Execution:
         else:
             branch.block()
             self.asked[interrupt.id] = interrupt
-            self.bell.notify()
+            self.wakeup.notify()
             return
         self.fail(TooManyInterrupts(f"more than {allowed} are open in this turn"))
 
@@ -481,7 +482,7 @@ class Execution:
         """Raise `Pause` in a look, for the running branch and those that wait for it."""
         if self.looks:
             self.branches.enclosing_branch().block()
-            self.bell.notify()
+            self.wakeup.notify()
             raise self.pause()
 
     def _left_out(self, path: str = "") -> bool:
@@ -499,7 +500,7 @@ class Execution:
     def fail(self, error: TurnError) -> None:
         """Fail the turn; the first reason stands."""
         self.broken = self.broken or error
-        self.bell.notify()
+        self.wakeup.notify()
 
     def stop(self, reason: str) -> None:
         """End the turn as cancelled: a person said so.
@@ -509,13 +510,13 @@ class Execution:
         self.stopped = self.stopped or reason
         self.timeline.give_up_order()
         self.effects.cut_off()
-        self.bell.notify()
+        self.wakeup.notify()
 
     def abort(self, error: StoreError) -> None:
         """Give the turn up without writing anything more."""
         self.aborted = self.aborted or error
         self.closed = True
-        self.bell.notify()
+        self.wakeup.notify()
 
     async def run(self, function: Callable[[], Awaitable[Any]]) -> None:
         """Run the function until the turn has ended or waits; nothing is written afterwards.
@@ -530,7 +531,7 @@ class Execution:
 
         self._main = asyncio.create_task(main())
         self._main.add_done_callback(lambda main: main.cancelled() or main.exception())  # is seen
-        self._main.add_done_callback(self.bell.notify)
+        self._main.add_done_callback(self.wakeup.notify)
         try:
             await wait_until_quiescent(self, self._main)
         finally:

@@ -1,14 +1,14 @@
 """A turn as it is when its code is entered: read from the store, and decoded once."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sayso.base import jsonvalue
 from sayso.base.breakpoints import Breakpoints, effective
 from sayso.base.limits import Limits
 from sayso.base.options import AgentOptions
 from sayso.base.records import Entry, Interrupt, Message, TurnRecord
-from sayso.turns.input import TurnInput
+from sayso.turns.input import History, TurnInput
 from sayso.turns.journal.journal import (
     Journal,
     is_mark,
@@ -55,13 +55,23 @@ class OpenTurn:
         interrupts: Sequence[Interrupt],
         options: AgentOptions,
         limits: Limits,
-        looks: bool,
+        begun: TurnInput | None = None,
+        looks: bool = False,
     ) -> "OpenTurn":
-        """Decode a turn; `history` is the list that it extends, `waiting` wait for its end."""
+        """Decode a turn; `history` is the list that it extends, `waiting` wait for its end.
+
+        `begun` is what a turn begins with that begins now, with all messages that there are.
+        """
         marks = [entry for entry in entries if is_mark(entry)]
         paused = [jsonvalue.decode(entry.data) for entry in pauses(marks)]
-        begun = jsonvalue.decode(record.request)
-        turn_input = TurnInput.from_json(thread_id, begun, [*history, *waiting])
+        messages = [*history, *waiting]
+        if begun is None:
+            stored = jsonvalue.decode(record.request)
+            count: int = stored["history"]
+            turn_input = TurnInput.from_json(thread_id, stored, messages)
+        else:
+            count = len(messages)
+            turn_input = replace(begun, history=History(messages))
         resumed = [
             TurnInput.from_json(thread_id, pause["request"], ()) if "request" in pause else None
             for pause in paused
@@ -81,7 +91,7 @@ class OpenTurn:
             marks=marks,
             interrupts={interrupt.id: interrupt for interrupt in interrupts},
             state=TurnState(turn_input.state, paused),
-            transcript=Transcript(history, begun["history"], limits.history),
+            transcript=Transcript(history, count, limits.history),
             options=options,
             breakpoints=effective(
                 options.breakpoints,

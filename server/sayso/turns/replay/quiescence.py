@@ -6,11 +6,12 @@ flight. A branch that waits for something of its own, and calls nothing, does no
 
 import asyncio
 import logging
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from typing import Any, Protocol
 
 from sayso.turns.replay.branch import Branches
 from sayso.turns.replay.effects import Effects
+from sayso.turns.replay.wakeup import Wakeup
 
 _log = logging.getLogger("sayso.turn")
 
@@ -20,48 +21,8 @@ IDLE_S = 0.2
 """Seconds without any call after which a branch that waits for something else is left behind."""
 
 
-class RestSignal:
-    """Wakes the one who waits for a turn to rest; rung whenever something about it has changed."""
-
-    def __init__(self) -> None:
-        self._waiter: asyncio.Future[bool] | None = None
-        self._matters: Callable[[], object] = _anything
-
-    def notify(self, _: object = None) -> None:
-        """Something has changed: a task ended, a question was asked, the turn broke off."""
-        if self._waiter is not None and self._matters():
-            self._wake(rung=True)
-
-    async def until(self, matters: Callable[[], object]) -> None:
-        """Wait for a ring at which this holds; a ring costs no more than asking."""
-        await self._wait(matters)
-
-    async def within(self, seconds: float) -> bool:
-        """Wait for any ring, at most that long; whether there was one."""
-        silence = asyncio.get_running_loop().call_later(seconds, self._wake)
-        try:
-            return await self._wait(_anything)
-        finally:
-            silence.cancel()
-
-    def _wake(self, *, rung: bool = False) -> None:
-        if self._waiter is not None and not self._waiter.done():
-            self._waiter.set_result(rung)
-
-    async def _wait(self, matters: Callable[[], object]) -> bool:
-        self._waiter, self._matters = asyncio.get_running_loop().create_future(), matters
-        try:
-            return await self._waiter
-        finally:
-            self._waiter, self._matters = None, _anything
-
-
-def _anything() -> bool:
-    return True
-
-
 class Resting(Protocol):
-    """What there is to know of an execution; `bell` rings when the first four have changed.
+    """What there is to know of an execution; `wakeup` is notified when the first four have changed.
 
     And when an effect has landed, a branch has ended, or the agent function.
     """
@@ -73,7 +34,7 @@ class Resting(Protocol):
     branches: Branches
     effects: Effects
     calls: int
-    bell: RestSignal
+    wakeup: Wakeup
 
 
 async def wait_until_quiescent(execution: Resting, main: asyncio.Task[Any]) -> None:
@@ -86,7 +47,7 @@ async def wait_until_quiescent(execution: Resting, main: asyncio.Task[Any]) -> N
     settled = 0
     while execution.aborted is None:
         if not at_rest():
-            await execution.bell.until(lambda: execution.aborted is not None or at_rest())
+            await execution.wakeup.until(lambda: execution.aborted is not None or at_rest())
             settled = 0
         elif not execution.asked or execution.stopped:
             return
@@ -97,7 +58,7 @@ async def wait_until_quiescent(execution: Resting, main: asyncio.Task[Any]) -> N
             return
         else:
             calls = execution.calls
-            moved = await execution.bell.within(IDLE_S)
+            moved = await execution.wakeup.within(IDLE_S)
             if not moved and calls == execution.calls and not execution.effects.in_flight:
                 return
 
