@@ -9,7 +9,7 @@ from typing import Any
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from sayso.agents.fidelity import same
+from sayso.agents.codec import is_same
 from sayso.base import audit, jsonvalue
 from sayso.http.asgi import path_of
 from sayso.protocol.frames import one_line
@@ -67,7 +67,7 @@ def test_plain_values_are_the_same_if_they_are_equal_and_both_or_neither_a_boole
     value: Any, read: Any
 ) -> None:
     """A whole number may come back as one with a point, or without."""
-    assert same(value, read) == (
+    assert is_same(value, read) == (
         isinstance(value, bool) == isinstance(read, bool) and value == read
     )
 

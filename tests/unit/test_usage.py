@@ -94,7 +94,7 @@ def test_sums_are_gone_on_from_where_they_stood() -> None:
     """US-05: a run that another process takes over reports what the first one spent as well."""
     usage = Usage("run")
     usage.add("p", None, {"input_tokens": 1})
-    again = Usage("run", usage.to_json())
+    again = Usage.from_json("run", usage.to_json())
     again.add("p", None, {"input_tokens": 2, "output_tokens": 3})
     (entry,) = again.entries()
     assert entry == {"provider": "p", "inputTokens": 3, "outputTokens": 3, "totalTokens": 6}

@@ -1,7 +1,8 @@
 """Python values to JSON and back, by annotation: a live run gives what a replay would give.
 
 Pure: no I/O. A value goes through its JSON form once, live as well, so that the caller sees on the
-first run exactly what it will see after a restart (design 3, rule 4).
+first run exactly what it will see after a restart (design 3, rule 4). So a type whose JSON is
+another value would run another call than the one that was made, shown and approved.
 """
 
 import functools
@@ -9,14 +10,21 @@ import inspect
 import logging
 import re
 import typing
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import is_dataclass
 from typing import Any, Final
 
 import orjson
 import pydantic_core
-from pydantic import BaseModel, PydanticUserError, TypeAdapter, ValidationError
+from pydantic import (
+    BaseModel,
+    PydanticUserError,
+    SecretBytes,
+    SecretStr,
+    TypeAdapter,
+    ValidationError,
+)
 
-from sayso.agents.fidelity import hidden, same
 from sayso.base import jsonvalue
 from sayso.base.errors import DeclarationError, NotRecordable
 from sayso.base.texts import to_utf8_safe_deep
@@ -32,6 +40,9 @@ _STRICT: Final = (
 _ANY: TypeAdapter[Any] = TypeAdapter(Any)
 _RAISED: Final = re.compile(r"(Error calling function `[^`]*`: \w+): .*", re.DOTALL)
 """Pydantic's message about a serializer that raised: its name, the type of the error, its text."""
+_SECRETS: Final = (SecretBytes, SecretStr)
+_PLAIN: Final = frozenset((str, int, float, bool))
+_LEFT_OUT: Final = ("serialization_exclude", "serialization_exclude_if")
 _HALVES: Final = "surrogates not allowed"
 """Part of an error about a text that has to be made fit for UTF-8 first (`texts`)."""
 
@@ -77,7 +88,7 @@ class Codec:
         It is too late to refuse it: the function has run. `read` is stored, shown and given to the
         agent, live and on replay.
         """
-        if self._told or self._adapter is None or same(value, read):
+        if self._told or self._adapter is None or is_same(value, read):
             return
         self._told = True
         _log.warning(
@@ -246,9 +257,65 @@ def _return_codec(fn: Callable[..., Any]) -> Codec:
         codec = Codec(hints.get("return", Any))
     except (PydanticUserError, pydantic_core.SchemaError):
         return Codec()
-    if (lost := hidden(codec.core())) is not None:
+    if (lost := left_out(codec.core())) is not None:
         raise DeclarationError(
             f"{getattr(fn, '__qualname__', fn)!r} returns {lost}: what is recorded and given back "
             "is JSON, so nobody would ever get it. Leave it out of what the function returns"
         )
     return codec
+
+
+def left_out(schema: Any) -> str | None:
+    """Name a part of a pydantic core schema that JSON lacks, and where; None if there is none."""
+    return next(_left_out_at(schema, ()), None)
+
+
+def _left_out_at(node: Any, path: tuple[str, ...]) -> Iterator[str]:
+    if isinstance(node, list | tuple):
+        for item in node:
+            yield from _left_out_at(item, path)
+    if not isinstance(node, dict):
+        return
+    where = f" at {jsonvalue.pointer(path)!r}" if path else ""
+    if any(node.get(name) for name in _LEFT_OUT):
+        yield f"a field{where} that is left out of JSON (`exclude`)"
+    if isinstance(kind := node.get("cls"), type) and issubclass(kind, _SECRETS):
+        yield f"a {kind.__name__}{where}, of which JSON has the stars alone"
+        return
+    for name, part in node.items():
+        if name == "fields" and isinstance(part, dict):
+            for field, inner in part.items():
+                yield from _left_out_at(inner, (*path, str(field)))
+        elif name == "fields" and isinstance(part, list):
+            for inner in part:
+                named = inner.get("name") if isinstance(inner, dict) else None
+                yield from _left_out_at(inner, path if named is None else (*path, str(named)))
+        elif name not in ("metadata", "ref", "default"):
+            yield from _left_out_at(part, path)
+
+
+def is_same(sent: Any, read: Any) -> bool:
+    """True if a validated value and the one read from its JSON are the same to a function.
+
+    Models and dataclasses are compared by their fields, also without an `__eq__` of their own. A
+    tuple and a list are the same where the annotation does not say which it is.
+    """
+    if sent is read:
+        return True
+    if type(sent) in _PLAIN and type(sent) is type(read):
+        return bool(sent == read)
+    if isinstance(sent, list | tuple) and isinstance(read, list | tuple):
+        return len(sent) == len(read) and all(map(is_same, sent, read))
+    if isinstance(sent, BaseModel) and type(sent) is type(read):
+        more = is_same(sent.__pydantic_extra__ or {}, read.__pydantic_extra__ or {})
+        return more and is_same(sent.__dict__, read.__dict__)
+    if isinstance(sent, Mapping) and isinstance(read, Mapping):
+        return sent.keys() == read.keys() and all(is_same(sent[key], read[key]) for key in sent)
+    if type(sent) is type(read) and _has_plain_fields(sent):
+        return is_same(vars(sent), vars(read))
+    return isinstance(sent, bool) == isinstance(read, bool) and bool(sent == read)
+
+
+def _has_plain_fields(value: Any) -> bool:
+    compares = any("__eq__" in vars(kind) for kind in type(value).__mro__[:-1])
+    return hasattr(value, "__dict__") and (is_dataclass(value) or not compares)

@@ -12,8 +12,7 @@ import pydantic_core
 from pydantic import BaseModel, ConfigDict, PydanticUserError, TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
 
-from sayso.agents.codec import annotated
-from sayso.agents.fidelity import hidden
+from sayso.agents.codec import annotated, left_out
 from sayso.base.errors import DeclarationError
 
 
@@ -97,7 +96,7 @@ def parameters_of(fn: Callable[..., Any], name: str) -> Parameters:
             model = pydantic.create_model(f"{name}_arguments", __config__=config, **fields)
     except (PydanticUserError, pydantic_core.SchemaError, NameError) as error:
         raise DeclarationError(f"tool {name!r}: {error}") from None
-    if (lost := hidden(model.__pydantic_core_schema__)) is not None:
+    if (lost := left_out(model.__pydantic_core_schema__)) is not None:
         raise DeclarationError(
             f"tool {name!r} takes {lost}: what is proposed, approved and run is JSON, so the tool "
             "would never get it. Take secrets inside the function, from where they are kept"

@@ -27,8 +27,7 @@ from pydantic_core import PydanticSerializationError
 
 from sayso.agents.approval import never
 from sayso.agents.briefing import Impact, Said, Wording, in_bounds
-from sayso.agents.codec import Codec, annotated, in_stable_order, return_codec
-from sayso.agents.fidelity import same
+from sayso.agents.codec import Codec, annotated, in_stable_order, is_same, return_codec
 from sayso.agents.parameters import TurnMarker, parameters_of
 from sayso.agents.policy import Effect, Policy, ProposedCall
 from sayso.base import jsonvalue, redaction
@@ -331,7 +330,7 @@ class Tool(Generic[P, R]):
             places = [item["loc"][0] for item in error.errors(include_input=False) if item["loc"]]
             return list(dict.fromkeys(map(str, places))) or list(self._fields)
         values = model.__dict__
-        return [name for name in self._fields if not same(values[name], read[name])]
+        return [name for name in self._fields if not is_same(values[name], read[name])]
 
     def decode_arguments(self, arguments: bytes) -> dict[str, Any]:
         """The Python values of effective arguments, as the function gets them."""

@@ -21,6 +21,7 @@ from sayso.base.fastrecords import copy_with
 from sayso.base.limits import Limits
 from sayso.base.logs import log_context
 from sayso.base.metrics import Metrics
+from sayso.base.options import AgentOptions
 from sayso.base.records import PageRequest, Principal, ThreadView, TurnRecord
 from sayso.engine.answers import AnswerService, problem_of
 from sayso.engine.approvals import ApprovalService
@@ -64,6 +65,7 @@ from sayso.gate.case import (
 )
 from sayso.gate.history import said_since
 from sayso.gate.ladder import RUN, decide
+from sayso.gate.quorum import asks_others
 from sayso.gate.refusals import Refuse
 from sayso.protocol.client_profile import ClientProfile
 from sayso.protocol.runinput import RunInput
@@ -126,7 +128,6 @@ class Engine:
             agents=agents,
             tools=tools,
             metrics=metrics,
-            changed=lambda scope: self.inbox.notify(scope),
         )
         self._keeper = LeaseKeeper(services.store, clock, seconds=lease)
         self._claims = Claims(services, self._keeper)
@@ -216,13 +217,14 @@ class Engine:
             _warn(request, ["forwardedProps.command answers nothing here: Legacy(answers=False)"])
         props = request.forwarded_props
         stops = breakpoints.from_request(props) if props else None
-        may_answer = bool(request.resume or request.command or agent.options.on_message == "answer")
 
         async def act(view: ThreadView | None) -> Reader:
             _check_count(request, view, self._services.limits.messages)
-            if may_answer and view is not None and await self._denials.hear(view):
-                raise Conflict("the thread has changed by what was heard")
-            check = await self.looks.payload_check(view, None if may_answer else ())
+            check = None
+            if view is not None and _may_settle(request, agent.options, view):
+                if any(map(asks_others, view.interrupts)) and await self._denials.hear(view):
+                    raise Conflict("the thread has changed by what was heard")
+                check = await self.looks.payload_check(view)
             case_of = partial(
                 case_of_request,
                 view=view,
@@ -486,7 +488,8 @@ class Engine:
             request=request,
         )
         try:
-            await self._denials.tell(view.thread, decision.settle)
+            if any(map(asks_others, decision.settle)):
+                await self._denials.tell(view.thread, decision.settle)
         except BaseException:
             self._live.start_unread(claimed)  # it has its answers, whatever copies are told
             raise
@@ -497,6 +500,14 @@ def _warn(request: RunInput, warnings: Sequence[str]) -> None:
     for warning in warnings:
         with log_context(thread=request.thread_id, run=request.run_id):
             _log.warning("request of thread %r: %s", request.thread_id, warning)
+
+
+def _may_settle(request: RunInput, options: AgentOptions, view: ThreadView) -> bool:
+    """True if a request may answer what is open; other answers are refused before they are read."""
+    if request.command is not None or options.on_message == "answer":
+        return True
+    ids = {entry.interrupt_id for entry in request.resume}
+    return any(item.status == "open" and item.id in ids for item in view.interrupts)
 
 
 def _recalls(decision: Start, view: ThreadView | None) -> bool:

@@ -103,6 +103,7 @@ class Inbox:
     def __init__(self, services: Services) -> None:
         self._store, self._clock = services.store, services.clock
         self._tools, self._sleep = services.tools, services.sleep_between_looks
+        self._watchers = services.watchers
         self._hubs: dict[str, _Hub] = {}
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -174,6 +175,7 @@ class Inbox:
             hub = self._hubs.get(principal.scope)
         if hub is None:
             hub = self._hubs[principal.scope] = _Hub(mark, [], Wakeup())
+            self._watchers.add(self._notify)
             task = asyncio.create_task(self._follow(principal.scope, hub), name="inbox")
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
@@ -188,8 +190,10 @@ class Inbox:
             if not hub.listeners:
                 del self._hubs[listener.principal.scope]
                 hub.wakeup.notify()
+                if not self._hubs:
+                    self._watchers.discard(self._notify)
 
-    def notify(self, scope: str | None) -> None:
+    def _notify(self, scope: str | None) -> None:
         """Look at once, because something has changed in a scope (None: in any)."""
         for each in self._hubs if scope is None else (scope,):
             hub = self._hubs.get(each)
@@ -202,6 +206,7 @@ class Inbox:
             for listener in hub.listeners:
                 listener.end()
         self._hubs.clear()
+        self._watchers.discard(self._notify)
         tasks = list(self._tasks)
         for task in tasks:
             task.cancel()

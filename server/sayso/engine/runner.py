@@ -20,6 +20,7 @@ from sayso.engine.claims import Claimed
 from sayso.engine.instrumented import log_questions
 from sayso.engine.stop import StopRequest
 from sayso.gate.history import paired
+from sayso.protocol.usage import Usage
 from sayso.streams.ending import STOPPED, Ending
 from sayso.streams.stream import RunStream
 from sayso.turns.input import TurnInput, text_of_messages
@@ -78,7 +79,7 @@ class Runner:
         self._history = [m for m in claimed.messages if m.visibility != "waiting"]
         self._waiting = [m for m in claimed.messages if m.visibility == "waiting"]
         entries = claimed.entries
-        self._usage = spent(claimed.run.key, entries)
+        self._usage = spent(claimed.run.key, entries) if entries else Usage(claimed.run.key)
         self._executed: list[Execution] = []
         self._execution = self._prepare(
             claimed.turn,
@@ -114,8 +115,8 @@ class Runner:
         )
         try:
             ending = self.ending = await self._to_the_end()
-            if not ending.continues_elsewhere and (usage := self._usage.entries()):
-                ending = replace(ending, usage=usage)
+            if not ending.continues_elsewhere and self._usage.sums:
+                ending = replace(ending, usage=self._usage.entries())
         finally:
             self.stream.finish(ending)
             self._execution.closed = True

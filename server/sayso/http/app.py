@@ -11,7 +11,7 @@ Host, Origin ── problems ──┬── the console, /metrics     for whom 
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
@@ -25,10 +25,19 @@ from sayso.agents.registry import Agents
 from sayso.base.errors import DeclarationError, Problem
 from sayso.base.records import Principal
 from sayso.engine.engine import Engine
-from sayso.http.asgi import App, Receive, Scope, Send, named, path_of, with_path
+from sayso.http.asgi import (
+    App,
+    ClientDisconnected,
+    Receive,
+    Scope,
+    Send,
+    named,
+    path_of,
+    with_path,
+)
 from sayso.http.console import EFFECTS, Console
 from sayso.http.dialects.agui import RunEndpoint
-from sayso.http.errors import ErrorMiddleware, ProblemWriter, not_found, write_problem
+from sayso.http.errors import ProblemWriter, not_found, problem_for, write_problem
 from sayso.http.health import METRICS, PROBES, HealthRoutes
 from sayso.http.options import ServerOptions
 from sayso.http.rest.agents import AgentRoutes, Tools
@@ -220,6 +229,33 @@ class Edge:
                     return
                 await send({"type": "lifespan.shutdown.complete"})
                 return
+
+
+class ErrorMiddleware:
+    """Turns what an inner app raises into an answer, which `write` words for its clients."""
+
+    def __init__(
+        self, app: App, count: Callable[[str], None], write: ProblemWriter = write_problem
+    ) -> None:
+        """`count` is called with the code of each problem."""
+        self._app = app
+        self._count = count
+        self._write = write
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request.
+
+        `send` is passed on as it is, since a wrapper would cost every event of a stream. So what
+        fails after a response has begun is logged, and the server cuts that response off.
+        """
+        try:
+            await self._app(scope, receive, send)
+        except ClientDisconnected:
+            _log.info("a client left before its request was complete")
+        except Exception as error:
+            problem = problem_for(error)
+            self._count(problem.code.value)
+            await self._write(problem, scope, send)
 
 
 async def _nowhere(_scope: Scope, _receive: Receive, _send: Send) -> None:

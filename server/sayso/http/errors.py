@@ -13,7 +13,7 @@ from starlette.exceptions import HTTPException
 
 from sayso.base.codes import Code
 from sayso.base.errors import Problem, StoreUnavailable
-from sayso.http.asgi import App, ClientDisconnected, Receive, Scope, Send
+from sayso.http.asgi import Scope, Send
 
 _log = logging.getLogger("sayso.http")
 
@@ -125,30 +125,3 @@ def problem_for(error: Exception) -> Problem:
     return Problem(
         Code.INTERNAL_ERROR, "The server failed to handle this request; its log says why."
     )
-
-
-class ErrorMiddleware:
-    """Turns what an inner app raises into an answer, which `write` words for its clients."""
-
-    def __init__(
-        self, app: App, count: Callable[[str], None], write: ProblemWriter = write_problem
-    ) -> None:
-        """`count` is called with the code of each problem."""
-        self._app = app
-        self._count = count
-        self._write = write
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one request.
-
-        `send` is passed on as it is, since a wrapper would cost every event of a stream. So what
-        fails after a response has begun is logged, and the server cuts that response off.
-        """
-        try:
-            await self._app(scope, receive, send)
-        except ClientDisconnected:
-            _log.info("a client left before its request was complete")
-        except Exception as error:
-            problem = problem_for(error)
-            self._count(problem.code.value)
-            await self._write(problem, scope, send)

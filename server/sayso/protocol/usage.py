@@ -6,6 +6,7 @@ must never cost a run its ending, which every client would lose with it (TR-34).
 
 import logging
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from sayso.base import jsonvalue
@@ -31,15 +32,21 @@ _PART_OF: Final = {
 _Key = tuple[str | None, str | None]
 
 
+@dataclass(slots=True)
 class Usage:
     """The sums of the run with that key, in the order in which its models were first used."""
 
-    def __init__(self, run_key: str, stored: bytes | None = None) -> None:
-        self.run_key = run_key
-        self._sums: dict[_Key, dict[str, int]] = {}
-        for entry in jsonvalue.decode(stored) if stored is not None else ():
+    run_key: str
+    sums: dict[_Key, dict[str, int]] = field(default_factory=dict)
+
+    @classmethod
+    def from_json(cls, run_key: str, stored: bytes) -> "Usage":
+        """Go on from what `to_json` has stored."""
+        usage = cls(run_key)
+        for entry in jsonvalue.decode(stored):
             key = (entry.pop("provider", None), entry.pop("model", None))
-            self._sums[key] = entry
+            usage.sums[key] = entry
+        return usage
 
     def add(self, provider: Any, model: Any, counts: Mapping[str, Any]) -> None:
         """Count one call of a model; `counts` by their names in Python, None if not reported."""
@@ -58,17 +65,17 @@ class Usage:
             del reported[part]
         if not reported:
             return
-        sums = self._sums.setdefault(key, {})
+        sums = self.sums.setdefault(key, {})
         for wire, count in reported.items():
             sums[wire] = min(sums.get(wire, 0) + count, _MAX_COUNT)
 
     def entries(self) -> tuple[dict[str, Any], ...]:
         """The sums as they go out; the total is that of input and output, if both are known."""
-        return tuple(_entry(key, sums) for key, sums in self._sums.items())
+        return tuple(_entry(key, sums) for key, sums in self.sums.items())
 
     def to_json(self) -> bytes:
         """The sums, to continue from."""
-        return jsonvalue.encode([_names(key) | sums for key, sums in self._sums.items()])
+        return jsonvalue.encode([_names(key) | sums for key, sums in self.sums.items()])
 
 
 def _excess(sums: Mapping[str, int]) -> list[str]:

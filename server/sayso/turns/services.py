@@ -28,16 +28,12 @@ V = TypeVar("V")
 T = TypeVar("T")
 
 
-def _ignore(_: str | None) -> None:
-    """Tell nobody of a change."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Services:
     """The store, the clock, the limits, and what an app has declared.
 
-    `changed` is told of each scope in which this process has changed something; None stands for
-    any. `responses` are the types of the questions that this process has met.
+    `watchers` are called with each scope in which this process has changed something; None stands
+    for any. `responses` are the types of the questions that this process has met.
     """
 
     store: Store
@@ -46,8 +42,13 @@ class Services:
     agents: Agents = field(default_factory=Agents)
     tools: Mapping[str, Tool[..., Any]] = field(default_factory=dict)
     metrics: Metrics = field(default_factory=Metrics)
-    changed: Callable[[str | None], None] = _ignore
+    watchers: set[Callable[[str | None], None]] = field(default_factory=set)
     responses: Responses = field(default_factory=Responses)
+
+    def changed(self, scope: str | None) -> None:
+        """Tell the watchers of a change in a scope (None: in any)."""
+        for tell in tuple(self.watchers):
+            tell(scope)
 
     async def sleep_between_looks(self, seconds: float) -> None:
         """Sleep until it is time to look at the store again: later while it tells of changes."""

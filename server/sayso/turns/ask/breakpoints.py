@@ -71,7 +71,7 @@ async def before(place: Place, what: Named, *, reached: bool = True) -> dict[str
     change of the state in between does not reach what it is called with.
     """
     execution = place.execution
-    if not execution.has_breakpoints:
+    if execution.anew is None:
         return {}
     waited = execution.anew.waited(place.key)
     spot = _spot(place, "before", what, older=waited is None)

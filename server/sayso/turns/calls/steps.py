@@ -411,7 +411,7 @@ class _Step(Recorded[Any]):
 def write_state(execution: Execution, branch: Branch, operations: Sequence[dict[str, Any]]) -> None:
     """Apply a patch to the shared state and send it, unless replay did so long ago."""
     plain = jsonvalue.decode(to_json(list(operations), "a state patch"))
-    waited = execution.anew.stretch(branch)
+    waited = None if execution.anew is None else execution.anew.stretch(branch)
     if waited is not None:
         plain = waited.as_made(plain, branch.writes_before(waited.place))
     changed = execution.state.patch(branch.path, plain, again=waited is not None)

@@ -63,5 +63,5 @@ def spent(run_key: str, entries: Iterable[Entry]) -> Usage:
     here = places.usage(run_key)
     for entry in entries:
         if entry.place == here:
-            return Usage(run_key, entry.data)
+            return Usage.from_json(run_key, entry.data)
     return Usage(run_key)

@@ -175,7 +175,8 @@ def _finished(execution: Execution, run: Run) -> Conclusion:
             return _left(execution, run, "failed", _error(Code.AGENT_RESULT_INVALID, str(error)))
     ending = Ending(type="success", result=None if result == b"null" else result)
     _keep_open(execution)
-    closed = _closed(execution) if execution.anew.withdrawn() else ()
+    withdrawn = execution.anew is not None and execution.anew.withdrawn()
+    closed = _closed(execution) if withdrawn else ()
     # Its journal stays until the next turn begins: the thread can be copied from it.
     commit = _commit(execution, run, ending, "finished")
     return Conclusion(ending, commit, (*closed, *_unmet(execution)))

@@ -146,10 +146,13 @@ class Execution:
         """The first of the threads that this one was copied from, as far as it is known."""
         self._heard: Heard | None = None
         self._looking = asyncio.Lock()
-        self.anew: Anew = Anew(journal, self.interrupts, self.state)
         self._passed: dict[str, Entry] = {}
         """For places of which nothing is recorded yet the breakpoints that were passed there."""
-        self.has_breakpoints: bool = any(self._breakpoints) or journal.holds("breakpoint")
+        self.anew: Anew | None = None
+        """What of the code is evaluated anew; None for a turn without breakpoints."""
+        if any(self._breakpoints) or journal.holds("breakpoint"):
+            self.anew = Anew(journal, self.interrupts, self.state)
+        self.has_breakpoints: bool = self.anew is not None
         self.wakeup: Wakeup = Wakeup()
         self.branches: Branches = Branches(self.wakeup.notify)
         self.stream: OwnedStream = OwnedStream(stream, self.branches)
@@ -209,13 +212,13 @@ class Execution:
         key = branch.place()
         entry = self.find(key, wanted, arguments)
         place = Place(self, branch, kind, name, key, wanted, entry)
-        if entry is None and self.has_breakpoints:
-            await self._comes(place, kind, name, arguments)
+        if entry is None and self.anew is not None:
+            await self._comes(place, self.anew, kind, name, arguments)
         if entry is None and self.looks and self.turn.status == "finished":
             self._fails(ReplayMismatch(key, "nothing", wanted))
         return place
 
-    async def _comes(self, place: Place, kind: str, name: str, arguments: Any) -> None:
+    async def _comes(self, place: Place, anew: Anew, kind: str, name: str, arguments: Any) -> None:
         """Hold what would begin where the turn waited against what was shown there.
 
         Another thing fails the turn, unless somebody has changed the state meanwhile.
@@ -223,7 +226,7 @@ class Execution:
         before, wanted = self.journal.at(places.before(place.key)), place.fingerprint
         if before is None:
             return
-        waited = self.anew.waited(place.key)
+        waited = anew.waited(place.key)
         if waited is None:  # recorded by an older server
             if before.fingerprint != f"breakpoint before {_STOPS.get(kind, kind)} {name}":
                 self._fails(ReplayMismatch(before.place, before.fingerprint, wanted))
@@ -453,7 +456,7 @@ class Execution:
     @property
     def state_here(self) -> Any:
         """The state as the running code reads it."""
-        if not self.anew.any or self.inside_effect():
+        if self.anew is None or not self.anew.any or self.inside_effect():
             return self.state.value
         return self.anew.read(self.branches.current())
 

@@ -38,8 +38,8 @@ class OpenTurn:
     state: TurnState
     transcript: Transcript
     options: AgentOptions
-    breakpoints: tuple[Breakpoints, Breakpoints]
-    """Those of the agent's options, and those of the requests."""
+    breakpoints: Sequence[Breakpoints]
+    """Those of the agent's options, and those of the requests; empty if nobody has set any."""
     looks: bool = False
     """It goes through the journal and no further; nothing is written, or begun."""
 
@@ -76,7 +76,11 @@ class OpenTurn:
             TurnInput.from_json(thread_id, pause["request"], ()) if "request" in pause else None
             for pause in paused
         ]
-        inputs = [one for one in (turn_input, *resumed) if one is not None]
+        props = [one.forwarded_props for one in (turn_input, *resumed) if one is not None]
+        breakpoints: Sequence[Breakpoints] = ()
+        if options.breakpoints is not None or any(props):
+            allowed = options.run_breakpoints == "allow"
+            breakpoints = effective(options.breakpoints, allowed, props)
         return cls(
             record=record,
             input=turn_input,
@@ -93,11 +97,7 @@ class OpenTurn:
             state=TurnState(turn_input.state, paused),
             transcript=Transcript(history, count, limits.history),
             options=options,
-            breakpoints=effective(
-                options.breakpoints,
-                options.run_breakpoints == "allow",
-                [one.forwarded_props for one in inputs],
-            ),
+            breakpoints=breakpoints,
             looks=looks,
         )
 
