@@ -34,13 +34,13 @@ from sayso.base.errors import (
     TooManyInterrupts,
     TurnError,
 )
-from sayso.base.keepalive import KeepAlive
 from sayso.base.limits import Limits
 from sayso.base.options import DEFAULT, AgentOptions, FallbackAnswer, Legacy, Reminder
 from sayso.base.records import Principal
-from sayso.http.mounts import CopilotKit, Sessions
-from sayso.http.options import ServerOptions
-from sayso.schemas.cleaning import strip_keywords
+from sayso.http.dialects.copilotkit import CopilotKit
+from sayso.http.dialects.session import Sessions
+from sayso.http.options import KeepAlive, ServerOptions
+from sayso.schemas.subschemas import strip_keywords
 from sayso.turns.input import TurnInput
 from sayso.turns.output.activities import Activity
 from sayso.turns.output.messages import Reasoning, TextMessage

@@ -8,7 +8,7 @@ from typing import Any, Concatenate, ParamSpec, TypedDict, TypeVar, Unpack, over
 
 from sayso.agents.approval import never
 from sayso.agents.policy import Policy
-from sayso.agents.registry import Agent, Agents, check_agent
+from sayso.agents.registry import Agent, Agents, check_agent, state_type
 from sayso.agents.suggestions import Suggest, check_suggest
 from sayso.agents.tools import Tool, ToolDecorator, ToolOptions
 from sayso.base.clock import SystemClock
@@ -18,16 +18,14 @@ from sayso.engine.dialect import COPILOTKIT
 from sayso.engine.engine import Engine
 from sayso.http.app import Edge
 from sayso.http.console import built_console
-from sayso.http.dialects.copilotkit import CopilotKitMount
-from sayso.http.dialects.session import SessionMount
-from sayso.http.mounts import CopilotKit, Sessions
+from sayso.http.dialects.copilotkit import CopilotKit, CopilotKitMount
+from sayso.http.dialects.session import SessionMount, Sessions
 from sayso.http.options import ServerOptions
 from sayso.http.rest.approvals import ApprovalRoutes
 from sayso.http.rest.audit import AuditRoutes
 from sayso.http.rest.interrupts import InterruptRoutes
 from sayso.http.rest.threads import ThreadRoutes
 from sayso.http.security import Authenticate
-from sayso.schemas.states import state_type
 from sayso.stores import store_of
 from sayso.stores.base import Store
 from sayso.turns.turn import Turn

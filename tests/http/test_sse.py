@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from sayso.base.keepalive import KeepAlive
+from sayso.http.options import KeepAlive
 from sayso.http.sse import respond
 from sayso.protocol import frames
 from sayso.streams.ending import Ending

@@ -4,7 +4,7 @@ import re
 import unicodedata
 
 from sayso.agents.briefing import display
-from sayso.base.unseen import escaped
+from sayso.base.printable import escaped
 from sayso.base.unseen_table import LOOKALIKES, PICTURES, SPACES, UNSEEN
 from sayso.cli.output import plain
 from tests.sources import ROOT

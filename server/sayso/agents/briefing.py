@@ -13,7 +13,7 @@ from string import Formatter
 from typing import Any, Final
 
 from sayso.agents import summaries
-from sayso.base import jsonvalue, unseen
+from sayso.base import jsonvalue, printable
 from sayso.base.errors import DeclarationError, NotRecordable
 from sayso.base.texts import to_utf8_safe, to_utf8_safe_deep
 
@@ -133,20 +133,20 @@ def display(name: str, arguments: Mapping[str, Any], most: int = MAX_MESSAGE_CHA
     """
     whole = [f"{key}={jsonvalue.encode(value).decode()}" for key, value in arguments.items()]
     if sum(map(len, whole)) <= most:
-        line = unseen.escaped(f"{name}({', '.join(whole)})")
+        line = printable.escaped(f"{name}({', '.join(whole)})")
         if len(line) <= most:
             return line
     parts: list[str] = []
-    room = most - len(unseen.escaped(name)) - len("(, and 1,000 more)")
+    room = most - len(printable.escaped(name)) - len("(, and 1,000 more)")
     for key, value in arguments.items():
-        part = unseen.escaped(f"{key}={_argument(value)}")
+        part = printable.escaped(f"{key}={_argument(value)}")
         room -= len(part) + 2
         if room < 0:
             break
         parts.append(part)
     if left := len(arguments) - len(parts):
         parts.append(f"and {left:,} more" if parts else f"{left:,} arguments")
-    return cut(unseen.escaped(f"{name}(") + f"{', '.join(parts)})", most)
+    return cut(printable.escaped(f"{name}(") + f"{', '.join(parts)})", most)
 
 
 def approval_message(
@@ -255,7 +255,7 @@ def _figures(figures: Mapping[Any, Any], where: str) -> dict[str, Any]:
 
 def _line(text: str) -> str:
     """A text on one line, invisible characters shown: it cannot pass for another line."""
-    return unseen.escaped(" ".join(text.split()))
+    return printable.escaped(" ".join(text.split()))
 
 
 def _named(text: str, where: str) -> list[str]:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from inspect import iscoroutinefunction, signature
-from typing import Any, Protocol
+from typing import Any
 
 from sayso.agents.suggestions import Suggest
 from sayso.base import jsonvalue
@@ -12,20 +12,30 @@ from sayso.base.codes import Code
 from sayso.base.errors import DeclarationError, Problem
 from sayso.base.limits import MAX_STATE_BYTES
 from sayso.base.options import AgentOptions
+from sayso.schemas.responses import ResponseType, response_type
+from sayso.schemas.schema import Schema, compile_schema
 
 _NO_SEGMENT = re.compile(r"[\s/\\?#%\x00-\x1f\x7f]")
 """Characters that a segment of a URL cannot hold, or that mean something else there."""
 
 
-class StateShape(Protocol):
-    """The type that an agent declares for its state."""
+@dataclass(frozen=True, slots=True)
+class StateType:
+    """The shape that an agent declares for its state: published, and held against edits."""
 
-    @property
-    def schema(self) -> dict[str, Any]:
-        """Its JSON Schema."""
+    schema: dict[str, Any]
+    _compiled: Schema
+    _type: ResponseType
 
-    def errors(self, value: Any) -> Sequence[tuple[str, str]]:
-        """List the problems of a state, as JSON Pointers and sentences."""
+    def errors(self, value: Any) -> list[tuple[str, str]]:
+        """List the errors of a JSON value, as JSON Pointers and sentences."""
+        errors = [(fault.pointer, fault.message) for fault in self._compiled.errors(value)]
+        if not errors:
+            try:
+                self._type.decode(value)
+            except ValueError as error:
+                errors = [("", str(error))]
+        return errors
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,7 +46,7 @@ class Agent:
     version: str
     function: Callable[[Any], Awaitable[Any]]
     description: str = ""
-    state: StateShape | None = None
+    state: StateType | None = None
     kind: str = "sayso"
     options: AgentOptions = field(default_factory=AgentOptions)
     suggest: Suggest | None = None
@@ -136,3 +146,15 @@ def check_agent(name: str, function: Callable[..., Any]) -> None:
         raise DeclarationError(
             f"agent {name!r} must take one argument, the turn: `async def {name}(turn: Turn)`"
         ) from None
+
+
+def state_type(declared: Any) -> StateType:
+    """Read `state_schema=`: a pydantic model, a Python type, or a JSON Schema object.
+
+    Raises:
+        DeclarationError: a type without a JSON Schema, or a schema that cannot be used.
+    """
+    described = response_type(declared)
+    if described.schema is None:
+        raise DeclarationError("state_schema= takes a type or a JSON Schema object, not None")
+    return StateType(described.schema, compile_schema(described.schema), described)

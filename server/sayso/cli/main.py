@@ -14,8 +14,7 @@ import typer
 from sayso.base import printable
 from sayso.base.errors import DeclarationError, Problem, StoreUnavailable
 from sayso.cli.admin.agents import agents
-from sayso.cli.admin.audit import audit
-from sayso.cli.admin.seal import seal
+from sayso.cli.admin.audit import audit, seal
 from sayso.cli.admin.serve import serve
 from sayso.cli.admin.threads import restart, show, stop, threads
 from sayso.cli.chat.chat import chat

@@ -19,7 +19,6 @@ from sayso.base.fastrecords import copy_with
 from sayso.base.records import Interrupt, Message
 from sayso.gate import client_tools, interrupts, quorum, refusals
 from sayso.gate.answers import asks_for_text, matches_held, payload_errors
-from sayso.gate.attribution import attribute
 from sayso.gate.case import (
     AlreadyAnswered,
     Attach,
@@ -29,6 +28,7 @@ from sayso.gate.case import (
     Replay,
     Resume,
     Start,
+    attribute,
     contradicted,
 )
 from sayso.gate.contents import answered_call, call_ids, calls, plain_text

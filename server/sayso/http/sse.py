@@ -16,9 +16,9 @@ from contextlib import suppress
 from typing import Any, Final, Protocol
 
 from sayso.base.codes import Code
-from sayso.base.keepalive import KeepAlive
 from sayso.base.records import Principal
 from sayso.http.asgi import Receive, Send
+from sayso.http.options import KeepAlive
 from sayso.protocol import frames
 
 _log = logging.getLogger("sayso.http")

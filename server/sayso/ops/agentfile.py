@@ -40,7 +40,7 @@ from sayso.agents.tools import Tool
 from sayso.app import Sayso
 from sayso.base.errors import DeclarationError
 from sayso.base.options import Legacy, OptionValues
-from sayso.http.mounts import CopilotKit
+from sayso.http.dialects.copilotkit import CopilotKit
 from sayso.http.options import ServerOptions
 from sayso.ops.importing import ImportPathError, load_object, module_of
 from sayso.stores import open_store

@@ -5,6 +5,7 @@ apply to one and the same value says nothing about it, and expansion is bounded,
 of a check is bounded by the author's own declaration (design 7).
 """
 
+import copy
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
@@ -224,3 +225,21 @@ def _check_expansion(schemas: Subschemas) -> None:
             active.add(pointer)
             stack.append((pointer, True))
             stack.extend((step, False) for step in schemas.applied(pointer, inside=True))
+
+
+def strip_keywords(schema: dict[str, Any], *keywords: str) -> dict[str, Any]:
+    """A copy of a JSON Schema without these keywords, at any depth.
+
+    Providers differ in what they take: `strip_keywords(tool.parameters, "additionalProperties")`
+    is for the model, while forms and checks keep the schema as it is. Properties, definitions and
+    values that are called like a keyword stay.
+    """
+    cleaned = copy.deepcopy(schema)
+    unread: list[Any] = [cleaned]
+    while unread:
+        node = unread.pop()
+        if isinstance(node, dict):
+            for keyword in keywords:
+                node.pop(keyword, None)
+            unread.extend(child for _, child in children(node))
+    return cleaned

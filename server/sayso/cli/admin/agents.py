@@ -7,8 +7,7 @@ import typer
 
 from sayso.base.breakpoints import Breakpoints
 from sayso.base.records import PageRequest
-from sayso.cli.admin.opened_store import OpenedStore, within
-from sayso.cli.admin.target import app_at
+from sayso.cli.admin.target import OpenedStore, app_at, within
 from sayso.cli.admin.threads import Json, Scope, Store
 from sayso.cli.output import print_json, table
 from sayso.http.rest.agents import description

@@ -11,7 +11,7 @@ from sayso.base.clock import format_time
 from sayso.base.codes import Code
 from sayso.base.errors import Problem
 from sayso.base.records import PageRequest, ThreadFilter, ThreadSummary, TurnStatus
-from sayso.cli.admin.opened_store import CHANNEL, OpenedStore, operator, within
+from sayso.cli.admin.target import CHANNEL, OpenedStore, operator, within
 from sayso.cli.output import colour, plain, print_json, table
 from sayso.engine.stop import StopRequest
 from sayso.http.views import interrupt_view, state_view, summary_view

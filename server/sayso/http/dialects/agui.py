@@ -14,7 +14,6 @@ from urllib.parse import parse_qsl
 from sayso.agents.registry import Agents
 from sayso.base.codes import Code
 from sayso.base.errors import Problem, StoreError
-from sayso.base.keepalive import KeepAlive
 from sayso.base.limits import Limits
 from sayso.base.options import Client, Emission
 from sayso.base.records import Principal
@@ -23,6 +22,7 @@ from sayso.engine.engine import Engine
 from sayso.http.asgi import PRINCIPAL, App, Receive, Scope, Send
 from sayso.http.body import read_json_body
 from sayso.http.errors import method_not_allowed
+from sayso.http.options import KeepAlive
 from sayso.http.sse import respond, seconds_left
 from sayso.protocol.runinput import decode_run_input
 from sayso.streams.reader import Reader

@@ -15,7 +15,7 @@ cannot continue from is told in another way: see `COPILOTKIT` in `engine.dialect
 
 from dataclasses import dataclass, replace
 from importlib.metadata import version
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -23,9 +23,9 @@ from starlette.responses import Response
 from sayso.agents.registry import Agent, Agents
 from sayso.base.clock import format_time
 from sayso.base.codes import Code
-from sayso.base.errors import Problem
-from sayso.base.keepalive import KeepAlive
+from sayso.base.errors import DeclarationError, Problem
 from sayso.base.limits import Limits
+from sayso.base.options import AgentOptions, Emission, check_emission
 from sayso.base.records import Principal, ThreadSummary
 from sayso.engine.dialect import Dialect
 from sayso.engine.engine import Engine
@@ -33,6 +33,7 @@ from sayso.http.asgi import Exchange, Receive, Scope, Send, behind, path_of
 from sayso.http.body import choice, json_response, malformed, page_of, read_json_body
 from sayso.http.dialects.agui import deliver, emission_of
 from sayso.http.errors import method_not_allowed, write_body
+from sayso.http.options import KeepAlive
 from sayso.http.rest.agents import Tools, capabilities
 from sayso.protocol.forward_compat import ReadReport, Shape, anything, identifier, obj, text
 from sayso.protocol.runinput import RunInput, parse_json, read_run_input
@@ -61,6 +62,36 @@ class _RuntimeRequest(Exchange):
 
     body: Any = None
     below: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CopilotKit:
+    """The runtime protocol of CopilotKit: `runtimeUrl` is the server with `path`.
+
+    `default` is the agent that pages get when they name none, unless one has that name; None: the
+    only agent there is. `refusals` counts instead of the agents' option: CopilotKit's hook cannot
+    continue from an error. It cannot answer or cancel a card that is past its `expiresAt` either,
+    so questions are shown without one unless `show_expiry`. They expire all the same, and an answer
+    that comes too late is refused. `emission` counts instead of the agents' `Legacy.emission`, for
+    pages of a CopilotKit that knows only the older event.
+
+    Raises:
+        DeclarationError: for an invalid value.
+    """
+
+    path: str = "/copilotkit"
+    default: str | None = None
+    refusals: Literal["error", "recover"] = "recover"
+    show_expiry: bool = False
+    emission: Emission | None = None
+
+    def __post_init__(self) -> None:
+        try:
+            AgentOptions(refusals=self.refusals)
+            if self.emission is not None:
+                check_emission(self.emission, "emission")
+        except DeclarationError as error:
+            raise DeclarationError(f"CopilotKit: {error}") from None
 
 
 class CopilotKitMount:

@@ -38,8 +38,8 @@ from sayso.agents.registry import Agents
 from sayso.base import ids, jsonvalue
 from sayso.base.codes import Code
 from sayso.base.errors import Problem, StoreError
-from sayso.base.keepalive import KeepAlive
 from sayso.base.limits import Limits
+from sayso.base.options import check_lifetime
 from sayso.base.records import Principal
 from sayso.engine.dialect import Dialect
 from sayso.engine.engine import Engine
@@ -49,6 +49,7 @@ from sayso.gate.sessions import accepted_answers, payload_of
 from sayso.http.asgi import Exchange, Receive, Scope, Send, header, path_of
 from sayso.http.body import malformed, read_json_body
 from sayso.http.errors import method_not_allowed, problem_for, write_body
+from sayso.http.options import KeepAlive
 from sayso.http.sse import respond, seconds_left
 from sayso.protocol.forward_compat import Path, ReadReport, Shape, anything, flag, identifier, text
 from sayso.protocol.frames import one_line
@@ -439,6 +440,25 @@ class _SessionRequest(Exchange):
     session_id: str | None = None
     came: int = field(default_factory=time.time_ns)
     """When it came in, in nanoseconds since the epoch."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sessions:
+    """The session dialect: each agent behind three plain requests below `path`.
+
+    An app that mounts none serves it at `/api/v1/chat`, unless something else is served there.
+    `Sessions(None)` serves it nowhere.
+    `ttl` is how many seconds its questions stay open; None: as the agent says.
+
+    Raises:
+        DeclarationError: for a `ttl` that is not seconds above zero.
+    """
+
+    path: str | None = "/api/v1/chat"
+    ttl: float | None = None
+
+    def __post_init__(self) -> None:
+        check_lifetime(self.ttl, "ttl of Sessions")
 
 
 class SessionMount:
