@@ -16,6 +16,13 @@ from tests.server import DemoServer
 
 VIEWS = ("play/ops/mails", "play/ops/form", "inbox", "thread", "thread/ops/mails", "settings")
 TASKS = ["toplevel", "devtools.timeline"]
+WORK = """() => {
+  let n = 1;
+  for (let at = 0; at < 2e7; at += 1) n = (Math.imul(n, 31) + at) | 0;
+  return n;
+}"""
+WORK_TAKES = 130.0
+"""Milliseconds of processor time, on the machine whose tasks are long from 50 on."""
 STREAM = """(deltas) => {
   const real = window.fetch;
   window.fetch = async (address, init) => {
@@ -107,7 +114,7 @@ def test_nothing_moves_for_those_who_want_it_still(held: Replica, browser: Brows
 def test_a_thousand_questions_scroll_without_a_hitch(
     server: DemoServer, browser: Browser, page: Page
 ) -> None:
-    """No task takes over 50 ms of processor time, more than a screen further each frame."""
+    """No task is a long one, more than a screen further each frame."""
     (one,) = listed(server)
     items = [{**one, "id": f"int_{number}", "threadId": f"t-{number}"} for number in range(1000)]
 
@@ -131,7 +138,7 @@ def test_a_thousand_questions_scroll_without_a_hitch(
           }
         }"""
     )
-    assert longest_task(browser.stop_tracing()) <= 50
+    assert longest_task(browser.stop_tracing()) <= long_task(browser, page)
     assert person.faults == []
 
 
@@ -149,7 +156,7 @@ def test_five_thousand_deltas_keep_the_page_answering(
     page.get_by_role("textbox", name="Message").fill("meanwhile")
     expect(page.get_by_role("button", name="Queue")).to_be_enabled()
     playground.shows("w4999")
-    assert longest_task(browser.stop_tracing()) <= 50
+    assert longest_task(browser.stop_tracing()) <= long_task(browser, page)
     assert playground.faults == []
 
 
@@ -173,6 +180,16 @@ def listed(server: DemoServer) -> list[dict[str, Any]]:
     answer = httpx.get(f"{server.url}/interrupts", timeout=PATIENCE)
     found: list[dict[str, Any]] = answer.json()["items"]
     return found
+
+
+def long_task(browser: Browser, page: Page) -> float:
+    """The processor time (ms) from which on a task is a long one, which keeps a person waiting.
+
+    50, and more on a machine that takes longer for what is always the same work.
+    """
+    browser.start_tracing(page=page, categories=TASKS)
+    page.evaluate(WORK)
+    return 50 * max(1.0, longest_task(browser.stop_tracing()) / WORK_TAKES)
 
 
 def longest_task(trace: bytes) -> float:

@@ -8,24 +8,26 @@ app = Sayso(store="sqlite:///till.db")
 
 ENDED = threading.Event()
 """Never set: a charge that was begun does not come back, as with a line that is dead."""
+PATIENCE = 120
+"""Seconds after which its thread ends: more than the process has to live."""
 
 
 def charge(order: str, amount: float) -> str:
     """Charge a card; whoever waits for it gives up first."""
-    ENDED.wait(2)
+    ENDED.wait(PATIENCE)
     return f"receipt {order} {amount}"
 
 
 def count(order: str) -> str | None:
     """Count an order, without anything to say about it as a rule."""
-    ENDED.wait(2)
+    ENDED.wait(PATIENCE)
     return f"counted {order}"
 
 
 @app.tool(timeout=0.05)
 def refund(order: str, note: str) -> str:
     """Refund an order."""
-    ENDED.wait(2)
+    ENDED.wait(PATIENCE)
     return f"refunded {order}: {note}"
 
 

@@ -26,7 +26,7 @@ from tests.stores.proxy import Proxy
 
 __all__ = ["LEASE", "Disaster", "Replica", "Replicas", "Serving"]
 
-LEASE = 5.0
+LEASE = 10.0
 """Seconds after which a `Replica` that says nothing has lost its threads.
 
 A process that a busy machine holds up for longer than that in the middle of an effect is as one
