@@ -70,7 +70,7 @@ class AskingRule:
     asking: AskTerms = field(default_factory=AskTerms)
     source: "Rule | None" = field(default=None, compare=False, repr=False)
     raised: bool = False
-    """It asks because it could not be read."""
+    """True if it asks because it could not be read."""
 
     @property
     def digest(self) -> str:
@@ -295,7 +295,7 @@ class Policy:
 
     @property
     def kind(self) -> Literal["never", "always", "when"]:
-        """When it asks: never, always, or it depends on the call."""
+        """The calls that it asks about: none, all, or some."""
         rules = self._all()
         fixed = [rule.verdict for rule in rules if rule.fixed]
         if len(fixed) < len(rules):
@@ -312,7 +312,7 @@ class Policy:
         return rules
 
     def _renamed(self, taken: set[str]) -> "Policy":
-        """The same under names that are not taken yet."""
+        """A copy of it whose rules have names that are not taken yet."""
         policy = Policy.of(*_distinct(self.rules, taken))
         policy.parts = tuple(part._renamed(taken) for part in self.parts)
         policy.otherwise = self.otherwise and self.otherwise._renamed(taken)

@@ -65,7 +65,7 @@ OnError = Literal["type", "text", "fail", "ask"]
 person: retry, skip or stop."""
 
 Scale = str | Callable[..., float]
-"""How many things a call touches: the argument that says or holds them, or a function of some."""
+"""The number of things a call touches: an argument that says or holds them, or a function."""
 
 
 class ToolOptions(TypedDict, total=False):
@@ -375,7 +375,7 @@ class Tool(Generic[P, R]):
         return {name: text for name, text in texts if text}
 
     def _measured(self, values: dict[str, Any]) -> float:
-        """How many things a call touches; infinity if that cannot be determined."""
+        """The number of things a call touches; infinity if that cannot be determined."""
         try:
             if callable(self._scale):
                 scaled = {name: values[name] for name in self._scaled_by}

@@ -1,4 +1,4 @@
-"""Who may answer a question, and how many it takes. Pure."""
+"""The people who may answer a question, and how many it takes. Pure."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ def _counts(approvals: Any) -> dict[str, int] | int:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Approvers:
-    """Who may answer, and how many of them it takes.
+    """The people who may answer, and how many of them it takes.
 
     `by`: roles of which an approver has one, and `people`: subjects who may as well; without both
     it is the thread's owner. `approvals`: how many different people have to say the same, or for
@@ -103,7 +103,7 @@ class Approvers:
 
     @property
     def barred(self) -> tuple[str, ...]:
-        """Who may not: the word `requester`, and roles."""
+        """Those who may not: the word `requester`, and roles."""
         return tuple(self.not_by or ())
 
     def terms(self) -> dict[str, Any]:

@@ -47,7 +47,7 @@ class Breakpoints:
         return bool(self.before or self.after)
 
     def to_json(self) -> dict[str, list[str]]:
-        """As clients see them."""
+        """The breakpoints as clients see them."""
         return {"before": list(self.before), "after": list(self.after)}
 
 

@@ -12,7 +12,7 @@ MAX_WAIT_S: Final = 100 * 366 * 86_400
 
 
 class Clock(Protocol):
-    """Where time comes from; `sayso.testing.FakeClock` is the one that tests move."""
+    """The source of time; `sayso.testing.FakeClock` is the one that tests move."""
 
     def now(self) -> int:
         """Wall time in milliseconds since the epoch, UTC."""

@@ -152,7 +152,7 @@ class ReplayMismatch(TurnError):
 
     @property
     def explain(self) -> str:
-        """All of it, for the author alone."""
+        """The message with the author's line and arguments, for the author alone."""
         line = f"{self.where}: " if self.where else ""
         passed = f" (called with {self.passed})" if self.passed else ""
         return f"{line}{self}{passed}"

@@ -34,7 +34,7 @@ def merge_patch(value: Any, patch: Any) -> Any:
 
 
 def differences(before: Any, after: Any, path: str = "") -> list[Operation]:
-    """Where two values differ: `{"path", "from"?, "to"?}`; a list that differs is named whole."""
+    """The differences of two values: `{"path", "from"?, "to"?}`; a list counts as a whole."""
     if isinstance(before, dict) and isinstance(after, dict):
         operations: list[Operation] = []
         for name in dict.fromkeys((*before, *after)):

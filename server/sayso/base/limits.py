@@ -1,4 +1,4 @@
-"""How much of anything a request, a thread or a turn may hold (design 4, 7)."""
+"""The limits of requests, threads and turns (design 4, 7)."""
 
 from dataclasses import dataclass, fields
 from typing import Final

@@ -26,14 +26,14 @@ class Counter:
         self._counts[value] = self._counts.get(value, 0) + 1
 
     def lines(self) -> Iterator[str]:
-        """As Prometheus reads it."""
+        """The lines of it, as Prometheus reads them."""
         yield from _head(self._name, self._told, "counter")
         for value, count in sorted(self._counts.copy().items()):
             yield _sample(self._name, {self._label: value}, count)
 
 
 class Histogram:
-    """How often something took how many seconds, for each value of one label."""
+    """A histogram of durations in seconds, for each value of one label."""
 
     def __init__(self, name: str, help_text: str, label: str, bounds: Sequence[float]) -> None:
         self._name, self._told, self._label = name, help_text, label
@@ -53,7 +53,7 @@ class Histogram:
         self._sums[value] += seconds
 
     def lines(self) -> Iterator[str]:
-        """As Prometheus reads it."""
+        """The lines of it, as Prometheus reads them."""
         yield from _head(self._name, self._told, "histogram")
         for value, counts in sorted(self._counts.copy().items()):
             label, total = {self._label: value}, 0
@@ -66,7 +66,7 @@ class Histogram:
 
 
 class Metrics:
-    """All that one server counts. Seconds everywhere."""
+    """The metrics of one server. All durations are in seconds."""
 
     def __init__(self) -> None:
         self.decisions: Histogram = Histogram(
@@ -115,7 +115,7 @@ class Metrics:
         )
 
     def lines(self) -> Iterator[str]:
-        """All of it."""
+        """The lines of all metrics, as Prometheus reads them."""
         yield from self.decisions.lines()
         yield from self.settled.lines()
         yield from self.refusals.lines()

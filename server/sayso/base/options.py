@@ -24,7 +24,7 @@ class Default(Enum):
 
 
 DEFAULT: Final = Default.DEFAULT
-"""What the next wider place says: the agent for a tool or a question, the server for an agent."""
+"""The value of the next wider place: the agent for a tool or question, the server for an agent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class FallbackAnswer:
 
 
 OnExpire = Literal["expire", "hold", "deny", "cancel", "approve"] | FallbackAnswer
-"""What an open question becomes when its time is up and nobody has answered.
+"""The expiry policy of a question that nobody has answered when its time is up.
 
 `expire`: it counts as expired, which is no refusal. `hold`: it stays open and can only be
 cancelled. `deny`: a gated call counts as denied, anything else as expired. `cancel`: it counts as
@@ -47,19 +47,19 @@ Client = Literal["any", "copilotkit", "assistant-ui"]
 """The library of the client: a run tells what that library cannot continue from in another way."""
 
 ToolErrors = Literal["type", "text", "fail"]
-"""What becomes of a tool that raises: a result with the type of the error and an id under which
+"""The effect of a tool's error: a result with the type of the error and an id under which
 the log has its text; a result with the text itself; the end of the turn, which is told the type."""
 
 Emission = Literal["standard", "legacy", "both"]
-"""How clients are asked: by the outcome of the run, by the older dialect's `on_interrupt` event,
-or by both, which is one interrupt all the same (LG-13, F3)."""
+"""The form of questions to clients: the outcome of the run, the older dialect's `on_interrupt`
+event, or both, which is still one interrupt (LG-13, F3)."""
 LegacyValue = Literal["interrupt", "message"]
-"""What that event carries: the interrupt as JSON text, or its message as it is (LG-02)."""
+"""The value of that event: the interrupt as JSON text, or its message as it is (LG-02)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Legacy:
-    """How an agent speaks the older dialect.
+    """An agent's options for the older dialect.
 
     | option | values | default |
     |---|---|---|
@@ -187,7 +187,7 @@ class AgentOptions:
     """The library of clients at `/agents/{agent}` without `?client=`; what it cannot continue from
     is told in its way, whatever `refusals` says."""
     legacy: Legacy = field(default_factory=Legacy)
-    """How the older dialect is spoken."""
+    """The options for the older dialect."""
     interrupts_enabled: bool = True
     """True if the agent may ask a person; otherwise one that asks fails with its turn."""
     unknown_entries: Literal["refuse", "ignore"] = "refuse"
@@ -198,29 +198,29 @@ class AgentOptions:
     """A message while something is open. `answer`: its text answers the one question that takes a
     string. `cancel`: all that is open is cancelled, then the message starts a turn (E1, E2, E9)."""
     on_disconnect: Literal["finish", "cancel"] = "finish"
-    """What becomes of a run when its last reader has gone: its end, or a stop (N2)."""
+    """The effect of the last reader's leaving: the run finishes, or is stopped (N2)."""
     subagents: bool = False
     """True if clients that declared no version are told of inner agents as well; those of before
     0.0.58 reject a run for it (SA-12, OC-18)."""
     expires_in: float | None = None
     """Seconds that a question stays open; None: forever."""
     on_expire: OnExpire = "expire"
-    """What becomes of it then; `approve` and `FallbackAnswer` belong to tools and questions."""
+    """The expiry policy; `approve` and `FallbackAnswer` belong to tools and single questions."""
     remind_at: float | None = 0.8
     """The part of its lifetime after which an open question is due for a reminder; None: never."""
     on_reminder: ReminderHook | None = None
     """Called once, in one process, for each question that is due for a reminder (R1)."""
     tool_errors: ToolErrors = "type"
-    """What becomes of a tool that raises: a result that says so, or the end of the turn. Only
-    `text` tells what the exception says, which may hold secrets; the log has it in any case."""
+    """The effect of a tool's error: a result that says so, or the end of the turn. Only `text`
+    includes the text of the exception, which may hold secrets; the log has it in any case."""
     unattended_timeout: float | None = 900.0
     """Seconds after which a run that nobody reads is ended; None: never (N3)."""
     max_consecutive_expiries: int | None = 3
     """Expiries, one after another and without a person, that end the turn; None: any number."""
     breakpoints: Breakpoints | None = None
-    """Where every run waits to be looked at, before or after something named."""
+    """The breakpoints of every run, before or after something named."""
     run_breakpoints: Literal["refuse", "allow"] = "refuse"
-    """What is done with those that a request sets, in `forwardedProps.sayso.breakpoints`."""
+    """The treatment of breakpoints of a request, in `forwardedProps.sayso.breakpoints`."""
 
     def __post_init__(self) -> None:
         for name, values in _CHOICES.items():

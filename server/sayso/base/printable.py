@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 from sayso.base.unseen_table import LOOKALIKES, PICTURES, UNSEEN
 
 _JOINING = frozenset("\u200d\ufe0f") | frozenset(map(chr, range(0xE0030, 0xE0080)))
-"""What is left of these stands inside a picture."""
+"""Joiners and tags of pictures; `unseen` spells out those outside a picture."""
 
 
 def line(text: str) -> str:
@@ -29,7 +29,7 @@ def line(text: str) -> str:
 
 
 def lines(text: str) -> str:
-    """The same with the ends of its lines."""
+    """A text of several lines, printable, with the ends of its lines."""
     return "\n".join(map(line, text.split("\n")))
 
 

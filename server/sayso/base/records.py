@@ -41,7 +41,7 @@ class Approval:
     revoked_at: int | None = None
     revoked_by: str | None = None
     uses: int = 0
-    """How many uses are known; `used_at` is the time of the last. A store counts both itself."""
+    """The number of known uses; `used_at` is the time of the last. A store counts both itself."""
     used_at: int | None = None
     terms: bytes | None = None
 
@@ -250,7 +250,7 @@ class Interrupt:
     remind_at: int | None = None
     reminded_at: int | None = None
     lapsed_at: int | None = None
-    """When its expiry passed and its policy left it open: only a cancellation is taken now."""
+    """The time of an expiry that left it open: only a cancellation is accepted now."""
 
 
 @fast
@@ -543,7 +543,7 @@ class ListedInterrupt:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenCount:
-    """How many interrupts of all scopes are open, and when the oldest of them was asked."""
+    """The number of open interrupts of all scopes, and the time of the oldest of them."""
 
     count: int
     oldest: int | None = None

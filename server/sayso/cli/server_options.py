@@ -17,7 +17,7 @@ def seconds(value: float) -> float:
 
 
 def log_format(value: str) -> str:
-    """How log lines look."""
+    """The format of log lines."""
     if value.lower() not in FORMATS:
         raise typer.BadParameter(f"must be one of {', '.join(FORMATS)}")
     return value.lower()

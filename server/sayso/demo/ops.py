@@ -18,7 +18,7 @@ from sayso.demo.tools import Ops
 
 
 async def hello(turn: Turn, ops: Ops) -> None:
-    """Nothing but text."""
+    """Only text."""
     await ops.say(turn, "Hello! I do things for your shop, and I ask before I do what matters.")
     await ops.say(turn, SUGGESTIONS)
 
@@ -323,7 +323,7 @@ async def rebuild(turn: Turn, ops: Ops, what: str) -> str:
 
 
 def told(call: Call[str]) -> str:
-    """How a gated call ended, in words for the person who asked."""
+    """The outcome of a gated call, in words for the person who asked."""
     if call.executed:
         changed = " The reviewer changed the arguments." if call.edited else ""
         return f"{call.value}{changed}"
@@ -348,7 +348,7 @@ def choose_row(result: str | None) -> str | None:
 def why_not(
     answer: Answer[Go] | Answer[Filing] | Answer[Meeting] | Answer[bool] | Answer[str | None],
 ) -> str:
-    """Why an answer is no yes."""
+    """The reason why an answer is not a yes."""
     if answer.cancelled:
         return "the question was withdrawn."
     if answer.expired:

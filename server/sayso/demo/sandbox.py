@@ -7,11 +7,11 @@ from hashlib import blake2b
 from pathlib import Path
 
 OLD = 847
-"""How many old files there are."""
+"""The number of old files."""
 SCOPED = 312
-"""How many of them are temporary."""
+"""The number of temporary files among them."""
 _LONG_AGO = 1_500_000_000
-"""When they were last changed, in seconds since the epoch: July 2017."""
+"""Their last change, in seconds since the epoch: July 2017."""
 _NAMES = tuple(
     f"scratch-{number:04d}.tmp" if number < SCOPED else f"report-{number:04d}.log"
     for number in range(OLD)

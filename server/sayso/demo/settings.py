@@ -30,7 +30,7 @@ class Settings:
 
     @property
     def url(self) -> str:
-        """Where a person finds it."""
+        """The address to open in a browser."""
         host = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(  # noqa: S104 - compared, not bound
             self.host, f"[{self.host}]" if ":" in self.host else self.host
         )

@@ -22,7 +22,7 @@ from sayso.demo.sandbox import OldFiles, Sandbox
 
 @dataclass(frozen=True, slots=True)
 class Delay:
-    """How long things take, in seconds: a piece of text, and the work of the slow rows."""
+    """The duration of things in seconds: a piece of text, and the work of the slow rows."""
 
     piece: float = 0.02
     work: float = 3.0

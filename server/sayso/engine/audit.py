@@ -1,4 +1,4 @@
-"""Who asked, decided and did what: read by owners, and by auditors for a whole scope."""
+"""The audit trail: read by owners, and by auditors for a whole scope."""
 
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ class Chain:
     head: str
     broken_at: int | None
     differs: tuple["Difference", ...] = ()
-    """Where a question of the thread is kept otherwise than its row says."""
+    """A member of a question of the thread that differs from its row."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class SealCheck:
     lost: tuple[Head, ...]
     """Heads that the trail no longer has as they were, or on a broken chain."""
     differs: tuple[tuple[str, Difference], ...]
-    """Where a question of a sealed thread is kept otherwise than its row says, with the thread."""
+    """The members of questions of sealed threads that differ from their rows, with the thread."""
 
 
 class Audit:
@@ -101,7 +101,7 @@ class Audit:
     async def _differences(
         self, scope: str, thread_id: str, said: Mapping[str, tuple[str, Json]]
     ) -> tuple[Difference, ...]:
-        """Where questions that were answered or cancelled are not as their rows say."""
+        """List the members of answered or cancelled questions that differ from their rows."""
         if not said:
             return ()
         questions = every(
@@ -197,5 +197,5 @@ def _compared(interrupt: Interrupt, status: str, content: Json) -> list[Differen
 
 
 def _broken_behind(scope: str, count: int, head: str, rows: Sequence[AuditRow]) -> int | None:
-    """Where rows break that shall follow so many, the last of them with this digest."""
+    """The first broken row behind this many, the last of which has this digest."""
     return first_broken(scope, rows, head) if rows[0].number == count + 1 else count + 1

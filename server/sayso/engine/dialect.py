@@ -32,7 +32,7 @@ class Dialect:
     """Seconds between the beginning of a stream that answers an answer and its ending, if that
     asks."""
     interrupts: Emission | None = None
-    """How questions are asked; None: as the agent's option says."""
+    """The way in which questions are asked; None: as the agent's option says."""
     accumulate: bool = False
     """An answer to some of what is open is kept."""
     refuse_repeats: bool = False
@@ -93,7 +93,7 @@ COPILOTKIT: Final = Dialect(
     releases_first=True,
     pause=0.1,
 )
-"""How CopilotKit's hook wants to be answered. After a RUN_ERROR on an answer, or a connection that
+"""The dialect of CopilotKit's hook. After a RUN_ERROR on an answer, or a connection that
 was lost under one, it neither shows a card nor takes a message until the page is loaded again
 (CK-07, TR-03). A card that has expired by the page's own clock can be neither answered nor
 cancelled (CK-06). Its cards leave at RUN_STARTED, and what it is asked comes up at the end: without
@@ -110,4 +110,4 @@ DIALECTS: Final[dict[Client, Dialect]] = {
         COPILOTKIT, channel="assistant-ui", releases_first=False, restates=False
     ),
 }
-"""How each client wants to be answered, by the name that requests and agents give it."""
+"""The dialect of each client, by the name that requests and agents give it."""

@@ -83,13 +83,13 @@ class LiveRuns:
         self._new_threads, self._threads = tool_threads, tool_threads()
         self._stop_paused = stop_paused
         self._over: Ending | None = None
-        """How streams end from now on: nothing runs here then."""
+        """The ending of streams from now on, once nothing runs here."""
         self._live: dict[Key, _Live] = {}
         self._watched: dict[Key, _Watched] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
 
     def running(self) -> int:
-        """How many runs are going on here."""
+        """The number of runs in this process."""
         return len(self._live)
 
     def start(
@@ -217,7 +217,7 @@ class LiveRuns:
         return live is not None and run_id in live.runner.stream.readers
 
     def told_to_stop(self, lease: Lease) -> None:
-        """Another process was asked to stop the run under this lease."""
+        """Stop the run under this lease, as another process was asked to."""
         live = self._live.get((lease.scope, lease.thread_id))
         if live is not None and live.runner.lease == lease:
             live.runner.stop(StopRequest(None))

@@ -45,7 +45,7 @@ class StopRequest:
 
     @property
     def ending(self) -> Ending:
-        """How the run ends."""
+        """The ending of the run."""
         return Ending(type="cancelled", message=self.why or SAID)
 
     def known_to(self, thread: Thread) -> "StopRequest":

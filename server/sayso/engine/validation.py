@@ -26,7 +26,7 @@ from sayso.turns.services import Services
 
 _JUDGED = (TOOL_CALL, INPUT_REQUIRED, BREAKPOINT)
 _MEANT = ("editedArgs", "remember")
-"""What of an answer is the tool's business."""
+"""The members of an answer that the tool checks."""
 
 
 def tool_payload_check(

@@ -30,7 +30,7 @@ from sayso.protocol.runinput import RunInput
 from sayso.protocol.truncation import is_truncation_of
 
 PROBLEM: Final = "msg_problem_"
-"""How the ids of messages begin that tell of a refusal; they are shown and never stored."""
+"""The prefix of ids of messages about a refusal, which are shown and never stored."""
 
 _SILENT: Final = ("tool", "activity", "reasoning")
 """Roles that say nothing here: clients send them back or not, each as it likes."""

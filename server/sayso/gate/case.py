@@ -150,11 +150,11 @@ class Case:
     command: Command | None = None
     """The answer in the older dialect, if it counts."""
     legacy: bool = False
-    """Its answers came one by one, in the older dialect (TR-28)."""
+    """True if its answers came one by one, in the older dialect (TR-28)."""
     has_breakpoints: bool = False
-    """The request sets breakpoints of its own."""
+    """True if the request sets breakpoints of its own."""
     refuse_repeats: bool = False
-    """An answer that is settled or held already is refused, also when it is equal."""
+    """True if an answer that is settled or held already is refused, also when it is equal."""
     counted: tuple[Interrupt, ...] = ()
     """Questions that have other votes than before, and not enough of them yet."""
     dropped: tuple[str, ...] = ()
@@ -182,7 +182,7 @@ class Case:
 
     @property
     def waiting(self) -> dict[str, Interrupt]:
-        """All that is open, questions and calls, in order of asking."""
+        """The open questions and calls, in order of asking."""
         everything = self.open | self.calls
         interrupts = self.view.interrupts if self.view else ()
         return {item.id: item for item in interrupts if item.id in everything}

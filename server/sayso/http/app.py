@@ -54,7 +54,7 @@ _SLASHED: Final = ":path}"
 
 
 class Mount(Protocol):
-    """Another protocol, spoken by everything below one path."""
+    """A further protocol, served below one path."""
 
     path: str
     """With a leading slash and without a trailing one."""

@@ -76,7 +76,7 @@ def with_path(scope: Scope) -> Scope:
 
 
 def sent_path_of(scope: Scope) -> str:
-    """As `path_of`, with the slashes at the end that were sent."""
+    """The path as of `path_of`, with the slashes at the end that were sent."""
     path: str | None = scope.get(_PATH)
     return _read(scope) if path is None else path
 

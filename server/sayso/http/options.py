@@ -49,7 +49,7 @@ _MAX_LEASE_S: Final = 600
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerOptions:
-    """How the server works around its agents.
+    """The options of the server around its agents.
 
     | option | values | default |
     |---|---|---|

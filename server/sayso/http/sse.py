@@ -155,7 +155,7 @@ class _Body:
         self.gone = False
 
     def expire(self) -> None:
-        """Nothing more may be told to who follows."""
+        """End the body: its credentials have expired, so nothing more may be sent."""
         self.expired = True
         self.reader.wake()
 

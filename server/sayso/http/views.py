@@ -41,7 +41,7 @@ _NOT_SHOWN = (
 )
 """Members of journal entries that only replay needs."""
 _OF_BREAKPOINTS = ("anew", "at", "call", "since")
-"""The same of breakpoints."""
+"""Members of entries of breakpoints that only replay needs."""
 
 
 def listed_view(listed: ListedInterrupt, reader: Principal, now: int) -> Json:

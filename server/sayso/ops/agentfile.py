@@ -46,7 +46,7 @@ from sayso.ops.importing import ImportPathError, load_object, module_of
 from sayso.stores import open_store
 
 CHECKPOINTS: Final = "checkpoints=shown"
-"""What an agent that keeps its checkpoints in Redis says to the store."""
+"""The query in a store's URL that makes Redis show checkpoints."""
 BACKENDS: Final[dict[str, str | None]] = {
     "memory": "memory:",
     "sqlite": "sqlite:///sayso.db",
@@ -278,7 +278,7 @@ def _texts(where: Value) -> tuple[str, ...]:
 
 
 def _mount(where: Value) -> str | None:
-    """Where CopilotKit is served, if at all."""
+    """The path of CopilotKit, if it is served."""
     said = where.checked(
         lambda value: isinstance(value, bool) or (isinstance(value, str) and value[:1] == "/"),
         "true, false, or a path that begins with '/'",

@@ -1,4 +1,4 @@
-"""Where a server listens: loopback, unless callers have to say who they are (design 7)."""
+"""The address of a server: loopback, unless callers have to authenticate (design 7)."""
 
 import ipaddress
 import os

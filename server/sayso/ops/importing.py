@@ -65,7 +65,7 @@ def module_of(name: str) -> ModuleType:
 
 
 def _place(error: BaseException) -> str:
-    """Where author code is wrong: its last line, not one of ours or of the import machinery."""
+    """The failed line of the author's code: the last outside ours and the import system."""
     frames = [
         frame
         for frame in traceback.extract_tb(error.__traceback__)

@@ -69,7 +69,7 @@ class Subschemas:
 
     nodes: dict[str, Any]
     targets: dict[str, str]
-    """By the pointer of the schema that holds the `$ref`."""
+    """The targets of references, by the pointer of the schema that holds the `$ref`."""
 
     def applied(self, pointer: str, *, inside: bool) -> Iterator[str]:
         """Pointers of what applies with the schema at `at`: to the value, or also inside it."""

@@ -240,7 +240,7 @@ class Conversation:
 
     @property
     def ran(self) -> list[RanEffect]:
-        """The same with their arguments and idempotency keys."""
+        """The effects of this thread with their arguments and idempotency keys."""
         return [ran for ran in self._opened().ran if ran.thread == self.thread]
 
     @property
@@ -268,7 +268,7 @@ class Conversation:
 
     @property
     def status(self) -> str | None:
-        """How the turn stands: `suspended` while it waits, `finished`, `failed`, `cancelled`."""
+        """The status of the turn: `suspended` while it waits, `finished`, `failed`, `cancelled`."""
         view = self._view()
         return None if view is None or view.turn is None else view.turn.status
 

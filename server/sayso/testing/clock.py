@@ -43,7 +43,7 @@ class FakeClock:
 
     @property
     def sleeping(self) -> int:
-        """How many tasks sleep on this clock."""
+        """The number of tasks that sleep on this clock."""
         return sum(not waiter.done() for _, _, waiter in self._sleepers)
 
     async def sleep(self, seconds: float) -> None:

@@ -50,7 +50,7 @@ def agents(
 
 
 def _stops(breakpoints: Breakpoints | None) -> str:
-    """Where its runs wait to be looked at: `before deploy, after *`."""
+    """The breakpoints of its runs: `before deploy, after *`."""
     sides = {} if breakpoints is None else breakpoints.to_json()
     return ", ".join(f"{side} {name}" for side, names in sides.items() for name in names)
 

@@ -39,7 +39,7 @@ INTERRUPTED: Final = 130
 WAITS: Final = (0.0, 1.0, 2.0, 4.0, 8.0, 15.0)
 """Seconds before each look at a thread whose server has gone away."""
 _NOT_SHOWN: Final = (404, 405)
-"""What servers say of threads that they do not have, or without any way to open one again."""
+"""Statuses for a thread that the server does not have, or cannot open again."""
 
 
 class TerminalChat:
@@ -60,7 +60,7 @@ class TerminalChat:
         self._reached = False
         """True once the server has answered at all."""
         self._unsaid = ""
-        """What was written and did not arrive."""
+        """Text that was written and did not arrive."""
         self._begun = False
         """True if the thread may exist, although nothing of it was seen yet."""
 

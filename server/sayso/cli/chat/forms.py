@@ -110,7 +110,7 @@ class Form:
         return part, needed
 
     def _compiled(self, schema: Any) -> Schema | None:
-        """Nothing for one that cannot be used: the whole answer is checked anyway."""
+        """Compile a schema; None if it cannot be used: the whole answer is checked anyway."""
         if not isinstance(schema, dict):
             return None
         shared = {key: self.root[key] for key in ("$defs", "definitions") if key in self.root}
@@ -255,7 +255,7 @@ def shown_default(value: Any, options: Options) -> str:
 
 
 def hint(schema: Any, options: Options) -> str:
-    """How to type it, behind its label."""
+    """The hint behind its label on how to type it."""
     kind = type_of(schema)
     if options:
         numbers = f"1-{len(options)}"

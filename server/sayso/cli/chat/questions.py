@@ -170,7 +170,7 @@ def _others(interrupt: Json, terminal: Terminal) -> Answer:
 
 
 def _waits_for(interrupt: Json) -> str:
-    """Those of whom a word is missing, or all that may give one, and who has agreed."""
+    """The people whose answer is missing, or all who may give one, and those who have agreed."""
     waiting = _ours(interrupt).get("waitsFor")
     if not isinstance(waiting, dict):
         return "others"
@@ -186,7 +186,7 @@ def _waits_for(interrupt: Json) -> str:
 
 
 def _left(milliseconds: int) -> str:
-    """How much time there is, in words that get coarser with its length."""
+    """The time that is left, in words that get coarser with its length."""
     seconds = milliseconds // 1000
     for size, unit in ((86_400, "days"), (3_600, "hours"), (60, "minutes")):
         if seconds >= 2 * size:

@@ -27,9 +27,9 @@ class TranscriptPrinter:
         self._later: dict[str, list[str]] = {}
         """The pieces of messages that began meanwhile; they wait, in the order of beginning."""
         self._over: set[str] = set()
-        """Of these, those that are complete."""
+        """The complete ones among them."""
         self._outputs: dict[str, tuple[str, str]] = {}
-        """What tools say while they run, by call: the id of the activity, and its text so far."""
+        """The output of running tools, by call: the id of the activity, and its text so far."""
 
     def event(self, event: Json, *, opening: bool) -> None:
         """Write what an event tells; `opening`: the thread is being looked at, not talked to."""

@@ -95,7 +95,7 @@ class CopilotKit:
 
 
 class CopilotKitMount:
-    """All that lies below one path."""
+    """The endpoints below one path."""
 
     def __init__(
         self,

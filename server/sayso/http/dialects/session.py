@@ -439,7 +439,7 @@ class _SessionRequest(Exchange):
     resumes: bool
     session_id: str | None = None
     came: int = field(default_factory=time.time_ns)
-    """When it came in, in nanoseconds since the epoch."""
+    """The time at which it came in, in nanoseconds since the epoch."""
 
 
 @dataclass(frozen=True, slots=True)
