@@ -221,7 +221,7 @@ def _check(
 
 
 def _more(items: Sized) -> str:
-    """How many are not named one by one."""
+    """The number of those that are not named one by one."""
     return f" ({len(items) - _MAX_NAMED} more)" if len(items) > _MAX_NAMED else ""
 
 
