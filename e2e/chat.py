@@ -4,10 +4,10 @@ import json
 from collections.abc import Callable
 from uuid import uuid4
 
-import httpx
 from playwright.sync_api import Locator, Page, Request, expect
 
 from e2e.playground import MILLISECONDS
+from tests import plain
 from tests.patience import PATIENCE
 from tests.server import DemoServer, Event, until
 
@@ -119,7 +119,7 @@ class Chat:
 
     def status(self) -> str:
         """What the server says of the thread: how its newest turn stands."""
-        found = httpx.get(f"{self.server.url}/threads/{self.thread}", timeout=PATIENCE)
+        found = plain.get(f"{self.server.url}/threads/{self.thread}", timeout=PATIENCE)
         return str(found.raise_for_status().json()["status"])
 
     def thread_is(self, status: str) -> None:
@@ -128,7 +128,7 @@ class Chat:
 
     def recorded(self) -> list[str]:
         """What the newest turn has begun and ended, by name."""
-        found = httpx.get(f"{self.server.url}/threads/{self.thread}/state", timeout=PATIENCE)
+        found = plain.get(f"{self.server.url}/threads/{self.thread}/state", timeout=PATIENCE)
         journal = found.raise_for_status().json()["journal"]
         return [entry["name"] for entry in journal if entry["status"] == "done"]
 

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 
 import httpx
 
+from tests import plain
 from tests.patience import PATIENCE
 from tests.ports import free_port
 from tests.server import DemoServer, until
@@ -36,7 +37,7 @@ def node_runtime(server: DemoServer, agent: str) -> Iterator[str]:
     def answers() -> bool:
         assert process.poll() is None, "the runtime ended"
         try:
-            return httpx.get(f"{url}/copilotkit/info", timeout=PATIENCE).status_code == 200
+            return plain.get(f"{url}/copilotkit/info", timeout=PATIENCE).status_code == 200
         except httpx.TransportError:
             return False
 

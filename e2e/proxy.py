@@ -9,6 +9,7 @@ from typing import Self
 
 import httpx
 
+from tests import plain
 from tests.patience import PATIENCE
 from tests.ports import free_port
 from tests.server import until
@@ -74,7 +75,7 @@ class Nginx:
         assert self._process is not None
         assert self._process.poll() is None, (self._folder / "error.log").read_text("utf-8")
         try:
-            return httpx.get(f"{self.url}/healthz", timeout=PATIENCE).status_code == 200
+            return plain.get(f"{self.url}/healthz", timeout=PATIENCE).status_code == 200
         except httpx.TransportError:
             return False
 

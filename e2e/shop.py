@@ -11,10 +11,10 @@ from typing import Literal
 from urllib.parse import quote
 from uuid import uuid4
 
-import httpx
 from playwright.sync_api import Locator, Page, Request, Response, expect
 
 from e2e.playground import MILLISECONDS
+from tests import plain
 from tests.patience import PATIENCE
 from tests.server import DemoServer, Event, until
 
@@ -166,7 +166,7 @@ class Shop:
     def status(self) -> str:
         """What the server says of the thread: how its newest turn stands, or `running`."""
         found = (
-            httpx.get(f"{self.server.url}/threads/{self.thread}", timeout=PATIENCE)
+            plain.get(f"{self.server.url}/threads/{self.thread}", timeout=PATIENCE)
             .raise_for_status()
             .json()
         )
@@ -178,7 +178,7 @@ class Shop:
 
     def results(self) -> list[str]:
         """The tool results that the server holds for this thread."""
-        past = httpx.get(
+        past = plain.get(
             f"{self.server.url}/threads/{self.thread}/history", timeout=PATIENCE
         ).json()
         return [m["content"] for m in past["messages"] if m["role"] == "tool"]

@@ -12,9 +12,9 @@ from itertools import groupby
 from pathlib import Path
 from uuid import uuid4
 
-import httpx
 import pytest
 
+from tests import plain
 from tests.patience import PATIENCE
 from tests.server import DemoServer
 from tests.sources import ROOT
@@ -41,7 +41,7 @@ def conversation(server: DemoServer, scenario: str) -> tuple[list[str], list[str
     )
     assert ran.returncode == 0, ran.stderr
     body = {"threadId": thread, "runId": "look", "messages": []}
-    looked = httpx.post(f"{server.url}/agents/ops/connect", json=body).text
+    looked = plain.post(f"{server.url}/agents/ops/connect", json=body).text
     events = [json.loads(line[6:]) for line in looked.splitlines() if line.startswith("data: ")]
     (shown,) = (event["messages"] for event in events if event["type"] == "MESSAGES_SNAPSHOT")
     roles = [

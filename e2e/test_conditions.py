@@ -4,12 +4,12 @@ import json
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-import httpx
 import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 
 from e2e.playground import MILLISECONDS, Playground
 from e2e.reviewer import Reviewer
+from tests import plain
 from tests.patience import PATIENCE
 from tests.process.replicas import Replica
 from tests.server import DemoServer
@@ -177,7 +177,7 @@ def test_a_frame_of_ten_megabytes_is_shown_by_its_beginning(server: DemoServer, 
 def listed(server: DemoServer) -> list[dict[str, Any]]:
     """What the inbox lists when a refund waits."""
     server.run("listed", text="refund")
-    answer = httpx.get(f"{server.url}/interrupts", timeout=PATIENCE)
+    answer = plain.get(f"{server.url}/interrupts", timeout=PATIENCE)
     found: list[dict[str, Any]] = answer.json()["items"]
     return found
 

@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import BrowserContext, expect
 
 from e2e.shop import RUNTIME, WAIT, WAYS, Opens, Shop, is_stop
+from tests import plain
 from tests.contract.requirements import requirement
 from tests.patience import PATIENCE
 from tests.process.replicas import Replica
@@ -366,9 +367,9 @@ def test_suggestions_run_nothing(shop: Opens, tmp_path: Path, origin: str, way: 
         tab.goes_on()
         until("suggestions were asked for again", lambda: asked() > 1)
         assert [effect["kind"] for effect in server.effects()] == ["refund"]
-        threads = httpx.get(f"{server.url}/threads", timeout=PATIENCE).json()["items"]
+        threads = plain.get(f"{server.url}/threads", timeout=PATIENCE).json()["items"]
         assert [one["threadId"] for one in threads] == [tab.thread]
-        assert httpx.get(f"{server.url}/interrupts?status=open").json()["items"] == []
+        assert plain.get(f"{server.url}/interrupts?status=open").json()["items"] == []
         tab.has_no_card()
 
 

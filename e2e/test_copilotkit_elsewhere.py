@@ -5,12 +5,12 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 from playwright.sync_api import expect
 
 from e2e.shop import RUNTIME, WAIT, WAYS, Opens
 from e2e.vite import developed
+from tests import plain
 from tests.contract.requirements import requirement
 from tests.patience import PATIENCE
 from tests.process.dialects import ALL
@@ -94,7 +94,7 @@ def test_the_page_in_development_is_no_stranger(shop_server: DemoServer) -> None
     """Design 7: Vite's proxy hands its Host on, so the origin of its pages is the server's own."""
     with developed(shop_server) as origin:
         for path in ("/copilotkit/agent/ops/connect", "/agents/ops/connect"):
-            answer = httpx.post(
+            answer = plain.post(
                 origin + path,
                 json=run_input("developed"),
                 headers={"origin": origin},

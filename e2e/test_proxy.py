@@ -8,10 +8,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 
 from e2e.proxy import Nginx
+from tests import plain
 from tests.contract.requirements import requirement
 from tests.patience import PATIENCE
 from tests.server import DemoServer, interrupts, resolved, run_input, until
@@ -53,7 +53,7 @@ def request_of(mount: str, thread: str, text: str) -> tuple[str, Any]:
 def lines_of(server: DemoServer, mount: str, thread: str, text: str) -> Iterator[Lines]:
     """The lines of a stream, as they come."""
     path, body = request_of(mount, thread, text)
-    with httpx.stream("POST", server.url + path, json=body, timeout=PATIENCE) as response:
+    with plain.stream("POST", server.url + path, json=body, timeout=PATIENCE) as response:
         assert response.status_code == 200, response.read()
         assert response.headers["content-type"].startswith("text/event-stream")
         assert "no-cache" in response.headers["cache-control"]
@@ -61,7 +61,7 @@ def lines_of(server: DemoServer, mount: str, thread: str, text: str) -> Iterator
 
 
 def is_running(server: DemoServer, thread: str) -> bool:
-    answer = httpx.get(f"{server.url}/threads/{thread}", timeout=PATIENCE)
+    answer = plain.get(f"{server.url}/threads/{thread}", timeout=PATIENCE)
     return bool(answer.raise_for_status().json()["status"] == "running")
 
 
@@ -93,7 +93,7 @@ def test_who_leaves_finds_the_run_at_its_end(proxied: DemoServer, mount: str) ->
         next(line for line in lines if is_text(line))
     assert is_running(proxied, thread)
     if mount == "session":
-        answer = httpx.get(
+        answer = plain.get(
             f"{proxied.url}/api/v1/chat", params={"session_id": thread}, timeout=PATIENCE
         )
         frames = [json.loads(line[6:]) for line in answer.text.splitlines() if line[:5] == "data:"]
@@ -118,7 +118,7 @@ def test_an_answer_through_the_proxy_counts_once(proxied: DemoServer) -> None:
 
 def test_the_inbox_is_followed_through_the_proxy(proxied: DemoServer) -> None:
     """M1: a change is told while the stream is open, however long it was silent before."""
-    with httpx.stream("GET", f"{proxied.url}/interrupts/stream", timeout=PATIENCE) as response:
+    with plain.stream("GET", f"{proxied.url}/interrupts/stream", timeout=PATIENCE) as response:
         lines = response.iter_lines()
         assert "connected" in next(line for line in lines if line.startswith("data: "))
         for _ in range(5):
@@ -174,7 +174,7 @@ def test_large_requests_pass_and_too_large_ones_are_told_so(proxied: DemoServer)
     """Design 4: up to 32 MiB is the server's to judge, and not the proxy's."""
     for size, status in ((7_000_000, 200), (33_800_000, 413)):
         body = run_input("t-5", text="hello " + "x" * size)
-        answer = httpx.post(f"{proxied.url}/agents/ops", json=body, timeout=PATIENCE)
+        answer = plain.post(f"{proxied.url}/agents/ops", json=body, timeout=PATIENCE)
         assert answer.status_code == status
         if status == 413:
             assert answer.json()["code"] == "body_too_large"
@@ -184,13 +184,13 @@ def test_pages_of_the_proxy_s_own_origin_may_call(proxied: DemoServer) -> None:
     """Design 7: Host goes through with its port, so its pages are no strangers; others are."""
     url = f"{proxied.url}/agents"
     for origin, status in ((proxied.url, 200), ("http://evil.example", 403)):
-        assert httpx.get(url, headers={"origin": origin}, timeout=PATIENCE).status_code == status
+        assert plain.get(url, headers={"origin": origin}, timeout=PATIENCE).status_code == status
 
 
 def test_a_stopped_run_ends_at_once_behind_the_proxy(proxied: DemoServer) -> None:
     """Design 4: a stop is a request of its own, and the stream ends with the run."""
     (_,) = interrupts(proxied.run("t-6", text="refund please"))
-    stopped = httpx.post(f"{proxied.url}/threads/t-6/stop", timeout=PATIENCE)
+    stopped = plain.post(f"{proxied.url}/threads/t-6/stop", timeout=PATIENCE)
     assert stopped.json() == {"stopped": True}
     until("it waits for nothing", lambda: proxied.connect("t-6")[-1].get("outcome") != "interrupt")
     assert proxied.effects("t-6") == []

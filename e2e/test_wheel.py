@@ -13,6 +13,7 @@ import httpx
 import pytest
 from tenacity import retry, retry_if_exception_type, stop_after_delay, wait_fixed
 
+from tests import plain
 from tests.patience import PATIENCE
 from tests.ports import free_port
 
@@ -70,7 +71,7 @@ def _answering(server: subprocess.Popen[bytes], address: str, log: Path) -> str:
     )
     def ask() -> str:
         assert server.poll() is None, log.read_text("utf-8")
-        httpx.get(address, timeout=PATIENCE)
+        plain.get(address, timeout=PATIENCE)
         return address
 
     return ask()
@@ -92,7 +93,7 @@ def test_the_wheel_carries_the_package_and_the_console(wheel: Path) -> None:
 
 def test_an_installed_demo_serves_the_console_without_node(demo: str) -> None:
     """The page, with its links made to fit its place, and every file byte for byte (design 9)."""
-    page = httpx.get(demo, timeout=PATIENCE)
+    page = plain.get(demo, timeout=PATIENCE)
     assert page.status_code == 200
     assert set(LINKED.findall((BUILT / "index.html").read_text("utf-8"))) == set(
         LINKED.findall(page.text)
@@ -101,7 +102,7 @@ def test_an_installed_demo_serves_the_console_without_node(demo: str) -> None:
     assert len(files) > 1
     for path in files:
         if path.name != "index.html":
-            served = httpx.get(f"{demo}/{path}", timeout=PATIENCE).content
+            served = plain.get(f"{demo}/{path}", timeout=PATIENCE).content
             assert served == (BUILT / path).read_bytes(), path
 
 
@@ -109,7 +110,7 @@ def test_an_installed_demo_runs_an_agent(demo: str) -> None:
     """One whole run, from message to terminal event (design 9, `hello`)."""
     message = {"id": "m-1", "role": "user", "content": "hello"}
     request = {"threadId": "t-1", "runId": "r-1", "messages": [message]}
-    answer = httpx.post(f"{demo}/agents/ops", json=request, timeout=PATIENCE)
+    answer = plain.post(f"{demo}/agents/ops", json=request, timeout=PATIENCE)
     assert answer.status_code == 200
     assert '"RUN_STARTED"' in answer.text
     assert '"RUN_FINISHED"' in answer.text

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 
 import httpx
 
+from tests import plain
 from tests.patience import PATIENCE
 from tests.ports import free_port
 from tests.server import DemoServer, until
@@ -39,7 +40,7 @@ def developed(server: DemoServer) -> Iterator[str]:
     def answers() -> bool:
         assert process.poll() is None, "the development server ended"
         try:
-            return httpx.get(origin, timeout=PATIENCE).status_code == 200
+            return plain.get(origin, timeout=PATIENCE).status_code == 200
         except httpx.TransportError:
             return False
 

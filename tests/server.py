@@ -23,6 +23,7 @@ from uuid import uuid4
 import httpx
 from tenacity import RetryError, retry, retry_if_result, stop_after_delay, wait_fixed
 
+from tests import plain
 from tests.patience import PATIENCE
 from tests.ports import free_port
 from tests.sources import ROOT
@@ -179,7 +180,7 @@ class DemoServer:
     def is_healthy(self) -> bool:
         """Whether it answers."""
         try:
-            return httpx.get(f"{self.url}/healthz", timeout=PATIENCE).status_code == 200
+            return plain.get(f"{self.url}/healthz", timeout=PATIENCE).status_code == 200
         except httpx.TransportError:
             return False
 
@@ -225,7 +226,7 @@ class DemoServer:
         """A run's events as they come."""
         url = f"{self.url}/agents/{self.agent}{path}"
         body = run_input(thread_id, **parts)
-        with httpx.stream("POST", url, json=body, timeout=PATIENCE) as response:
+        with plain.stream("POST", url, json=body, timeout=PATIENCE) as response:
             if response.status_code != 200:
                 response.read()
                 raise AssertionError(f"{response.status_code}: {response.text}\n{self.output()}")
@@ -234,7 +235,7 @@ class DemoServer:
     def effects(self, thread_id: str | None = None) -> list[Event]:
         """The ledger: what has really been done, in order."""
         chosen = {} if thread_id is None else {"threadId": thread_id}
-        answer = httpx.get(f"{self.url}/demo/effects", params=chosen, timeout=PATIENCE)
+        answer = plain.get(f"{self.url}/demo/effects", params=chosen, timeout=PATIENCE)
         found: list[Event] = answer.raise_for_status().json()["effects"]
         return found
 

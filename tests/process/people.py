@@ -11,6 +11,7 @@ from uuid import uuid4
 
 import httpx
 
+from tests import plain
 from tests.process.ledger import Ledger
 from tests.server import Event, events_of, resolved, run_input
 
@@ -104,7 +105,7 @@ class Person:
             path = f"{self._url}interrupts/{entry.pop('interruptId')}/answer"
             with suppress(httpx.TransportError):
                 self.happened["answered in the inbox"] += 1
-                httpx.post(path, json=entry, timeout=self._silence)
+                plain.post(path, json=entry, timeout=self._silence)
         return self._post("/connect", run_input(self.thread))
 
     def _payload(self, asked: Event) -> Any:
@@ -122,7 +123,7 @@ class Person:
         url = f"{self._url}agents/ops{path}"
         with (
             suppress(httpx.TransportError),
-            httpx.stream("POST", url, json=body, timeout=self._silence) as response,
+            plain.stream("POST", url, json=body, timeout=self._silence) as response,
         ):
             if response.status_code == 200:
                 events.extend(events_of(response.iter_lines()))

@@ -10,6 +10,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from tests import plain
 from tests.patience import PATIENCE
 from tests.server import DemoServer, Event, cancelled, interrupts, is_running, resolved, until
 
@@ -214,7 +215,7 @@ def test_two_servers_do_not_share_a_port(server: DemoServer, tmp_path: Path) -> 
     assert second.process.wait(PATIENCE) == 2
     assert second.output().count("\n") == 1
     assert "in use" in second.output()
-    assert httpx.get(f"{server.url}/healthz", timeout=PATIENCE).status_code == 200
+    assert plain.get(f"{server.url}/healthz", timeout=PATIENCE).status_code == 200
 
 
 def test_questions_expire_as_the_command_says(tmp_path: Path) -> None:
@@ -240,7 +241,7 @@ def test_silence_is_filled_as_often_as_the_command_says(tmp_path: Path) -> None:
             "messages": [{"id": "m-1", "role": "user", "content": "slow"}],
         }
         began = time.monotonic()
-        text = httpx.post(url, json=body, timeout=PATIENCE).text
+        text = plain.post(url, json=body, timeout=PATIENCE).text
         took = time.monotonic() - began
         assert 2 <= sum(line.startswith(":") for line in text.split("\n")) <= took / 0.3
 
@@ -251,10 +252,10 @@ def test_pages_of_named_origins_alone_may_call(tmp_path: Path) -> None:
     with DemoServer(tmp_path, options=["--cors", one, "--cors", two]) as server:
         url = f"{server.url}/agents"
         for origin in (one, two):
-            answer = httpx.get(url, headers={"origin": origin}, timeout=PATIENCE)
+            answer = plain.get(url, headers={"origin": origin}, timeout=PATIENCE)
             assert answer.headers["access-control-allow-origin"] == origin
         assert (
-            httpx.get(url, headers={"origin": "https://evil.example"}, timeout=PATIENCE).status_code
+            plain.get(url, headers={"origin": "https://evil.example"}, timeout=PATIENCE).status_code
             == 403
         )
 

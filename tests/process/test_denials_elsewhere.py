@@ -9,6 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
+from tests import plain
 from tests.patience import PATIENCE
 from tests.process.replicas import Serving
 from tests.server import run_input, until
@@ -61,7 +62,7 @@ def pair(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Pair]:
 def call(server: Serving, who: str, method: str, path: str, body: Any = None) -> httpx.Response:
     headers = {"authorization": f"Bearer token-of-{who}-0123456789"}
     url = f"{server.url}{path}"
-    return httpx.request(method, url, json=body, headers=headers, timeout=PATIENCE)
+    return plain.request(method, url, json=body, headers=headers, timeout=PATIENCE)
 
 
 def says(server: Serving, who: str, asked: str, **payload: Any) -> int:

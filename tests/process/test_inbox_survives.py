@@ -9,6 +9,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from tests import plain
 from tests.contract.requirements import requirement
 from tests.patience import PATIENCE
 from tests.process.ledger import Ledger
@@ -32,7 +33,7 @@ class Reviewer:
     def ask(self, method: str, path: str, body: Event | None = None) -> Event:
         """An answer of a server; nothing if there is none, or no good one."""
         with suppress(httpx.TransportError):
-            given = httpx.request(method, f"{self._url}{path}", json=body, timeout=5)
+            given = plain.request(method, f"{self._url}{path}", json=body, timeout=5)
             if given.status_code in (200, 202):
                 found: Event = given.json()
                 return found
@@ -65,7 +66,7 @@ def test_an_inbox_is_cleared_while_processes_are_killed(kind: str, tmp_path: Pat
     with two_demos(SHARED[kind](tmp_path), tmp_path) as replicas:
         for thread, said in SAID.items():
             body = run_input(thread, text=said)
-            httpx.post(f"{replicas.proxy.url}agents/ops", json=body, timeout=PATIENCE)
+            plain.post(f"{replicas.proxy.url}agents/ops", json=body, timeout=PATIENCE)
         reviewer = Reviewer(replicas.proxy.url)
         until("ten questions are listed", lambda: len(reviewer.look()) == 10)
         assert replicas.ledger.effects() == {}

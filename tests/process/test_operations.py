@@ -7,6 +7,7 @@ import httpx
 import orjson
 import pytest
 
+from tests import plain
 from tests.patience import PATIENCE
 from tests.process.test_serve import serving
 from tests.server import DemoServer, interrupts, resolved, run_input, until
@@ -25,7 +26,7 @@ async def greeter(turn: Turn) -> None:
 
 def greet(url: str) -> httpx.Response:
     body = run_input("t", text="go", run_id="r")
-    return httpx.post(f"{url}/agents/greeter", json=body, timeout=PATIENCE)
+    return plain.post(f"{url}/agents/greeter", json=body, timeout=PATIENCE)
 
 
 def test_a_server_that_ends_says_so_first_and_serves_on_meanwhile(tmp_path: Path) -> None:
@@ -33,14 +34,14 @@ def test_a_server_that_ends_says_so_first_and_serves_on_meanwhile(tmp_path: Path
     (tmp_path / "served_agents.py").write_text(AGENTS)
     options = ("--drain", f"{2 * PATIENCE}")
     with serving(tmp_path, "served_agents:app", *options) as (url, process):
-        assert httpx.get(f"{url}/readyz", timeout=PATIENCE).status_code == 200
+        assert plain.get(f"{url}/readyz", timeout=PATIENCE).status_code == 200
         process.send_signal(signal.SIGTERM)
 
         def unready() -> bool:
-            return httpx.get(f"{url}/readyz", timeout=PATIENCE).status_code == 503
+            return plain.get(f"{url}/readyz", timeout=PATIENCE).status_code == 503
 
         until("the server says that it ends", unready)
-        assert httpx.get(f"{url}/readyz", timeout=PATIENCE).json()["code"] == "shutting_down"
+        assert plain.get(f"{url}/readyz", timeout=PATIENCE).json()["code"] == "shutting_down"
         assert "RUN_FINISHED" in greet(url).text
 
 
@@ -86,5 +87,5 @@ def test_replicas_survive_each_other(kind: str, tmp_path: Path) -> None:
         assert two.run("waits", resume=approved)[-1]["outcome"] == {"type": "success"}
         assert two.kinds("works") == ["refund", "slow"]
         assert two.kinds("waits") == ["refund"]
-        told = httpx.get(f"{two.url}/metrics", timeout=PATIENCE).text
+        told = plain.get(f"{two.url}/metrics", timeout=PATIENCE).text
         assert "\nsayso_interrupts_open 0\n" in told

@@ -7,6 +7,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from tests import plain
 from tests.contract.requirements import requirement
 from tests.patience import PATIENCE
 from tests.process.replicas import Serving
@@ -112,7 +113,7 @@ def until_begun(folder: Path, thread: str) -> None:
 
 
 def call(server: Serving, method: str, path: str, body: Event | None = None) -> httpx.Response:
-    return httpx.request(method, f"{server.url}{path}", json=body, timeout=PATIENCE)
+    return plain.request(method, f"{server.url}{path}", json=body, timeout=PATIENCE)
 
 
 def test_a_run_is_followed_on_the_replica_that_does_not_run_it(pair: Pair) -> None:
@@ -151,7 +152,7 @@ def test_an_inbox_follows_what_happens_on_the_other_replica(pair: Pair) -> None:
     """Q4: a question asked there appears here, and its card vanishes once it is settled there."""
     here, there, _ = pair
     asker = f"{there.url}/interrupts/stream"
-    with httpx.stream("GET", asker, timeout=PATIENCE) as response:
+    with plain.stream("GET", asker, timeout=PATIENCE) as response:
         told = events_of(response.iter_lines())
         assert next(told)["type"] == "connected"
         here.agent = "asker"

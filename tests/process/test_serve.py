@@ -11,6 +11,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from tests import plain
 from tests.patience import PATIENCE
 from tests.ports import free_port
 from tests.process.conftest import Sayso
@@ -108,7 +109,7 @@ def serving(
         def answers() -> bool:
             assert process.poll() is None, log.read_text("utf-8")
             try:
-                return httpx.get(f"{url}/healthz", timeout=PATIENCE).status_code == 200
+                return plain.get(f"{url}/healthz", timeout=PATIENCE).status_code == 200
             except httpx.TransportError:
                 return False
 
@@ -124,7 +125,7 @@ def test_an_app_is_served_until_it_is_stopped(folder: Path, target: str) -> None
     """Issue and answer over HTTP, a quick orderly end, and the store that the app names."""
     with serving(folder, target) as (url, process):
         body = run_input("t", text="go")
-        run = httpx.post(f"{url}/agents/greeter", json=body, timeout=PATIENCE)
+        run = plain.post(f"{url}/agents/greeter", json=body, timeout=PATIENCE)
         assert "Hello, local." in run.text
         process.send_signal(signal.SIGTERM)
         assert process.wait(PATIENCE) == 0
@@ -139,7 +140,7 @@ def test_code_that_does_not_end_does_not_keep_the_process(folder: Path, agent: s
     """Design 3, rule 1: it is given its time, told of and left, be it in a task or in a thread."""
     with serving(folder, "served_agents:app", "--grace", "0.1", "--store", "memory:") as (url, end):
         body = run_input("t", text="go")
-        with httpx.stream("POST", f"{url}/agents/{agent}", json=body, timeout=PATIENCE) as run:
+        with plain.stream("POST", f"{url}/agents/{agent}", json=body, timeout=PATIENCE) as run:
             lines = run.iter_lines()
             assert "RUN_STARTED" in next(lines)
             asked = time.monotonic()
@@ -154,7 +155,7 @@ def test_a_server_does_not_look_for_garbage_in_what_it_has_loaded(folder: Path) 
     """Its modules stay, and it looks for cycles seldom; an app in another server decides itself."""
     with serving(folder, "served_agents:app") as (url, _):
         body = run_input("t", text="go")
-        run = httpx.post(f"{url}/agents/memory", json=body, timeout=PATIENCE)
+        run = plain.post(f"{url}/agents/memory", json=body, timeout=PATIENCE)
         assert "True, every 10000" in run.text
 
 
@@ -162,9 +163,9 @@ def test_a_file_of_agents_is_served(folder: Path) -> None:
     """By the names that it gives, over the backend that it names; its decisions are logged."""
     with serving(folder, "agents.yaml") as (url, _):
         assert [
-            a["name"] for a in httpx.get(f"{url}/agents", timeout=PATIENCE).json()["items"]
+            a["name"] for a in plain.get(f"{url}/agents", timeout=PATIENCE).json()["items"]
         ] == ["hello"]
-        run = httpx.post(f"{url}/agents/hello", json=run_input("t", text="go"), timeout=PATIENCE)
+        run = plain.post(f"{url}/agents/hello", json=run_input("t", text="go"), timeout=PATIENCE)
         assert '"interrupt"' in run.text
     assert " asked [" in (folder / "log").read_text("utf-8")
     assert not (folder / "sayso.db").exists()
@@ -177,10 +178,10 @@ def test_an_app_that_asks_who_is_calling_may_be_served_anywhere(folder: Path) ->
     """
     arguments = ("served_agents:guarded", "--host", ANYWHERE)
     with serving(folder, *arguments, SAYSO_STORE="memory:") as (url, _):
-        assert httpx.get(f"{url}/threads", timeout=PATIENCE).status_code == 401
+        assert plain.get(f"{url}/threads", timeout=PATIENCE).status_code == 401
         known = {"authorization": "Bearer open"}
-        assert httpx.get(f"{url}/threads", headers=known, timeout=PATIENCE).json() == {"items": []}
-        foreign = httpx.get(
+        assert plain.get(f"{url}/threads", headers=known, timeout=PATIENCE).json() == {"items": []}
+        foreign = plain.get(
             f"{url}/threads", headers={**known, "host": "evil.example"}, timeout=PATIENCE
         )
         assert foreign.json()["code"] == "forbidden_host"

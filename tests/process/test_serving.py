@@ -11,6 +11,7 @@ import httpx
 import orjson
 import pytest
 
+from tests import plain
 from tests.patience import PATIENCE
 from tests.ports import free_port
 from tests.process.long_agent import KEEP_ALIVE
@@ -48,7 +49,7 @@ def server(port: int, log: Path) -> Iterator[subprocess.Popen[bytes]]:
             assert process.poll() is None, log.read_text("utf-8")
             try:
                 return (
-                    httpx.get(f"http://127.0.0.1:{port}/healthz", timeout=PATIENCE).status_code
+                    plain.get(f"http://127.0.0.1:{port}/healthz", timeout=PATIENCE).status_code
                     == 200
                 )
             except httpx.TransportError:
@@ -68,7 +69,7 @@ def test_a_reader_of_a_run_gets_its_last_event_when_the_server_stops(
     """TR-17: `RUN_ERROR shutting_down`, a whole body, a quick end, and not a word about it."""
     url = f"http://127.0.0.1:{port}/agents/long"
     body = run_input("t-1", text="go")
-    with httpx.stream("POST", url, json=body, timeout=PATIENCE) as response:
+    with plain.stream("POST", url, json=body, timeout=PATIENCE) as response:
         lines = response.iter_lines()
         events = events_of(lines)
         seen = [next(events)["type"] for _ in range(4)]
@@ -91,7 +92,7 @@ def test_what_a_run_that_ended_in_time_has_told_is_noted(
     """The store is open until all is answered: nothing is said of a delivery that was lost."""
     url = f"http://127.0.0.1:{port}/agents/last"
     body = run_input("t-1", text="go")
-    with httpx.stream("POST", url, json=body, timeout=PATIENCE) as response:
+    with plain.stream("POST", url, json=body, timeout=PATIENCE) as response:
         events = events_of(response.iter_lines())
         seen = [next(events)["type"] for _ in range(4)]
         assert seen[0] == "RUN_STARTED"
@@ -113,7 +114,7 @@ def test_a_client_that_sends_no_end_is_not_waited_for(
         yield b'"t"}'
 
     with pytest.raises(httpx.TransportError):
-        httpx.post(
+        plain.post(
             f"http://127.0.0.1:{port}/agents/long",
             content=endless(),
             headers={"content-type": "application/json"},

@@ -2,8 +2,7 @@
 
 from pathlib import Path
 
-import httpx
-
+from tests import plain
 from tests.patience import PATIENCE
 from tests.process.replicas import Serving
 from tests.server import interrupts, resolved, until
@@ -44,7 +43,7 @@ def test_a_step_that_is_killed_within_its_message_asks_and_does_not_run_again(
         server.start()
 
         def asked() -> bool:
-            listed = httpx.get(f"{server.url}/interrupts", timeout=PATIENCE).json()
+            listed = plain.get(f"{server.url}/interrupts", timeout=PATIENCE).json()
             return bool(listed["items"])
 
         until("another process has taken it over, and asks", asked)
