@@ -234,7 +234,8 @@ class Sayso:
     def add_tools(self, *tools: Tool[..., Any]) -> None:
         """Serve tools that were made by `Tool` itself, or by another app.
 
-        Raises `DeclarationError` for a name that another tool has.
+        Raises:
+            DeclarationError: another tool has the same name.
         """
         for tool in tools:
             if self._tools.setdefault(tool.name, tool) is not tool:
@@ -255,14 +256,17 @@ class Sayso:
     ) -> Callable[[AgentFunction], AgentFunction]:
         """Register an async function of one argument, its `Turn`, as `POST /agents/{name}`.
 
-        Open turns keep the version that they began with; old versions may stay registered beside
-        the newest. `state_schema` is the shape of its state (a pydantic model, a type, a JSON
-        Schema object), which edits and the states of requests have to fit; without it a state is an
-        object. `kind` is what it is built with, as its capabilities tell. `suggest` is an async
-        function from a `SuggestionRequest` to a list of `Suggestion`, for pages that ask what their
-        user could say next; without it they are told nothing. `options` go before those of the app.
+        - `version`: open turns keep the version that they began with; old versions may stay
+          registered beside the newest.
+        - `state_schema`: the shape of its state (a pydantic model, a type, a JSON Schema object),
+          which edits and the states of requests have to fit; without it a state is an object.
+        - `kind`: the framework that it is built with, as its capabilities show it.
+        - `suggest`: an async function from a `SuggestionRequest` to a list of `Suggestion`, for
+          pages that ask what their user could say next; without it they get none.
+        - `options`: they override those of the app.
 
-        Raises `DeclarationError` for a name, function or option that cannot be served.
+        Raises:
+            DeclarationError: a name, function or option that cannot be served.
         """
         if not isinstance(name, str):  # used bare, it would register nothing and say nothing
             raise DeclarationError('an agent has a name in its path: write @app.agent("name")')
@@ -303,26 +307,39 @@ class Sayso:
     ) -> Tool[..., Any] | ToolDecorator:
         """Make a function a tool, to be called through `Turn.call`; `@app.tool` takes no options.
 
-        `approval` says which calls a person decides first, the app's `default_approval` unless
-        given; `editable` lets that person change the arguments; `idempotent` lets it run again
-        after a crash; `timeout` is in seconds; `verify` says after a crash whether it happened. An
-        approval stays open for `expires_in` seconds, None: forever, and then `on_expire` says what
-        becomes of the call; `approve` runs it. Both are the agent's unless given. Rules may look at
-        what a tool declares of itself: its `effect` (`read`, `write`, `irreversible`), its `scale`,
-        which is how many things a call touches (the argument that says or holds them, or a function
-        of arguments), and the `permission` that its caller needs.
+        An `async def` with `yield` streams text: its chunks are shown as an activity, its result is
+        all of them. A tool with a parameter of type `Turn` is a part of the turn that may ask and
+        record. Who decides about a call, and for how long:
 
-        `complete` asks a person for required arguments that a call leaves out. `on_error="ask"`
-        asks what to do about an error: retry, skip, stop; otherwise it is `type`, `text` or `fail`,
-        or as `tool_errors` of the agent says. An `async def` with `yield` streams text: its chunks
-        are shown as an activity, its result is all of them. A tool with a parameter of type `Turn`
-        is a part of the turn that may ask and record. `approvers` decide about a run that failed or
-        may have happened, if no rule asked about the call; who was asked does otherwise.
+        - `approval`: the calls that a person decides first; the app's `default_approval` by
+          default.
+        - `editable`: that person may change the arguments.
+        - `expires_in`: seconds that an approval stays open, None: forever; by default the agent's.
+        - `on_expire`: its expiry policy, by default the agent's; `approve` runs the call.
+        - `complete`: a person is asked for required arguments that a call leaves out.
+        - `approvers`: they decide about a run that failed or may have happened, if no rule asked
+          about the call; otherwise those who were asked do.
 
-        `title`, `why` and `impact` are what a call says of itself to whoever decides about it:
-        texts that may name arguments in braces (`"Refund {amount} for order {order_id}"`), or
-        functions of some of the arguments; an impact may be figures by name as well. Raises
-        `DeclarationError` for what cannot work.
+        What rules and people see of a call:
+
+        - `effect`: `read`, `write` or `irreversible`.
+        - `scale`: how many things a call touches: the argument that says or holds them, or a
+          function of arguments.
+        - `permission`: the one that its caller needs.
+        - `title`, `why`, `impact`: texts that may name arguments in braces
+          (`"Refund {amount} for order {order_id}"`), or functions of some of the arguments; an
+          impact may be figures by name as well.
+
+        How it runs:
+
+        - `idempotent`: it may run again after a crash.
+        - `timeout`: in seconds.
+        - `verify`: an async function that finds out after a crash whether it happened.
+        - `on_error`: `ask` asks what to do about an error: retry, skip, stop; otherwise `type`,
+          `text` or `fail`; by default the agent's `tool_errors`.
+
+        Raises:
+            DeclarationError: a function or an option that cannot work.
         """
         if fn is not None and not callable(fn):
             raise DeclarationError('a tool is a function: write @app.tool(name="…") above one')

@@ -326,7 +326,11 @@ def _interrupt_of(view: ThreadView, interrupt_id: str) -> tuple[Interrupt, TurnR
 
 
 def _check_denied(items: Sequence[Interrupt], before: Sequence[dict[str, Any]]) -> None:
-    """Raise Problem `denied_before` if what is to be asked again was denied for good."""
+    """Check that no question to be asked again was denied for good.
+
+    Raises:
+        Problem: `denied_before`, one was.
+    """
     again = may_not_be_asked_again(items, before)
     if again:
         raise Problem(

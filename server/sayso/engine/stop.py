@@ -73,10 +73,13 @@ class StopService:
         running_here: Callable[[StopRequest], bool],
         stopper: StopRequest | None = None,
     ) -> bool:
-        """Stop what a thread is doing; False if that is nothing, or another run than `run_id`.
+        """Stop a thread's run; True if something was stopped.
 
-        `waiting`: a turn that waits is ended as well. `running_here` stops a run of this process,
-        and says whether there is one. Raises `Problem`.
+        Nothing is stopped if the thread does another run than `run_id`. `waiting`: a turn that
+        waits is ended as well. `running_here` stops a run of this process; True if there is one.
+
+        Raises:
+            Problem: `unknown_thread`, the thread is not the principal's.
         """
         stopper = stopper or StopRequest(principal.subject)
 

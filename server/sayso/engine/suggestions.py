@@ -116,7 +116,7 @@ class Suggestions:
 
 
 async def _ideas(suggest: Suggest, request: RunInput, principal: Principal) -> str:
-    """The arguments of the call, or nothing; never raises what the author's code does."""
+    """The arguments of the call, or empty; errors of the author's code are logged, not raised."""
 
     async def thought() -> str:
         suggestions = await suggest(_asked_of(request, principal))

@@ -149,7 +149,7 @@ def _spelt(payload: Any, pointer: str) -> str:
 
 
 def _confirms(payload: Any) -> bool:
-    """TR-25: a confirmation without a schema takes exactly these two forms."""
+    """True if it is one of the two forms that a confirmation without a schema takes (TR-25)."""
     if isinstance(payload, dict):
         return payload.keys() == {"approved"} and isinstance(payload["approved"], bool)
     return isinstance(payload, bool)

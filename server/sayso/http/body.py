@@ -59,9 +59,10 @@ async def read_json_body(
 ) -> bytes:
     """Read the whole body, at most `limit` bytes; `optional`: it may be empty, and of any type.
 
-    Raises Problem for another content type and for a body that is too long: before reading when
-    its declared length says so, else at the first byte over the limit, whatever was declared.
-    Raises ClientDisconnected when the client leaves in the middle.
+    Raises:
+        Problem: another content type, or a body that is too long: before reading when its declared
+            length says so, else at the first byte over the limit, whatever was declared.
+        ClientDisconnected: the client leaves in the middle.
     """
     if not optional or headers(scope, b"content-type"):
         _check_type(scope)
