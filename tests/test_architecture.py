@@ -52,7 +52,13 @@ KNOW_THE_INTERFACE = ("http", "engine", "turns", "streams")
 """Layers that know of storage its interface alone, and never a backend."""
 BACKENDS = ("postgres", "redis", "sqlite")
 """Packages of `stores` that know nothing of each other."""
-PURE_MODULES = ("streams.ending", "streams.textstream", "turns.input", "turns.journal.*")
+PURE_MODULES = (
+    "stores.step",
+    "streams.ending",
+    "streams.textstream",
+    "turns.input",
+    "turns.journal.*",
+)
 
 IMPURE = {
     "asyncio": "pure code does not wait",

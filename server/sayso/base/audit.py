@@ -166,6 +166,13 @@ def _votes(interrupt: Interrupt) -> list[dict[str, Any]]:
     ]
 
 
+def is_audited(entry: Entry) -> bool:
+    """True if `rows_of_entries` has an event of it."""
+    if entry.kind == "call":
+        return entry.status != "asked"
+    return entry.kind in ("fork", "edit", "viewed")
+
+
 def rows_of_entries(entries: Iterable[Entry]) -> list[Event]:
     """Make the events of recorded tool calls, begun or ended, and of edits of a thread's state.
 

@@ -14,8 +14,9 @@ from typing import Any
 
 from sayso.base import jsonvalue
 from sayso.base.records import Interrupt, Principal
+from sayso.stores.redis.batch import ScriptBatch
 from sayso.stores.redis.keys import ThreadKeys
-from sayso.stores.redis.plan import Plan
+from sayso.stores.step import expiries
 
 _PLAIN = Principal().scope
 """The scope whose sessions have the plain name."""
@@ -29,14 +30,14 @@ def key_of(keys: ThreadKeys) -> str:
     return scope.one("checkpoint", keys.id)
 
 
-def show(plan: Plan, at: int) -> None:
+def show(batch: ScriptBatch, at: int) -> None:
     """Write what waits in an idle thread until it expires, or take away what waits no more."""
-    facts, keys = plan.known, plan.keys
+    facts, keys = batch.known, batch.keys
     waits = facts.waits() if facts.status == "suspended" else []
-    ends = [i.expires_at for i in waits if i.expires_at is not None and i.lapsed_at is None]
+    ends = expiries(waits)
     lasts = min(ends) - at if ends else None
     if not waits or (lasts is not None and lasts <= 0):
-        remove(plan)
+        remove(batch)
         return
     first = waits[0]
     head = jsonvalue.encode(
@@ -58,29 +59,29 @@ def show(plan: Plan, at: int) -> None:
             ],
         }
     )
-    plan.members(checkpoint=1)
+    batch.members({"checkpoint": 1})
     facts.checkpoint = True
-    plan.do(
+    batch.do(
         "checkpoint",
         key_of(keys),
-        plan.key(keys.of("messages")),
+        batch.key(keys.of("messages")),
         head[:-1] + b',"history":[',
         b"]," + tail[1:],
         "" if lasts is None else lasts,
     )
     lifetime = "for ever" if lasts is None else f"for {lasts / 1_000:g} s"
-    plan.said = f"checkpoint of session {keys.id!r} saved {lifetime}: {first.reason}"
+    batch.said = f"checkpoint of session {keys.id!r} saved {lifetime}: {first.reason}"
 
 
-def remove(plan: Plan) -> None:
+def remove(batch: ScriptBatch) -> None:
     """Nothing waits any more."""
-    if not plan.before.checkpoint:
+    if not batch.before.checkpoint:
         return
-    plan.do("DEL", key_of(plan.keys))
-    plan.do("HDEL", plan.keys.of("thread"), "checkpoint")
-    plan.known.checkpoint = False
-    if plan.before.status == "suspended":
-        plan.said = f"checkpoint of session {plan.keys.id!r} taken"
+    batch.do("DEL", key_of(batch.keys))
+    batch.do("HDEL", batch.keys.of("thread"), "checkpoint")
+    batch.known.checkpoint = False
+    if batch.before.status == "suspended":
+        batch.said = f"checkpoint of session {batch.keys.id!r} taken"
 
 
 def _calls(interrupt: Interrupt) -> list[dict[str, Any]]:

@@ -7,10 +7,11 @@ from typing import Any
 import orjson
 
 from sayso.base.audit import GENESIS
-from sayso.base.records import Interrupt, Lease
+from sayso.base.records import Interrupt
 from sayso.gate.client_tools import is_call
 from sayso.stores.redis.keys import ThreadKeys
 from sayso.stores.redis.rows import INTERRUPTS
+from sayso.stores.step import StepFacts, seen
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,9 +65,16 @@ class ThreadFacts:
         """To be changed by a step that may fail."""
         return replace(self, turns=set(self.turns), whole=set(self.whole), asked=dict(self.asked))
 
-    def has(self, lease: Lease) -> bool:
-        """Whether a lease is the one of now."""
-        return self.exists and self.fence == lease.fence and self.holder == lease.holder
+    def of_step(self, keys: ThreadKeys, ids: Iterable[str]) -> StepFacts:
+        """Make the facts of a step with these interrupts; its script looks at leases."""
+        stored = ((interrupt_id, self.asked.get(interrupt_id)) for interrupt_id in ids)
+        facts = StepFacts(keys.scope.scope, keys.id, exists=self.exists)
+        facts.owner, facts.agent, facts.holder = self.owner, self.agent, self.holder
+        facts.revision, facts.fence = self.revision, self.fence
+        facts.turn, facts.turns = self.turn, self.turns
+        facts.interrupts = {name: seen(row.interrupt) for name, row in stored if row is not None}
+        facts.audited, facts.digest = self.audited, self.digest
+        return facts
 
     def of_newest_turn(self) -> list[Interrupt]:
         """The interrupts of the newest turn."""

@@ -1,22 +1,22 @@
-"""The steps that change a thread, each planned on what is known of it."""
+"""The rows of a step as operations of its script."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from sayso.base.audit import rows_of_deletion, rows_of_entries
-from sayso.base.records import (
-    Approval,
-    ApprovalUse,
-    Claim,
-    Commit,
-    Entry,
-    Message,
-    Update,
-)
-from sayso.stores.redis.facts import QuestionFacts, ThreadFacts
+from sayso.base.records import Approval, ApprovalUse, Commit, Message
+from sayso.stores.redis.batch import Argument, ScriptBatch
+from sayso.stores.redis.facts import QuestionFacts
 from sayso.stores.redis.keys import ThreadKeys
-from sayso.stores.redis.plan import Plan
-from sayso.stores.redis.rows import APPROVALS, ENTRIES, MESSAGES, moment, prefixed
+from sayso.stores.redis.rows import (
+    APPROVALS,
+    ENTRIES,
+    MESSAGES,
+    TURNS,
+    moment,
+    place,
+    prefixed,
+)
+from sayso.stores.step import Writes, need_of
 
 _OF_THREAD = (
     "thread",
@@ -41,89 +41,27 @@ def turns_of(step: Commit, newest: str | None) -> list[str]:
     return [turn.key for turn in written if turn is not None and turn.key != newest]
 
 
-def claim(keys: ThreadKeys, known: ThreadFacts, wanted: Claim) -> Plan:
-    """Take a thread and write what the claim holds; `number` is known of a new one as well."""
-    plan = Plan(keys, known, "take" if known.exists else "new", lease_ms=wanted.lease_ms)
-    now = plan.known
-    if not known.exists:
-        now.owner = wanted.owner
-        plan.members(number=f"{now.number:016d}", owner=wanted.owner, created=wanted.now)
-        plan.members(state=b"{}")
-    now.agent, now.holder, now.updated = wanted.agent, wanted.holder, wanted.now
-    plan.members(agent=wanted.agent, updated=wanted.now)
-    if wanted.state is not None:
-        plan.members(state=wanted.state)
-    plan.turn(wanted.turn)
-    plan.run(wanted.run)
-    messages = keys.of("messages")
-    for message_id in wanted.hide:
-        plan.do("hide", messages, message_id)
-    _messages(plan, "append", wanted.messages)
-    notes, events = plan.interrupts(wanted.interrupts)
-    _entries(plan, wanted.turn.key, wanted.entries)
-    plan.seal(wanted.now, [*rows_of_entries(wanted.entries), *events])
-    plan.note(wanted.now, notes, wanted.run)
-    plan.members(status=now.status, open=now.open())
-    plan.show(wanted.now)
-    plan.due("abandoned")
-    return plan
-
-
-def commit(keys: ThreadKeys, known: ThreadFacts, step: Commit) -> Plan:
-    """Write one step of the holder."""
-    plan = Plan(keys, known, "hold")
-    now = plan.known
-    now.updated = step.now
-    plan.members(updated=step.now)
-    if step.turn is not None:
-        plan.turn(step.turn)
-    turn_key = step.turn.key if step.turn is not None else now.turn
-    if turn_key is not None:
-        _entries(plan, turn_key, step.entries)
-    _messages(plan, "put", step.messages)
-    if step.dequeue:
-        plan.do("dequeue", keys.of("messages"), plan.key(keys.of("waiting")))
-    notes, events = plan.interrupts(step.interrupts)
-    plan.seal(step.now, [*rows_of_entries(step.entries), *events])
-    if step.state is not None:
-        plan.members(state=step.state)
-    if step.next_turn is not None:
-        plan.turn(step.next_turn)
-    if step.run is not None:
-        plan.run(step.run)
-    if step.forget is not None:
-        plan.do("forget", keys.of("journal"), prefixed(step.forget))
-    _approvals(plan, step.approvals, step.uses)
-    if step.turn is not None or step.next_turn is not None or step.interrupts:
-        plan.members(status=now.status or "", open=now.open())
-    plan.note(step.now, notes, step.run)
-    if step.release:
-        now.holder = None
-        plan.do("HDEL", keys.of("thread"), "holder", "until", "stopping")
-        plan.show(step.now)
-        plan.idle()
-    else:
-        plan.show()
-    return plan
-
-
-def update_idle(keys: ThreadKeys, known: ThreadFacts, update: Update) -> Plan:
-    """Change an idle thread."""
-    plan = Plan(keys, known, "idle")
-    now = plan.known
-    now.updated = update.now
-    plan.members(updated=update.now)
-    notes, events = plan.interrupts(update.interrupts, update.by)
-    plan.seal(update.now, [*rows_of_entries(update.entries), *events])
-    if now.turn is not None:
-        _entries(plan, now.turn, update.entries)
-    if update.state is not None:
-        plan.members(state=update.state)
-    plan.members(open=now.open())
-    plan.note(update.now, notes)
-    plan.show(update.now)
-    plan.idle()
-    return plan
+def write(batch: ScriptBatch, writes: Writes) -> None:
+    """Write the rows of a claim, a commit or an update; `number` is known of a new thread."""
+    keys, known = batch.keys, batch.known
+    known.owner, known.agent, known.holder = writes.owner, writes.agent, writes.holder
+    known.updated = writes.now
+    _history(batch, writes)
+    for interrupt, _ in writes.questions:
+        batch.question(interrupt)
+    batch.audit(writes.now, writes.audit)
+    if writes.forget is not None:
+        batch.do("forget", keys.of("journal"), prefixed(writes.forget))
+    _approvals(batch, writes.approvals, writes.uses)
+    _members(batch, writes)
+    batch.note(writes.now, writes.notes)
+    batch.is_told = writes.is_told
+    batch.show(writes.now if writes.is_active else None)
+    if writes.lets_go:
+        batch.do("HDEL", keys.of("thread"), "holder", "until", "stopping")
+        batch.due(need_of(known.status, known.waits(), writes.now))
+    elif writes.lease_ms is not None:
+        batch.due_at_lease_end()
 
 
 def deletion_reads(keys: ThreadKeys) -> list[tuple[Any, ...]]:
@@ -137,84 +75,112 @@ def deletion_reads(keys: ThreadKeys) -> list[tuple[Any, ...]]:
     ]
 
 
-def delete(
-    keys: ThreadKeys,
-    known: ThreadFacts,
-    read: Sequence[Any],
-    own: dict[str, bytes],
-    at: int,
-    by: str | None,
-) -> Plan:
+def delete(batch: ScriptBatch, writes: Writes, read: Sequence[Any], own: dict[str, bytes]) -> None:
     """Remove a thread; `read` is what `deletion_reads` gave, `own` its approvals."""
-    plan = Plan(keys, known, "gone")
-    scope = keys.scope
+    keys, scope = batch.keys, batch.keys.scope
     interrupts, turns, runs, _, used = read
-    plan.due("")
-    plan.hide()
+    batch.due(None)
+    batch.hide()
     for value in interrupts:
-        plan.unlist(QuestionFacts.of(value))
+        batch.unlist(QuestionFacts.of(value))
     for index, names in (("by_turn", turns), ("by_run", runs)):
         for name in names:
-            plan.do("hdelif", scope.of(index), name, keys.id)
+            batch.do("hdelif", scope.of(index), name, keys.id)
     for member in used:
         length, _, rest = member.decode().partition(":")
         approval_id = rest.encode()[: int(length)].decode()
         call_id = rest.encode()[int(length) :].decode()
         uses, newest = scope.one("uses", approval_id), scope.one("newest", approval_id)
-        plan.do("unuse", uses, plan.key(newest), call_id)
+        batch.do("unuse", uses, batch.key(newest), call_id)
     for approval_id, value in own.items():
         row = APPROVALS.unpack(value, 36)
         place = value[:36] + f"|{approval_id}".encode()
-        plan.do("ZREM", scope.of("given"), place)
-        plan.do("ZREM", scope.one("tool", prefixed(row.owner) + row.tool), place)
-        plan.do("HDEL", scope.of("approvals"), approval_id)
-        plan.do("DEL", scope.one("uses", approval_id))
-        plan.do("DEL", scope.one("newest", approval_id))
-    plan.do("floor", scope.of("floor"))
+        batch.do("ZREM", scope.of("given"), place)
+        batch.do("ZREM", scope.one("tool", prefixed(row.owner) + row.tool), place)
+        batch.do("HDEL", scope.of("approvals"), approval_id)
+        batch.do("DEL", scope.one("uses", approval_id))
+        batch.do("DEL", scope.one("newest", approval_id))
+    batch.do("floor", scope.of("floor"))
     for kind in _OF_THREAD:
-        plan.do("DEL", keys.of(kind))
-    plan.seal(at, [rows_of_deletion(by)])
-    plan.note(at, [("deleted", None, None)])
-    return plan
+        batch.do("DEL", keys.of(kind))
+    batch.audit(writes.now, writes.audit)
+    batch.note(writes.now, writes.notes)
+    batch.is_told = writes.is_told
 
 
-def _entries(plan: Plan, turn_key: str, entries: Iterable[Entry]) -> None:
-    for entry in entries:
-        field = prefixed(turn_key) + entry.place
-        plan.do("entry", plan.keys.of("journal"), field, ENTRIES.pack(entry))
+def _history(batch: ScriptBatch, writes: Writes) -> None:
+    """Write turns, the run, messages and entries."""
+    keys, known = batch.keys, batch.known
+    if writes.drops_journals:
+        batch.do("DEL", keys.of("journal"))
+    known.turn = writes.turn
+    for turn in writes.turns:
+        batch.do("HSET", keys.of("turns"), turn.key, TURNS.pack(turn))
+        if turn.key in writes.new_turns:
+            known.turns.add(turn.key)
+            batch.do("HSET", keys.scope.of("by_turn"), turn.key, keys.id)
+        if turn.key == known.turn:
+            known.status = turn.status
+    if writes.run is not None:
+        batch.run(writes.run)
+    for message_id in writes.hide:
+        batch.do("hide", keys.of("messages"), message_id)
+    _messages(batch, "append", writes.appended)
+    for entry in writes.entries:
+        field = prefixed(writes.entries_of or "") + entry.place
+        batch.do("entry", keys.of("journal"), field, ENTRIES.pack(entry))
+    _messages(batch, "put", writes.messages)
+    if writes.dequeue:
+        batch.do("dequeue", keys.of("messages"), batch.key(keys.of("waiting")))
 
 
-def _messages(plan: Plan, how: str, messages: Iterable[Message]) -> None:
+def _members(batch: ScriptBatch, writes: Writes) -> None:
+    """Write the thread itself, as it is known by now."""
+    known = batch.known
+    members: dict[str, Argument] = {"updated": writes.now}
+    if writes.mode == "new":
+        members |= {"number": place(known.number), "owner": known.owner, "created": writes.now}
+        members["state"] = b"{}"
+    if writes.lease_ms is not None:
+        members["agent"] = writes.agent
+    if writes.state is not None:
+        members["state"] = writes.state
+    if writes.turns or writes.questions:
+        members |= {"turn": known.turn or "", "status": known.status or "", "open": known.open()}
+    batch.members(members)
+
+
+def _messages(batch: ScriptBatch, how: str, messages: Iterable[Message]) -> None:
     for message in messages:
-        plan.do(
+        batch.do(
             how,
-            plan.keys.of("messages"),
-            plan.key(plan.keys.of("waiting")),
+            batch.keys.of("messages"),
+            batch.key(batch.keys.of("waiting")),
             message.id,
             message.visibility[0],
             MESSAGES.pack(message),
         )
 
 
-def _approvals(plan: Plan, given: Iterable[Approval], uses: Iterable[ApprovalUse]) -> None:
-    keys, scope = plan.keys, plan.keys.scope
+def _approvals(batch: ScriptBatch, given: Iterable[Approval], uses: Iterable[ApprovalUse]) -> None:
+    keys, scope = batch.keys, batch.keys.scope
     for row in given:
-        plan.do(
+        batch.do(
             "approve",
             scope.of("approvals"),
-            plan.key(scope.of("given")),
-            plan.key(scope.one("tool", prefixed(row.owner) + row.tool)),
-            "" if row.thread_id is None else plan.key(scope.one("own", row.thread_id)),
+            batch.key(scope.of("given")),
+            batch.key(scope.one("tool", prefixed(row.owner) + row.tool)),
+            "" if row.thread_id is None else batch.key(scope.one("own", row.thread_id)),
             row.id,
             moment(row.given_at),
             APPROVALS.pack(row),
         )
     for use in uses:
-        plan.do(
+        batch.do(
             "use",
             scope.one("uses", use.approval_id),
-            plan.key(scope.one("newest", use.approval_id)),
-            plan.key(keys.scope.one("used", use.thread_id)),
+            batch.key(scope.one("newest", use.approval_id)),
+            batch.key(keys.scope.one("used", use.thread_id)),
             prefixed(use.approval_id) + use.call_id,
             use.call_id,
             moment(use.at),

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from sayso.base.audit import AuditRow
 from sayso.base.clock import Clock
-from sayso.base.errors import Conflict, StoreUnavailable
+from sayso.base.errors import StoreUnavailable
 from sayso.base.records import (
     Approval,
     ApprovalUse,
@@ -43,6 +43,7 @@ from sayso.stores.redis.notifications import RedisNotifications
 from sayso.stores.redis.rows import ENTRIES, prefixed
 from sayso.stores.redis.threads import RedisThreads
 from sayso.stores.redis.views import load_arguments, view_of
+from sayso.stores.step import conflict_on
 from sayso.stores.text import reject_unstorable_text
 
 CONNECTIONS = 4
@@ -247,9 +248,7 @@ class RedisStore(Store):
             scope, thread_id, lambda: link.run(_STOP, [key], [*given, *flags])
         )
         if outcome != b"done":
-            raise Conflict(
-                f"thread {thread_id!r} is not what was read; load it again and decide anew"
-            )
+            raise conflict_on(thread_id)
         threads.tell(scope, thread_id)
 
     async def mark_delivered(self, scope: str, run_key: str) -> None:

@@ -11,13 +11,21 @@ from collections.abc import Callable, Coroutine, Sequence
 from typing import Any, TypeVar
 
 from sayso.base.clock import Clock
-from sayso.base.errors import Conflict, LeaseLost, StoreUnavailable
+from sayso.base.errors import StoreUnavailable
 from sayso.base.records import Claim, Commit, Lease, Update
 from sayso.stores.redis import checkpoints, steps
+from sayso.stores.redis.batch import ScriptBatch
 from sayso.stores.redis.client import RedisClient, Script
 from sayso.stores.redis.facts import ThreadFacts, read_arguments
 from sayso.stores.redis.keys import SCOPES, THREADS, ScopeKeys, ThreadKeys
-from sayso.stores.redis.plan import Plan
+from sayso.stores.step import (
+    conflict_on,
+    lease_lost,
+    plan_claim,
+    plan_commit,
+    plan_deletion,
+    plan_update,
+)
 
 T = TypeVar("T")
 
@@ -91,13 +99,13 @@ class RedisThreads:
         ids = [interrupt.id for interrupt in wanted.interrupts]
         for _ in range(_MAX_ATTEMPTS):
             facts = await self._read(keys, [wanted.turn.key], ids)
-            if facts.revision != wanted.revision:
-                raise _changed(wanted.thread_id)
+            writes = plan_claim(facts.of_step(keys, ids), wanted)
             if not facts.exists:
                 facts.number = await self._begin(wanted.scope)
-            plan = steps.claim(keys, facts, wanted)
-            checkpoints.remove(plan)
-            outcome = await self._apply(plan, wanted.holder)
+            batch = ScriptBatch(keys, facts, writes.mode, lease_ms=wanted.lease_ms)
+            steps.write(batch, writes)
+            checkpoints.remove(batch)
+            outcome = await self._apply(batch, wanted.holder)
             if isinstance(outcome, ThreadFacts):
                 lease = Lease(
                     scope=wanted.scope,
@@ -108,7 +116,7 @@ class RedisThreads:
                 self._remember(lease, outcome)
                 return lease
             if outcome != "changed":
-                raise _changed(wanted.thread_id)
+                raise conflict_on(wanted.thread_id)
         raise _restless(wanted.thread_id)
 
     async def commit(self, lease: Lease, step: Commit) -> bool:
@@ -119,31 +127,32 @@ class RedisThreads:
             facts = self._known.pop(lease, None)
             if facts is None or not facts.whole.issuperset(steps.turns_of(step, facts.turn)):
                 facts = await self._read(keys, steps.turns_of(step, None), ids)
-            if not facts.has(lease):
-                raise _lost(lease)
-            plan = steps.commit(keys, facts, step)
+            writes = plan_commit(facts.of_step(keys, ids), lease, step)
+            batch = ScriptBatch(keys, facts, writes.mode)
+            steps.write(batch, writes)
             if self._checkpoints and step.release:
-                checkpoints.show(plan, step.now)
-            outcome = await self._apply(plan, lease.holder)
+                checkpoints.show(batch, step.now)
+            outcome = await self._apply(batch, lease.holder)
             if isinstance(outcome, ThreadFacts):
                 if not step.release:
                     self._remember(lease, outcome)
-                return plan.stopping
+                return batch.stop_requested
             if outcome != "changed":
-                raise _lost(lease)
+                raise lease_lost(lease)
         raise _restless(lease.thread_id)
 
     async def update_idle(self, update: Update) -> None:
         """Change an idle thread; see `Store.update_idle`."""
         keys = ScopeKeys(update.scope).thread(update.thread_id)
-        facts = await self._read(keys, [], [interrupt.id for interrupt in update.interrupts])
-        if not facts.exists or facts.revision != update.revision or facts.holder is not None:
-            raise _changed(update.thread_id)
-        plan = steps.update_idle(keys, facts, update)
+        ids = [interrupt.id for interrupt in update.interrupts]
+        facts = await self._read(keys, [], ids)
+        writes = plan_update(facts.of_step(keys, ids), update)
+        batch = ScriptBatch(keys, facts, writes.mode)
+        steps.write(batch, writes)
         if self._checkpoints or facts.checkpoint:
-            checkpoints.show(plan, update.now)
-        if not isinstance(await self._apply(plan), ThreadFacts):
-            raise _changed(update.thread_id)
+            checkpoints.show(batch, update.now)
+        if not isinstance(await self._apply(batch), ThreadFacts):
+            raise conflict_on(update.thread_id)
 
     async def delete(
         self, scope: str, thread_id: str, revision: int, now: int, by: str | None
@@ -151,18 +160,18 @@ class RedisThreads:
         """Remove a thread; see `Store.delete`."""
         keys = ScopeKeys(scope).thread(thread_id)
         facts = await self._read(keys, [], [])
-        if not facts.exists or facts.revision != revision:
-            raise _changed(thread_id)
+        writes = plan_deletion(facts.of_step(keys, []), revision, now, by)
         read = await self._link.all(steps.deletion_reads(keys))
         own: dict[str, bytes] = {}
         names = [name.decode() for name in read[3]]
         if names:
             values = await self._link.one("HMGET", keys.scope.of("approvals"), *names)
             own = {name: value for name, value in zip(names, values, strict=True) if value}
-        plan = steps.delete(keys, facts, read, own, now, by)
-        checkpoints.remove(plan)
-        if not isinstance(await self._apply(plan), ThreadFacts):
-            raise _changed(thread_id)
+        batch = ScriptBatch(keys, facts, writes.mode)
+        steps.delete(batch, writes, read, own)
+        checkpoints.remove(batch)
+        if not isinstance(await self._apply(batch), ThreadFacts):
+            raise conflict_on(thread_id)
 
     async def _begin(self, scope: str) -> int:
         """The number of a thread that is about to be created."""
@@ -179,34 +188,26 @@ class RedisThreads:
         reply = await self._link.run(_READ, *read_arguments(keys, turns, ids))
         return ThreadFacts.read(reply, turns)
 
-    async def _apply(self, plan: Plan, holder: str = "") -> ThreadFacts | str:
+    async def _apply(self, batch: ScriptBatch, holder: str = "") -> ThreadFacts | str:
         """The thread after a step; or why nothing happened."""
-        token = plan.keys.scope.one("step", secrets.token_hex(12))
+        token = batch.keys.scope.one("step", secrets.token_hex(12))
         now = None if self._clock is None else self._clock.now()
-        names, arguments = plan.call(token, now, holder)
+        names, arguments = batch.call(token, now, holder)
         outcome: str = (await self._link.run(_APPLY, names, arguments)).decode()
         if not outcome.startswith("done "):
             return outcome
         _, revision, fence, base, stopping, _ = outcome.split(" ")
-        plan.stopping = stopping == "1"
-        if plan.said is not None:
-            _log.info("%s", plan.said)
-        if plan.notable:
-            self.tell(plan.keys.scope.scope, plan.keys.id)
-        return plan.done(int(revision), int(fence), int(base))
+        batch.stop_requested = stopping == "1"
+        if batch.said is not None:
+            _log.info("%s", batch.said)
+        if batch.is_told:
+            self.tell(batch.keys.scope.scope, batch.keys.id)
+        return batch.done(int(revision), int(fence), int(base))
 
     def _remember(self, lease: Lease, known: ThreadFacts) -> None:
         self._known[lease] = known
         if len(self._known) > _REMEMBERED:
             del self._known[next(iter(self._known))]
-
-
-def _changed(thread_id: str) -> Conflict:
-    return Conflict(f"thread {thread_id!r} is not what was read; load it again and decide anew")
-
-
-def _lost(lease: Lease) -> LeaseLost:
-    return LeaseLost(f"thread {lease.thread_id!r} has another holder by now, or none")
 
 
 def _restless(thread_id: str) -> StoreUnavailable:

@@ -2,25 +2,20 @@
 
 from collections.abc import Sequence
 
-from sayso.base.audit import GENESIS, AuditRow, Event, chained, stored
+from sayso.base.audit import AuditRow, stored
 from sayso.base.records import Page, PageRequest
 from sayso.stores.pagination import checked_limit, of_thread, parse_cursor, scan_size, take_page
 from sayso.stores.sql.changes import Whose
-from sayso.stores.sql.session import Answer, Transaction
+from sayso.stores.sql.session import Transaction
+from sayso.stores.step import AuditLine
 
 
-def append(db: Transaction, whose: Whose, at: int, events: Sequence[Event], last: Answer) -> None:
-    """Add what happened in a thread behind its newest row, which `last` gives if there is one."""
-    if not events:
+def append(db: Transaction, whose: Whose, at: int, lines: Sequence[AuditLine]) -> None:
+    """Add rows behind a thread's newest."""
+    if not lines:
         return
-    ((number, digest),) = last() or [(0, GENESIS)]
-    rows = []
-    for event in events:
-        number += 1
-        belongs = (whose.scope, whose.thread_id, whose.owner)
-        inner, digest = chained(belongs, digest, number, at, event)
-        rows.append((*belongs, number, at, *event, inner, digest))
-    db.insert_many("add_audit", rows)
+    belongs = (whose.scope, whose.thread_id, whose.owner)
+    db.insert_many("add_audit", [(*belongs, line.number, at, *line[1:]) for line in lines])
 
 
 def page(

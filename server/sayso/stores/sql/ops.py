@@ -4,11 +4,9 @@ Every function runs in a thread of the store's own, within a transaction or a sa
 enough to leave nothing behind.
 """
 
-from collections.abc import Sequence, Sized
-from typing import NamedTuple, Self
+from collections.abc import Sequence
 
-from sayso.base.audit import rows_of_deletion, rows_of_entries
-from sayso.base.errors import Conflict, LeaseLost
+from sayso.base.audit import GENESIS, is_audited
 from sayso.base.fastrecords import from_columns
 from sayso.base.records import (
     Claim,
@@ -22,12 +20,17 @@ from sayso.base.records import (
     PageRequest,
     Renewed,
     ThreadView,
-    TurnRecord,
     Update,
 )
 from sayso.stores.pagination import checked_limit, cursor, parse_cursor
 from sayso.stores.sql import approvals, audit
-from sayso.stores.sql.changes import Facts, Whose, known_facts, note, write_noted
+from sayso.stores.sql.changes import (
+    StoredInterrupts,
+    Whose,
+    note,
+    put_questions,
+    stored_interrupts,
+)
 from sayso.stores.sql.rows import (
     entry_row,
     interrupt_of,
@@ -39,6 +42,15 @@ from sayso.stores.sql.rows import (
     turn_row,
 )
 from sayso.stores.sql.session import Answer, Row, Transaction
+from sayso.stores.step import (
+    StepFacts,
+    Writes,
+    conflict_on,
+    plan_claim,
+    plan_commit,
+    plan_deletion,
+    plan_update,
+)
 
 _DELETIONS = (
     "forget_journals",
@@ -86,137 +98,119 @@ def journal(db: Transaction, scope: str, turn_key: str) -> tuple[Entry, ...]:
     return tuple(from_columns(Entry, zip(*rows, strict=True)))
 
 
-class _ClaimReads(NamedTuple):
-    """What a claim has asked for, all at once, before it waits for the first answer."""
+class _ThreadFacts(StepFacts):
+    """A thread with its row's key, its newest run, and the fence that was asked to stop."""
 
-    thread: Answer
-    floor: Answer
-    run: Answer
-    last: Answer
-    facts: Facts
-
-    @classmethod
-    def of(cls, db: Transaction, wanted: Claim) -> Self:
-        """Ask for it; of a thread that is new there is less to know."""
-        where = (wanted.scope, wanted.thread_id)
-        floor: Answer = tuple
-        run: Answer = tuple
-        if wanted.revision == 0:
-            db.lock_scope(wanted.scope, deletes=False)
-            floor = db.prefetch("read_floor", (wanted.scope,))
-        thread = db.prefetch("find_thread", where)
-        if wanted.revision != 0:
-            run = db.prefetch("known_run", (wanted.run.key, *where))
-        last, facts = _told(db, *where, wanted.interrupts, wanted.entries)
-        return cls(thread, floor, run, last, facts)
+    key: int = 0
+    run: str = ""
+    stop_fence: int | None = None
 
 
-def _told(
-    db: Transaction, scope: str, thread_id: str, interrupts: Sequence[Interrupt], happened: Sized
-) -> tuple[Answer, Facts]:
-    """Ask for a thread's newest audit row and what is known of interrupts, if there is need."""
-    if not interrupts and not happened:
-        return tuple, dict
-    last = db.prefetch("last_audit", (scope, thread_id))
-    return last, known_facts(db, scope, thread_id, interrupts)
+class _StoredTurns:
+    """The turns of a thread; asked for one by one, since most steps need none."""
+
+    def __init__(self, db: Transaction, scope: str, thread_id: str) -> None:
+        self._db = db
+        self._thread = (scope, thread_id)
+
+    def __contains__(self, key: object) -> bool:
+        return self._db.one("known_turn", (key, *self._thread)) is not None
+
+
+class _Reads:
+    """The reads of a step: all are asked for at once, before it waits for the first answer."""
+
+    def __init__(
+        self,
+        db: Transaction,
+        scope: str,
+        thread_id: str,
+        interrupts: Sequence[Interrupt] = (),
+        *,
+        audited: bool,
+    ) -> None:
+        """Ask for a thread; for its newest audit row only if the step may add some."""
+        self._db, self._scope, self._thread_id = db, scope, thread_id
+        self._thread = db.prefetch("find_thread", (scope, thread_id))
+        self._last: Answer | None = None
+        self._interrupts: StoredInterrupts | None = None
+        if audited or interrupts:
+            self._last = db.prefetch("last_audit", (scope, thread_id))
+        if interrupts:
+            self._interrupts = stored_interrupts(db, scope, thread_id, interrupts)
+
+    def facts(self, *, leases: bool = False, floor: Answer = tuple) -> _ThreadFacts:
+        """Wait for them; with `leases` a lease that runs counts."""
+        db, row = self._db, next(iter(self._thread()), None)
+        facts = _ThreadFacts(self._scope, self._thread_id, exists=row is not None)
+        if row is None:
+            facts.revision, facts.fence = next(iter(floor()), (0, 0))
+        else:
+            facts.key, facts.revision, facts.fence, facts.holder, until, *newest = row
+            facts.turn, facts.run, facts.stop_fence, facts.owner, facts.agent = newest
+            facts.leased = leases and until is not None and until > db.now()
+        if self._interrupts is not None:
+            facts.interrupts = self._interrupts()
+        if self._last is not None:
+            facts.audited, facts.digest = next(iter(self._last()), (0, GENESIS))
+        return facts
 
 
 def claim(db: Transaction, wanted: Claim) -> Lease:
     """Take a thread and write what the claim holds."""
-    asked = _ClaimReads.of(db, wanted)
-    row = next(iter(asked.thread()), None)
-    store_now = db.now()
-    until = store_now + wanted.lease_ms
-    if row is None:
-        if wanted.revision != 0:
-            raise _changed(wanted.thread_id)
-        thread, fence = _create(db, wanted, until, next(iter(asked.floor()), (0, 0)))
-        owner, begins = wanted.owner, False
+    scope, thread_id = wanted.scope, wanted.thread_id
+    floor: Answer = tuple
+    known_run: Answer = tuple
+    if wanted.revision == 0:
+        db.lock_scope(scope, deletes=False)
+        floor = db.prefetch("read_floor", (scope,))
+    reads = _Reads(db, scope, thread_id, wanted.interrupts, audited=bool(wanted.entries))
+    if wanted.revision != 0:
+        known_run = db.prefetch("known_run", (wanted.run.key, scope, thread_id))
+    facts = reads.facts(leases=True, floor=floor)
+    if facts.exists:
+        facts.turns = _StoredTurns(db, scope, thread_id)
+    writes = plan_claim(facts, wanted)
+    until = db.now() + wanted.lease_ms
+    if writes.mode == "new":
+        facts.key = _create(db, facts, wanted, until)
     else:
-        thread, revision, fence, _, lease_until, turn, run, _, owner, _ = row
-        if revision != wanted.revision or (lease_until is not None and lease_until > store_now):
-            raise _changed(wanted.thread_id)
-        fence += 1
-        begins = _is_new(db, "known_turn", wanted, wanted.turn.key, turn)
-        turn = wanted.turn.key if begins else turn
-        if not asked.run():
-            run = wanted.run.key
-        db.do(
-            "take_thread",
-            (wanted.agent, wanted.now, wanted.now, wanted.holder, until, turn, run, thread),
-        )
-    if begins:
-        db.do("forget_journals", (thread,))
-    _put_turn(db, thread, wanted.turn)
-    db.do("put_run", (thread, *run_row(wanted.run)))
-    if wanted.hide:
-        db.insert_many("hide_message", [(thread, message_id) for message_id in wanted.hide])
-    if wanted.messages:
-        db.insert_many("append_message", [(thread, *message_row(m)) for m in wanted.messages])
-    whose = Whose(thread, wanted.scope, wanted.thread_id, owner, wanted.agent)
-    events = write_noted(db, whose, wanted.interrupts, asked.facts, wanted.run, wanted.now)
-    _put_entries(db, thread, wanted.turn.key, wanted.entries)
-    happened = [*rows_of_entries(wanted.entries), *events]
-    audit.append(db, whose, wanted.now, happened, asked.last)
-    if wanted.state is not None:
-        db.do("put_state", (thread, wanted.state))
-    return Lease(scope=wanted.scope, thread_id=wanted.thread_id, holder=wanted.holder, fence=fence)
+        run = facts.run if known_run() else wanted.run.key
+        taken = (wanted.agent, wanted.now, wanted.now, wanted.holder, until, writes.turn, run)
+        db.do("take_thread", (*taken, facts.key))
+    _write(db, facts, writes)
+    return Lease(scope=scope, thread_id=thread_id, holder=wanted.holder, fence=facts.fence + 1)
 
 
 def commit(db: Transaction, lease: Lease, step: Commit) -> bool:
-    """Write one step under a lease; whether its holder was asked to stop."""
-    found = db.prefetch("find_thread", (lease.scope, lease.thread_id))
-    happened = rows_of_entries(step.entries)
-    last, known = _told(db, lease.scope, lease.thread_id, step.interrupts, happened)
-    row = next(iter(found()), None)
-    if row is None or row[2] != lease.fence or row[3] != lease.holder:
-        raise LeaseLost(f"thread {lease.thread_id!r} has another holder by now, or none")
-    thread, turn = row[0], row[5]
-    if step.turn is not None or step.run is not None:
-        turn = _put_newest(db, lease, row, step)
-    if step.entries:
-        _put_entries(db, thread, turn, step.entries)
-    if step.messages:
-        db.insert_many("put_message", [(thread, *message_row(m)) for m in step.messages])
-    if step.dequeue:
-        db.do("dequeue_messages", (thread,))
-    if step.interrupts or step.run is not None or happened:
-        whose = Whose(thread, lease.scope, lease.thread_id, *row[8:])
-        happened += write_noted(db, whose, step.interrupts, known, step.run, step.now)
-        audit.append(db, whose, step.now, happened, last)
-    if step.state is not None:
-        db.do("put_state", (thread, step.state))
-    if step.forget is not None:
-        db.do("forget_journal", (thread, step.forget))
-    if step.approvals or step.uses:
-        approvals.write(db, lease.scope, step.approvals, step.uses)
-    if step.release:
-        db.do("release_thread", (step.now, step.now, thread))
-        db.do("mark_due", (thread,))
-        db.notify(lease.scope, lease.thread_id)
+    """Write one step under a lease; true if its holder was asked to stop."""
+    audited = any(map(is_audited, step.entries))
+    reads = _Reads(db, lease.scope, lease.thread_id, step.interrupts, audited=audited)
+    facts = reads.facts()
+    if step.turn is not None or step.next_turn is not None:
+        facts.turns = _StoredTurns(db, lease.scope, lease.thread_id)
+    writes = plan_commit(facts, lease, step)
+    run = facts.run
+    if step.run is not None and step.run.key != run:
+        values = (step.run.key, lease.scope, lease.thread_id)
+        run = run if db.one("known_run", values) else step.run.key
+    _write(db, facts, writes)
+    if (writes.turn, run) != (facts.turn, facts.run):
+        db.do("point_thread", (writes.turn, run, facts.key))
+    if writes.lets_go:
+        _release(db, facts.key, step.now)
     else:
-        db.do("touch_thread", (step.now, thread))
-    stopping: bool = row[7] == lease.fence
-    return stopping
+        db.do("touch_thread", (step.now, facts.key))
+    return facts.stop_fence == lease.fence
 
 
 def update_idle(db: Transaction, update: Update) -> None:
     """Change an idle thread."""
-    scope, thread_id, now = update.scope, update.thread_id, update.now
-    found = db.prefetch("find_thread", (scope, thread_id))
-    last, known = _told(db, scope, thread_id, update.interrupts, update.entries)
-    row = next(iter(found()), None)
-    if row is None or row[1] != update.revision or row[3] is not None:
-        raise _changed(thread_id)
-    thread: int = row[0]
-    whose = Whose(thread, scope, thread_id, *row[8:])
-    events = write_noted(db, whose, update.interrupts, known, None, now, update.by)
-    _put_entries(db, thread, row[5], update.entries)
-    audit.append(db, whose, now, [*rows_of_entries(update.entries), *events], last)
-    if update.state is not None:
-        db.do("put_state", (thread, update.state))
-    db.do("release_thread", (now, now, thread))
-    db.do("mark_due", (thread,))
+    audited = bool(update.entries)
+    reads = _Reads(db, update.scope, update.thread_id, update.interrupts, audited=audited)
+    facts = reads.facts()
+    _write(db, facts, plan_update(facts, update))
+    _release(db, facts.key, update.now)
 
 
 def delete(
@@ -224,19 +218,12 @@ def delete(
 ) -> None:
     """Remove a thread with everything but its audit trail."""
     db.lock_scope(scope, deletes=True)
-    found = db.prefetch("find_thread", (scope, thread_id))
-    last = db.prefetch("last_audit", (scope, thread_id))
-    row = next(iter(found()), None)
-    if row is None or row[1] != revision or (row[4] is not None and row[4] > db.now()):
-        raise _changed(thread_id)
-    thread: int = row[0]
-    whose = Whose(thread, scope, thread_id, *row[8:])
-    note(db, whose, now, [("deleted", None, None)])
-    audit.append(db, whose, now, [rows_of_deletion(by)], last)
+    facts = _Reads(db, scope, thread_id, audited=True).facts(leases=True)
+    _write(db, facts, plan_deletion(facts, revision, now, by))
     approvals.forget(db, scope, thread_id)
-    db.do("raise_floor", (scope, revision, row[2]))
+    db.do("raise_floor", (scope, revision, facts.fence))
     for deletion in _DELETIONS:
-        db.do(deletion, (thread,))
+        db.do(deletion, (facts.key,))
 
 
 def request_stop(
@@ -250,7 +237,7 @@ def request_stop(
     """Ask a holder to stop."""
     values = {"scope": scope, "id": thread_id, "fence": fence, "by": by, "channel": channel}
     if db.one("ask_to_stop", values) is None:
-        raise _changed(thread_id)
+        raise conflict_on(thread_id)
     db.notify(scope, thread_id)
 
 
@@ -294,20 +281,15 @@ def renew(db: Transaction, leases: Sequence[Lease], lease_ms: int) -> Renewed:
     return Renewed(lost=tuple(lost), stop_requested=tuple(stopping))
 
 
-def _changed(thread_id: str) -> Conflict:
-    return Conflict(f"thread {thread_id!r} is not what was read; load it again and decide anew")
-
-
-def _create(db: Transaction, wanted: Claim, until: int, floor: tuple[int, int]) -> tuple[int, int]:
-    """A new thread above what was deleted; its key and fence."""
-    revision, fence = floor
+def _create(db: Transaction, facts: StepFacts, wanted: Claim, until: int) -> int:
+    """A new thread above what was deleted; its key."""
     values = (
         wanted.scope,
         wanted.thread_id,
         wanted.owner,
         wanted.agent,
-        revision + 1,
-        fence + 1,
+        facts.revision + 1,
+        facts.fence + 1,
         wanted.now,
         wanted.now,
         wanted.now,
@@ -318,45 +300,56 @@ def _create(db: Transaction, wanted: Claim, until: int, floor: tuple[int, int]) 
     )
     row = db.one("add_thread", values)
     if row is None:
-        raise _changed(wanted.thread_id)
-    return row[0], fence + 1
+        raise conflict_on(wanted.thread_id)
+    key: int = row[0]
+    return key
 
 
-def _is_new(db: Transaction, query: str, of: Claim | Lease, key: str, newest: str) -> bool:
-    """Whether a turn or run that is about to be written is not stored yet."""
-    return key != newest and db.one(query, (key, of.scope, of.thread_id)) is None
+def _release(db: Transaction, thread: int, now: int) -> None:
+    """Count a write to a thread that nobody holds from now on."""
+    db.do("release_thread", (now, now, thread))
+    db.do("mark_due", (thread,))
 
 
-def _put_newest(db: Transaction, lease: Lease, row: Row, step: Commit) -> str:
-    """Write turn and run of a step; returns the key of the turn that its entries belong to."""
-    thread, turn, run = row[0], row[5], row[6]
-    entries_of: str = turn
-    if step.turn is not None:
-        entries_of = step.turn.key
-        if _is_new(db, "known_turn", lease, entries_of, turn):
-            db.do("forget_journals", (thread,))
-            turn = entries_of
-        _put_turn(db, thread, step.turn)
-    if step.next_turn is not None:
-        turn = step.next_turn.key
-        _put_turn(db, thread, step.next_turn)
-    if step.run is not None:
-        if _is_new(db, "known_run", lease, step.run.key, run):
-            run = step.run.key
-        db.do("put_run", (thread, *run_row(step.run)))
-    if (turn, run) != row[5:7]:
-        db.do("point_thread", (turn, run, thread))
-    return entries_of
+def _write(db: Transaction, facts: _ThreadFacts, writes: Writes) -> None:
+    """Write all rows of a step but the thread's own."""
+    thread = facts.key
+    _write_history(db, thread, writes)
+    if writes.questions or writes.notes or writes.audit:
+        whose = Whose(thread, facts.scope, facts.thread_id, writes.owner, writes.agent)
+        put_questions(db, whose, writes.questions)
+        note(db, whose, writes.now, writes.notes)
+        audit.append(db, whose, writes.now, writes.audit)
+    if writes.state is not None:
+        db.do("put_state", (thread, writes.state))
+    if writes.forget is not None:
+        db.do("forget_journal", (thread, writes.forget))
+    if writes.approvals or writes.uses:
+        approvals.write(db, facts.scope, writes.approvals, writes.uses)
+    if writes.is_told:
+        db.notify(facts.scope, facts.thread_id)
 
 
-def _put_turn(db: Transaction, thread: int, turn: TurnRecord) -> None:
-    db.do("put_turn", (thread, *turn_row(turn)))
-    db.do("put_request", (thread, turn.key, turn.request))
-
-
-def _put_entries(db: Transaction, thread: int, turn_key: str, entries: Sequence[Entry]) -> None:
-    if entries:
-        db.insert_many("put_entry", [(thread, turn_key, *entry_row(e)) for e in entries])
+def _write_history(db: Transaction, thread: int, writes: Writes) -> None:
+    """Write turns, the run, entries and messages."""
+    if writes.drops_journals:
+        db.do("forget_journals", (thread,))
+    for turn in writes.turns:
+        db.do("put_turn", (thread, *turn_row(turn)))
+        db.do("put_request", (thread, turn.key, turn.request))
+    if writes.run is not None:
+        db.do("put_run", (thread, *run_row(writes.run)))
+    if writes.hide:
+        db.insert_many("hide_message", [(thread, message_id) for message_id in writes.hide])
+    if writes.appended:
+        db.insert_many("append_message", [(thread, *message_row(m)) for m in writes.appended])
+    if writes.entries:
+        turn_key = writes.entries_of
+        db.insert_many("put_entry", [(thread, turn_key, *entry_row(e)) for e in writes.entries])
+    if writes.messages:
+        db.insert_many("put_message", [(thread, *message_row(m)) for m in writes.messages])
+    if writes.dequeue:
+        db.do("dequeue_messages", (thread,))
 
 
 def _interrupts(

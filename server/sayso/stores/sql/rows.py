@@ -90,8 +90,8 @@ def interrupt_of(row: tuple[Any, ...]) -> Interrupt:
     return Interrupt(**members)
 
 
-def facts_of(row: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The turn and time of asking of an interrupt, and what is noted of it (`changes.FACTS`)."""
+def seen_of(row: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The turn and time of asking of an interrupt, and what is noted of it (`step.Seen`)."""
     turn_key, created_at, status, held, *moved, progress = row
     return (
         turn_key,

@@ -1,40 +1,39 @@
-"""A step on Redis, planned: what has to be true, and the operations that then happen at once.
+"""The operations of a step on Redis, which all happen at once.
 
-The operations are those of `apply.lua`; whatever has a number in the whole scope gets it there.
+They are those of `apply.lua`; whatever has a number in the whole scope gets it there.
 """
 
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
 
-from sayso.base.audit import Event, chained, rows_of_interrupt
-from sayso.base.records import Interrupt, Run, TurnRecord, outcome_type
+from sayso.base.records import Interrupt, Run, outcome_type
 from sayso.stores.base import KEPT_CHANGES
-from sayso.stores.changes import Note, change_kind, facts
+from sayso.stores.changes import Note
 from sayso.stores.redis.facts import QuestionFacts, ThreadFacts
 from sayso.stores.redis.keys import ThreadKeys
-from sayso.stores.redis.rows import RUNS, TURNS, joined, moment, place, prefixed
+from sayso.stores.redis.rows import RUNS, joined, moment, place, prefixed
+from sayso.stores.step import AuditLine, Mode, Need
 
 Argument = str | bytes | int
 
 _FIXED = ("abandoned", "waking", "ready")
 
 
-class Plan:
+class ScriptBatch:
     """Operations on one thread, in their order: it is `before`, then it is `known`."""
 
     def __init__(
-        self, keys: ThreadKeys, known: ThreadFacts, mode: str, *, lease_ms: int | None = None
+        self, keys: ThreadKeys, known: ThreadFacts, mode: Mode, *, lease_ms: int | None = None
     ):
-        """`mode` names what has to be true, as `apply.lua` spells it."""
+        """`mode` names what has to be true, which `apply.lua` looks at once more."""
         self.keys = keys
         self.known: ThreadFacts = known.copy()
-        self.stopping = False
-        """Whether the holder was asked to stop; known once it was done."""
+        self.stop_requested = False
+        """True if the holder was asked to stop; known once it was done."""
         self.said: str | None = None
-        """What is logged once it was done."""
-        self.notable: bool = False
-        """Whether others wait for this: something is noted, or the thread is let go."""
-        self._mode = mode
+        """A line for the log once it was done."""
+        self.is_told: bool = False
+        """True if others wait for this."""
+        self._mode: Mode = mode
         self._lease_ms = lease_ms
         self.before = known
         self._places: dict[str, int] = {}
@@ -87,21 +86,8 @@ class Plan:
             )
         return known
 
-    def turn(self, turn: TurnRecord) -> None:
-        """Write a turn; a new one is the newest, and ends the journals of the others."""
-        known = self.known
-        self.do("HSET", self.keys.of("turns"), turn.key, TURNS.pack(turn))
-        if turn.key not in known.turns:
-            known.turns.add(turn.key)
-            known.turn = turn.key
-            self.do("DEL", self.keys.of("journal"))
-            self.do("HSET", self.keys.scope.of("by_turn"), turn.key, self.keys.id)
-            self.do("HSET", self.keys.of("thread"), "turn", turn.key)
-        if turn.key == known.turn:
-            known.status = turn.status
-
     def run(self, run: Run) -> None:
-        """Write a run; a new one is the newest."""
+        """Write a run; one that is not stored is the newest."""
         keys = self.keys
         self.do("HSET", keys.scope.of("by_run"), run.key, keys.id)
         self.do(
@@ -116,28 +102,8 @@ class Plan:
             RUNS.pack(run),
         )
 
-    def interrupts(
-        self, interrupts: Iterable[Interrupt], by: str | None = None
-    ) -> tuple[list[Note], list[Event]]:
-        """Write interrupts; what is noted of it, and what the audit trail says."""
-        known = self.known
-        notes: list[Note] = []
-        events: list[Event] = []
-        latest: dict[str, Interrupt] = {}
-        for interrupt in interrupts:
-            old = latest.get(interrupt.id)
-            if old is None and interrupt.id in known.asked:
-                old = known.asked[interrupt.id].interrupt
-            kind = change_kind(None if old is None else facts(old), facts(interrupt))
-            if kind is not None:
-                notes.append((kind, interrupt.id, None))
-                events.append(rows_of_interrupt(kind, interrupt, by))
-            latest[interrupt.id] = interrupt
-        for interrupt in latest.values():
-            self._interrupt(interrupt)
-        return notes, events
-
-    def _interrupt(self, interrupt: Interrupt) -> None:
+    def question(self, interrupt: Interrupt) -> None:
+        """Write an interrupt, and where it is listed."""
         keys, known = self.keys, self.known
         old = known.asked.get(interrupt.id)
         if old is None:
@@ -185,25 +151,19 @@ class Plan:
         rows[keys.of("asked")] = (f"{prefixed(i.turn_key)}|", f"|{i.id}".encode())
         return rows
 
-    def seal(self, at: int, events: Sequence[Event]) -> None:
-        """Add what happened to the audit trail."""
+    def audit(self, at: int, lines: Sequence[AuditLine]) -> None:
+        """Add rows to the audit trail."""
         keys, known = self.keys, self.known
-        whose = (keys.scope.scope, keys.id, known.owner)
-        for event in events:
-            known.audited += 1
-            inner, known.digest = chained(whose, known.digest, known.audited, at, event)
-            kind, content = event
-            row = joined(known.owner, at, kind, inner, known.digest)
-            self.do("XADD", keys.of("audit"), f"{known.audited}-0", "r", row)
-            self.do("HSET", keys.of("said"), known.audited, content)
-            self.do("ledger", keys.scope.of("ledger"), joined(keys.id, known.audited, known.owner))
+        for number, kind, content, inner, digest in lines:
+            row = joined(known.owner, at, kind, inner, digest)
+            self.do("XADD", keys.of("audit"), f"{number}-0", "r", row)
+            self.do("HSET", keys.of("said"), number, content)
+            self.do("ledger", keys.scope.of("ledger"), joined(keys.id, number, known.owner))
+            known.audited, known.digest = number, digest
 
-    def note(self, at: int, notes: Sequence[Note], run: Run | None = None) -> None:
-        """Add what others watch for."""
+    def note(self, at: int, notes: Sequence[Note]) -> None:
+        """Add notes of changes."""
         keys, owner = self.keys, self.known.owner
-        if run is not None and run.ended_at is not None:
-            notes = [*notes, ("run_ended", None, run.key)]
-        self.notable = self.notable or bool(notes)
         for kind, interrupt_id, run_key in notes:
             row = joined(kind, keys.id, owner, at, interrupt_id, run_key)
             self.do("note", keys.scope.of("changes"), KEPT_CHANGES, row)
@@ -234,32 +194,17 @@ class Plan:
         scope = self.keys.scope
         return scope.of("active"), scope.one("active", self.known.owner)
 
-    def due(self, arm: str, since: int | None = None, expiry: int | None = None) -> None:
-        """Put the thread among those that need the server; `since` None is the lease's end."""
+    def due(self, need: Need | None) -> None:
+        """Put an idle thread among those that need the server, or take it away from them."""
+        arm, since, expiry = need or ("", "", "")
         rest = "" if expiry is None else expiry
-        self.do("due", self.keys.of("thread"), arm, "" if since is None else since, rest)
+        self.do("due", self.keys.of("thread"), arm, since, rest)
 
-    def idle(self) -> None:
-        """Put a thread that nobody holds where it belongs."""
-        self.notable = True
-        known = self.known
-        if known.status != "suspended":
-            self.due("")
-            return
-        waits = known.waits()
-        if not waits:
-            self.due("ready", known.updated)
-            return
-        expiries = [i.expires_at for i in waits if i.expires_at is not None and i.lapsed_at is None]
-        moments = expiries + [
-            i.remind_at for i in waits if i.remind_at is not None and i.reminded_at is None
-        ]
-        if moments:
-            self.due("waking", min(moments), min(expiries, default=None))
-        else:
-            self.due("")
+    def due_at_lease_end(self) -> None:
+        """Put a held thread among those that are abandoned once the lease has run out."""
+        self.do("due", self.keys.of("thread"), "abandoned", "", "")
 
-    def members(self, **values: Any) -> None:
+    def members(self, values: Mapping[str, Argument]) -> None:
         """Set members of the thread."""
-        flat = [part for name, value in values.items() for part in (name, value)]
+        flat = [part for item in values.items() for part in item]
         self.do("HSET", self.keys.of("thread"), *flat)

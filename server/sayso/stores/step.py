@@ -1,0 +1,307 @@
+"""A step on a thread, planned: from what a store has read, what it has to write.
+
+What a claim, a commit, an update and a deletion mean is said here and nowhere else. A backend reads
+the facts, asks for the plan, and writes its rows: all of them, or none if the thread is not what
+the facts say any more. Its own are the numbers that it counts (positions, marks, revisions), the
+lists that it reads from, and its clock.
+"""
+
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from operator import attrgetter
+from types import MappingProxyType
+from typing import Any, Literal, NamedTuple
+
+from sayso.base.audit import (
+    GENESIS,
+    Event,
+    chained,
+    rows_of_deletion,
+    rows_of_entries,
+    rows_of_interrupt,
+)
+from sayso.base.errors import Conflict, LeaseLost
+from sayso.base.records import (
+    Approval,
+    ApprovalUse,
+    Claim,
+    Commit,
+    Entry,
+    Interrupt,
+    Lease,
+    Message,
+    Run,
+    TurnRecord,
+    Update,
+)
+from sayso.stores.changes import FACTS, Note, change_kind
+
+Mode = Literal["new", "take", "hold", "idle", "gone"]
+"""The condition that has to be true of the thread as the step is written.
+
+`new`: there is none. `take`, `gone`: it has the revision, and no lease on it runs. `hold`: the
+holder has it under that fence. `idle`: it has the revision, and nobody holds it.
+"""
+
+Seen = tuple[Any, ...]
+"""The turn of a stored interrupt, when it was asked, and what is noted of it."""
+seen: Callable[[Interrupt], Seen] = attrgetter("turn_key", "created_at", *FACTS)
+
+
+_NONE_STORED: Mapping[str, Seen] = MappingProxyType({})
+
+
+@dataclass(init=False)  # one is made for each step: what most of them do not have is not set
+class StepFacts:
+    """A thread as a store has read it, as much as the step needs.
+
+    Of a thread that does not exist `revision` and `fence` are those above which it begins.
+    `leased`: its lease has not run out by the store's clock. `turn` is the newest, and `turns` has
+    those of the step that are stored beside it. `interrupts` are those of the step that are stored.
+    `audited` and `digest` are of the newest audit row; nobody reads them for a step without one.
+    """
+
+    scope: str
+    thread_id: str
+    exists: bool
+    interrupts: Mapping[str, Seen]
+    owner: str = ""
+    agent: str = ""
+    revision: int = 0
+    fence: int = 0
+    holder: str | None = None
+    leased: bool = False
+    turn: str | None = None
+    turns: Container[str] = ()
+    audited: int = 0
+    digest: str = GENESIS
+
+    def __init__(self, scope: str, thread_id: str, *, exists: bool) -> None:
+        self.scope = scope
+        self.thread_id = thread_id
+        self.exists = exists
+        self.interrupts = _NONE_STORED
+
+
+class AuditLine(NamedTuple):
+    """A row to add to the audit trail of a thread."""
+
+    number: int
+    kind: str
+    content: bytes
+    content_digest: str
+    digest: str
+
+
+class QuestionWrite(NamedTuple):
+    """An interrupt to write, and what was stored of it; None if it is new."""
+
+    interrupt: Interrupt
+    before: Seen | None
+
+
+@dataclass(init=False)
+class Writes:
+    """The rows of a step, in the order in which they are written, and the thread's own at last.
+
+    `turn` is the newest turn after it; `drops_journals`: all stored entries go first. A run is the
+    newest if it was not stored. `appended` messages stay as they are stored, but become visible;
+    `messages` are replaced in place. `questions` stand once each. `holder` has the thread from now
+    on; `lease_ms` is given with a new lease.
+    """
+
+    mode: Mode
+    now: int
+    owner: str
+    agent: str
+    holder: str | None = None
+    lease_ms: int | None = None
+    turn: str | None = None
+    turns: Sequence[TurnRecord] = ()
+    new_turns: Container[str] = ()
+    drops_journals: bool = False
+    run: Run | None = None
+    hide: Sequence[str] = ()
+    appended: Sequence[Message] = ()
+    messages: Sequence[Message] = ()
+    entries_of: str | None = None
+    entries: Sequence[Entry] = ()
+    dequeue: bool = False
+    questions: Sequence[QuestionWrite] = ()
+    notes: Sequence[Note] = ()
+    audit: Sequence[AuditLine] = ()
+    state: bytes | None = None
+    forget: str | None = None
+    approvals: Sequence[Approval] = ()
+    uses: Sequence[ApprovalUse] = ()
+
+    def __init__(self, mode: Mode, now: int, owner: str, agent: str) -> None:
+        self.mode = mode
+        self.now = now
+        self.owner = owner
+        self.agent = agent
+
+    @property
+    def lets_go(self) -> bool:
+        """True if nobody holds the thread any more: it may need the server from now on."""
+        return self.holder is None and self.mode in ("hold", "idle")
+
+    @property
+    def is_active(self) -> bool:
+        """True if lists show the thread as active now: it is begun, let go or changed idle."""
+        return self.mode in ("new", "take") or self.lets_go
+
+    @property
+    def is_told(self) -> bool:
+        """True if others wait for it: something is noted, or a holder lets go."""
+        return bool(self.notes) or (self.mode == "hold" and self.holder is None)
+
+
+def plan_claim(facts: StepFacts, claim: Claim) -> Writes:
+    """Plan to take a thread; raises `Conflict`."""
+    if facts.leased or claim.revision != (facts.revision if facts.exists else 0):
+        raise conflict_on(claim.thread_id)
+    owner = facts.owner if facts.exists else claim.owner
+    writes = Writes("take" if facts.exists else "new", claim.now, owner, claim.agent)
+    writes.holder, writes.lease_ms = claim.holder, claim.lease_ms
+    writes.run = claim.run
+    writes.hide, writes.appended = claim.hide, claim.messages
+    writes.entries_of, writes.entries = claim.turn.key, claim.entries
+    writes.state = claim.state
+    _plan_turns(writes, facts, (claim.turn,))
+    _plan_questions(writes, facts, claim.interrupts, claim.entries)
+    return writes
+
+
+def plan_commit(facts: StepFacts, lease: Lease, commit: Commit) -> Writes:
+    """Plan a step of a holder; raises `LeaseLost`."""
+    if not facts.exists or (facts.fence, facts.holder) != (lease.fence, lease.holder):
+        raise lease_lost(lease)
+    writes = Writes("hold", commit.now, facts.owner, facts.agent)
+    writes.holder = None if commit.release else lease.holder
+    writes.turn, writes.run = facts.turn, commit.run
+    writes.messages, writes.dequeue = commit.messages, commit.dequeue
+    writes.entries_of, writes.entries = facts.turn, commit.entries
+    writes.state, writes.forget = commit.state, commit.forget
+    writes.approvals, writes.uses = commit.approvals, commit.uses
+    if commit.turn is not None or commit.next_turn is not None:
+        written = (commit.turn, commit.next_turn)
+        _plan_turns(writes, facts, [turn for turn in written if turn is not None])
+        if commit.turn is not None:
+            writes.entries_of = commit.turn.key
+        following = commit.next_turn and commit.next_turn.key
+        if following != writes.entries_of and following in writes.new_turns:
+            # It would drop them with all others, after they were written.
+            writes.entries, writes.forget = (), None
+    _plan_questions(writes, facts, commit.interrupts, commit.entries)
+    return writes
+
+
+def plan_update(facts: StepFacts, update: Update) -> Writes:
+    """Plan to change an idle thread; raises `Conflict`."""
+    if not facts.exists or update.revision != facts.revision or facts.holder is not None:
+        raise conflict_on(update.thread_id)
+    writes = Writes("idle", update.now, facts.owner, facts.agent)
+    writes.turn = writes.entries_of = facts.turn
+    writes.entries, writes.state = update.entries, update.state
+    _plan_questions(writes, facts, update.interrupts, update.entries, update.by)
+    return writes
+
+
+def plan_deletion(facts: StepFacts, revision: int, now: int, by: str | None) -> Writes:
+    """Plan to remove a thread; raises `Conflict`. What is left of it is its audit trail."""
+    if not facts.exists or revision != facts.revision or facts.leased:
+        raise conflict_on(facts.thread_id)
+    writes = Writes("gone", now, facts.owner, facts.agent)
+    writes.notes = [("deleted", None, None)]
+    writes.audit = _audit(facts, facts.owner, now, [rows_of_deletion(by)])
+    return writes
+
+
+class Need(NamedTuple):
+    """When an idle thread needs the server.
+
+    `ready`: from now on, since nobody is asked any more. `waking`: at `at`, for an expiry or a
+    reminder; `expiry` is the first expiry, if there is one.
+    """
+
+    arm: Literal["ready", "waking"]
+    at: int
+    expiry: int | None = None
+
+
+def need_of(status: str | None, waits: Sequence[Interrupt], now: int) -> Need | None:
+    """Tell when an idle thread needs the server; `waits` are the questions that nobody answered."""
+    if status != "suspended":
+        return None
+    if not waits:
+        return Need("ready", now)
+    first = min(expiries(waits), default=None)
+    reminders = [i.remind_at for i in waits if i.remind_at is not None and i.reminded_at is None]
+    moments = reminders if first is None else [*reminders, first]
+    return Need("waking", min(moments), first) if moments else None
+
+
+def expiries(waits: Iterable[Interrupt]) -> list[int]:
+    """When questions expire that have not lapsed."""
+    return [i.expires_at for i in waits if i.expires_at is not None and i.lapsed_at is None]
+
+
+def conflict_on(thread_id: str) -> Conflict:
+    """Make the error of a step on a thread that is not as it was read."""
+    return Conflict(f"thread {thread_id!r} is not what was read; load it again and decide anew")
+
+
+def lease_lost(lease: Lease) -> LeaseLost:
+    """Make the error of a step under a lease that is no longer the thread's."""
+    return LeaseLost(f"thread {lease.thread_id!r} has another holder by now, or none")
+
+
+def _plan_turns(writes: Writes, facts: StepFacts, turns: Sequence[TurnRecord]) -> None:
+    """A turn that is new is the newest, and ends the journals of those before."""
+    new: list[str] = []
+    for turn in turns:
+        if turn.key != facts.turn and turn.key not in new and turn.key not in facts.turns:
+            new.append(turn.key)
+    writes.turns, writes.new_turns = turns, new
+    writes.turn = new[-1] if new else facts.turn
+    writes.drops_journals = facts.exists and bool(new)
+
+
+def _plan_questions(
+    writes: Writes,
+    facts: StepFacts,
+    interrupts: Sequence[Interrupt],
+    entries: Sequence[Entry],
+    by: str | None = None,
+) -> None:
+    """Questions with their notes, and the audit rows of what is recorded and of them."""
+    events = rows_of_entries(entries) if entries else []
+    notes: list[Note] = []
+    if interrupts:
+        written: dict[str, Interrupt] = {}
+        for interrupt in interrupts:
+            earlier = written.get(interrupt.id)
+            before = facts.interrupts.get(interrupt.id) if earlier is None else seen(earlier)
+            kind = change_kind(before and before[2:], seen(interrupt)[2:])
+            if kind is not None:
+                notes.append((kind, interrupt.id, None))
+                events.append(rows_of_interrupt(kind, interrupt, by))
+            written[interrupt.id] = interrupt
+        writes.questions = [QuestionWrite(i, facts.interrupts.get(i.id)) for i in written.values()]
+    if writes.run is not None and writes.run.ended_at is not None:
+        notes.append(("run_ended", None, writes.run.key))
+    if notes:
+        writes.notes = notes
+    if events:
+        writes.audit = _audit(facts, writes.owner, writes.now, events)
+
+
+def _audit(facts: StepFacts, owner: str, at: int, events: Iterable[Event]) -> list[AuditLine]:
+    """Rows that each seal the one before."""
+    whose, digest = (facts.scope, facts.thread_id, owner), facts.digest
+    lines = []
+    for number, event in enumerate(events, facts.audited + 1):
+        inner, digest = chained(whose, digest, number, at, event)
+        lines.append(AuditLine(number, *event, inner, digest))
+    return lines
