@@ -25,7 +25,7 @@ async def test_an_effect_that_swallows_its_cancellation_does_not_hold_the_thread
     server: Server, form: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """I6, E8: what may run again is waited for 5 s, then left behind; it records nothing more."""
-    monkeypatch.setattr(effects, "LINGERING", 0.05)
+    monkeypatch.setattr(effects, "LINGERING_S", 0.05)
     begun, freed = asyncio.Event(), asyncio.Event()
 
     async def words() -> AsyncIterator[str]:

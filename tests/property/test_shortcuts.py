@@ -13,7 +13,7 @@ from sayso.agents.codec import is_same
 from sayso.base import audit, jsonvalue
 from sayso.http.asgi import path_of
 from sayso.protocol.frames import one_line
-from sayso.turns.replay.awaiting import Unawaited
+from sayso.turns.replay.mistakes import Unawaited
 
 TEXTS = st.text(st.characters(exclude_categories=()), max_size=20)
 JSONS = st.text('0123456789.eE+- ",:[]{}\\nä', max_size=60).map(str.encode)

@@ -41,7 +41,7 @@ def test_each_call_gets_one_result_that_says_how_far_it_came() -> None:
     entries = [
         call("0", "asked", interrupt="int_1"),
         call("1", "started"),
-        call("2", "asked", interrupt="int_2", why="unsure"),
+        call("2", "asked", interrupt="int_2", why="indeterminate"),
         call("3", "done", value="sent"),
     ]
     history = [

@@ -12,12 +12,12 @@ from tests.turns.driver import ticks
 
 async def test_recorded_ends_come_out_in_their_order_whoever_comes_first() -> None:
     """The later one waits for the earlier."""
-    timeline = ReplayOrder("turn_1", [0, 1, 2])
+    order = ReplayOrder("turn_1", [0, 1, 2])
     out: list[int] = []
 
     async def comes(end: int, late: int) -> None:
         await ticks(late)
-        await timeline.wait_turn(end)
+        await order.wait_turn(end)
         out.append(end)
 
     await asyncio.gather(comes(2, 0), comes(1, 3), comes(0, 9))
@@ -26,16 +26,16 @@ async def test_recorded_ends_come_out_in_their_order_whoever_comes_first() -> No
 
 async def test_code_gets_turns_of_the_loop_between_two_results() -> None:
     """What the first result leads to has happened before the second comes out."""
-    timeline = ReplayOrder("turn_1", [0, 1])
+    order = ReplayOrder("turn_1", [0, 1])
     seen: list[str] = []
 
     async def first() -> None:
-        await timeline.wait_turn(0)
+        await order.wait_turn(0)
         await ticks(5)
         seen.append("acted on")
 
     async def second() -> None:
-        await timeline.wait_turn(1)
+        await order.wait_turn(1)
         seen.append("second")
 
     await asyncio.gather(second(), first())
@@ -44,42 +44,42 @@ async def test_code_gets_turns_of_the_loop_between_two_results() -> None:
 
 async def test_live_effects_wait_for_the_whole_past_and_for_nothing_else() -> None:
     """Then they begin at once."""
-    timeline = ReplayOrder("turn_1", [0, 4])
-    live = asyncio.create_task(timeline.wait_for_past())
+    order = ReplayOrder("turn_1", [0, 4])
+    live = asyncio.create_task(order.wait_for_past())
     await ticks(30)
     assert not live.done()
-    await timeline.wait_turn(0)
-    await timeline.wait_turn(4)
+    await order.wait_turn(0)
+    await order.wait_turn(4)
     await asyncio.wait_for(live, PATIENCE)
-    assert timeline.end() == 5
-    await asyncio.wait_for(timeline.wait_for_past(), PATIENCE)
+    assert order.end() == 5
+    await asyncio.wait_for(order.wait_for_past(), PATIENCE)
     await asyncio.wait_for(ReplayOrder("turn_2", []).wait_for_past(), PATIENCE)
 
 
 async def test_new_ends_are_numbered_on_and_come_out_in_order() -> None:
     """Live as well: what was committed together comes out one after another."""
-    timeline = ReplayOrder("turn_1", [7])
-    await timeline.wait_turn(7)
-    assert timeline.next_number == 8
-    first, second = timeline.end(), timeline.end()
+    order = ReplayOrder("turn_1", [7])
+    await order.wait_turn(7)
+    assert order.next_number == 8
+    first, second = order.end(), order.end()
     assert (first, second) == (8, 9)
-    later = asyncio.create_task(timeline.wait_turn(second))
+    later = asyncio.create_task(order.wait_turn(second))
     await ticks(50)
     assert not later.done()
-    await timeline.wait_turn(first)
+    await order.wait_turn(first)
     await asyncio.wait_for(later, PATIENCE)
 
 
 async def test_an_answer_comes_after_all_that_had_ended_before_its_pause() -> None:
     """`before` waits and does not count as an end."""
-    timeline = ReplayOrder("turn_1", [0, 1, 2])
-    answer = asyncio.create_task(timeline.wait_for_all_before(2))
-    await timeline.wait_turn(0)
+    order = ReplayOrder("turn_1", [0, 1, 2])
+    answer = asyncio.create_task(order.wait_for_all_before(2))
+    await order.wait_turn(0)
     await ticks(30)
     assert not answer.done()
-    await timeline.wait_turn(1)
+    await order.wait_turn(1)
     await asyncio.wait_for(answer, PATIENCE)
-    await asyncio.wait_for(timeline.wait_turn(2), PATIENCE)
+    await asyncio.wait_for(order.wait_turn(2), PATIENCE)
 
 
 async def test_what_nobody_comes_for_holds_up_nobody_for_long(
@@ -87,32 +87,32 @@ async def test_what_nobody_comes_for_holds_up_nobody_for_long(
 ) -> None:
     """Code whose own timing differs: after some stalls the order is given up, and said so once."""
     monkeypatch.setattr("sayso.turns.replay.replay_order.STALL_TIMEOUT_S", 0.005)
-    timeline = ReplayOrder("turn_1", range(0, 40))
+    order = ReplayOrder("turn_1", range(0, 40))
     with caplog.at_level(logging.WARNING, "sayso.turn"):
         for end in range(1, 40, 2):
-            await asyncio.wait_for(timeline.wait_turn(end), PATIENCE)
+            await asyncio.wait_for(order.wait_turn(end), PATIENCE)
     assert caplog.text.count("in another order") == 1
 
 
 async def test_a_waiter_that_is_cancelled_holds_up_nobody() -> None:
     """It counts as come out."""
-    timeline = ReplayOrder("turn_1", [0, 1, 2])
-    second = asyncio.create_task(timeline.wait_turn(1))
-    third = asyncio.create_task(timeline.wait_turn(2))
+    order = ReplayOrder("turn_1", [0, 1, 2])
+    second = asyncio.create_task(order.wait_turn(1))
+    third = asyncio.create_task(order.wait_turn(2))
     await ticks(5)
     second.cancel()
     await asyncio.wait([second])
-    await timeline.wait_turn(0)
+    await order.wait_turn(0)
     await asyncio.wait_for(third, PATIENCE)
 
 
 async def test_disorder_lets_everything_out() -> None:
     """After author code let go of a call, order has no meaning any more."""
-    timeline = ReplayOrder("turn_1", [0, 1, 2])
-    waiting = [asyncio.create_task(timeline.wait_turn(end)) for end in (2, 1)]
+    order = ReplayOrder("turn_1", [0, 1, 2])
+    waiting = [asyncio.create_task(order.wait_turn(end)) for end in (2, 1)]
     await ticks(5)
-    timeline.give_up_order()
+    order.give_up_order()
     await asyncio.wait_for(asyncio.gather(*waiting), PATIENCE)
-    first, second = timeline.end(), timeline.end()
-    await asyncio.wait_for(timeline.wait_turn(second), PATIENCE)
-    await asyncio.wait_for(timeline.wait_turn(first), PATIENCE)
+    first, second = order.end(), order.end()
+    await asyncio.wait_for(order.wait_turn(second), PATIENCE)
+    await asyncio.wait_for(order.wait_turn(first), PATIENCE)

@@ -289,7 +289,7 @@ def repeated(entries: Iterable[Entry]) -> tuple[str, ...]:
 
 def _ran(entry: Entry) -> bool:
     if entry.status == "asked":
-        return b'"why":"unsure"' in entry.data
+        return b'"why":"indeterminate"' in entry.data
     return entry.kind == "step" or b'"status":"executed"' in entry.data
 
 

@@ -4,7 +4,7 @@ Schema first, then policy (TB-07): what a rule denies is refused at `/editedArgs
 stays open. That another rule asks about the edited arguments is no reason to refuse: it asks
 afterwards.
 
-A process that has met a question knows its type (`turns.ask.responses`). Another one, after a
+A process that has met a question knows its type (`turns.services`). Another one, after a
 restart or beside the one that asked, looks first: it enters the code over the journal up to what
 waits.
 """

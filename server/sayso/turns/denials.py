@@ -111,39 +111,39 @@ async def _asked_in_copies(
 
 async def _denied_by_trail(store: Store, scope: str, owner: str, thread_id: str) -> list[Said]:
     """Denials in a thread that is gone, if it was this owner's."""
-    asked: dict[str, Said] = {}
+    questions: dict[str, Said] = {}
     denied: dict[str, Said] = {}
     async for row in every(
         lambda after: store.audit(scope, PageRequest(after, PAGE_SIZE), thread_id=thread_id)
     ):
         if row.owner == owner and row.content is not None:
-            _follow(row, asked, denied)
+            _follow(row, questions, denied)
     return list(denied.values())
 
 
-def _follow(row: AuditRow, asked: dict[str, Said], denied: dict[str, Said]) -> None:
+def _follow(row: AuditRow, questions: dict[str, Said], denied: dict[str, Said]) -> None:
     """Note what a row says of a question about a call; the first no is the one that counts."""
     if row.kind not in ("asked", "held", "resolved"):
         return
-    told = jsonvalue.decode(row.content or b"{}")
-    which = told.get("interruptId")
+    content = jsonvalue.decode(row.content or b"{}")
+    which = content.get("interruptId")
     if row.kind == "asked":
-        ours = (told.get("metadata") or {}).get("sayso") or {}
-        if told.get("reason") == "tool_call" and "tool" in ours and "approvers" in ours:
+        ours = (content.get("metadata") or {}).get("sayso") or {}
+        if content.get("reason") == "tool_call" and "tool" in ours and "approvers" in ours:
             digest = jsonvalue.digest(ours.get("arguments", {}))
-            asked[which] = {"tool": ours["tool"], "arguments": digest}
+            questions[which] = {"tool": ours["tool"], "arguments": digest}
         return
-    given = (told.get("answer") if row.kind == "held" else told) or {}
-    payload = given.get("payload")
-    by = given.get("by")
-    if which not in asked or which in denied or by is None or not isinstance(payload, dict):
+    answer = (content.get("answer") if row.kind == "held" else content) or {}
+    payload = answer.get("payload")
+    by = answer.get("by")
+    if which not in questions or which in denied or by is None or not isinstance(payload, dict):
         return
     if payload.get("approved", True) is True:
         return
     said = {"said": "denied", "by": by, "at": format_time(row.at), "threadId": row.thread_id}
     if payload.get("reason"):
         said["reason"] = payload["reason"]
-    denied[which] = {**asked[which], **said}
+    denied[which] = {**questions[which], **said}
 
 
 class Denials:
@@ -173,7 +173,7 @@ class Denials:
 
         The server that took the denial may have died before it told of it. Raises `StoreError`.
         """
-        items = [one for key, one in open_interrupts(view).items() if ids is None or key in ids]
+        items = [item for key, item in open_interrupts(view).items() if ids is None or key in ids]
         return await self.heard(view.thread.scope, view.thread.owner, view.thread.id, items)
 
     async def heard(
@@ -185,9 +185,9 @@ class Denials:
             return False
         first = {_origin(item, thread_id) for item in mine}
         said: list[Said] = []
-        async for one in self._said(scope, owner, first):
-            if one["threadId"] != thread_id and one not in said:
-                said.append(one)
+        async for denial in self._said(scope, owner, first):
+            if denial["threadId"] != thread_id and denial not in said:
+                said.append(denial)
         heard = False
         for item in mine:
             heard = await self._told(scope, thread_id, item, said) or heard
@@ -200,20 +200,20 @@ class Denials:
         """
         async for listed in self._open(scope, owner):
             if _origin(listed.interrupt, listed.thread_id) in first:
-                for one in denials([listed.interrupt], listed.thread_id):
-                    yield one
+                for denial in denials([listed.interrupt], listed.thread_id):
+                    yield denial
         async for other in self._others(scope, owner, first):
             view = await self._store.load(scope, other)
             if view is None or view.turn is None or view.thread.owner != owner:
                 continue
             for item in view.interrupts:
                 if item.turn_key == view.turn.key and _origin(item, other) in first:
-                    for one in denials([item], other):
-                        yield one
+                    for denial in denials([item], other):
+                        yield denial
 
     async def _others(self, scope: str, owner: str, first: set[str]) -> AsyncIterator[str]:
-        for one in first:
-            yield one
+        for thread_id in first:
+            yield thread_id
         async for summary in every(
             lambda after: self._store.threads(
                 scope, ThreadFilter(owner=owner, status="running"), PageRequest(after, PAGE_SIZE)

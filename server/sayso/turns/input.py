@@ -1,4 +1,4 @@
-"""What an author sees of the request that began a turn, or of one that answered it. Pure."""
+"""The author's view of the request that began a turn, or of one that answered it. Pure."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -86,7 +86,7 @@ class TurnInput:
 
 
 class History:
-    """What is behind `TurnInput.messages`: stored messages, decoded for agents that ask for them.
+    """The list behind `TurnInput.messages`: stored messages, decoded for agents that read them.
 
     Or what an agent is told instead, as `said`.
     """
@@ -118,9 +118,9 @@ def _said(messages: Sequence[Message]) -> Iterator[dict[str, Any]]:
         if message.visibility == "hidden":
             continue
         body: dict[str, Any] = jsonvalue.decode(message.body)
-        told = as_model_text(body) if message.role == "activity" else body
-        if told is not None:
-            yield told
+        text = as_model_text(body) if message.role == "activity" else body
+        if text is not None:
+            yield text
         for call in body.get("toolCalls") or () if message.role == "assistant" else ():
             if call["id"] not in answered:
                 yield {

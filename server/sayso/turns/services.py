@@ -4,6 +4,7 @@ They are made once and handed on whole. A thread is changed by a compare-and-set
 read it, decide, write, and read it again if another process wrote in between (`fresh`).
 """
 
+from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, NoReturn, TypeVar
@@ -15,17 +16,42 @@ from sayso.base.codes import Code
 from sayso.base.errors import Conflict, Problem
 from sayso.base.limits import Limits
 from sayso.base.metrics import Metrics
+from sayso.schemas.responses import ResponseType
 from sayso.stores.base import Store
-from sayso.turns.ask.responses import Responses
 
 MAX_ATTEMPTS: Final = 8
 """Times that a thread is read for one change that loses its compare-and-set."""
 FALLBACK_POLL_S: Final = 5.0
 """Seconds between looks while the store tells of changes: one notification may have been lost."""
+MAX_RESPONSES: Final = 10_000
+"""Questions whose types are kept; those of others are found again by a look."""
 TOO_FAST: Final = "This thread changes too fast: send this again."
 
 V = TypeVar("V")
 T = TypeVar("T")
+
+
+class Responses:
+    """The author's types of the questions that this process has met; the oldest go first.
+
+    A schema does not say all that a type does (a validator, a date that has to come later). Whoever
+    puts a question, or meets an open one on a replay, leaves its type here, so that an answer is
+    read with it before anything changes.
+    """
+
+    def __init__(self) -> None:
+        self._kept: OrderedDict[str, ResponseType] = OrderedDict()
+
+    def keep(self, interrupt_id: str, response: ResponseType) -> None:
+        """Leave the type of a question."""
+        self._kept[interrupt_id] = response
+        self._kept.move_to_end(interrupt_id)
+        if len(self._kept) > MAX_RESPONSES:
+            self._kept.popitem(last=False)
+
+    def of(self, interrupt_id: str) -> ResponseType | None:
+        """The type of a question, if it is known here."""
+        return self._kept.get(interrupt_id)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -26,9 +26,9 @@ from sayso.turns.output.activities import Activity, show_activity
 from sayso.turns.output.custom_events import send_custom
 from sayso.turns.output.messages import Reasoning
 from sayso.turns.output.usage import report_usage
-from sayso.turns.replay.awaiting import awaited
 from sayso.turns.replay.effects import contain_exit
 from sayso.turns.replay.execution import Execution
+from sayso.turns.replay.mistakes import awaited
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -47,9 +47,9 @@ class Turn(TurnMarker):
     methods did before comes out of the journal, without running or being sent a second time.
     """
 
-    def __init__(self, execution: Execution, given: TurnInput | None = None) -> None:
+    def __init__(self, execution: Execution, turn_input: TurnInput | None = None) -> None:
         self._execution = execution
-        self._given = given or execution.input
+        self._given = turn_input or execution.input
 
     @property
     def input(self) -> TurnInput:
@@ -88,7 +88,7 @@ class Turn(TurnMarker):
         encrypted_type: str | None = None,
         metadata: Mapping[str, Any] | None = None,
     ) -> Reasoning:
-        """What a model thinks, piece by piece: `async with turn.reasoning() as thought`.
+        """A model's thoughts, piece by piece: `async with turn.reasoning() as thought`.
 
         `encrypted` is the model's sealed form of it, `encrypted_type` its provider's name for the
         kind of that; both may also be set on `thought`. They come back in `input.messages` of later
@@ -213,12 +213,12 @@ class Turn(TurnMarker):
         return (await self.call_all([batch.tool_call(tool, args, kwargs)]))[0]
 
     @awaited
-    async def call_all(self, wanted: Sequence[ToolCall]) -> list[Call[Any]]:
+    async def call_all(self, calls: Sequence[ToolCall]) -> list[Call[Any]]:
         """Make several calls in one batch; those that need a person ask together.
 
         The others run before the pause and keep their results. Outcomes come in order.
         """
-        return await batch.call_all(self._execution, wanted, self)
+        return await batch.call_all(self._execution, calls, self)
 
     @overload
     async def client_tool(
@@ -301,7 +301,7 @@ class Turn(TurnMarker):
         """
         return await delegate(
             self._execution,
-            lambda given: Turn(self._execution, given),
+            lambda turn_input: Turn(self._execution, turn_input),
             self._given,
             agent,
             text=text,

@@ -58,8 +58,10 @@ async def delegate(
             f"agent {label!r} would be more than {MAX_DEPTH} agents deep in itself"
         )
     text = None if text is None else to_utf8_safe(text)
-    told = None if messages is None else jsonvalue.decode(to_json(messages, "messages of delegate"))
-    arguments = {k: v for k, v in (("text", text), ("messages", told)) if v is not None}
+    input_messages = (
+        None if messages is None else jsonvalue.decode(to_json(messages, "messages of delegate"))
+    )
+    arguments = {k: v for k, v in (("text", text), ("messages", input_messages)) if v is not None}
     named = Named("agent", label, f"agent {label!r}")
     live, place, begun = await recorded(execution, _Begin(named, arguments or None, registered))
     chosen = _version(place, registered, begun.get("version"))
@@ -73,7 +75,7 @@ async def delegate(
         parent=outer,
         options=chosen.options if chosen else execution.options,
     )
-    turn_input = _given(place, outer_input, text, told)
+    turn_input = _given(place, outer_input, text, input_messages)
     try:
         with execution.branches.within(place.branch, place.key, invocation) as inner:
             if live:
@@ -159,11 +161,11 @@ class _End(Recorded[None]):
 
 def _registered(execution: Execution, agent: AgentFunction | str) -> Agent | None:
     if isinstance(agent, str):
-        found = execution.agents.newest(agent)
-        if found is None:
-            known = ", ".join(map(repr, execution.agents.names()))
-            raise LookupError(f"there is no agent {agent!r} to delegate to; registered: {known}")
-        return found
+        registered = execution.agents.newest(agent)
+        if registered is None:
+            names = ", ".join(map(repr, execution.agents.names()))
+            raise LookupError(f"there is no agent {agent!r} to delegate to; registered: {names}")
+        return registered
     if not asyncio.iscoroutinefunction(agent):
         raise TypeError(f"{agent!r} is no agent: pass an async function of its turn, or a name")
     return execution.agents.of(agent)
@@ -192,7 +194,7 @@ def _given(
     text: str | None,
     messages: list[dict[str, Any]] | None,
 ) -> TurnInput:
-    """What the inner agent reads as its input: the outer's, but for what it is told."""
+    """The inner agent's input: the outer's, but for the text and messages of its own."""
     if text is None and messages is None:
         return outer
     if messages is None:

@@ -36,7 +36,7 @@ _FIXED = "A change of the state does not reach these arguments."
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """What a breakpoint may stand at, as a person reads it; `arguments` are those of a tool.
+    """The thing that a breakpoint stands at, as a person reads it; `arguments` are a tool's.
 
     A tool is one of the app or of the client, an agent one that is delegated to.
     """
@@ -52,7 +52,7 @@ class Named:
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """What stands in front of a breakpoint: where, what, and what came of it.
+    """A thing in front of a breakpoint: its place, its name, and what came of it.
 
     `told` is shown: `{"result": …}` or `{"error": …}`, as JSON. `returns` is what a result has to
     be that a person may give in place of its own, None where none is taken.
@@ -65,7 +65,7 @@ class Ended:
 
 
 async def before(place: Place, what: Named, *, reached: bool = True) -> dict[str, Any]:
-    """What was said, once it may begin; raises `Pause` while a person looks, or has said stop.
+    """Return the answer once it may begin; raise `Pause` while a person looks, or has said stop.
 
     Whatever is recorded at the place has passed its breakpoint, or never had one. Not `reached`: a
     change of the state in between does not reach what it is called with.
@@ -116,24 +116,24 @@ async def after(execution: Execution, ended: Sequence[Ended]) -> dict[str, Any]:
     if not execution.has_breakpoints:
         return {}
     waiting = False
-    given: dict[str, Any] = {}
-    for one in ended:
-        what, response = one.what, _results(one.returns)
-        spot = _spot(one.place, "after", what)
+    results: dict[str, Any] = {}
+    for item in ended:
+        what, response = item.what, _results(item.returns)
+        spot = _spot(item.place, "after", what)
         if spot.entry is None:
             continue
         if spot.entry.status == "started":
-            _ask(spot, "after", what, told=_short(one.told or {}), response=response)
+            _ask(spot, "after", what, told=_short(item.told or {}), response=response)
             waiting = True
             continue
         said = await _said(spot, "after", what, response)
         if said is None:
             waiting = True
         elif "result" in said:
-            given[one.place.key] = said["result"]
+            results[item.place.key] = said["result"]
     if waiting:
         raise execution.pause()
-    return given
+    return results
 
 
 def is_wanted(execution: Execution, what: Named) -> bool:
@@ -142,7 +142,7 @@ def is_wanted(execution: Execution, what: Named) -> bool:
 
 
 def _wanted(execution: Execution, when: When, what: Named) -> bool:
-    return any(one.matches(when, what.name) for one in execution.breakpoints)
+    return any(points.matches(when, what.name) for points in execution.breakpoints)
 
 
 def _spot(place: Place, when: When, what: Named, *, older: bool = True) -> Place:
@@ -152,16 +152,16 @@ def _spot(place: Place, when: When, what: Named, *, older: bool = True) -> Place
     """
     execution = place.execution
     key = places.before(place.key) if when == "before" else places.after(place.key)
-    wanted = fingerprint(_KIND, f"{when} {what.of} {what.name}")
+    requested = fingerprint(_KIND, f"{when} {what.of} {what.name}")
     if when == "before" and not (older and execution.journal.at(key)):
-        wanted = fingerprint(_KIND, when)
+        requested = fingerprint(_KIND, when)
     return replace(
         place,
         kind=_KIND,
         name=what.name,
         key=key,
-        fingerprint=wanted,
-        entry=execution.find(key, wanted),
+        fingerprint=requested,
+        entry=execution.find(key, requested),
     )
 
 
@@ -174,7 +174,7 @@ def _has_arguments(place: Place) -> bool:
 async def _said(
     spot: Place, when: When, what: Named, response: ResponseType | None = None
 ) -> dict[str, Any] | None:
-    """What a person has said who lets the run go on; None where it stops, or nobody has."""
+    """The answer that lets the run continue; None where it stops, or nobody has answered."""
     execution = spot.execution
     assert spot.entry is not None  # noqa: S101 - what is recorded is read
     interrupt, _ = await settled_answer(spot, spot.entry)
@@ -191,7 +191,7 @@ async def _said(
 
 
 def _results(returns: Codec | None) -> ResponseType | None:
-    """What answers where another result may be given: it has to be one of the step's."""
+    """The type of an answer that may bring another result, which has to be one of the step's."""
     if returns is None:
         return None
 
@@ -206,11 +206,11 @@ def _results(returns: Codec | None) -> ResponseType | None:
     return ResponseType(schema, lambda payload: payload, problems, stricter=True)
 
 
-def _short(told: dict[str, Any]) -> dict[str, Any]:
-    """What came of something, unless it is too much for a card."""
-    size = len(jsonvalue.encode(told))
+def _short(outcome: dict[str, Any]) -> dict[str, Any]:
+    """The outcome, or its size if it is too much for a card."""
+    size = len(jsonvalue.encode(outcome))
     if size <= _MAX_SHOWN_BYTES:
-        return told
+        return outcome
     return {"note": f"What came of it has {size} bytes as JSON, which is too much to be shown."}
 
 

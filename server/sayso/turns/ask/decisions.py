@@ -33,19 +33,24 @@ async def decide(
 ) -> Decision:
     """Ask which way to go, having said what is planned, why, and what it does."""
     planned = to_text(planned_action)
-    told: dict[str, Any] = {"kind": "decision", "plannedAction": _told(planned_action), "why": why}
+    details: dict[str, Any] = {
+        "kind": "decision",
+        "plannedAction": _told(planned_action),
+        "why": why,
+    }
     permits: dict[str, Any] = {}
     offered: Sequence[object] = options
-    for one in offered:
-        if isinstance(one, Option) and one.permits is not None:  # others are refused with the rest
-            permits[one.action] = _permitted(execution, one.permits)
+    for option in offered:
+        # What is no option is refused with the rest.
+        if isinstance(option, Option) and option.permits is not None:
+            permits[option.action] = _permitted(execution, option.permits)
     if permits:
-        told["permits"] = permits
+        details["permits"] = permits
     lines = [planned, f"Why: {why}"]
     if impact is not None:
-        told["impact"] = _told(impact)
+        details["impact"] = _told(impact)
         lines.append(f"Impact: {to_text(impact)}")
-    asked = Question(
+    choice = Question(
         reason=DECISION,
         message="\n".join(lines),
         schema=decision_type(
@@ -53,28 +58,28 @@ async def decide(
             options,
             {action: f"Runs {permit['runs']}" for action, permit in permits.items()},
         ),
-        **_with(terms, told),
+        **_with(terms, details),
     )
-    return _decision(planned, await question(execution, asked))
+    return _decision(planned, await question(execution, choice))
 
 
 async def clarify(
     execution: Execution,
-    asked: str,
+    text: str,
     *,
     options: Sequence[Option],
     schema: Any,
     about: ClarifyTerms,
 ) -> Decision | Answer[Any]:
     """Ask what is meant, having said what it could cover and how far it would reach."""
-    told: dict[str, Any] = {"kind": "clarification"}
-    lines = [asked]
+    details: dict[str, Any] = {"kind": "clarification"}
+    lines = [text]
     for name, title, value in (
         ("scope", "Scope", about.pop("scope", None)),
         ("blastRadius", "Blast radius", about.pop("blast_radius", None)),
     ):
         if value is not None:
-            told[name] = _told(value)
+            details[name] = _told(value)
             lines.append(f"{title}: {to_text(value)}")
     if options and schema is not None:
         raise ValueError("a clarification takes options= or schema=, not both")
@@ -87,19 +92,19 @@ async def clarify(
             reason="input_required",
             message="\n".join(lines),
             schema=str if kind is None else kind,
-            **_with(about, told),
+            **_with(about, details),
         ),
     )
-    return _decision(asked, answer) if options else replace(answer, question=asked)
+    return _decision(text, answer) if options else replace(answer, question=text)
 
 
-def _permitted(execution: Execution, given: ToolCall) -> dict[str, Any]:
+def _permitted(execution: Execution, permits: ToolCall) -> dict[str, Any]:
     """The call that an option permits, as its card shows it and as it has to be made."""
-    wanted: object = given
-    if not isinstance(wanted, ToolCall):
-        raise TypeError(f"permits= of an option is a ToolCall(tool, {{…}}), not {wanted!r}")
-    tool = tool_of(execution, given.tool)
-    written = tool.arguments(dict(given.args))
+    declared: object = permits
+    if not isinstance(declared, ToolCall):
+        raise TypeError(f"permits= of an option is a ToolCall(tool, {{…}}), not {declared!r}")
+    tool = tool_of(execution, permits.tool)
+    written = tool.arguments(dict(permits.args))
     call = tool.proposed(written, execution.principal, execution.input.thread_id)
     plain = jsonvalue.decode(written)
     named = display(tool.name, tool.shown(plain), _MAX_CALL_CHARS)
@@ -116,19 +121,19 @@ def _told(value: Described) -> Any:
     return value if isinstance(value, str) else dict(value)
 
 
-def _with(terms: QuestionTerms, told: Mapping[str, Any]) -> dict[str, Any]:
+def _with(terms: QuestionTerms, details: Mapping[str, Any]) -> dict[str, Any]:
     """The terms of a question, with what it tells beside the author's metadata; ours counts."""
-    given = dict(terms.get("metadata") or {})
-    own = given.get("sayso")
-    said = {**(own if isinstance(own, Mapping) else {}), **told}
-    return {**terms, "metadata": {**given, "sayso": said}}
+    metadata = dict(terms.get("metadata") or {})
+    own = metadata.get("sayso")
+    said = {**(own if isinstance(own, Mapping) else {}), **details}
+    return {**terms, "metadata": {**metadata, "sayso": said}}
 
 
-def _decision(asked: str, answer: Answer[ChosenOption]) -> Decision:
+def _decision(text: str, answer: Answer[ChosenOption]) -> Decision:
     chosen = answer.value
     return Decision(
         status=answer.status,
-        question=asked,
+        question=text,
         option=chosen.option if chosen else None,
         params=chosen.params if chosen else None,
         note=chosen.note if chosen else None,

@@ -134,9 +134,9 @@ def _reminder(execution: Execution, now: int, expiry: int | None) -> int | None:
 
 def interrupt_of(execution: Execution, data: dict[str, Any]) -> Interrupt:
     """The interrupt behind an asked entry with this data: settled, open, or only just asked."""
-    wanted = data["interrupt"]
-    interrupt = execution.interrupts.get(wanted)
-    return interrupt or execution.asked[wanted]
+    interrupt_id = data["interrupt"]
+    interrupt = execution.interrupts.get(interrupt_id)
+    return interrupt or execution.asked[interrupt_id]
 
 
 async def settled_answer(
@@ -150,7 +150,7 @@ async def settled_answer(
     data = jsonvalue.decode(entry.data) if data is None else data
     interrupt = interrupt_of(execution, data)
     if interrupt.status != "open":
-        await execution.timeline.wait_for_all_before(execution.pauses[data["pause"]])
+        await execution.replay_order.wait_for_all_before(execution.pauses[data["pause"]])
         execution.state.resume(data["pause"])
         execution.check_state(entry.place)
     return interrupt, data

@@ -24,18 +24,18 @@ _log = logging.getLogger("sayso.turn")
 _CORE = ("input_required", "confirmation")
 
 
-async def questions(execution: Execution, asked: Sequence[Question]) -> list[Answer[Any]]:
+async def questions(execution: Execution, batch: Sequence[Question]) -> list[Answer[Any]]:
     """Ask several things at once; all of them stand in one outcome. Answers come in order."""
     items: list[_Question] = []
-    for ahead, question in enumerate(asked):
+    for ahead, question in enumerate(batch):
         with execution.making("interrupt", question.reason, ahead):
             items.append(_Question(question))
     return await recorded_all(execution, _Together(execution, items))
 
 
-async def question(execution: Execution, asked: Question) -> Answer[Any]:
+async def question(execution: Execution, item: Question) -> Answer[Any]:
     """Ask one thing."""
-    return (await questions(execution, [asked]))[0]
+    return (await questions(execution, [item]))[0]
 
 
 class _Question(Recorded[Answer[Any]]):
@@ -87,13 +87,13 @@ class _Together(Batch[Answer[Any]]):
 
     async def run(self, places: Sequence[Place]) -> Sequence[int]:
         """Put what is new, all of it; then wait for the answers, one after the other."""
-        asked = list(zip(self.items, places, strict=True))
-        for item, place in asked:
+        pairs = list(zip(self.items, places, strict=True))
+        for item, place in pairs:
             if place.entry is None:
                 item.put(place)
         if any(place.entry is None for place in places):
             raise self._execution.pause()
-        for item, place in asked:
+        for item, place in pairs:
             await item.run(place)
         return ()
 
@@ -102,7 +102,7 @@ class _Together(Batch[Answer[Any]]):
 
 
 def _checked(item: Question) -> ResponseType:
-    """What answers it; raises for a question that cannot work before any of its batch is put."""
+    """The type of its answer; raises for an invalid question, before any of its batch is put."""
     if item.reason == "tool_call":
         raise ValueError("reason 'tool_call' belongs to gated tools: use turn.call (IN-05)")
     if not item.reason or item.reason.startswith("core:"):

@@ -47,7 +47,7 @@ _SPEAKING = ("interrupt",)
 @fast
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallDecision:
-    """What becomes of a call, and by which rule.
+    """The decision about a call, and the rule that made it.
 
     It `runs`, perhaps on an approval that `remembered_approval` for the rules in `stood`; or it
     asks, in the way of `asking`, and a yes stands for the rules in `covered`, but not for all that
@@ -76,7 +76,7 @@ class CallDecision:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RuleResult:
-    """What the rules say of a call; `asks` are those that nobody has said yes to yet.
+    """The rules' word on a call; `asks` are the rules that nobody has said yes to yet.
 
     `partly`: somebody has to others. `call` is None where nobody had to look at it.
     """
@@ -131,14 +131,14 @@ def _satisfied(ask: AskingRule, satisfied: Mapping[str, ApproversAsJson | None])
 
 
 async def decide_call(
-    place: Place, tool: Tool[..., Any], arguments: bytes, found: RuleResult
+    place: Place, tool: Tool[..., Any], arguments: bytes, result: RuleResult
 ) -> CallDecision:
     """Decide about a call, after a look at the approvals that stand."""
     execution = place.execution
     stale: list[Approval] = []
-    stands = await _remembered(execution, tool, arguments, found.asks, stale)
-    ruling = replace(decide_call_with(place, found, stands), stale=tuple(stale))
-    if all(one.asking.approvers.owners for one in (*ruling.met_by_choice, *ruling.covered)):
+    stands = await _remembered(execution, tool, arguments, result.asks, stale)
+    ruling = replace(decide_call_with(place, result, stands), stale=tuple(stale))
+    if all(rule.asking.approvers.owners for rule in (*ruling.met_by_choice, *ruling.covered)):
         return ruling
     try:
         heard = await execution.heard()
@@ -146,13 +146,13 @@ async def decide_call(
         execution.abort(error)
         raise execution.pause() from None
     # Meanwhile an equal call may have used the decision that permits one of them.
-    ruling = decide_call_with(place, found, stands, heard)
+    ruling = decide_call_with(place, result, stands, heard)
     return replace(ruling, stale=tuple(stale), heard=heard)
 
 
 def decide_call_with(
     place: Place,
-    found: RuleResult,
+    result: RuleResult,
     stands: Approval | None = None,
     heard: Heard = _NOTHING,
 ) -> CallDecision:
@@ -163,20 +163,20 @@ def decide_call_with(
     `heard` are those of turns before this one, and of copies.
     """
     execution = place.execution
-    decision, call, asks = found.decision, found.call, found.asks
+    decision, call, asks = result.decision, result.call, result.asks
     if decision.verdict == "deny":
         return CallDecision(rule=decision.rule, call=call, refusal={"forbidden": True})
     # Who has just said yes to part of it is not told that it was refused before.
-    if asks and not found.partly:
+    if asks and not result.partly:
         refused = _refused_before(execution, place.fingerprint)
         if refused is not None:
             return CallDecision(rule=asks[0].rule, call=call, refusal={**refused, "again": True})
-    chosen = _decision_for(execution, found.tool, found.arguments) if asks else None
+    chosen = _decision_for(execution, result.tool, result.arguments) if asks else None
     by_choice = () if chosen is None else _met(chosen, asks, requesters(execution))
-    if any(not one.asking.approvers.owners for one in by_choice):
-        known = about(_known(execution, heard), found.tool, jsonvalue.decode(found.arguments))
-        if any(one["said"] == "denied" for one in known):
-            by_choice = tuple(one for one in by_choice if one.asking.approvers.owners)
+    if any(not rule.asking.approvers.owners for rule in by_choice):
+        earlier = about(_known(execution, heard), result.tool, jsonvalue.decode(result.arguments))
+        if any(word["said"] == "denied" for word in earlier):
+            by_choice = tuple(rule for rule in by_choice if rule.asking.approvers.owners)
     asks = [rule for rule in asks if rule not in by_choice]
     stood: tuple[AskingRule, ...] = ()
     if stands is not None:
@@ -209,7 +209,7 @@ def decide_call_with(
 
 def _decision_for(execution: Execution, tool: str, arguments: bytes) -> Interrupt | None:
     """The decision whose chosen option permits this very call; None, or once a call has used it."""
-    wanted: Any = None
+    plain: Any = None
     for item in execution.interrupts.values():
         if item.reason != DECISION or item.metadata is None or _PERMITS not in item.metadata:
             continue
@@ -218,8 +218,8 @@ def _decision_for(execution: Execution, tool: str, arguments: bytes) -> Interrup
         permitted = _permitted(item.metadata, item.payload)
         if permitted is None or permitted.get("tool") != tool:
             continue
-        wanted = jsonvalue.decode(arguments) if wanted is None else wanted
-        if jsonvalue.equal(permitted.get("arguments"), wanted) and not _is_used(execution, item.id):
+        plain = jsonvalue.decode(arguments) if plain is None else plain
+        if jsonvalue.equal(permitted.get("arguments"), plain) and not _is_used(execution, item.id):
             return item
     return None
 
@@ -228,25 +228,25 @@ def _met(
     decision: Interrupt, asks: Iterable[AskingRule], requesters: Iterable[str]
 ) -> tuple[AskingRule, ...]:
     """Those of the rules that ask the people who have decided."""
-    people, wanting = [(one.by, one.roles) for one in approving(decision)], tuple(requesters)
+    people, wanting = [(vote.by, vote.roles) for vote in approving(decision)], tuple(requesters)
     return tuple(rule for rule in asks if met_by(rule.asking.approvers, people, wanting))
 
 
 def _permitted(metadata: bytes, payload: bytes) -> dict[str, Any] | None:
     """The call that an answer permits; an author may ask with that reason as well, in any form."""
-    found: Any = jsonvalue.decode(metadata)
+    member: Any = jsonvalue.decode(metadata)
     answer = jsonvalue.decode(payload)
     for name in ("sayso", "permits", answer.get("action") if isinstance(answer, dict) else None):
-        found = found.get(name) if isinstance(found, dict) and isinstance(name, str) else None
-    return found if isinstance(found, dict) else None
+        member = member.get(name) if isinstance(member, dict) and isinstance(name, str) else None
+    return member if isinstance(member, dict) else None
 
 
 def _is_used(execution: Execution, decision: str) -> bool:
-    if decision in execution.permits.chosen:
+    if decision in execution.approval_writes.chosen:
         return True
-    wanted = f'"{decision}"'.encode()
+    quoted = f'"{decision}"'.encode()
     for entry in execution.journal.entries():
-        if entry.kind == "call" and wanted in entry.data:
+        if entry.kind == "call" and quoted in entry.data:
             data = jsonvalue.decode(entry.data)
             if decision in (data.get("decision"), *data.get("spent", ())):
                 return True
@@ -279,7 +279,7 @@ async def _remembered(
         if approval.thread_id in (None, thread_id)
         and covers_call(jsonvalue.decode(approval.pattern), plain)
     ]
-    best, rules = max(fitting, key=lambda found: found[1], default=(None, 0))
+    best, rules = max(fitting, key=lambda match: match[1], default=(None, 0))
     if rules:
         return best
     stale.extend(
@@ -313,7 +313,7 @@ def remember(
     )
     if wish is None:
         return
-    execution.permits.give(
+    execution.approval_writes.give(
         Approval(
             id=place.id("apr", places.approval(place.key, interrupt.id)),
             owner=execution.principal.subject,
@@ -333,24 +333,24 @@ def remember(
 def _before(
     execution: Execution, tool: Tool[..., Any], arguments: dict[str, Any], heard: Heard
 ) -> list[dict[str, Any]] | None:
-    """What was said about an equal call in what this turn copies or repeats, and denied so far."""
+    """Decisions about an equal call in what this turn copies or repeats, and denials so far."""
     return about(_known(execution, heard), tool.name, arguments) or None
 
 
 def _known(execution: Execution, heard: Heard) -> list[Said]:
-    """What was said about calls in what this turn copies or repeats, and denied so far.
+    """Decisions about calls in what this turn copies or repeats, and denials so far.
 
     `heard`: in turns before this one, and in copies. What was said in this one may not be stored
     yet. What is settled in a copy as it was before is one word, and not another.
     """
     here = denials(execution.interrupts.values(), execution.input.thread_id)
-    known = decided_before(execution.marks)
-    words = [_word(one) for one in known]
-    for one in (*heard.elsewhere, *heard.here, *here):
-        if (word := _word(one)) not in words:
-            known.append(one)
+    decisions = decided_before(execution.marks)
+    words = [_word(decision) for decision in decisions]
+    for decision in (*heard.elsewhere, *heard.here, *here):
+        if (word := _word(decision)) not in words:
+            decisions.append(decision)
             words.append(word)
-    return known
+    return decisions
 
 
 def _word(said: Said) -> Said:
@@ -370,7 +370,8 @@ def stands_for(approval: Approval, ask: AskingRule) -> bool:
 def _approved(data: dict[str, Any], arguments: dict[str, Any]) -> list[dict[str, Any]] | None:
     """Who has said yes to these arguments for other rules, as the card says it."""
     said = [
-        {"rule": rule, "by": by, "at": format_time(at)} for rule, by, at in people(data, arguments)
+        {"rule": rule, "by": by, "at": format_time(when)}
+        for rule, by, when in people(data, arguments)
     ]
     return said or None
 
@@ -405,11 +406,11 @@ def _refused_before(execution: Execution, fingerprint: str) -> dict[str, Any] | 
 def _ran_before(place: Place, tool: Tool[..., Any], arguments: dict[str, Any]) -> str | None:
     """How the last call of this tool with these very arguments ended that ran in this turn."""
     execution = place.execution
-    wanted, ended = fingerprint("call", tool.name, arguments), None
+    requested, ended = fingerprint("call", tool.name, arguments), None
     for entry in execution.journal.entries():
         if entry.kind != "call" or entry.name != tool.name or entry.status != "done":
             continue
-        if entry.fingerprint != wanted and b'"edited"' not in entry.data:
+        if entry.fingerprint != requested and b'"edited"' not in entry.data:
             continue
         data = jsonvalue.decode(entry.data)
         ran = data["status"] in ("executed", "failed") and entry.place != place.key
@@ -471,7 +472,7 @@ def ask(
         impact=briefing.get("impact"),
         before=before,
     )
-    told: dict[str, Any] = {
+    details: dict[str, Any] = {
         **briefing,
         "because": " ".join(because),
         "truncated": truncated or None,
@@ -503,7 +504,7 @@ def ask(
         message=message,
         schema=tool.approval_schema(offered),
         metadata=jsonvalue.encode(
-            {"sayso": {name: value for name, value in told.items() if value is not None}}
+            {"sayso": {name: value for name, value in details.items() if value is not None}}
         ),
         tool_call_id=data["id"],
         expires_in=tool.expires_in if how.expires_in is DEFAULT else how.expires_in,
@@ -521,8 +522,8 @@ def _because(tool: Tool[..., Any], ruling: CallDecision) -> tuple[list[str], lis
     for rule in ruling.covered:
         said, tells = rule.because(call)
         (telling if tells else plain).extend(said)
-    known = list(dict.fromkeys((*facts(call), *telling)))
-    return [*dict.fromkeys(plain), *known], known
+    details = list(dict.fromkeys((*facts(call), *telling)))
+    return [*dict.fromkeys(plain), *details], details
 
 
 def _scale(call: ProposedCall | None) -> dict[str, Any]:

@@ -24,10 +24,10 @@ from sayso.schemas.responses import ResponseType
 from sayso.turns.ask import breakpoints
 from sayso.turns.ask.questions import questions
 from sayso.turns.calls.call import RunningCall
-from sayso.turns.calls.proposals import propose
 from sayso.turns.calls.steps import rewrite_state
 from sayso.turns.journal import places
 from sayso.turns.journal.state import Written
+from sayso.turns.output.messages import propose
 from sayso.turns.replay.effects import contain_exit
 from sayso.turns.replay.execution import Execution, Place
 from sayso.turns.replay.protection import uncancellable
@@ -51,18 +51,20 @@ def tool_call(tool: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> ToolC
     return ToolCall(tool, tool.by_name(args, kwargs))
 
 
-async def call_all(execution: Execution, wanted: Sequence[ToolCall], turn: Any) -> list[Call[Any]]:
+async def call_all(
+    execution: Execution, requested: Sequence[ToolCall], turn: Any
+) -> list[Call[Any]]:
     """Make tool calls side by side: free ones run now, gated ones ask together.
 
     `turn` is what tools get that take one. Raises pydantic's `ValidationError` for arguments that
     do not fit, `NotRecordable` for those that JSON would change, LookupError for a name that no
     tool has, TypeError for what is neither, before anything is sent.
     """
-    if not wanted:
+    if not requested:
         return []
-    ready = await completed(execution, _found(execution, wanted))
+    ready = await completed(execution, _found(execution, requested))
     calls = [
-        RunningCall(execution, tool, arguments, turn, why)
+        RunningCall(tool, arguments, turn, why)
         for tool, arguments, why in _proposed(execution, ready)
     ]
     outcomes = iter(await recorded_all(execution, _SideBySide(execution, calls)))
@@ -87,17 +89,17 @@ class _SideBySide(Batch[Call[Any]]):
         if execution.has_breakpoints and len(calls) > 1:
             _bind(execution, calls)
         ended = [call for call in calls if call.over]
-        self._written = [one for call in ended for one in call.data.get("writes", ())]
+        self._written = [write for call in ended for write in call.data.get("writes", ())]
         if execution.has_breakpoints or len(ended) < len(calls):
             if self._written and execution.state.is_present:
                 self.landed()
                 self._written = []
             # Nobody gets a part of a batch: what is in the way of others comes out with the rest.
-            execution.timeline.release(call.data["end"] for call in calls if call.over)
+            execution.replay_order.release(call.data["end"] for call in calls if call.over)
             try:
                 await _advance(execution, calls)
             except BaseException:
-                execution.timeline.release(call.data["end"] for call in calls if call.over)
+                execution.replay_order.release(call.data["end"] for call in calls if call.over)
                 raise
         return [call.data["end"] for call in calls]
 
@@ -106,10 +108,10 @@ class _SideBySide(Batch[Call[Any]]):
         rewrite_state(self._execution, self.items[0].place.branch, self._written)
 
 
-def _found(execution: Execution, wanted: Sequence[ToolCall]) -> list[ToolCall]:
+def _found(execution: Execution, requested: Sequence[ToolCall]) -> list[ToolCall]:
     """The calls with their tools."""
     calls = []
-    for ahead, item in enumerate(wanted):
+    for ahead, item in enumerate(requested):
         with execution.making("call", _name(item), ahead):
             tool = tool_of(execution, item.tool)
             _check_why(item, tool)
@@ -122,11 +124,11 @@ def _proposed(
 ) -> list[tuple[Tool[..., Any], bytes, str | None]]:
     """Each call that is to be made: its tool, its effective arguments, and why it is made."""
     proposed: list[tuple[Tool[..., Any], bytes, str | None]] = []
-    for one in ready:
-        if not isinstance(one, ToolCall):
+    for item in ready:
+        if not isinstance(item, ToolCall):
             continue
-        with execution.making("call", one.tool.name, len(proposed)):
-            proposed.append((one.tool, one.tool.arguments(dict(one.args)), one.why))
+        with execution.making("call", item.tool.name, len(proposed)):
+            proposed.append((item.tool, item.tool.arguments(dict(item.args)), item.why))
     return proposed
 
 
@@ -145,30 +147,30 @@ def _name(item: ToolCall) -> str:
 
 
 def _check_why(item: ToolCall, tool: Tool[..., Any]) -> None:
-    given: object = item.why
-    if given is not None and not isinstance(given, str):
-        raise TypeError(f"why= of a call of tool {tool.name!r} is a text, not {given!r}")
+    why: object = item.why
+    if why is not None and not isinstance(why, str):
+        raise TypeError(f"why= of a call of tool {tool.name!r} is a text, not {why!r}")
 
 
-def tool_of(execution: Execution, wanted: Any) -> Tool[..., Any]:
+def tool_of(execution: Execution, named: Any) -> Tool[..., Any]:
     """The tool of this app that is meant by itself or by its name; raises for all others."""
-    if isinstance(wanted, Tool):
-        if execution.tools.get(wanted.name) is not wanted:
+    if isinstance(named, Tool):
+        if execution.tools.get(named.name) is not named:
             # The gate holds answers against the tools of the app, and knows no others.
             raise DeclarationError(
-                f"tool {wanted.name!r} is not one of this app: serve it with "
-                f"app.add_tools({wanted.name})"
+                f"tool {named.name!r} is not one of this app: serve it with "
+                f"app.add_tools({named.name})"
             )
-        return wanted
-    if not isinstance(wanted, str):
+        return named
+    if not isinstance(named, str):
         raise TypeError(
-            f"{wanted!r} is no tool: decorate it with @app.tool(), or use turn.step for a plain "
+            f"{named!r} is no tool: decorate it with @app.tool(), or use turn.step for a plain "
             "function"
         )
-    tool = execution.tools.get(wanted)
+    tool = execution.tools.get(named)
     if tool is None:
-        known = ", ".join(map(repr, execution.tools)) or "none"
-        raise LookupError(f"there is no tool {wanted!r} on this app; declared: {known}")
+        names = ", ".join(map(repr, execution.tools)) or "none"
+        raise LookupError(f"there is no tool {named!r} on this app; declared: {names}")
     return tool
 
 
@@ -203,8 +205,8 @@ async def _together(execution: Execution, calls: Sequence[RunningCall]) -> None:
     async def advanced(call: RunningCall) -> None:
         await call.run(call.place)
         # What a part records next must not wait for a batch that waits for the part.
-        if not all(one.over for one in calls):
-            execution.timeline.release((call.data["end"],))
+        if not all(other.over for other in calls):
+            execution.replay_order.release((call.data["end"],))
 
     works: list[Awaitable[Any]] = [contain_exit(advanced(call)) for call in parts]
     if effects:
@@ -230,20 +232,22 @@ def _propose(execution: Execution, calls: Sequence[RunningCall]) -> None:
     propose(new[0].place, proposed)
 
 
-async def completed(execution: Execution, wanted: Sequence[ToolCall]) -> list[ToolCall | Call[Any]]:
+async def completed(
+    execution: Execution, requested: Sequence[ToolCall]
+) -> list[ToolCall | Call[Any]]:
     """The calls with all their arguments; in place of one that stays incomplete, its outcome."""
     lacking = {
         index: missing
-        for index, item in enumerate(wanted)
+        for index, item in enumerate(requested)
         if item.tool.complete and (missing := item.tool.missing(item.args))
     }
     if not lacking:
-        return list(wanted)
-    asked = [_question(wanted[at], missing) for at, missing in lacking.items()]
-    answers = dict(zip(lacking, await questions(execution, asked), strict=True))
+        return list(requested)
+    incomplete = [_question(requested[index], missing) for index, missing in lacking.items()]
+    answers = dict(zip(lacking, await questions(execution, incomplete), strict=True))
     return [
         _with(item, answers[index]) if index in answers else item
-        for index, item in enumerate(wanted)
+        for index, item in enumerate(requested)
     ]
 
 
@@ -257,23 +261,23 @@ def _question(item: ToolCall, missing: Sequence[str]) -> Question:
     }
     if "$defs" in tool.parameters:
         schema["$defs"] = tool.parameters["$defs"]
-    given = jsonvalue.decode(to_json(dict(item.args), f"an argument of tool {tool.name!r}"))
+    arguments = jsonvalue.decode(to_json(dict(item.args), f"an argument of tool {tool.name!r}"))
     return Question(
         reason="input_required",
         message=f"{tool.name} needs {', '.join(missing)}.",
-        schema=_completing(tool, given, schema),
+        schema=_completing(tool, arguments, schema),
         expires_in=tool.expires_in,
-        metadata={"sayso": {"tool": tool.name, "arguments": given, "missing": list(missing)}},
+        metadata={"sayso": {"tool": tool.name, "arguments": arguments, "missing": list(missing)}},
     )
 
 
 def _completing(
-    tool: Tool[..., Any], given: dict[str, Any], schema: dict[str, Any]
+    tool: Tool[..., Any], arguments: dict[str, Any], schema: dict[str, Any]
 ) -> ResponseType:
-    """What completes a call: together with what is given, arguments that the tool takes."""
+    """The type of an answer that completes a call: with the given ones, arguments of the tool."""
 
     def problems(payload: Any) -> tuple[SchemaViolation, ...]:
-        return tool.argument_errors({**given, **(payload or {})})
+        return tool.argument_errors({**arguments, **(payload or {})})
 
     def decode(payload: Any) -> Any:
         if wrong := problems(payload):
@@ -287,10 +291,12 @@ def _with(item: ToolCall, answer: Answer[Any]) -> ToolCall | Call[Any]:
     if answer.resolved:
         return replace(item, args={**item.args, **(answer.value or {})})
     why = "nobody gave them in time" if answer.expired else "the question for them was withdrawn"
-    given = jsonvalue.decode(to_json(dict(item.args), f"an argument of tool {item.tool.name!r}"))
+    arguments = jsonvalue.decode(
+        to_json(dict(item.args), f"an argument of tool {item.tool.name!r}")
+    )
     return Call(
         status="expired" if answer.expired else "cancelled",
-        args=given,
+        args=arguments,
         text=f"Not called: arguments are missing, and {why}.",
         by=answer.by,
     )

@@ -1,4 +1,4 @@
-"""What is known and recorded of one tool call: its arguments, how far it has come, its outcome.
+"""One tool call, as it is recorded: its arguments, how far it has come, its outcome.
 
 Arguments come from the journal, never from what a client sends (SB-05).
 
@@ -88,14 +88,12 @@ class CallRecord(Recorded[Call[Any]]):
 
     def __init__(
         self,
-        execution: Execution,
         tool: Tool[..., Any],
         proposed: bytes,
         turn: Any,
         why: str | None = None,
     ) -> None:
         """`proposed` are its arguments, as JSON; `why` is what the agent says of it."""
-        self.execution = execution
         self.tool = tool
         self.name: str = tool.name
         self.proposed = proposed
@@ -105,6 +103,11 @@ class CallRecord(Recorded[Call[Any]]):
         self.data: dict[str, Any] = {}
         self._result: bytes | None = None
         self._text: str | None = None
+
+    @property
+    def execution(self) -> Execution:
+        """The execution that it is made in."""
+        return self.place.execution
 
     def take(self, place: Place) -> None:
         """Take what is recorded at its place."""
@@ -124,7 +127,7 @@ class CallRecord(Recorded[Call[Any]]):
 
     @property
     def changes(self) -> list[dict[str, Any]]:
-        """What of the proposed arguments somebody has changed."""
+        """The changes that people have made to the proposed arguments."""
         return differences(self.arguments, self.effective())
 
     @property
@@ -134,7 +137,7 @@ class CallRecord(Recorded[Call[Any]]):
 
     @property
     def named(self) -> Named:
-        """What a breakpoint at it shows: the arguments that run, or would."""
+        """The call as a breakpoint shows it, with the arguments that run, or would."""
         arguments = self.effective()
         shown = f"tool {self.line}"
         parameters = self.tool.parameters
@@ -142,14 +145,14 @@ class CallRecord(Recorded[Call[Any]]):
 
     @property
     def told(self) -> dict[str, Any]:
-        """What came of it, as a breakpoint behind it shows that."""
+        """The outcome, as a breakpoint behind it shows that."""
         if self.data["status"] == "executed" and "unrecorded" not in self.data:
             return {"result": self.data.get("value")}
         return {"error": self.data.get("reason") or self.data.get("unrecorded") or ""}
 
     @property
     def key(self) -> str:
-        """What the outside world may know this call by."""
+        """The call key: the id of this call for the outside world."""
         return self.execution.call_key(self.place.key)
 
     @property
@@ -161,11 +164,11 @@ class CallRecord(Recorded[Call[Any]]):
         """Record how far the call has come."""
         self.data = {**self.data, **changes}
         if stage == "done":
-            self.data = {"end": self.execution.timeline.end(), **self.data}
+            self.data = {"end": self.execution.replay_order.end(), **self.data}
         return self.place.record(stage, jsonvalue.encode(self.data))
 
     def ending(self, value: Any) -> dict[str, Any]:
-        """What to record of a result that the tool has returned: it ran, whatever comes of that."""
+        """The record of a result that the tool has returned: it ran, whatever comes of that."""
         try:
             return self.returned(value, self.encoded(value))
         except Exception as error:
@@ -173,7 +176,7 @@ class CallRecord(Recorded[Call[Any]]):
             return {"unrecorded": error_text(error)}
 
     def failure(self, error: BaseException) -> str:
-        """What everybody is told of what the tool raised: its type, and an id that the log has.
+        """The public words for an error of the tool: its type, and an id that the log has.
 
         What an exception says was written for a log: it may hold a password, an address, a row.
         """
@@ -187,7 +190,7 @@ class CallRecord(Recorded[Call[Any]]):
         return f"{type(error).__name__} (error {number})"
 
     def returned(self, value: Any, encoded: bytes) -> dict[str, Any]:
-        """What to record of a result; content parts are told apart from a value like them."""
+        """The record of a result; content parts are told apart from a value like them."""
         # What a person gave as the result has its type only once it has been decoded.
         self._result = encoded
         made = encoded[:1] in b"[{"
@@ -207,15 +210,15 @@ class CallRecord(Recorded[Call[Any]]):
 
     def encoded(self, value: Any) -> bytes:
         """The result as JSON; `NotRecordable` if it has none, or none that readers would keep."""
-        found = self.tool.result.encode(value, f"the result of tool {self.tool.name!r}")
-        read = self.decoded(found)
+        data = self.tool.result.encode(value, f"the result of tool {self.tool.name!r}")
+        read = self.decoded(data)
         self.tool.result.tell_change(value, read, f"the result of tool {self.tool.name!r}")
-        if jsonvalue.loses_digits(found):
+        if jsonvalue.loses_digits(data):
             raise NotRecordable(
                 f"the result of tool {self.tool.name!r} holds an integer beyond 64 bits, which "
                 "readers of JSON round: return it as text"
             )
-        return found
+        return data
 
     def effective(self) -> dict[str, Any]:
         """The arguments that run, or would: the reviewer's, else the proposed ones. To be read."""
@@ -249,11 +252,11 @@ class CallRecord(Recorded[Call[Any]]):
         return ends and not self.execution.stopped
 
     def after(self, place: Place, entry: Entry | None) -> Ended:
-        """What came of it."""
+        """The outcome."""
         return Ended(place, self.named, self.told)
 
     def read(self, place: Place, entry: Entry | None) -> Call[Any]:
-        """What the author gets: the same live and on replay."""
+        """The author's outcome: the same live and on replay."""
         data, value = self.data, None
         if data["status"] == "failed" and self._fails_the_turn():
             failed = ToolFailed(f"tool {self.tool.name!r} failed: {data.get('reason')}")
@@ -309,7 +312,7 @@ class RunningCall(CallRecord):
                 self.data["edited"] = edited
         if entry is None:
             rule_result = self._found or evaluate(self.execution, self.tool, self.written())
-            await self._weighed(rule_result)
+            await self._apply_rules(rule_result)
         elif entry.status == "started":
             await (self._part() if "part" in self.data else self._after_crash(entry))
         elif entry.status == "asked":
@@ -320,10 +323,10 @@ class RunningCall(CallRecord):
             else:
                 await self._decided(entry)
 
-    async def _weighed(self, found: RuleResult) -> None:
+    async def _apply_rules(self, result: RuleResult) -> None:
         """Do what the rules decide about the call."""
         arguments = self.written()
-        ruling = await decide_call(self.place, self.tool, arguments, found)
+        ruling = await decide_call(self.place, self.tool, arguments, result)
         if ruling.asking is not None:
             self._ask(ruling)
             raise self.execution.pause()
@@ -353,7 +356,7 @@ class RunningCall(CallRecord):
     def _chosen(self, ruling: CallDecision) -> None:
         """Use the decision that permits the call, if one does."""
         if ruling.chosen is not None:
-            self.execution.permits.chosen.add(ruling.chosen.id)
+            self.execution.approval_writes.chosen.add(ruling.chosen.id)
             consent.chosen(self.data, ruling.chosen, ruling.met_by_choice, self.effective())
 
     def _stand_on(self, approval: Approval, asks: Sequence[AskingRule]) -> None:
@@ -366,7 +369,7 @@ class RunningCall(CallRecord):
             thread_id=self.execution.input.thread_id,
             at=self.execution.clock.now(),
         )
-        self.execution.permits.use(use)
+        self.execution.approval_writes.use(use)
 
     async def _decided(self, entry: Entry) -> None:
         interrupt, _ = await settled_answer(self.place, entry, self.data)
@@ -400,8 +403,8 @@ class RunningCall(CallRecord):
             written = self.tool.arguments(payload["editedArgs"])
         except (ValidationError, NotRecordable) as error:
             self.execution.unfit(self.place, "other arguments", error)
-        found: dict[str, Any] = jsonvalue.decode(written)
-        return found
+        arguments: dict[str, Any] = jsonvalue.decode(written)
+        return arguments
 
     async def _approved(self, payload: dict[str, Any], interrupt: Interrupt) -> None:
         """Run what was approved, unless a rule that nobody was asked about has a say in it."""
@@ -422,10 +425,10 @@ class RunningCall(CallRecord):
         if edited is None and not self.data.pop("partly", False):
             await self._run()
             return
-        await self._weighed(self._weigh_again())
+        await self._apply_rules(self._evaluate_again())
 
-    def _weigh_again(self) -> RuleResult:
-        """What the rules say, now that somebody has said yes to these arguments."""
+    def _evaluate_again(self) -> RuleResult:
+        """Ask the rules again, now that somebody has said yes to these arguments."""
         satisfied = consent.standing(self.data, self.effective(), requesters(self.execution))
         return evaluate(self.execution, self.tool, self.written(), satisfied)
 
@@ -434,13 +437,15 @@ class RunningCall(CallRecord):
             await self._run()
             return
         self.execution.only_looks()
-        found = await verified(
+        happened = await verified(
             self.execution, self.tool.verify, self.key, self.tool.name, self.tool.result
         )
-        if found is None:
-            self._ask_unsure(entry)
-        if isinstance(found, Happened):
-            await self._close("executed", **self.returned(found.value, self.encoded(found.value)))
+        if happened is None:
+            self._ask_indeterminate(entry)
+        if isinstance(happened, Happened):
+            await self._close(
+                "executed", **self.returned(happened.value, self.encoded(happened.value))
+            )
         else:
             await self._run()
 
@@ -450,7 +455,7 @@ class RunningCall(CallRecord):
         self.data["asks"] = asks
         return who
 
-    def _ask_unsure(self, entry: Entry) -> NoReturn:
+    def _ask_indeterminate(self, entry: Entry) -> NoReturn:
         who = self._about_attempt()
         ask_indeterminate(
             self.place,
@@ -480,12 +485,12 @@ class RunningCall(CallRecord):
         """
         self.data.pop("why", None)
         consent.renewed(self.data, interrupt, self.effective())
-        rule_result = self._weigh_again()
+        rule_result = self._evaluate_again()
         if rule_result.decision.verdict == "deny":
             rule = rule_result.decision.rule
             await self._close("failed", reason=f"{reason}: rule {rule!r} forbids it now")
             return
-        await self._weighed(rule_result)
+        await self._apply_rules(rule_result)
 
     def _said_by(self, interrupt: Interrupt) -> None:
         """Note who says what came of the call."""
@@ -501,7 +506,7 @@ class RunningCall(CallRecord):
         self.execution.announce_phases(self.place.branch)
         entry = await self._effect()
         if entry.status == "started":
-            self._ask_unsure(entry)
+            self._ask_indeterminate(entry)
 
     async def _effect(self) -> Entry:
         execution, tool = self.execution, self.tool
@@ -517,11 +522,11 @@ class RunningCall(CallRecord):
         scope = EffectScope(execution=execution, info=self._info(), place=self.place.key)
         fn = tool.fn
         if tool.streams:
-            fn = streamed(execution, scope, self.place, self.id, tool.fn)
+            fn = streamed(scope, self.place, self.id, tool.fn)
         try:
             value = await execution.effects.perform(scope, fn, (), arguments, tool.timeout)
         except EffectTimedOut as late:
-            if late.unsure and started is not None:
+            if late.indeterminate and started is not None:
                 return started
             return await self._failed(scope, f"TimeoutError: {late}")
         except LeaseGone as lost:
@@ -538,10 +543,10 @@ class RunningCall(CallRecord):
     def _info(self) -> CallInfo:
         """The call as its tool can look it up."""
         said = tuple(
-            ApprovedBy(rule=rule, by=by, at=at)
-            for rule, by, at in consent.people(self.data, self.effective())
+            ApprovedBy(rule=rule, by=by, at=when)
+            for rule, by, when in consent.people(self.data, self.effective())
         )
-        names = tuple(dict.fromkeys(one.by for one in said))
+        names = tuple(dict.fromkeys(vote.by for vote in said))
         several = names if len(names) > 1 else ()
         return CallInfo(
             key=self.key,
@@ -618,11 +623,11 @@ class RunningCall(CallRecord):
         What the tool said meanwhile follows its result in the history: nothing may stand between a
         call and its result.
         """
-        given = {key: value for key, value in changes.items() if value is not None}
+        members = {key: value for key, value in changes.items() if value is not None}
         message_id = self.place.id("msg", places.result(self.place.key))
         if self.execution.has_breakpoints and status in ("executed", "failed"):
             breakpoints.note(self.place, self.named)
-        entry = self.write("done", status=status, **given)
+        entry = self.write("done", status=status, **members)
         content = self.content
         result = tool_message(message_id, self.id, content)
         if not self.execution.transcript.fits(len(result.body)):

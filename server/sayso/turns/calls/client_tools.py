@@ -22,8 +22,8 @@ from sayso.turns.ask import breakpoints
 from sayso.turns.ask.breakpoints import Ended, Named
 from sayso.turns.ask.interrupts import interrupt_of, record_question, settled_answer
 from sayso.turns.ask.questions import checked_times
-from sayso.turns.calls.proposals import propose
 from sayso.turns.journal.journal import CLIENT_TOOL
+from sayso.turns.output.messages import propose
 from sayso.turns.replay.execution import Execution, Place
 from sayso.turns.replay.recorded import Recorded, recorded
 
@@ -45,9 +45,9 @@ async def call_client_tool(
     Raises `ToolNotOffered`, `NotRecordable` for arguments without a JSON form, ValueError for times
     that are none. Nothing has been sent then.
     """
-    given = dict(arguments or {})
-    written = to_json(given, f"an argument of front-end tool {name!r}")
-    plain = jsonvalue.decode(in_stable_order(given, written))
+    values = dict(arguments or {})
+    written = to_json(values, f"an argument of front-end tool {name!r}")
+    plain = jsonvalue.decode(in_stable_order(values, written))
     codec = Codec(schema)
     checked_times(expires_in, expires_at)
     _check_offered(execution, name)
@@ -58,7 +58,7 @@ async def call_client_tool(
 class _ClientCall(Recorded[Call[Any]]):
     """A call that the client makes; the same call again has the answer of the first."""
 
-    kind = "frontend"
+    kind = "client_tool"
     asks = True
 
     def __init__(
@@ -117,7 +117,7 @@ class _ClientCall(Recorded[Call[Any]]):
         )
 
     def after(self, place: Place, entry: Entry | None) -> Ended | None:
-        """What came of the call, where it was made."""
+        """The outcome of the call, where it was made."""
         execution = place.execution
         if not execution.has_breakpoints or entry is None or place.entry is not entry:
             return None
@@ -125,11 +125,11 @@ class _ClientCall(Recorded[Call[Any]]):
         if pause == len(execution.pauses) - 1:  # its answer is what the turn goes on with
             breakpoints.note(place, self._named)
         came = self.read(place, entry)
-        told = {"result": came.text} if came.status == "executed" else {"error": came.text}
-        return Ended(place, self._named, told)
+        outcome = {"result": came.text} if came.status == "executed" else {"error": came.text}
+        return Ended(place, self._named, outcome)
 
     def read(self, place: Place, entry: Entry | None) -> Call[Any]:
-        """What the author gets: the same live and on replay."""
+        """The author's outcome: the same live and on replay."""
         assert self._interrupt is not None  # noqa: S101 - `run` has come to its end
         return _outcome(self._interrupt, self.name, self.arguments, self._codec)
 
@@ -153,7 +153,7 @@ def _propose(place: Place, call_id: str, name: str, arguments: dict[str, Any]) -
 
 
 def _outcome(interrupt: Interrupt, name: str, arguments: dict[str, Any], codec: Codec) -> Call[Any]:
-    """What the author gets: the same live and on replay."""
+    """The author's outcome: the same live and on replay."""
     if interrupt.status != "resolved":
         late = settled_by_expiry(interrupt)
         reason = _TOO_LATE if late else _UNANSWERED

@@ -20,7 +20,7 @@ from sayso.turns.journal.journal import is_client_tool
 
 @dataclass(frozen=True, slots=True)
 class DanglingCalls:
-    """What closes such calls: journal entries, messages, and the events that tell of them."""
+    """The ends of such calls: journal entries, messages, and the events that tell of them."""
 
     entries: tuple[Entry, ...] = ()
     messages: tuple[Message, ...] = ()
@@ -80,27 +80,27 @@ def close_dangling(
                     continue  # nobody but the client answers those (TC-11)
                 text = f"Not executed: the turn {how} before this call began."
                 texts.setdefault(call, (call, text))
-    left = {call: found for call, found in texts.items() if call not in done}
+    left = {call: placed for call, placed in texts.items() if call not in done}
     named = [
         (identify(turn.key, "msg", places.result(place)), call, text)
         for call, (place, text) in left.items()
     ]
     return DanglingCalls(
         entries=tuple(closed),
-        messages=tuple(tool_message(*one) for one in named),
-        events=tuple(result_event(*one) for one in named),
+        messages=tuple(tool_message(*result) for result in named),
+        events=tuple(result_event(*result) for result in named),
     )
 
 
-def _undone(asked: Interrupt | None, how: str) -> tuple[CallStatus, str]:
-    """What to say of a call that was not carried out, by what was decided about it."""
-    if asked is None or asked.status == "open":
+def _undone(question: Interrupt | None, how: str) -> tuple[CallStatus, str]:
+    """The status and text of a call that was not carried out, by what was decided about it."""
+    if question is None or question.status == "open":
         return "cancelled", f"Not executed: the turn {how} before anyone decided."
-    if asked.status == "expired":
+    if question.status == "expired":
         return "expired", f"Not executed: {EXPIRED}, and nobody was there for the turn to go on."
-    payload = jsonvalue.decode(asked.payload) if asked.payload else {}
-    if asked.status == "resolved" and payload.get("approved") is True:
-        by = f"Approved by {asked.decided_by}" if asked.decided_by else "Approved"
+    payload = jsonvalue.decode(question.payload) if question.payload else {}
+    if question.status == "resolved" and payload.get("approved") is True:
+        by = f"Approved by {question.decided_by}" if question.decided_by else "Approved"
         return "cancelled", f"{by}; not executed: the turn {how} before the call began."
-    status: CallStatus = "denied" if asked.status == "resolved" else "cancelled"
+    status: CallStatus = "denied" if question.status == "resolved" else "cancelled"
     return status, result_text({"status": status, "reason": payload.get("reason")}, {})

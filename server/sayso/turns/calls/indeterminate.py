@@ -27,7 +27,7 @@ from sayso.turns.replay.execution import Execution, Place
 
 _log = logging.getLogger("sayso.turn")
 
-INDETERMINATE = "unsure"
+INDETERMINATE = "indeterminate"
 """Why such an entry asks."""
 VERIFY_TIMEOUT_S = 60.0
 """Seconds that a `verify=` hook may take to find out what happened."""
@@ -35,7 +35,7 @@ VERIFY_TIMEOUT_S = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What to do about an unsure effect. `value` is the JSON result that `skip` goes on with."""
+    """The word on an indeterminate effect; `skip` continues with `value`, a result as JSON."""
 
     action: Literal["run_again", "skip"]
     interrupt: Interrupt
@@ -67,13 +67,13 @@ def ask_indeterminate(
         if execution.journal.is_new(place.key)
         else "was running when the server stopped"
     )
-    told: dict[str, Any] = {"kind": "indeterminate", "name": entry.name}
+    details: dict[str, Any] = {"kind": "indeterminate", "name": entry.name}
     if arguments is not None:
-        told["arguments"] = arguments
+        details["arguments"] = arguments
     if look is not None:
-        told["look"] = look
+        details["look"] = look
     if "at" in begun:  # earlier servers did not keep it
-        told["startedAt"] = format_time(begun["at"])
+        details["startedAt"] = format_time(begun["at"])
     record_question(
         place,
         data={**begun, "why": INDETERMINATE},
@@ -85,7 +85,9 @@ def ask_indeterminate(
             indeterminate_schema(returns.schema(), optional=returns.only_null())
         ),
         response=_verdicts(returns),
-        metadata={"sayso": {**told, "key": execution.call_key(place.key), **approvers_of(asking)}},
+        metadata={
+            "sayso": {**details, "key": execution.call_key(place.key), **approvers_of(asking)}
+        },
         tool_call_id=tool_call_id,
         asking=asking,
     )
@@ -97,7 +99,7 @@ def is_indeterminate(entry: Entry) -> bool:
 
 
 def _verdicts(returns: Codec) -> ResponseType:
-    """What answers such a question: a result that is given has to be one of the effect's."""
+    """The type of an answer to such a question: a result in it has to be one of the effect's."""
 
     def problems(payload: Any) -> tuple[SchemaViolation, ...]:
         if payload["action"] != "skip":
@@ -137,7 +139,7 @@ async def verdict(place: Place, entry: Entry, returns: Codec) -> Verdict:
 async def verified(
     execution: Execution, verify: Verify | None, key: str, name: str, returns: Codec
 ) -> Happened | DidNotHappen | None:
-    """What a `verify=` hook says about a call key; None, so that a person is asked, if it cannot.
+    """The word of a `verify=` hook about a call key; None, so that a person is asked, for none.
 
     The hook's result has to fit the effect's return annotation, as the effect's own would. It only
     looks, so a stop cuts it off, and one that finds nothing out in `VERIFY_TIMEOUT_S` seconds
@@ -148,18 +150,18 @@ async def verified(
     try:
         with execution.effects.repeatable_part():
             async with asyncio.timeout(VERIFY_TIMEOUT_S):
-                found: Any = await contain_exit(verify(key))
-        if isinstance(found, Happened):
-            returns.encode(found.value, f"the result that verify= of {name!r} found")
+                answer: Any = await contain_exit(verify(key))
+        if isinstance(answer, Happened):
+            returns.encode(answer.value, f"the result that verify= of {name!r} found")
     except Exception:
         _log.exception("verify= of %r failed; asking a person instead", name)
         return None
-    if isinstance(found, Happened | DidNotHappen):
-        return found
+    if isinstance(answer, Happened | DidNotHappen):
+        return answer
     _log.error(
         "verify= of %r returned %r, not Happened(result) or DidNotHappen(); asking a person",
         name,
-        found,
+        answer,
     )
     return None
 
@@ -183,14 +185,14 @@ def ask_failed(
     `shown` is the call as a person reads it. The message has no more of a long error than there is
     room for; `metadata.sayso.error` has all.
     """
-    told = {"kind": FAILED, "name": name, "arguments": arguments, "error": reason}
+    details = {"kind": FAILED, "name": name, "arguments": arguments, "error": reason}
     record_question(
         place,
         data={**data, "why": FAILED, "error": reason},
         reason=reasons.FAILED,
         message=f"{shown} failed: {cut(reason, MAX_MESSAGE_CHARS - len(shown) - 22)}. What now?",
         schema=jsonvalue.encode(tool_error_schema()),
-        metadata={"sayso": {**told, **approvers_of(asking)}},
+        metadata={"sayso": {**details, **approvers_of(asking)}},
         tool_call_id=data["id"],
         asking=asking,
     )

@@ -1,4 +1,4 @@
-"""What a tool call leaves behind: its proposal, and exactly one result, which tells the truth."""
+"""The traces of a tool call: its proposal, and exactly one result, which tells the truth."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace

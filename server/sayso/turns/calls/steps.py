@@ -20,7 +20,6 @@ from sayso.turns.ask.breakpoints import Ended, Named
 from sayso.turns.calls.indeterminate import ask_indeterminate, verdict, verified
 from sayso.turns.journal.journal import numbered
 from sayso.turns.journal.state import Written
-from sayso.turns.replay.awaiting import awaited, written_as
 from sayso.turns.replay.branch import Branch
 from sayso.turns.replay.effects import (
     CallInfo,
@@ -30,6 +29,7 @@ from sayso.turns.replay.effects import (
     was_cancelled,
 )
 from sayso.turns.replay.execution import Execution, Place
+from sayso.turns.replay.mistakes import awaited, written_as
 from sayso.turns.replay.protection import uncancellable
 from sayso.turns.replay.recorded import Recorded, recorded
 
@@ -53,7 +53,7 @@ def failure(end: int, error_type: str, message: str, *, again: bool = False) -> 
 
 
 def result(name: str, data: bytes, codec: Codec) -> Any:
-    """What a recorded step returned, or `StepFailed` if it raised: the same live and on replay."""
+    """The result of a recorded step; `StepFailed` if it raised. The same live and on replay."""
     members = data.index(b",") + 1
     if data.startswith(_VALUE, members):
         return codec.decode(data[members + len(_VALUE) : -1], f"the result of step {name!r}")
@@ -63,7 +63,7 @@ def result(name: str, data: bytes, codec: Codec) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What people see of a step, if its outcome is unclear: its author has meant it to be shown.
+    """The part of a step that people see if its outcome is unclear, as its author has meant.
 
     `shown` is what it does, in words; `look` where to see whether it was done.
     """
@@ -95,7 +95,7 @@ class Seen:
 
 
 class StepOptions(TypedDict, total=False):
-    """What can be said of a step, by name; see `Stepper.options`."""
+    """The options of a step, by name; see `Stepper.options`."""
 
     name: str | None
     idempotent: bool
@@ -108,7 +108,7 @@ class StepOptions(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True)
 class Stepper:
-    """What `turn.step` is: call it with a function and its arguments.
+    """The type of `turn.step`: call it with a function and its arguments.
 
     Synchronous functions run in a thread. It returns the recorded result. Raises `StepFailed` when
     the function raised, `NotRecordable` for arguments without a JSON form.
@@ -201,19 +201,19 @@ def _step(
             written = to_recorded(passed, f"an argument of step {label!r}")
             arguments = jsonvalue.decode(in_stable_order(passed, written))
         codec = return_codec(fn)
-    return _Step(execution, label, arguments, fn, args, kwargs, codec, seen, options)
+    return _Step(label, arguments, fn, args, kwargs, codec, seen, options)
 
 
 def _told(data: bytes, texts: bool) -> dict[str, Any]:
-    """What came of a step, as a breakpoint behind it shows that; `texts`: what an error says too.
+    """The outcome of a step, as a breakpoint shows it; `texts`: with the text of an error.
 
     Without them only its type is shown: the text was written for the agent and the log.
     """
-    found = jsonvalue.decode(data)
-    if "error" in found:
-        kind, text = found["error"]["type"], found["error"]["message"]
+    members = jsonvalue.decode(data)
+    if "error" in members:
+        kind, text = members["error"]["type"], members["error"]["message"]
         return {"error": f"{kind}: {text}" if texts else kind}
-    return {"result": found.get("value")}
+    return {"result": members.get("value")}
 
 
 def _named(label: str) -> Named:
@@ -229,7 +229,6 @@ class _Step(Recorded[Any]):
 
     def __init__(
         self,
-        execution: Execution,
         name: str,
         arguments: Any,
         fn: Callable[..., Any],
@@ -239,7 +238,6 @@ class _Step(Recorded[Any]):
         seen: Seen,
         options: StepOptions,
     ) -> None:
-        self.execution = execution
         self.name, self.arguments = name, arguments
         self.fn = fn
         self.args = args
@@ -249,13 +247,18 @@ class _Step(Recorded[Any]):
         self.options = options
 
     @property
+    def execution(self) -> Execution:
+        """The execution that it is made in."""
+        return self.place.execution
+
+    @property
     def idempotent(self) -> bool:
         """True if it may run again after a crash."""
         return self.options.get("idempotent", False)
 
     @property
     def key(self) -> str:
-        """What the outside world may know this step by."""
+        """The call key: the id of this step for the outside world."""
         return self.execution.call_key(self.place.key)
 
     def before(self, place: Place) -> Named:
@@ -263,10 +266,10 @@ class _Step(Recorded[Any]):
         return _named(self.name)
 
     def after(self, place: Place, entry: Entry | None) -> Ended | None:
-        """What came of it, in whose place another result may be given."""
+        """The outcome, in whose place another result may be given."""
         if entry is None:
             return None
-        texts = self.execution.options.tool_errors == "text"
+        texts = place.execution.options.tool_errors == "text"
         return Ended(place, _named(self.name), _told(entry.data, texts), self.codec)
 
     def replaced(self, place: Place, value: Any) -> Any:
@@ -275,7 +278,7 @@ class _Step(Recorded[Any]):
         try:
             return self.codec.decode(jsonvalue.encode(value), what)
         except NotRecordable as error:
-            self.execution.unfit(place, "a result of another type", error)
+            place.execution.unfit(place, "a result of another type", error)
 
     def read(self, place: Place, entry: Entry | None) -> Any:
         """Its result; `StepFailed` if the function raised."""
@@ -283,7 +286,7 @@ class _Step(Recorded[Any]):
         try:
             return result(self.name, entry.data, self.codec)
         except NotRecordable as error:
-            self.execution.unfit(place, "a result of another type", error)
+            place.execution.unfit(place, "a result of another type", error)
 
     async def run(self, place: Place) -> Entry:
         """Run it, or find out what became of it."""
@@ -321,13 +324,13 @@ class _Step(Recorded[Any]):
         if self.idempotent or jsonvalue.decode(entry.data).get("emits"):
             return await self._run()
         self.execution.only_looks()
-        found = await verified(
+        happened = await verified(
             self.execution, self.options.get("verify"), self.key, self.name, self.codec
         )
-        if found is None:
+        if happened is None:
             self._ask(entry)
-        if isinstance(found, Happened):
-            return self._happened(found.value)
+        if isinstance(happened, Happened):
+            return self._happened(happened.value)
         return await self._run()
 
     async def after_verdict(self, entry: Entry) -> Entry:
@@ -338,7 +341,7 @@ class _Step(Recorded[Any]):
 
     def _happened(self, value: Any) -> Entry:
         data = to_recorded(value, f"the result given for step {self.name!r}")
-        return self._done(success(self.execution.timeline.end(), data))
+        return self._done(success(self.execution.replay_order.end(), data))
 
     def _done(self, data: bytes) -> Entry:
         if self.execution.has_breakpoints:
@@ -370,7 +373,7 @@ class _Step(Recorded[Any]):
                 scope, self.fn, self.args, self.kwargs, self.options.get("timeout")
             )
         except EffectTimedOut as late:
-            if late.unsure and not self.idempotent:
+            if late.indeterminate and not self.idempotent:
                 return started
             data = self._failed("TimeoutError", str(late))
         except LeaseGone as lost:
@@ -393,18 +396,18 @@ class _Step(Recorded[Any]):
         return entry
 
     def _returned(self, value: Any) -> bytes:
-        """What to record of a result; the step ran, whatever comes of that."""
+        """The record of a result; the step ran, whatever comes of that."""
         try:
             encoded = self.codec.encode(value, f"the result of step {self.name!r}")
             read = self.codec.decode(encoded, f"the result of step {self.name!r}")
             self.codec.tell_change(value, read, f"the result of step {self.name!r}")
         except Exception as error:
             ran = f"the step ran, and its result could not be recorded: {error_text(error)}"
-            return failure(self.execution.timeline.end(), "NotRecordable", ran)
-        return success(self.execution.timeline.end(), encoded)
+            return failure(self.execution.replay_order.end(), "NotRecordable", ran)
+        return success(self.execution.replay_order.end(), encoded)
 
     def _failed(self, error_type: str, message: str) -> bytes:
-        end = self.execution.timeline.end()
+        end = self.execution.replay_order.end()
         return failure(end, error_type, message, again=self.idempotent)
 
 
@@ -422,7 +425,7 @@ def write_state(execution: Execution, branch: Branch, operations: Sequence[dict[
 
 def rewrite_state(execution: Execution, branch: Branch, written: Sequence[Written]) -> None:
     """Make writes once more of code below a branch that has ended and is not entered again."""
-    for _, path, operations in sorted(written, key=lambda one: one[0]):
+    for _, path, operations in sorted(written, key=lambda write: write[0]):
         _send(execution, branch, execution.state.patch(path, operations, again=True))
 
 
@@ -441,10 +444,10 @@ def _check_options(fn: Callable[..., Any], kwargs: dict[str, Any]) -> None:
     try:
         inspect.signature(fn).bind_partial(**kwargs)
     except TypeError as error:
-        given = ", ".join(f"{name}=…" for name in options)
+        written = ", ".join(f"{name}=…" for name in options)
         raise TypeError(
             f"turn.step passes its arguments on, and the function does not take them ({error}): "
-            f"options of a step stand before it, turn.step.options({given})(…)"
+            f"options of a step stand before it, turn.step.options({written})(…)"
         ) from None
     except ValueError:  # a built-in function that does not say what it takes
         return
@@ -470,13 +473,13 @@ def _check_values(
         raise ValueError(f"timeout= of a step is seconds above zero, not {timeout!r}")
 
 
-def _no_function(given: object) -> TurnError:
-    """What to say of something else than a function; a coroutine is closed, as it never runs."""
-    if inspect.iscoroutine(given):
-        given.close()
-        name = given.__name__
+def _no_function(passed: object) -> TurnError:
+    """The error for anything but a function; a coroutine is closed, as it never runs."""
+    if inspect.iscoroutine(passed):
+        passed.close()
+        name = passed.__name__
         return TurnError(
             f"turn.step was given what {name}() returned: write turn.step({name}, …), with the "
             "function and its arguments, so that a replay need not call it"
         )
-    return TurnError(f"turn.step takes a function and its arguments, not {given!r}")
+    return TurnError(f"turn.step takes a function and its arguments, not {passed!r}")

@@ -13,14 +13,13 @@ from sayso.base.records import Message
 from sayso.base.texts import split_surrogate, to_utf8_safe
 from sayso.turns.journal import places
 from sayso.turns.replay.effects import EffectScope
-from sayso.turns.replay.execution import Execution, Place
+from sayso.turns.replay.execution import Place
 
 OUTPUT = "sayso:tool-output"
 """The type of the activity: `{"toolCallId", "tool", "chunks"}`."""
 
 
 def streamed(
-    execution: Execution,
     scope: EffectScope,
     place: Place,
     call_id: str,
@@ -29,7 +28,7 @@ def streamed(
     """The tool's function as one that shows its chunks while they come and returns all of them."""
 
     async def pour(**arguments: Any) -> str:
-        shown = _Output(execution, place, call_id, scope.info.name)
+        shown = _Output(place, call_id, scope.info.name)
         chunks: list[str] = []
         half = ""
         try:
@@ -60,32 +59,32 @@ def _check(piece: object, name: str) -> None:
 
 
 class _Output:
-    """What clients are shown of a tool that is still running."""
+    """The output of a tool that is still running, as clients see it."""
 
-    def __init__(self, execution: Execution, place: Place, call_id: str, tool: str) -> None:
-        self._execution = execution
-        self._id = execution.message_id(places.output(place.key))
+    def __init__(self, place: Place, call_id: str, tool: str) -> None:
+        self._stream = place.execution.stream
+        self._transcript = place.execution.transcript
+        self._id = place.execution.message_id(places.output(place.key))
         self._content: dict[str, Any] = {"toolCallId": call_id, "tool": tool, "chunks": []}
         self._size = 0
 
     async def add(self, chunk: str) -> None:
         """Show another chunk; NotRecordable once the thread has no room for so much."""
-        stream = self._execution.stream
         self._size += len(chunk.encode())
-        if not self._execution.transcript.fits(2 * self._size):
+        if not self._transcript.fits(2 * self._size):
             raise NotRecordable("the tool has streamed more than this thread can hold")
         named = {"messageId": self._id, "activityType": OUTPUT}
         chunks: list[str] = self._content["chunks"]
         chunks.append(chunk)
         if len(chunks) == 1:
-            stream.emit({"type": "ACTIVITY_SNAPSHOT", **named, "content": self._content})
+            self._stream.emit({"type": "ACTIVITY_SNAPSHOT", **named, "content": self._content})
         else:
             patch = [{"op": "add", "path": "/chunks/-", "value": chunk}]
-            stream.emit({"type": "ACTIVITY_DELTA", **named, "patch": patch})
-        await stream.backpressure()
+            self._stream.emit({"type": "ACTIVITY_DELTA", **named, "patch": patch})
+        await self._stream.backpressure()
 
     def message(self) -> Message | None:
-        """What is stored of it; nothing of a tool that said nothing."""
+        """The stored message; None for a tool without output."""
         if not self._content["chunks"]:
             return None
         body = {

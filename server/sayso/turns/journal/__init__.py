@@ -1,1 +1,1 @@
-"""What a turn has recorded: entries, marks, state, copies. Pure."""
+"""The records of a turn: entries, marks, state, copies. Pure."""

@@ -1,4 +1,4 @@
-"""What was decided about calls of a turn that is copied or begun anew: who is asked again is told.
+"""Decisions about calls of a turn that is copied or restarted: who is asked again reads them.
 
 `{"tool", "arguments": digest, "said": "approved" | "denied", "by", "at", "reason"?, "threadId"}`,
 kept in the journal of the copy or of the new turn (`marks`), for that and for all made of it. Pure.
@@ -20,13 +20,13 @@ Said = dict[str, Any]
 def decisions(
     items: Iterable[Interrupt], entries: Iterable[Entry], thread_id: str
 ) -> tuple[Said, ...]:
-    """What people have said about the calls of a turn, and of those that it was made of."""
-    found = decided_before(entries)
+    """Decisions of people about the calls of a turn, and of those that it was made of."""
+    decided = decided_before(entries)
     for item in items:
         interrupt = as_answered(item)
         call = _call(item)
         if call is not None:
-            found += [{**call, **one} for one in item.progress.denied]
+            decided += [{**call, **denial} for denial in item.progress.denied]
         if call is None or interrupt.status != "resolved" or interrupt.decided_by is None:
             continue
         payload = jsonvalue.decode(interrupt.payload) if interrupt.payload else None
@@ -39,45 +39,45 @@ def decisions(
         }
         if isinstance(payload, dict) and payload.get("reason"):
             said["reason"] = payload["reason"]
-        found.append(said)
-    return tuple(found)
+        decided.append(said)
+    return tuple(decided)
 
 
 def denials(items: Iterable[Interrupt], thread_id: str) -> tuple[Said, ...]:
-    """What was denied just now about calls that others than the owner decide."""
+    """Denials of just now about calls that others than the owner decide."""
     others = [item for item in items if asks_others(item)]
-    found = decisions(others, (), thread_id) if others else ()
-    return tuple(one for one in found if one["said"] == "denied")
+    decided = decisions(others, (), thread_id) if others else ()
+    return tuple(word for word in decided if word["said"] == "denied")
 
 
 def about(before: Iterable[Said], tool: str, arguments: Any) -> list[Said]:
-    """What of it was said about an equal call, as a card shows it."""
-    named = [one for one in before if one["tool"] == tool]
+    """Those about an equal call, as a card shows them."""
+    named = [word for word in before if word["tool"] == tool]
     if not named:
         return []
-    wanted = {"tool": tool, "arguments": jsonvalue.digest(arguments)}
+    call = {"tool": tool, "arguments": jsonvalue.digest(arguments)}
     return [
-        {name: value for name, value in one.items() if name not in wanted}
-        for one in named
-        if one["arguments"] == wanted["arguments"]
+        {name: value for name, value in word.items() if name not in call}
+        for word in named
+        if word["arguments"] == call["arguments"]
     ]
 
 
 def about_question(before: Iterable[Said], item: Interrupt) -> list[Said]:
-    """What of it was said about the call that a question is about."""
+    """Those about the call that a question is about, as a card shows them."""
     call = _call(item)
     if call is None:
         return []
     return [
-        {name: value for name, value in one.items() if name not in call}
-        for one in before
-        if all(one[name] == value for name, value in call.items())
+        {name: value for name, value in word.items() if name not in call}
+        for word in before
+        if all(word[name] == value for name, value in call.items())
     ]
 
 
 def may_not_be_asked_again(items: Sequence[Interrupt], before: Sequence[Said]) -> list[str]:
     """Ids of questions whose call was denied, by approvers who do not want to be asked anew."""
-    denied = {(one["tool"], one["arguments"]) for one in before if one["said"] == "denied"}
+    denied = {(word["tool"], word["arguments"]) for word in before if word["said"] == "denied"}
     return [
         item.id
         for item in items
@@ -92,7 +92,7 @@ def _call(item: Interrupt) -> Mapping[str, str] | None:
     """The call that a question was about, as it was asked."""
     if item.reason != "tool_call" or item.metadata is None:
         return None
-    told = jsonvalue.decode(item.metadata).get("sayso", {})
-    if "tool" not in told:
+    ours = jsonvalue.decode(item.metadata).get("sayso", {})
+    if "tool" not in ours:
         return None
-    return {"tool": told["tool"], "arguments": jsonvalue.digest(told.get("arguments", {}))}
+    return {"tool": ours["tool"], "arguments": jsonvalue.digest(ours.get("arguments", {}))}

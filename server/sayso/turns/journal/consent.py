@@ -44,7 +44,10 @@ def stands_on(data: Data, approval: Approval, asks: Iterable[AskingRule], argume
     digest = jsonvalue.digest(arguments)
     data["satisfied"] = [
         *_given(data),
-        *({**one, "arguments": digest, "by": said, "approval": approval.id} for one in asked(asks)),
+        *(
+            {**rule, "arguments": digest, "by": said, "approval": approval.id}
+            for rule in asked(asks)
+        ),
     ]
 
 
@@ -52,7 +55,7 @@ def chosen(data: Data, decision: Interrupt, asks: Iterable[AskingRule], argument
     """Note a yes that was given by the choice of an option which permits the call."""
     said = _people(decision)
     digest = jsonvalue.digest(arguments)
-    entries = [{**one, "arguments": digest, "by": said} for one in asked(asks)]
+    entries = [{**rule, "arguments": digest, "by": said} for rule in asked(asks)]
     data["satisfied"] = [*_given(data), *entries]
     data |= {"decision": decision.id, "by": decision.decided_by}
 
@@ -72,33 +75,35 @@ def standing(
     whoever asks for the thing may not be.
     """
     digest = jsonvalue.digest(arguments)
-    given = _given(data)
-    here = [one for one in given if one["arguments"] == digest]
-    found: dict[str, ApproversAsJson | None] = {one["rule"]: one["terms"] for one in here}
-    people = list({one["by"]: one for entry in here for one in entry["by"]}.values())
+    consents = _given(data)
+    here = [consent for consent in consents if consent["arguments"] == digest]
+    satisfied: dict[str, ApproversAsJson | None] = {
+        consent["rule"]: consent["terms"] for consent in here
+    }
+    people = list({person["by"]: person for entry in here for person in entry["by"]}.values())
     wanting = tuple(requesters)
-    for one in given:
-        terms = one["terms"]
-        if one["rule"] in found or terms is None or not people:
+    for consent in consents:
+        terms = consent["terms"]
+        if consent["rule"] in satisfied or terms is None or not people:
             continue
-        who = [(one["by"], one["roles"]) for one in people]
+        who = [(person["by"], person["roles"]) for person in people]
         if met_by(Approvers.from_terms(terms), who, wanting):
-            found[one["rule"]] = terms
-            data["satisfied"].append({**one, "arguments": digest, "by": people})
-    return found
+            satisfied[consent["rule"]] = terms
+            data["satisfied"].append({**consent, "arguments": digest, "by": people})
+    return satisfied
 
 
 def people(data: Data, arguments: Any) -> list[tuple[str, str, int]]:
     """Who has said yes to these arguments: rule, subject, and when."""
-    given = _given(data)
-    if not given:
+    consents = _given(data)
+    if not consents:
         return []
     digest = jsonvalue.digest(arguments)
     return [
-        (one["rule"], said["by"], said["at"])
-        for one in given
-        if one["arguments"] == digest
-        for said in one["by"]
+        (consent["rule"], said["by"], said["at"])
+        for consent in consents
+        if consent["arguments"] == digest
+        for said in consent["by"]
     ]
 
 
@@ -109,25 +114,29 @@ def terms_of(data: Data, arguments: Any, otherwise: Approvers) -> tuple[Approver
     a call that others had to approve is not its owner's to say. `otherwise` are those of the tool.
     """
     digest = jsonvalue.digest(arguments)
-    here = [one for one in _given(data) if one["arguments"] == digest and one["terms"] is not None]
+    here = [
+        consent
+        for consent in _given(data)
+        if consent["arguments"] == digest and consent["terms"] is not None
+    ]
     if not here:
         return otherwise, []
-    of_others = (one["terms"] for one in here if one["terms"] != OWNER.terms())
+    of_others = (consent["terms"] for consent in here if consent["terms"] != OWNER.terms())
     first = next(of_others, here[0]["terms"])
     who = Approvers.from_terms(first)
-    rules = [{"rule": one["rule"], "terms": one["terms"]} for one in here]
+    rules = [{"rule": consent["rule"], "terms": consent["terms"]} for consent in here]
     return who, [rule for rule in rules if covers(first, rule["terms"])]
 
 
 def forgotten(data: Data) -> Data:
-    """What is kept with a call whose question is asked anew elsewhere: nobody has said yes to it.
+    """The data of a call whose question is asked again elsewhere: nobody has said yes to it.
 
     The rules that somebody had said yes to ask again, after those that the open question is for.
     """
-    given = _given(data)
-    if not given:
+    consents = _given(data)
+    if not consents:
         return data
-    left = [one for one in data["satisfied"] if one not in given]
+    left = [consent for consent in data["satisfied"] if consent not in consents]
     kept = {name: value for name, value in data.items() if name not in ("decision", "spent")}
     return {**kept, "satisfied": left, "partly": True}
 
@@ -144,15 +153,15 @@ def renewed(data: Data, interrupt: Interrupt, arguments: Any) -> None:
 
 def _people(item: Interrupt) -> list[Data]:
     """Who gave a settled answer: each with its roles, and when."""
-    return [{"by": one.by, "roles": list(one.roles), "at": one.at} for one in approving(item)]
+    return [{"by": vote.by, "roles": list(vote.roles), "at": vote.at} for vote in approving(item)]
 
 
 def _given(data: Mapping[str, Any]) -> list[Data]:
-    """What was said yes to; a list of names was of rules that a yes would satisfy."""
-    return [one for one in data.get("satisfied", ()) if isinstance(one, dict)]
+    """Each yes so far; a list of names was of rules that a yes would satisfy."""
+    return [consent for consent in data.get("satisfied", ()) if isinstance(consent, dict)]
 
 
 def _asks(data: Mapping[str, Any]) -> list[Data]:
     """The rules that the open question stands for, also as a release before kept them."""
-    named = [one for one in data.get("satisfied", ()) if isinstance(one, str)]
-    return [*data.get("asks", ()), *({"rule": one, "terms": None} for one in named)]
+    named = [name for name in data.get("satisfied", ()) if isinstance(name, str)]
+    return [*data.get("asks", ()), *({"rule": name, "terms": None} for name in named)]

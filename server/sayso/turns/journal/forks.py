@@ -36,7 +36,7 @@ class Fork:
 
 @dataclass(frozen=True, slots=True)
 class TurnSnapshot:
-    """What of a turn is copied; `asked` are the ids that are open in the copy."""
+    """The part of a turn that is copied; `asked` are the ids that are open in the copy."""
 
     entries: tuple[Entry, ...]
     state: Any
@@ -60,18 +60,18 @@ def fork(
     view: ThreadView,
     turn: TurnRecord,
     entries: Sequence[Entry],
-    asked: Interrupt,
+    interrupt: Interrupt,
     *,
     now: int,
     told: Mapping[str, Any],
 ) -> Fork | None:
-    """The turn as it waited for an answer to `asked`; None if its journal does not say.
+    """The turn as it waited for an answer to `interrupt`; None if its journal does not say.
 
     All questions of that pause are open in the copy, under new ids and with their whole time
     before them. `told` says in the copy's journal where it comes from.
     """
-    here = _present(view, turn, entries) if asked.status == "open" else None
-    here = here or _past(view, entries, asked)
+    here = _present(view, turn, entries) if interrupt.status == "open" else None
+    here = here or _past(view, entries, interrupt)
     if here is None:
         return None
     mine = [item for item in view.interrupts if item.id in here.known]
@@ -110,18 +110,18 @@ def _present(view: ThreadView, turn: TurnRecord, entries: Sequence[Entry]) -> Tu
     )
 
 
-def _past(view: ThreadView, entries: Sequence[Entry], asked: Interrupt) -> TurnSnapshot | None:
+def _past(view: ThreadView, entries: Sequence[Entry], interrupt: Interrupt) -> TurnSnapshot | None:
     """The turn as it waited then: an answer, and what came of it, is taken back."""
-    known: dict[str, dict[str, Any]] = {}
+    questions: dict[str, dict[str, Any]] = {}
     copied: set[str] = set()
     for pause in pauses(entries):
         data = jsonvalue.decode(pause.data)
         if "asked" not in data:
             return None  # written by a server that did not keep it
-        known |= {question["place"]: question for question in data["asked"]}
+        questions |= {question["place"]: question for question in data["asked"]}
         here = {question["data"]["interrupt"] for question in data["asked"]}
         copied |= here
-        if asked.id in here:
+        if interrupt.id in here:
             break
     else:
         return None
@@ -130,7 +130,7 @@ def _past(view: ThreadView, entries: Sequence[Entry], asked: Interrupt) -> TurnS
         state = merge_patch(state, patch)
     history = [message for message in view.messages if message.visibility != "waiting"]
     return TurnSnapshot(
-        entries=tuple(_until(entries, pause, data, known)),
+        entries=tuple(_until(entries, pause, data, questions)),
         state=state,
         messages=tuple(history[: data["history"]]),
         known=frozenset(copied),
@@ -142,22 +142,22 @@ def _until(
     entries: Sequence[Entry],
     pause: Entry,
     data: dict[str, Any],
-    known: Mapping[str, dict[str, Any]],
+    questions: Mapping[str, dict[str, Any]],
 ) -> list[Entry]:
-    """What was recorded up to a pause, as it was then."""
-    at = next(n for n, entry in enumerate(entries) if entry.place == pause.place)
+    """The records up to a pause, as they were then."""
+    index = next(n for n, entry in enumerate(entries) if entry.place == pause.place)
     waiting = {key: value for key, value in data.items() if key not in ("resume", "request")}
     here = {question["place"] for question in data["asked"]}
     kept = []
-    for entry in entries[:at]:
+    for entry in entries[:index]:
         number = ended(entry)
         later = number is not None and number >= data["ended"]
-        if entry.place in here or (entry.place in known and later):
-            entry = _asks(known[entry.place])
+        if entry.place in here or (entry.place in questions and later):
+            entry = _asks(questions[entry.place])
         elif later:
             entry = _entered(entry)
         kept.append(entry)
-    edits = [entry for entry in entries[at:] if places.is_edit_in(entry.place, pause.place)]
+    edits = [entry for entry in entries[index:] if places.is_edit_in(entry.place, pause.place)]
     return [*kept, replace(pause, data=jsonvalue.encode(waiting)), *edits]
 
 
@@ -199,7 +199,7 @@ def _entered(entry: Entry) -> Entry:
 def _has_begun(entry: Entry) -> bool:
     """True if the outside world may know of an effect that is recorded so."""
     if entry.status == "asked":
-        return jsonvalue.decode(entry.data).get("why") is not None  # unsure, or failed
+        return jsonvalue.decode(entry.data).get("why") is not None  # indeterminate, or failed
     if entry.status == "done" and entry.kind == "call":
         return jsonvalue.decode(entry.data).get("status") in ("executed", "failed")
     return True
@@ -218,7 +218,7 @@ def _renamed(entry: Entry, names: Mapping[str, str]) -> Entry:
 
 
 def _retold(message: Message, names: Mapping[str, str]) -> Message:
-    """What tells of a settled question, which is known under another id in the copy."""
+    """The message about a settled question, under the id that this has in the copy."""
     if message.role != "activity" or b'"interruptId"' not in message.body:
         return message
     body = jsonvalue.decode(message.body)
@@ -229,30 +229,30 @@ def _retold(message: Message, names: Mapping[str, str]) -> Message:
     return replace(message, body=jsonvalue.encode({**body, "content": content}))
 
 
-def _asked_anew(item: Interrupt, now: int, told: Mapping[str, Any]) -> Interrupt:
+def _asked_anew(item: Interrupt, now: int, origin: Mapping[str, Any]) -> Interrupt:
     """A question without its answer, for as long a time as it had at first."""
-    again = ask_again(item, now, told["by"], told.get("first", told["threadId"]))
-    return _told_of(_unapproved(again), told.get("before", ()))
+    again = ask_again(item, now, origin["by"], origin.get("first", origin["threadId"]))
+    return _told_of(_unapproved(again), origin.get("before", ()))
 
 
 def _without_permits(item: Interrupt) -> Interrupt:
     """A settled decision without the calls that its options permit: each copy would make them."""
     if item.reason != DECISION or item.metadata is None or b'"permits"' not in item.metadata:
         return item
-    given = jsonvalue.decode(item.metadata)
-    if isinstance(given.get("sayso"), dict):
-        given["sayso"].pop("permits", None)
-    return replace(item, metadata=jsonvalue.encode(given))
+    metadata = jsonvalue.decode(item.metadata)
+    if isinstance(metadata.get("sayso"), dict):
+        metadata["sayso"].pop("permits", None)
+    return replace(item, metadata=jsonvalue.encode(metadata))
 
 
 def _unapproved(item: Interrupt) -> Interrupt:
     """The question without who had said yes for other rules: they are asked anew as well."""
     if item.metadata is None or b'"approved"' not in item.metadata:
         return item
-    given = jsonvalue.decode(item.metadata)
-    if item.reason == "tool_call" and isinstance(given.get("sayso"), dict):
-        given["sayso"].pop("approved", None)
-    return replace(item, metadata=jsonvalue.encode(given))
+    metadata = jsonvalue.decode(item.metadata)
+    if item.reason == "tool_call" and isinstance(metadata.get("sayso"), dict):
+        metadata["sayso"].pop("approved", None)
+    return replace(item, metadata=jsonvalue.encode(metadata))
 
 
 def _told_of(item: Interrupt, before: Sequence[Mapping[str, Any]]) -> Interrupt:

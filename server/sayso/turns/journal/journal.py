@@ -29,7 +29,7 @@ _END = b'{"end":'
 
 
 def fingerprint(kind: str, name: str, arguments: Any = None) -> str:
-    """What a call asks for, short enough to read: `step lookup 1f0c…`."""
+    """The request of a call, short enough to read: `step lookup 1f0c…`."""
     if arguments is None:
         return f"{kind} {name}" if name else kind
     return f"{kind} {name} {jsonvalue.digest(arguments)}"
@@ -89,19 +89,19 @@ class Journal:
         self._ends = {e.place: end for e in read if (end := ended(e)) is not None}
         """Under which numbers effects had ended when the journal was read, as far as they stand."""
 
-    def find(self, place: str, wanted: str) -> Entry | None:
+    def find(self, place: str, requested: str) -> Entry | None:
         """The entry at a place, or None where the turn is live.
 
         Raises `ReplayMismatch` when the code asks for something else than what is recorded.
         """
         self._seen.add(place)
         entry = self._entries.get(place)
-        if entry is not None and entry.fingerprint != wanted:
-            raise ReplayMismatch(place, entry.fingerprint, wanted)
+        if entry is not None and entry.fingerprint != requested:
+            raise ReplayMismatch(place, entry.fingerprint, requested)
         return entry
 
     def at(self, place: str) -> Entry | None:
-        """What is recorded at a place, whoever asks."""
+        """The entry at a place, whoever asks."""
         return self._entries.get(place)
 
     def is_due(self, place: str) -> bool:
@@ -109,7 +109,7 @@ class Journal:
         return place not in self._seen and not self.is_behind(place)
 
     def next_of(self, path: str, kind: str, name: str) -> Entry | None:
-        """What a task below a path recorded first, if that was such a call and is still to come."""
+        """The first record of a task below a path, if that was such a call and is still to come."""
         for place, entry in self._entries.items():
             if entry.kind == kind and entry.name == name and self.is_due(place):
                 first = places.first_call(place, path)
@@ -117,16 +117,16 @@ class Journal:
                     return entry
         return None
 
-    def earlier(self, kind: str, wanted: str) -> Entry | None:
+    def earlier(self, kind: str, requested: str) -> Entry | None:
         """The first entry of a kind that asked for the same, wherever it stands."""
         for entry in self._entries.values():
-            if entry.kind == kind and entry.fingerprint == wanted:
+            if entry.kind == kind and entry.fingerprint == requested:
                 return entry
         return None
 
-    def has_ended(self, wanted: str) -> bool:
+    def has_ended(self, requested: str) -> bool:
         """True if something that was asked for in the same words has ended, anywhere."""
-        return wanted in self._over
+        return requested in self._over
 
     def entries(self) -> tuple[Entry, ...]:
         """All entries, in the order in which their places were first written."""
@@ -145,7 +145,7 @@ class Journal:
         return entry
 
     def take(self, *, asked: bool) -> tuple[Entry, ...]:
-        """What has to be written with the commit that is being made now.
+        """Take the entries that the commit of now has to write.
 
         A question goes only with the suspension that stores its interrupt, so that no crash leaves
         one without the other: `asked` says whether this is it.
@@ -205,7 +205,7 @@ class Journal:
         self._excused.add(place)
 
     def forgotten(self, path: str = "") -> Entry | None:
-        """What the code never came for again: a question, or an effect that may have happened.
+        """The entry that the code left out: a question, or an effect that may have happened.
 
         Looked for below a path, but not inside calls that have their results.
         """
@@ -297,10 +297,10 @@ def resumed_mark(pause: Entry, state: bytes, request: bytes | None) -> Entry:
     if b'"resume":' in members:  # it went on before, and waits again
         kept = jsonvalue.decode(members)
         members = jsonvalue.encode({n: v for n, v in kept.items() if n not in _TAKEN_UP})
-    told = b'{"resume":' + state
+    taken_up = b'{"resume":' + state
     if request is not None:
-        told += b',"request":' + request
-    return copy_with(pause, data=told + b"," + members[1:])
+        taken_up += b',"request":' + request
+    return copy_with(pause, data=taken_up + b"," + members[1:])
 
 
 def edit_mark(
@@ -312,8 +312,8 @@ def edit_mark(
     """
     here = pauses(entries)[-1].place
     number = sum(entry.kind == _EDIT and places.is_edit_in(entry.place, here) for entry in entries)
-    told = {"by": by, "at": format_time(at), "channel": channel, "values": patch}
-    return _mark(_EDIT, places.edit(here, number), told)
+    data = {"by": by, "at": format_time(at), "channel": channel, "values": patch}
+    return _mark(_EDIT, places.edit(here, number), data)
 
 
 def edited(entries: Sequence[Entry], pause: Entry) -> list[dict[str, Any]]:
@@ -326,15 +326,17 @@ def edited(entries: Sequence[Entry], pause: Entry) -> list[dict[str, Any]]:
 
 
 def fork_mark(
-    entries: Sequence[Entry], turn_key: str, told: dict[str, Any], unbegun: Sequence[str]
+    entries: Sequence[Entry], turn_key: str, details: dict[str, Any], unbegun: Sequence[str]
 ) -> Entry:
-    """The end of what was copied from that turn; `told` is for people.
+    """The end of what was copied from that turn; `details` are for people.
 
     `first` of it is the first thread, if the one that was copied is a copy by an earlier turn.
     `unbegun` are the places of effects that nobody has begun: the copy's are effects of its own.
     """
     number = sum(entry.kind == _FORK for entry in entries)
-    return _mark(_FORK, places.fork(number), {**told, "turn": turn_key, "unbegun": list(unbegun)})
+    return _mark(
+        _FORK, places.fork(number), {**details, "turn": turn_key, "unbegun": list(unbegun)}
+    )
 
 
 def again_mark(by: str, before: Sequence[dict[str, Any]], copied: str | None) -> Entry:
@@ -342,17 +344,17 @@ def again_mark(by: str, before: Sequence[dict[str, Any]], copied: str | None) ->
 
     `copied` is the thread that the turn had been copied from.
     """
-    told: dict[str, Any] = {"by": by, "before": list(before)}
+    data: dict[str, Any] = {"by": by, "before": list(before)}
     if copied is not None:
-        told["threadId"] = copied
-    return _mark(_AGAIN, places.again(), told)
+        data["threadId"] = copied
+    return _mark(_AGAIN, places.again(), data)
 
 
 def viewed_mark(interrupt_id: str, *, by: str, hour: int, digest: str) -> Entry:
     """The record that somebody read what led to a question, in that hour since the epoch."""
     who = jsonvalue.digest([interrupt_id, by])[:32]
-    told = {"interruptId": interrupt_id, "by": by, "digest": digest}
-    return _mark(_VIEWED, places.viewed(who, hour), told)
+    data = {"interruptId": interrupt_id, "by": by, "digest": digest}
+    return _mark(_VIEWED, places.viewed(who, hour), data)
 
 
 def again_by(entries: Iterable[Entry]) -> list[str]:
@@ -364,8 +366,8 @@ def again_by(entries: Iterable[Entry]) -> list[str]:
 def copied_from(entries: Iterable[Entry]) -> str | None:
     """The first of the threads that a turn was copied from, by way of restarts too; None: none."""
     marks = (jsonvalue.decode(entry.data) for entry in entries if entry.kind in (_FORK, _AGAIN))
-    found = (mark for mark in marks if "threadId" in mark)
-    return next((mark.get("first", mark["threadId"]) for mark in found), None)
+    copies = (mark for mark in marks if "threadId" in mark)
+    return next((mark.get("first", mark["threadId"]) for mark in copies), None)
 
 
 def copied_by_way_of(entries: Iterable[Entry]) -> list[str]:
@@ -375,16 +377,16 @@ def copied_by_way_of(entries: Iterable[Entry]) -> list[str]:
 
 
 def decided_before(entries: Iterable[Entry]) -> list[dict[str, Any]]:
-    """What was decided about calls of the turn that this one copies or repeats, oldest first.
+    """Decisions about calls of the turn that this one copies or repeats, oldest first.
 
     `{"tool", "arguments": digest, "said", "by", "at", "reason"?, "threadId"}`.
     """
     marks = [jsonvalue.decode(entry.data) for entry in entries if entry.kind in (_FORK, _AGAIN)]
-    found: list[dict[str, Any]] = []
-    for one in (one for mark in marks for one in mark.get("before", ())):
-        if one not in found:  # a copy of a copy has the marks of both
-            found.append(one)
-    return found
+    decisions: list[dict[str, Any]] = []
+    for decision in (decision for mark in marks for decision in mark.get("before", ())):
+        if decision not in decisions:  # a copy of a copy has the marks of both
+            decisions.append(decision)
+    return decisions
 
 
 def origins(entries: Sequence[Entry]) -> dict[str, str]:
@@ -402,15 +404,15 @@ def key_origins(entries: Sequence[Entry]) -> dict[str, str]:
 
 
 def _origins(entries: Sequence[Entry], *, open_too: bool) -> dict[str, str]:
-    found: dict[str, str] = {}
+    keys: dict[str, str] = {}
     if all(entry.kind != _FORK for entry in entries):
-        return found
+        return keys
     before: list[str] = []
     for entry in entries:
         if entry.kind == _FORK:
             data = jsonvalue.decode(entry.data)
             own = () if open_too else data.get("unbegun", ())
-            copied = (place for place in before if place not in found and place not in own)
-            found |= dict.fromkeys(copied, data["turn"])
+            copied = (place for place in before if place not in keys and place not in own)
+            keys |= dict.fromkeys(copied, data["turn"])
         before.append(entry.place)
-    return found
+    return keys

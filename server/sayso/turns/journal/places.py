@@ -82,7 +82,7 @@ def task_below(key: str, path: str) -> str | None:
 
 
 def first_call(key: str, path: str) -> str | None:
-    """What a task right below a branch called for first, if a place is the first of that task."""
+    """The first call of a task right below a branch, if a place is the first of that task."""
     if (name := task_below(key, path)) is None or key != place(task_path(path, name), 0):
         return None
     return _fingerprint(name.rpartition("#")[0])
@@ -195,7 +195,7 @@ def fork(number: int | str) -> str:
 
 
 def usage(run_key: str) -> str:
-    """What a run has spent."""
+    """The usage of a run."""
     return f"usage:{run_key}"
 
 
@@ -320,14 +320,14 @@ def parse(key: str) -> PlaceKey | Mark:
     number, *rest = last.split(":")
     if not _NUMBER.fullmatch(number) or not _are_words(rest):
         raise ValueError(f"{key!r} is no key of a place or of a mark")
-    return PlaceKey(tuple(_segment(one, key) for one in segments), int(number), tuple(rest))
+    return PlaceKey(tuple(_segment(segment, key) for segment in segments), int(number), tuple(rest))
 
 
 def _mark(key: str) -> Mark | None:
     """A mark that is no edit."""
     words = key.split(":")
-    known = _MARKS.get(words[0]) == len(words) - 1 and all(words)
-    return Mark(tuple(words)) if known else None
+    is_mark = _MARKS.get(words[0]) == len(words) - 1 and all(words)
+    return Mark(tuple(words)) if is_mark else None
 
 
 def _are_words(words: list[str]) -> bool:

@@ -1,1 +1,1 @@
-"""What a turn sends beside its calls: messages, reasoning, activities, custom events, usage."""
+"""Messages, reasoning, activities, custom events, usage: all that a turn sends beside calls."""

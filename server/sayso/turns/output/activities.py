@@ -13,16 +13,16 @@ from sayso.base.errors import NestedCall
 from sayso.base.records import Entry, Message
 from sayso.base.texts import to_utf8_safe
 from sayso.turns.journal.state import view
-from sayso.turns.replay.awaiting import awaited
 from sayso.turns.replay.execution import Execution, Place
+from sayso.turns.replay.mistakes import awaited
 from sayso.turns.replay.recorded import Recorded, recorded
 
 
 class Activity:
     """An activity on the clients' screens, made by `turn.activity`; change it as work goes on."""
 
-    def __init__(self, execution: Execution, place: Place, kind: str) -> None:
-        self._execution = execution
+    def __init__(self, place: Place, kind: str) -> None:
+        self._execution = execution = place.execution
         self._place = place
         self._kind = kind
         self._id = execution.identify("act", place.key)
@@ -35,7 +35,7 @@ class Activity:
 
     @property
     def content(self) -> Any:
-        """What it shows now, as a read-only deep view."""
+        """Its content now, as a read-only deep view."""
         return view(self._content)
 
     @awaited
@@ -120,7 +120,7 @@ class _Shown(Recorded[Activity]):
 
     def read(self, place: Place, entry: Entry | None) -> Activity:
         """The handle, which has shown the content, or does so in silence."""
-        activity = Activity(place.execution, place, self.name)
+        activity = Activity(place, self.name)
         activity._show(self._content, None)
         return activity
 

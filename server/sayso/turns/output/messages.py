@@ -1,11 +1,13 @@
 """Text of a turn: messages that are streamed once and recorded with the next commit.
 
+Proposed tool calls: streamed whole, and joined to the text that leads up to them.
+
 Reasoning of a turn: what a model thinks, streamed beside what it says (RS-01 to RS-06).
 """
 
 import asyncio
 import logging
-from collections.abc import AsyncIterable, Callable, Coroutine, Mapping
+from collections.abc import AsyncIterable, Callable, Coroutine, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Self
 
@@ -17,6 +19,7 @@ from sayso.base.texts import error_text, to_utf8_safe
 from sayso.streams.textstream import TextStream
 from sayso.turns.ask import breakpoints
 from sayso.turns.ask.breakpoints import Ended, Named
+from sayso.turns.calls.results import call_events, call_message, with_calls
 from sayso.turns.journal import places
 from sayso.turns.journal.journal import numbered
 from sayso.turns.replay.branch import Branch
@@ -32,6 +35,9 @@ from sayso.turns.replay.protection import uncancellable
 from sayso.turns.replay.recorded import Recorded, recorded
 
 _log = logging.getLogger("sayso.turn")
+
+Proposed = tuple[str, str, str]
+"""A call's id, the name of its tool, its arguments as JSON text."""
 
 
 def spoken(message_id: str, role: str, text: str, **members: Any) -> Message:
@@ -172,7 +178,7 @@ class _Opened(Recorded[Place]):
 
 
 async def _nothing() -> None:
-    """What there is to wait for where a replay writes again."""
+    """Wait for nothing, where a replay writes again."""
 
 
 async def stream_text(execution: Execution, chunks: AsyncIterable[str]) -> str:
@@ -249,7 +255,7 @@ async def _stream(execution: Execution, place: Place, chunks: AsyncIterable[str]
     if failed is not None:
         raised = {"type": type(failed).__name__, "message": error_text(failed)}
         members += b',"error":' + jsonvalue.encode(raised) + b',"again":true'
-    return place.record("done", numbered(execution.timeline.end(), members))
+    return place.record("done", numbered(execution.replay_order.end(), members))
 
 
 async def _consume(message: TextMessage, chunks: AsyncIterable[str]) -> str:
@@ -259,6 +265,41 @@ async def _consume(message: TextMessage, chunks: AsyncIterable[str]) -> str:
             parts.append(chunk)
             await message.write(chunk)
     return to_utf8_safe("".join(parts))
+
+
+def propose(place: Place, calls: Sequence[Proposed]) -> None:
+    """Stream new calls, complete, as one assistant message (TC-01, TC-03, TC-04).
+
+    `place` is that of the first. Calls right behind a text of the same code belong to its message,
+    as model APIs have it: clients that fold a run into messages look at the last one only.
+    """
+    execution = place.execution
+    execution.announce_phases(place.branch)
+    text = _leading_up(place)
+    if text is None:
+        message_id = execution.message_id(place.key)
+        execution.add_message(call_message(message_id, calls))
+    else:
+        message_id = text.id
+        longer = with_calls(text, calls)
+        execution.make_room(len(longer.body) - len(text.body))
+        execution.transcript.revise(longer)
+    for call_id, name, arguments in calls:
+        for event in call_events(message_id, call_id, name, arguments):
+            execution.stream.emit(event)
+
+
+def _leading_up(place: Place) -> Message | None:
+    """The text that was streamed right before a place, if it is the last that clients have.
+
+    What another branch says in between, or is saying, is the last message then (TC-03).
+    """
+    execution = place.execution
+    said, messages = place.branch.said, execution.transcript.messages
+    if said is None or said[0] != place.key or execution.writing or not messages:
+        return None
+    last = messages[-1]
+    return last if last.id == said[1] and last.role == "assistant" else None
 
 
 class Phase:

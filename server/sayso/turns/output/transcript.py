@@ -54,7 +54,7 @@ class Transcript:
         raise LookupError(f"no message {message.id!r} to revise")
 
     def take(self) -> tuple[Message, ...]:
-        """What has to be stored with the commit that is being made now."""
+        """Take the messages that the commit of now has to store."""
         messages = tuple(self._riding.values())
         self._riding.clear()
         return messages

@@ -59,7 +59,7 @@ def _count(
 
 
 def spent(run_key: str, entries: Iterable[Entry]) -> Usage:
-    """What a run has spent so far, as its turn's journal says."""
+    """The usage of a run so far, as its turn's journal says."""
     here = places.usage(run_key)
     for entry in entries:
         if entry.place == here:

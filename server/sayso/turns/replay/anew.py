@@ -22,15 +22,15 @@ from sayso.turns.replay.branch import Branch, Patch
 class Waited:
     """A breakpoint before something, as it is recorded.
 
-    `at` is the fingerprint of what it was put for, of that kind and name; `call` the id of a tool
-    call that was proposed. `pause` is the one that it asked in, `since` that in which the turn
+    `requested` is the fingerprint of what it was put for, of that kind and name; `call` the id of a
+    tool call that was proposed. `pause` is the one that it asked in, `since` that in which the turn
     first waited there. `goes_on`: a person said continue; `changed`: and has changed the state in
     that pause; `anew`: the code before the place reads what was changed.
     """
 
     entry: Entry
     data: dict[str, Any]
-    at: str
+    requested: str
     pause: int
     since: int
     goes_on: bool
@@ -45,7 +45,7 @@ class Waited:
     @property
     def kind(self) -> str:
         """The kind of what it was put for."""
-        return self.at.partition(" ")[0]
+        return self.requested.partition(" ")[0]
 
     @property
     def writes(self) -> list[Patch]:
@@ -88,7 +88,7 @@ def _members(patch: Patch) -> list[tuple[Any, Any]]:
 
 
 class Anew:
-    """What of a turn's code is evaluated anew in this execution."""
+    """The stretches of a turn's code that are evaluated anew in this execution."""
 
     def __init__(
         self, journal: Journal, interrupts: Mapping[str, Interrupt], state: TurnState
@@ -133,9 +133,9 @@ class Anew:
             anew = (changed or since < pause) and self._may_be(place, data["at"])
         return Waited(entry, data, data["at"], pause, since, goes_on, changed, anew)
 
-    def _may_be(self, place: str, at: str) -> bool:
+    def _may_be(self, place: str, requested: str) -> bool:
         """True if nothing that was done hangs on how the code before it was evaluated at first."""
-        if places.is_named_by(place, at):
+        if places.is_named_by(place, requested):
             return False
         path, number = places.split(place) or ("", 0)
         for entry in self._journal.entries():
@@ -145,7 +145,7 @@ class Anew:
         return True
 
     def stretch(self, branch: Branch | None) -> Waited | None:
-        """What the running code of a branch comes to next, if it is evaluated anew on its way."""
+        """The breakpoint that a branch's code comes to next, if it is evaluated anew on its way."""
         if not self._stretches or branch is None:
             return None
         waited = self._stretches.get(branch.upcoming())

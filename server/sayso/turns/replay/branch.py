@@ -105,8 +105,8 @@ class Branch:
     def labels(self) -> set[str]:
         """The tasks that this branch has made so far, by the last parts of their paths."""
         return {
-            places.task(wanted, number)
-            for wanted, count in self.children.items()
+            places.task(fingerprint, number)
+            for fingerprint, count in self.children.items()
             for number in range(count)
         }
 
@@ -127,13 +127,13 @@ class Branch:
 
     def calls(self) -> list[dict[str, Any]]:
         """The tool calls that this code is inside of, from the outside in."""
-        found: list[dict[str, Any]] = []
+        calls: list[dict[str, Any]] = []
         branch: Branch | None = self
         while branch is not None:
             if branch.call is not None:
-                found.append(branch.call)
+                calls.append(branch.call)
             branch = branch.parent
-        return found[::-1]
+        return calls[::-1]
 
     def enclosing(self) -> "list[Branch]":
         """This branch and those that its task goes back to when it ends, from the inside out."""
@@ -166,17 +166,17 @@ class Branches:
 
     def current_or_new(self, fingerprint: str) -> Branch:
         """The branch of the running task; a new one on the first call that a task makes."""
-        known = _here.get()
-        if known is None or known.root is not self.root:
-            known = self.root
+        parent = _here.get()
+        if parent is None or parent.root is not self.root:
+            parent = self.root
         task = asyncio.current_task()
-        if known.task is task:
-            return known
-        number = known.children.get(fingerprint, 0)
-        known.children[fingerprint] = number + 1
-        path = places.task_path(known.path, places.task(fingerprint, number))
-        branch = Branch(path, known, task)
-        branch.blocked = known.sealed or _unwinding.get() is known
+        if parent.task is task:
+            return parent
+        number = parent.children.get(fingerprint, 0)
+        parent.children[fingerprint] = number + 1
+        path = places.task_path(parent.path, places.task(fingerprint, number))
+        branch = Branch(path, parent, task)
+        branch.blocked = parent.sealed or _unwinding.get() is parent
         _here.set(branch)
         self._all.append(branch)
         if task is not None:

@@ -33,12 +33,12 @@ class LeasedStore:
         self.check()
         return await self.store.commit(self.lease, commit)
 
-    async def valid_approvals(self, owner: str, tool: str, at: int) -> tuple[Approval, ...]:
-        """What stands for calls of a tool in an owner's turns, as it is now."""
-        return await self.store.valid_approvals(self.lease.scope, owner, tool, at)
+    async def valid_approvals(self, owner: str, tool: str, now: int) -> tuple[Approval, ...]:
+        """Valid approvals for calls of a tool in an owner's turns."""
+        return await self.store.valid_approvals(self.lease.scope, owner, tool, now)
 
     async def heard(self, owner: str, marks: Sequence[Entry]) -> Heard:
-        """What approvers have denied in the thread and in its copies (`turns.denials`)."""
+        """Denials of approvers in the thread and in its copies (`turns.denials`)."""
         return await read_denials(self.store, self.lease.scope, owner, self.lease.thread_id, marks)
 
     def check(self) -> None:
@@ -48,7 +48,7 @@ class LeasedStore:
 
 
 class ApprovalWrites:
-    """What goes out with the next commit: approvals to keep, and what ran on those that stand."""
+    """Writes of the next commit: approvals to keep, and what ran on those that stand."""
 
     def __init__(self) -> None:
         self._given: list[Approval] = []
@@ -72,15 +72,15 @@ class ApprovalWrites:
 
 
 class Recording(Protocol):
-    """What there is to know of an execution."""
+    """An execution, as far as commits know it."""
 
     leased: LeasedStore
     clock: Clock
     effects: Effects
-    permits: ApprovalWrites
+    approval_writes: ApprovalWrites
 
     def take_pending(self) -> tuple[tuple[Entry, ...], tuple[Message, ...]]:
-        """What the commit that is being made now must carry."""
+        """Take the entries and messages that the commit of now carries."""
 
     def abort(self, error: StoreError) -> None:
         """The store has failed."""
@@ -141,7 +141,7 @@ async def _write_for(execution: Recording, sharing: Sequence[asyncio.Future[None
 
 async def _write(execution: Recording) -> None:
     entries, messages = execution.take_pending()
-    now, permits = execution.clock.now(), execution.permits.take()
+    now, permits = execution.clock.now(), execution.approval_writes.take()
     try:
         stopping = await execution.leased.commit(
             Commit(now=now, entries=entries, messages=messages, **permits)

@@ -64,7 +64,7 @@ class Conclusion:
 
 
 def conclude(execution: Execution, run: Run, answered: Sequence[Interrupt]) -> Conclusion:
-    """What to do about an execution at rest.
+    """Decide how an execution at rest ends.
 
     `answered` are the interrupts that this run has settled, as they stood before.
     """
@@ -132,7 +132,7 @@ def _commit(execution: Execution, run: Run, ending: Ending, status: Any, **more:
         "turn": copy_with(execution.turn, status=status, ended_at=ended),
         "run": copy_with(run, ended_at=now, outcome=ending.to_json()),
         "release": True,
-        **execution.permits.take(),
+        **execution.approval_writes.take(),
     }
     return Commit(**{**members, **more})
 
@@ -145,20 +145,22 @@ def _suspended(execution: Execution, run: Run) -> Conclusion:
     return Conclusion(ending, _commit(execution, run, ending, "suspended", interrupts=interrupts))
 
 
-def suspension(asked: Sequence[Interrupt], bodies: Mapping[str, bytes] | None = None) -> Ending:
+def suspension(
+    interrupts: Sequence[Interrupt], bodies: Mapping[str, bytes] | None = None
+) -> Ending:
     """How a run ends whose turn waits for these interrupts; `bodies` as far as they were made."""
-    questions = [item for item in asked if not is_call(item)]
+    questions = [item for item in interrupts if not is_call(item)]
     if questions:
         return suspending(questions, bodies)
     # A run that only leaves calls to its client is complete, and no interrupted one (TC-11).
-    return Ending(type="success", pending=tuple(map(call_id, asked)))
+    return Ending(type="success", pending=tuple(map(call_id, interrupts)))
 
 
 def _pause(execution: Execution) -> Entry:
     data = {
         "writes": execution.state.writes,
         "state": execution.state.visible,
-        "ended": execution.timeline.next_number,
+        "ended": execution.replay_order.next_number,
         "history": len(execution.transcript.messages),
         "asked": [recorded_question(entry) for entry in execution.journal.asked()],
     }
@@ -221,7 +223,7 @@ def _closed(execution: Execution, *, stopped: bool = False) -> tuple[dict[str, A
         execution.turn,
         execution.journal.entries(),
         execution.transcript.messages,
-        execution.timeline.end,
+        execution.replay_order.end,
         stopped=stopped,
         interrupts=execution.interrupts,
     )

@@ -30,7 +30,7 @@ _log = logging.getLogger("sayso.turn")
 
 User = tuple[str, str]
 """Scope and subject."""
-LINGERING = 5.0
+LINGERING_S = 5.0
 """Seconds that an effect which was cut off gets to end; then the turn ends without it."""
 
 
@@ -95,11 +95,11 @@ def current_effect() -> EffectScope | None:
 
 
 class EffectTimedOut(Exception):
-    """The effect ran past its timeout. `unsure`: it could not be stopped and may yet happen."""
+    """The effect ran past its timeout; `indeterminate`: it was not stopped and may yet happen."""
 
-    def __init__(self, seconds: float, *, unsure: bool) -> None:
+    def __init__(self, seconds: float, *, indeterminate: bool) -> None:
         super().__init__(f"ran out of time after {seconds:g} s")
-        self.unsure = unsure
+        self.indeterminate = indeterminate
 
 
 class LeaseGone(Exception):
@@ -212,14 +212,14 @@ class Effects:
         return task
 
     def repeatable(self, task: asyncio.Task[Any] | None) -> None:
-        """What this task does may run again, or only streams: a stop need not wait for it."""
+        """Let a stop cut a task off, whose work may run again or only streams."""
         self._repeatable.add(task)
         if self.cutting and task is not None:
             self._cut(task)
 
     @contextmanager
     def repeatable_part(self) -> Iterator[None]:
-        """What the running task does in here may run again, so a stop need not wait for it."""
+        """Let a stop cut the running task off in here, as its work may run again."""
         task = asyncio.current_task()
         self.repeatable(task)
         try:
@@ -244,14 +244,14 @@ class Effects:
         task.cancel()
         if task in self.in_flight and task not in self._lingering:
             loop = asyncio.get_running_loop()
-            self._lingering[task] = loop.call_later(LINGERING, self._leave, task)
+            self._lingering[task] = loop.call_later(LINGERING_S, self._leave, task)
 
     def _leave(self, task: asyncio.Task[Any]) -> None:
         """Wait no longer for an effect that does not let itself be cancelled (design 3, rule 1)."""
         _log.warning(
             "an effect did not end within %g s of being cancelled by a stop; it is left behind "
             "and can record nothing more",
-            LINGERING,
+            LINGERING_S,
         )
         self._landed(task)
 
@@ -296,7 +296,7 @@ class Effects:
             except (TimeoutError, _Unstoppable) as late:
                 if limit.expired():
                     raise EffectTimedOut(
-                        seconds or 0, unsure=isinstance(late, _Unstoppable)
+                        seconds or 0, indeterminate=isinstance(late, _Unstoppable)
                     ) from None
                 raise
 

@@ -32,7 +32,6 @@ from sayso.base.records import Entry, EntryStatus, Interrupt, Message, Principal
 from sayso.protocol.interrupts import to_wire
 from sayso.protocol.usage import Usage
 from sayso.streams.stream import RunStream
-from sayso.turns.ask.responses import Responses
 from sayso.turns.calls.results import WITHDRAWN, result_event, tool_message
 from sayso.turns.denials import Heard
 from sayso.turns.input import TurnInput
@@ -41,21 +40,20 @@ from sayso.turns.journal.journal import Journal, copied_from, fingerprint
 from sayso.turns.journal.state import TurnState
 from sayso.turns.output.transcript import Transcript
 from sayso.turns.replay.anew import Anew, Waited
-from sayso.turns.replay.awaiting import Unawaited
 from sayso.turns.replay.branch import Abandoned, Branch, Branches, Pause
 from sayso.turns.replay.commits import ApprovalWrites, Commits, LeasedStore
 from sayso.turns.replay.effects import Effects, contain_exit, current_effect
-from sayso.turns.replay.mismatches import author_line, differs, short
+from sayso.turns.replay.mistakes import Unawaited, author_line, differs, short
 from sayso.turns.replay.opened import OpenTurn
 from sayso.turns.replay.quiescence import cancel_and_wait, wait_until_quiescent
 from sayso.turns.replay.replay_order import ReplayOrder
 from sayso.turns.replay.stream import OwnedStream, enclosing
 from sayso.turns.replay.wakeup import Wakeup
-from sayso.turns.services import Services
+from sayso.turns.services import Responses, Services
 
-_STOPS = {"call": "tool", "frontend": "tool", "delegate": "agent"}
+_STOPS = {"call": "tool", "client_tool": "tool", "delegate": "agent"}
 """What breakpoints call what is recorded as these kinds."""
-_NAMED = ("step", "call", "phase", "delegate", "frontend")
+_NAMED = ("step", "call", "phase", "delegate", "client_tool")
 """Kinds of what a breakpoint may stand at."""
 
 MAX_YIELDS = 100
@@ -156,13 +154,13 @@ class Execution:
         self.wakeup: Wakeup = Wakeup()
         self.branches: Branches = Branches(self.wakeup.notify)
         self.stream: OwnedStream = OwnedStream(stream, self.branches)
-        self.permits: ApprovalWrites = ApprovalWrites()
+        self.approval_writes: ApprovalWrites = ApprovalWrites()
         self.effects = effects
         effects.landed = self.wakeup.notify
-        self.timeline: ReplayOrder = ReplayOrder(
+        self.replay_order: ReplayOrder = ReplayOrder(
             self.turn.key, journal.ends(), again=bool(journal.entries())
         )
-        self.timeline.release(journal.ends_behind())
+        self.replay_order.release(journal.ends_behind())
         self.asked: dict[str, Interrupt] = {}
         self.bodies: dict[str, bytes] = {}
         """What is asked, as clients get it."""
@@ -195,27 +193,27 @@ class Execution:
         if self.branches.root.destroyed:
             await Abandoned()
         self.calls += 1
-        wanted = fingerprint(kind, name, arguments)
+        requested = fingerprint(kind, name, arguments)
         if current_effect() is not None and self.inside_effect():
             raise NestedCall(
-                f"{wanted!r} inside a recorded step or tool: ask, call and record from the agent "
-                "function itself, and keep steps free of them"
+                f"{requested!r} inside a recorded step or tool: ask, call and record from the "
+                "agent function itself, and keep steps free of them"
             )
-        branch = self.branches.current_or_new(wanted)
+        branch = self.branches.current_or_new(requested)
         if self.may_not_continue(branch):
             await self.refuse(branch)
         if branch.open_message is not None and not beside_text:
             raise OpenMessage(
-                f"{wanted!r} while a text message is open: leave the `async with turn.message()` "
-                "block first"
+                f"{requested!r} while a text message is open: leave the "
+                "`async with turn.message()` block first"
             )
         key = branch.place()
-        entry = self.find(key, wanted, arguments)
-        place = Place(self, branch, kind, name, key, wanted, entry)
+        entry = self.find(key, requested, arguments)
+        place = Place(self, branch, kind, name, key, requested, entry)
         if entry is None and self.anew is not None:
             await self._comes(place, self.anew, kind, name, arguments)
         if entry is None and self.looks and self.turn.status == "finished":
-            self._fails(ReplayMismatch(key, "nothing", wanted))
+            self._fails(ReplayMismatch(key, "nothing", requested))
         return place
 
     async def _comes(self, place: Place, anew: Anew, kind: str, name: str, arguments: Any) -> None:
@@ -223,23 +221,25 @@ class Execution:
 
         Another thing fails the turn, unless somebody has changed the state meanwhile.
         """
-        before, wanted = self.journal.at(places.before(place.key)), place.fingerprint
+        before, requested = self.journal.at(places.before(place.key)), place.fingerprint
         if before is None:
             return
         waited = anew.waited(place.key)
         if waited is None:  # recorded by an older server
             if before.fingerprint != f"breakpoint before {_STOPS.get(kind, kind)} {name}":
-                self._fails(ReplayMismatch(before.place, before.fingerprint, wanted))
+                self._fails(ReplayMismatch(before.place, before.fingerprint, requested))
             return
         same = waited.stands_for(kind, name)
         if same:
             place.call = waited.call
-        if same and (wanted == waited.at or not waited.goes_on):
+        if same and (requested == waited.requested or not waited.goes_on):
             return
         if not waited.changed:
             shown = jsonvalue.encode({"id": waited.call})
-            entry = copy_with(before, kind=waited.kind, fingerprint=waited.at, data=shown)
-            self._fails(differs(before.place, entry, wanted, arguments, self.transcript.messages))
+            entry = copy_with(before, kind=waited.kind, fingerprint=waited.requested, data=shown)
+            self._fails(
+                differs(before.place, entry, requested, arguments, self.transcript.messages)
+            )
         place.moved, place.waits_for_other = same, not same
         if not same:
             await self._leaves(place, waited)
@@ -247,7 +247,7 @@ class Execution:
     async def _leaves(self, place: Place, waited: Waited) -> None:
         """Go on past a breakpoint to something else than what waited there."""
         self.journal.find(waited.entry.place, waited.entry.fingerprint)
-        await self.timeline.wait_for_all_before(self.pauses[waited.pause])
+        await self.replay_order.wait_for_all_before(self.pauses[waited.pause])
         self.state.resume(waited.pause)
         self.check_state(place.key)
         self.passes(place, waited)
@@ -276,13 +276,13 @@ class Execution:
         self.fail(mismatch)
         raise mismatch
 
-    def find(self, key: str, wanted: str, arguments: Any = None) -> Entry | None:
-        """What is recorded at a place; what the code does not ask for any more fails the turn."""
+    def find(self, key: str, requested: str, arguments: Any = None) -> Entry | None:
+        """The entry at a place; one that the code no longer asks for fails the turn."""
         entry = self.journal.at(key)
-        if entry is None or entry.fingerprint == wanted:
-            return self.journal.find(key, wanted)
+        if entry is None or entry.fingerprint == requested:
+            return self.journal.find(key, requested)
         unmade = self._unmade.get(key, "")
-        mismatch = differs(key, entry, wanted, arguments, self.transcript.messages, unmade)
+        mismatch = differs(key, entry, requested, arguments, self.transcript.messages, unmade)
         return self._fails(mismatch)
 
     def making(self, kind: str, name: str, ahead: int = 0) -> "_Making":
@@ -290,7 +290,7 @@ class Execution:
         return _Making(self, kind, name, ahead)
 
     def cannot_make(self, error: Exception, kind: str, name: str, ahead: int) -> None:
-        """What cannot be asked for is the author's error, unless the journal holds it.
+        """Note a call that cannot be made: the author's error, unless the journal holds it.
 
         That shows with what the code does next: models invent names, and code that catches that
         asks for the same as before. `ahead`: places of its batch before it.
@@ -304,17 +304,17 @@ class Execution:
         if entry is not None and self.journal.is_due(entry.place):
             self._unmade[entry.place] = f"{kind} {name!r} cannot be made: {short(error)}"
 
-    def unfit(self, place: Place, asked: str, error: BaseException | str) -> NoReturn:
+    def unfit(self, place: Place, requested: str, error: BaseException | str) -> NoReturn:
         """Fail the turn over what is recorded at a place and this code cannot read."""
         because = error if isinstance(error, str) else short(error)
-        self._fails(ReplayMismatch(place.key, place.fingerprint, asked, because))
+        self._fails(ReplayMismatch(place.key, place.fingerprint, requested, because))
 
     async def begin_effect(self) -> None:
         """Return once an effect may begin: the past has come out, and the turn goes on.
 
         Not while the code has left out what the journal holds, because it could not ask for it.
         """
-        await self.timeline.wait_for_past()
+        await self.replay_order.wait_for_past()
         self.only_looks()
         if self._left_out() or not await self.effects.may_begin():
             raise self.pause()
@@ -328,8 +328,8 @@ class Execution:
         """Unwind a branch that may not go on; park it when it does not take the hint."""
         self._refused += 1
         if self._refused >= MAX_YIELDS:
-            for one in branch.enclosing():
-                one.parked = True
+            for outer in branch.enclosing():
+                outer.parked = True
             self.wakeup.notify()
             await branch.park()
         await asyncio.sleep(0)
@@ -345,7 +345,7 @@ class Execution:
         return identify(self.journal.origins.get(place, self.turn.key), prefix, place)
 
     def call_key(self, place: str) -> str:
-        """What the outside world may know the effect at this place by, in every execution."""
+        """The id of the effect at this place for the outside world, in every execution."""
         return identify(self.journal.key_origins.get(place, self.turn.key), "key", place)
 
     def message_id(self, place: str) -> str:
@@ -404,11 +404,11 @@ class Execution:
             raise error
 
     def take_pending(self, *, asked: bool = False) -> tuple[tuple[Entry, ...], tuple[Message, ...]]:
-        """What the commit that is being made now must carry; questions only if it suspends."""
+        """Take what the commit of now carries; questions only if it suspends."""
         return self.journal.take(asked=asked), self.transcript.take()
 
     async def heard(self) -> Heard:
-        """What approvers had denied in the thread and its copies when somebody first looked."""
+        """Denials of approvers in the thread and its copies when somebody first looked."""
         async with self._looking:
             if self._heard is None:
                 owner = self.principal.subject
@@ -493,8 +493,8 @@ class Execution:
         for place, because in self._unmade.items():
             entry = self.journal.at(place)
             if entry is not None and place.startswith(path) and self.journal.is_due(place):
-                asked = "nothing of the kind"
-                self.fail(ReplayMismatch(place, entry.fingerprint, asked, because))
+                requested = "nothing of the kind"
+                self.fail(ReplayMismatch(place, entry.fingerprint, requested, because))
                 return True
         return False
 
@@ -511,7 +511,7 @@ class Execution:
         What may run again, or only streams, is cut off; other effects are finished and recorded.
         """
         self.stopped = self.stopped or reason
-        self.timeline.give_up_order()
+        self.replay_order.give_up_order()
         self.effects.cut_off()
         self.wakeup.notify()
 
@@ -592,7 +592,9 @@ class Execution:
 
     def unmet_breakpoints(self) -> tuple[list[str], list[str]]:
         """Names at which the turn was to wait and that it never came to, and those that it met."""
-        named = {name for one in self._breakpoints for name in (*one.before, *one.after)} - {ALL}
+        named = {
+            name for points in self._breakpoints for name in (*points.before, *points.after)
+        } - {ALL}
         if not named:
             return [], []
         met = {e.name for e in self.journal.entries() if e.kind in _NAMED}

@@ -76,7 +76,9 @@ class OpenTurn:
             TurnInput.from_json(thread_id, pause["request"], ()) if "request" in pause else None
             for pause in paused
         ]
-        props = [one.forwarded_props for one in (turn_input, *resumed) if one is not None]
+        props = [
+            request.forwarded_props for request in (turn_input, *resumed) if request is not None
+        ]
         breakpoints: Sequence[Breakpoints] = ()
         if options.breakpoints is not None or any(props):
             allowed = options.run_breakpoints == "allow"

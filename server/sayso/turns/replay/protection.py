@@ -60,9 +60,9 @@ async def in_recorded_order(
     last = ends[0]
     if len(ends) > 1:
         *early, last = sorted(ends)
-        execution.timeline.release(early)
+        execution.replay_order.release(early)
     try:
-        await execution.timeline.wait_turn(last, task)
+        await execution.replay_order.wait_turn(last, task)
     except asyncio.CancelledError:
         task = asyncio.current_task()
         if task is None or execution.asked or _over(execution):
@@ -80,15 +80,15 @@ def _cut_off(execution: Execution, what: str) -> None:
     While a question is open this may be the pause that unwinds, or a timeout beside it: the branch
     and those around it do no more until the answer, and replay finds the record.
     """
-    execution.timeline.give_up_order()
+    execution.replay_order.give_up_order()
     if _over(execution):
         return
     branch = execution.branches.current()
     if execution.asked and branch is not None:
         branch.block()
         own = branch.enclosing()
-        for one in own:
-            one.sealed = True
+        for enclosing in own:
+            enclosing.sealed = True
         if own[-1].parent is not None:
             own[-1].parent.sealed = True
     if not execution.asked:

@@ -22,7 +22,7 @@ IDLE_S = 0.2
 
 
 class Resting(Protocol):
-    """What there is to know of an execution; `wakeup` is notified when the first four have changed.
+    """An execution, as far as rest goes; `wakeup` is notified when the first four have changed.
 
     And when an effect has landed, a branch has ended, or the agent function.
     """

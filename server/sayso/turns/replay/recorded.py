@@ -31,7 +31,7 @@ class Recorded(Protocol[T_co]):
     asks: bool = False
 
     def before(self, place: Place) -> Named | None:
-        """What a breakpoint in front of it shows; None where there can be none."""
+        """The thing that a breakpoint in front of it shows; None where there can be none."""
         return None
 
     async def run(self, place: Place) -> Entry | None:
@@ -42,15 +42,15 @@ class Recorded(Protocol[T_co]):
         raise NotImplementedError
 
     def after(self, place: Place, entry: Entry | None) -> Ended | None:
-        """What a breakpoint behind it shows, once it has come out; None where there can be none."""
+        """The outcome that a breakpoint behind it shows; None where there can be none."""
         return None
 
     def replaced(self, place: Place, value: Any) -> T_co:
-        """What the caller gets where a person has given another result; by default its own."""
+        """The caller's value where a person has given another result; by default its own."""
         return self.read(place, place.entry)
 
     def read(self, place: Place, entry: Entry | None) -> T_co:
-        """What the caller gets, the same live and on replay."""
+        """The caller's value, the same live and on replay."""
         raise NotImplementedError
 
 
@@ -79,9 +79,9 @@ async def recorded(execution: Execution, item: Recorded[T]) -> T:
     if entry is not None and (end := execution.journal.ended(entry)) is not None:
         await in_recorded_order(execution, (end,), place.branch.task)
     if execution.has_breakpoints and (ended := item.after(place, entry)) is not None:
-        given = await breakpoints.after(execution, [ended])
-        if place.key in given:
-            return item.replaced(place, given[place.key])
+        results = await breakpoints.after(execution, [ended])
+        if place.key in results:
+            return item.replaced(place, results[place.key])
     return item.read(place, entry)
 
 

@@ -43,7 +43,7 @@ class _Settling:
 
 
 class ReplayOrder:
-    """What has ended in a turn, by number; `turn` names it in the log.
+    """The ends of a turn's effects, by number; `turn` names it in the log.
 
     `again`: its code is entered again. What comes out first then comes out after its turns of the
     loop as well: tasks that were made before it had begun by then, live.

@@ -1,16 +1,26 @@
-"""Coroutines of `Turn` that nobody awaits: what was meant to happen did not, and nobody would hear.
+"""Mistakes in an author's code, told with the line to look at.
 
+Coroutines of `Turn` that nobody awaits: what was meant to happen did not, and nobody would hear.
 Each, also of what a turn hands out, is noted with the line that made it. What has not begun when
 the agent function has returned fails the turn.
+
+Code that does not fit the journal: a call's arguments are in the history, so everybody may read
+them; those of a step are the server's own and are told to the author alone, as is the line.
 """
 
 import functools
 import inspect
 import sys
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterable
 from pathlib import Path
-from types import CodeType
+from types import CodeType, FrameType
 from typing import Any, TypeVar, cast
+
+from pydantic import ValidationError
+
+from sayso.base import jsonvalue
+from sayso.base.errors import ReplayMismatch
+from sayso.base.records import Entry, Message
 
 Method = TypeVar("Method", bound=Callable[..., Coroutine[Any, Any, Any]])
 
@@ -22,7 +32,7 @@ _FEW = 16
 
 
 class Unawaited:
-    """What was called, in the order of the calls; not all that has begun is struck out yet."""
+    """Coroutines, in the order of the calls; not all that have begun are struck out yet."""
 
     def __init__(self) -> None:
         self._notes: list[_Note] = []
@@ -47,15 +57,15 @@ class Unawaited:
 
         A task that was cancelled before it began was meant to do nothing.
         """
-        found = []
+        lines = []
         for coroutine, code, place, method, args, kwargs in self._notes:
             if _is_left(coroutine):
                 where = f"{Path(code.co_filename).name} line {_line(code, place)}"
                 shown = f"{_named(method)}({_shown(args, kwargs)})"
-                found.append(f"{where}: {shown} was never awaited")
+                lines.append(f"{where}: {shown} was never awaited")
                 coroutine.close()
         self._notes.clear()
-        return found
+        return lines
 
     def forget(self) -> None:
         """Let go of all: Python itself warns of what nobody comes for any more."""
@@ -110,3 +120,70 @@ def _shown(args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
     if isinstance(first, str):
         shown = repr(first if len(first) <= 30 else f"{first[:30]}…")
     return f"{shown}, …" if shown != "…" and (len(args) > 1 or kwargs) else shown
+
+
+_MAX_TEXT_CHARS = 300
+"""Characters of arguments and reasons; a longer one says that it was cut."""
+_OURS = str(Path(__file__).parents[2])
+_VALUES = (
+    "if no code has changed, what it is called with differs in each execution: time, random "
+    "numbers and ids belong into turn.now(), turn.random(), turn.uuid() or a step"
+)
+
+
+def differs(
+    place: str,
+    entry: Entry,
+    requested: str,
+    arguments: Any,
+    history: Iterable[Message],
+    because: str = "",
+) -> ReplayMismatch:
+    """The error for a call of `requested` with these arguments, where another is recorded."""
+    head, _, _ = requested.rpartition(" ")
+    same = arguments is not None and entry.fingerprint.rpartition(" ")[0] == head
+    public = same and entry.kind in ("call", "client_tool")
+    recorded, in_code = entry.fingerprint, requested
+    if public:
+        before = _proposed(jsonvalue.decode(entry.data).get("id"), history)
+        if before is not None:
+            recorded, in_code = f"{head}{_cut(before)}", f"{head}{_cut(_text(arguments))}"
+    mismatch = ReplayMismatch(place, recorded, in_code, because, _VALUES if same else "")
+    if arguments is not None and not public:
+        mismatch.passed = _cut(_text(arguments))
+    return mismatch
+
+
+def author_line() -> str | None:
+    """Where the running code of the author's calls us: `agents.py:12`."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and frame.f_code.co_filename.startswith(_OURS):
+        frame = frame.f_back
+    return None if frame is None else f"{Path(frame.f_code.co_filename).name}:{frame.f_lineno}"
+
+
+def short(error: BaseException) -> str:
+    """An error in a line, without the values that it is about."""
+    text = str(error).partition("\n")[0]
+    if isinstance(error, ValidationError):
+        first = error.errors(include_url=False, include_input=False, include_context=False)[0]
+        text = f"{'.'.join(map(str, first['loc'])) or 'the value'}: {first['msg']}"
+    return f"{type(error).__name__}: {_cut(text)}"
+
+
+def _proposed(call_id: Any, history: Iterable[Message]) -> str | None:
+    """The arguments of a call as it stands in the history."""
+    for message in history:
+        if message.role == "assistant" and str(call_id).encode() in message.body:
+            for call in jsonvalue.decode(message.body).get("toolCalls", ()):
+                if call["id"] == call_id:
+                    return f"({call['function']['arguments']})"
+    return None
+
+
+def _text(arguments: Any) -> str:
+    return f"({jsonvalue.encode(arguments).decode()})"
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _MAX_TEXT_CHARS else f"{text[:_MAX_TEXT_CHARS]}…"
