@@ -25,12 +25,12 @@ def test_no_two_classes_have_the_same_name() -> None:
 
 HELD = {
     "files with more than 600 lines": 4,
-    "modules with one importer, %": 23.4,
+    "modules with one importer, %": 23.3,
     "rows of the layer table": 16,
     "constructor parameters of Execution": 6,
     "files that settle an interrupt": 1,
-    "colourless locals": 325,
-    "roundabout docstrings": 133,
+    "colourless locals": 154,
+    "roundabout docstrings": 38,
     "sentences over 35 words in docs": 0,
     "concepts of a new event": 6,
     "concepts of a new refusal": 3,
@@ -62,7 +62,6 @@ UNUSED = {
         "engine/inbox.py",
         "engine/validation.py",
         "gate/quorum.py",
-        "turns/ask/responses.py",
         "turns/denials.py",
         "turns/output/usage.py",
         "turns/replay/anew.py",
@@ -71,7 +70,6 @@ UNUSED = {
         "engine/inbox.py",
         "engine/validation.py",
         "gate/quorum.py",
-        "turns/ask/responses.py",
         "turns/denials.py",
     ],
     "resume": [

@@ -279,6 +279,41 @@ async def test_writes_on_the_way_stay_as_they_were_made_and_shown(
         assert (talk.run.outcome, world.effects) == ("success", [["True 1 2", more]])
 
 
+@pytest.mark.parametrize("restarts", [False, True])
+async def test_a_write_that_the_changed_state_brings_is_not_lost(
+    kind: str, tmp_path: Path, restarts: bool
+) -> None:
+    """It takes the place of none that was made, whatever comes before and behind it."""
+
+    async def agent(turn: Turn, world: World) -> None:
+        await turn.set("/flag", True)
+        await turn.set("/n", 0)
+        await turn.say("one")
+        if turn.state["flag"]:
+            await turn.set("/extra", 1)
+        else:
+            await turn.set("/other", turn.state["n"])
+        await turn.set("/n", turn.state["n"] + 1)
+        told = [turn.state["n"], turn.state.get("other")]
+        await turn.step.options(name="work")(world.effect, told)
+        await turn.set("/done", True)
+        await turn.interrupt("confirmation", "ok?")
+
+    async with world_with(kind, tmp_path, agent, before=["work"]) as world:
+        talk = Conversation(world)
+        await talk.say()
+        if restarts:
+            await talk.restart()
+        await talk.answer_all_with(GO, state={**talk.client.model.state, "flag": False})
+        left = {"flag": False, "n": 1, "extra": 1, "other": 0, "done": True}
+        assert talk.client.model.state == left
+        if restarts:
+            await talk.restart()
+        run = await talk.answer_all_with({"approved": True})
+        assert (run.outcome, world.effects) == ("success", [[1, 0]])
+        assert talk.client.model.state == left
+
+
 async def choosing(turn: Turn, world: World) -> None:
     """Goes where the state says."""
     await turn.set("/way", "send")

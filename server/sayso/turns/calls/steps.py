@@ -13,6 +13,7 @@ from sayso.agents.codec import recorded as to_recorded
 from sayso.agents.tools import Happened, Verify
 from sayso.base import jsonvalue
 from sayso.base.errors import NotRecordable, StepFailed, TurnError
+from sayso.base.jsonpatch import Operation
 from sayso.base.records import Entry
 from sayso.base.texts import error_text, to_utf8_safe
 from sayso.turns.ask import breakpoints
@@ -414,12 +415,11 @@ class _Step(Recorded[Any]):
 def write_state(execution: Execution, branch: Branch, operations: Sequence[dict[str, Any]]) -> None:
     """Apply a patch to the shared state and send it, unless replay did so long ago."""
     plain = jsonvalue.decode(to_json(list(operations), "a state patch"))
-    waited = None if execution.anew is None else execution.anew.stretch(branch)
-    if waited is not None:
-        plain = waited.as_made(plain, branch.writes_before(waited.place))
-    changed = execution.state.patch(branch.path, plain, again=waited is not None)
-    if execution.has_breakpoints:
-        branch.note_write(plain)
+    if execution.anew is None:
+        changed: Sequence[Operation] = execution.state.patch(branch.path, plain)
+    else:
+        written, changed = execution.anew.write(branch, plain)
+        branch.note_write(written)
     _send(execution, branch, changed)
 
 

@@ -90,14 +90,18 @@ class TurnState:
         was, now = self._pauses[since]["state"], self._pauses[pause]
         return _changed(self.value, was, now["resume"] if resumed else now["state"])
 
+    def has_caught_up(self, branch: str, pause: int) -> bool:
+        """True if a branch has made all the writes that it had made by a pause."""
+        made: int = self._pauses[pause]["writes"].get(branch, 0)
+        return self._writes.get(branch, 0) >= made
+
     def catch_up(self, branch: str, pause: int) -> None:
         """Count a branch's writes as many as it had made by a pause.
 
         Code that is evaluated anew may make fewer of them, and what it writes next is new.
         """
-        made = self._pauses[pause]["writes"].get(branch, 0)
-        if self._writes.get(branch, 0) < made:
-            self._writes[branch] = made
+        if not self.has_caught_up(branch, pause):
+            self._writes[branch] = self._pauses[pause]["writes"][branch]
 
     def patch(
         self, branch: str, operations: Sequence[Operation], *, again: bool = False

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sayso.base import jsonvalue
+from sayso.base.jsonpatch import Operation
 from sayso.base.records import Entry, Interrupt
 from sayso.turns.journal import places
 from sayso.turns.journal.journal import Journal
@@ -53,14 +54,14 @@ class Waited:
         writes: list[Patch] = self.data.get("writes", [])
         return writes
 
-    def as_made(self, patch: Patch, before: Sequence[Patch]) -> Patch:
-        """The write of the same members that was made on the way; the patch itself, if it is new.
+    def as_made(self, patch: Patch, before: Sequence[Patch]) -> Patch | None:
+        """The write of the same members that was made on the way; None for a new one.
 
         `before` are the writes on the way so far: of several alike each stands for its own.
         """
         alike = [made for made in self.writes if _members(made) == _members(patch)]
         index = sum(_members(write) == _members(patch) for write in before)
-        return alike[index] if index < len(alike) else patch
+        return alike[index] if index < len(alike) else None
 
     def and_more(self, writes: Sequence[Patch]) -> list[Patch]:
         """All writes that were made on the way, now that these were made on it."""
@@ -145,11 +146,16 @@ class Anew:
         return True
 
     def stretch(self, branch: Branch | None) -> Waited | None:
-        """The breakpoint that a branch's code comes to next, if it is evaluated anew on its way."""
+        """The breakpoint that a branch's code comes to next, if it reads the state of then."""
+        waited = self._on_the_way(branch)
+        return None if waited is None or self._state.has_passed(waited.pause) else waited
+
+    def _on_the_way(self, branch: Branch | None) -> Waited | None:
+        """The breakpoint that a branch's code comes to next, if it is evaluated anew."""
         if not self._stretches or branch is None:
             return None
         waited = self._stretches.get(branch.upcoming())
-        if waited is None or self._state.has_passed(waited.pause):
+        if waited is None:
             return None
         if waited.place not in self._tasks:
             self._tasks[waited.place] = frozenset(self._made(branch.path, waited.since))
@@ -168,6 +174,25 @@ class Anew:
         if waited is None:
             return self._state.value
         return self._state.as_changed(waited.since, waited.pause, resumed=waited.goes_on)
+
+    def write(self, branch: Branch, patch: Patch) -> tuple[Patch, Sequence[Operation]]:
+        """Write the state for the code of a branch: the patch that counts, and what to send of it.
+
+        On the way to a breakpoint what was made there stays as it was made, and is in the state
+        that the turn was resumed with; that is where a new write is made.
+        """
+        waited, state = self._on_the_way(branch), self._state
+        if waited is None:
+            return patch, state.patch(branch.path, patch)
+        made = waited.as_made(patch, branch.writes_before(waited.place))
+        if made is None and waited.goes_on:
+            state.catch_up(branch.path, waited.pause)
+            state.resume(waited.pause)
+            return patch, state.patch(branch.path, patch)
+        if made is not None and state.has_caught_up(branch.path, waited.pause):
+            return made, ()
+        made = patch if made is None else made
+        return made, state.patch(branch.path, made, again=True)
 
     def withdrawn(self) -> bool:
         """True if a call that was proposed is not made, as the state was changed."""
