@@ -133,10 +133,12 @@ def test_a_claim_wins_with_the_revision_that_was_read_and_without_a_lease(
     assert not writes.lets_go
 
 
-@given(maybe_new, leases, commits)
+@given(maybe_new, leases, commits, st.booleans())
 def test_a_commit_is_of_who_holds_the_thread_under_that_fence(
-    facts: StepFacts, lease: Lease, commit: Commit
+    facts: StepFacts, lease: Lease, commit: Commit, holds: bool
 ) -> None:
+    if holds:
+        facts.holder, facts.fence = lease.holder, lease.fence
     if not facts.exists or (facts.holder, facts.fence) != (lease.holder, lease.fence):
         with pytest.raises(LeaseLost):
             plan_commit(facts, lease, commit)
