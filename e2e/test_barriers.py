@@ -64,10 +64,10 @@ def test_the_playground_keeps_nobody_out(person: Reviewer) -> None:
     card.get_by_role("button", name="Deny").click()
     person.finds_no_barrier()
     page.get_by_role("textbox", name="Message").fill("never mind")
-    expect(page.get_by_role("button", name="Cancel it and send")).to_be_visible()
+    expect(page.get_by_role("button", name="Withdraw and send")).to_be_visible()
     page.get_by_role("button", name="Stop").click()
     person.finds_no_barrier()
-    page.get_by_role("button", name="Keep").click()
+    page.get_by_role("button", name="Keep running").click()
     card.get_by_role("button", name="Confirm denial").click()
     person.shows("it was denied")
     person.finds_no_barrier()
@@ -119,7 +119,7 @@ def test_what_goes_wrong_keeps_nobody_out(person: Reviewer) -> None:
     for pattern, path, words in (
         ("**/agents", "play", "No connection"),
         ("**/interrupts?*", "inbox", "shows as soon as the server is back"),
-        ("**/threads?*", "thread", "Not shown"),
+        ("**/threads?*", "thread", "Conversations cannot be shown"),
     ):
         page.route(pattern, down)
         person.open(path)
@@ -128,10 +128,10 @@ def test_what_goes_wrong_keeps_nobody_out(person: Reviewer) -> None:
         leave(page)
 
     for path, words in (
-        ("play/nobody", "No such agent"),
-        ("thread/ops/none", "No such thread"),
+        ("play/nobody", "Agent not found"),
+        ("thread/ops/none", "Conversation not found"),
         ("inbox/int_none", "There is no such question for you"),
-        ("settings/none", "There is no such page"),
+        ("settings/none", "Page not found"),
     ):
         person.open(path)
         expect(page.get_by_text(words).first).to_be_visible()
@@ -167,7 +167,7 @@ def look_at_threads_and_settings(person: Reviewer) -> None:
     server.run("mails", resume=[resolved(one, {"approved": False}) for one in asked])
     server.run("money", text="refund", state={"order": "A-17"})
     person.open("thread")
-    expect(page.get_by_role("list", name="Threads").get_by_role("link")).to_have_count(2)
+    expect(page.get_by_role("list", name="Conversations").get_by_role("link")).to_have_count(2)
     person.finds_no_barrier()
     person.open("thread/ops/mails")
     page.get_by_text("each row sealed").click()
@@ -177,12 +177,12 @@ def look_at_threads_and_settings(person: Reviewer) -> None:
         folded.first.click()
     person.finds_no_barrier()
     person.open("thread/ops/money")
-    page.get_by_role("button", name="Edit the state").click()
+    page.get_by_role("button", name="Edit state").click()
     person.finds_no_barrier()
     person.open("settings")
     page.get_by_label("Token").fill("secret")
-    page.get_by_role("button", name="Use it").click()
-    expect(page.get_by_text("People decide")).to_be_visible()
+    page.get_by_role("button", name="Sign in").click()
+    expect(page.get_by_text("Human approval")).to_be_visible()
     person.finds_no_barrier()
 
 

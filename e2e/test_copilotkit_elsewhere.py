@@ -138,7 +138,7 @@ def test_a_connection_lost_under_the_work_leaves_the_page_free(
     else:
         proxy.cut()
     tab.say("hello")
-    tab.shows("Something is still going on here.")
+    tab.shows("The agent is still working here.")
     held_shop.release()
     tab.is_idle()
     tab.has_no_card()

@@ -30,7 +30,7 @@ def test_three_mails_are_approved_denied_and_cancelled(playground: Playground) -
     mails.nth(1).get_by_role("button", name="Deny").click()
     mails.nth(1).get_by_role("textbox", name="Reason").fill("Sam has left the company")
     mails.nth(1).get_by_role("button", name="Confirm denial").click()
-    mails.nth(2).get_by_role("button", name="Cancel").click()
+    mails.nth(2).get_by_role("button", name="Withdraw request").click()
     playground.page.get_by_role("button", name="Send 3 answers").click()
     (effect,) = playground.effects_are("email")
     assert effect["args"]["to"] == "ada@example.com"
@@ -115,7 +115,7 @@ def test_the_pages_own_tool_is_answered_by_its_person(playground: Playground) ->
     assert playground.server.kinds(playground.thread_id) == []
     playground.reload()
     card.get_by_role("radio", name="Tuesday 14:00").check()
-    card.get_by_role("button", name="Meet then").click()
+    card.get_by_role("button", name="Choose this time").click()
     (effect,) = playground.effects_are("meeting")
     assert effect["args"]["slot"] == "Tuesday 14:00"
     expect(card).to_have_count(0)
@@ -177,7 +177,7 @@ def test_a_killed_server_forgets_no_card_and_runs_nothing_twice(playground: Play
     mails.nth(0).get_by_role("button", name="Approve").click()
     mails.nth(1).get_by_role("button", name="Deny").click()
     mails.nth(1).get_by_role("button", name="Confirm denial").click()
-    mails.nth(2).get_by_role("button", name="Cancel").click()
+    mails.nth(2).get_by_role("button", name="Withdraw request").click()
     playground.page.get_by_role("button", name="Send 3 answers").click()
     playground.effects_are("email")
     playground.can_write()
@@ -202,7 +202,7 @@ def test_a_server_that_dies_under_an_open_card_comes_back_by_itself(
 def test_a_run_in_progress_is_followed_after_a_reload(playground: Playground) -> None:
     """The run outlives its page; the next one sees its end (N1)."""
     playground.say("slow")
-    expect(playground.page.get_by_role("button", name="New thread")).to_be_visible()
+    expect(playground.page.get_by_role("button", name="New conversation")).to_be_visible()
     playground.shows("slow")
     playground.reload()
     playground.effects_are("slow")
@@ -214,8 +214,8 @@ def test_a_charge_that_may_have_happened_is_asked_about(playground: Playground) 
     playground.say("crash")
     question = playground.page.get_by_text("It may or may not have happened")
     expect(question).to_be_visible(timeout=2 * MILLISECONDS)
-    playground.page.get_by_role("radio", name="Skip it").check()
-    playground.page.get_by_role("button", name="Skip it").click()
+    playground.page.get_by_role("radio", name="It happened").check()
+    playground.page.get_by_role("button", name="It happened").click()
     playground.effects_are("charge")
 
 

@@ -55,7 +55,7 @@ def test_a_thread_that_is_not_shown_says_why_until_it_is_opened_again(
     expect(talk.cards("issue_refund")).to_be_visible()
     page.route(LOOKS, lambda route: route.fulfill(status=403, json={"detail": "Not for you."}))
     talk.reload()
-    told = page.get_by_role("status").filter(has_text="does not show this thread")
+    told = page.get_by_role("status").filter(has_text="cannot be shown")
     expect(told).to_contain_text("Not for you.")
     expect(page.get_by_role("heading", name="Agents that wait")).to_have_count(0)
     talk.finds_no_barrier()
@@ -106,7 +106,7 @@ def test_a_schema_that_cannot_be_compiled_is_answered_all_the_same(
     card = talk.cards("Input needed")
     expect(card).to_contain_text("Which code?")
     talk.finds_no_barrier()
-    as_json = card.get_by_role("button", name="Write it as JSON")
+    as_json = card.get_by_role("button", name="Edit as JSON")
     editor = card.get_by_role("textbox", name="Answer as JSON")
     expect(as_json.or_(editor).first).to_be_visible()
     if as_json.count() > 0 and editor.count() == 0:

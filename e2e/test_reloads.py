@@ -69,8 +69,8 @@ def test_a_page_does_not_say_idle_before_it_knows(busy: Playground) -> None:
     working = busy.page.get_by_role("status").get_by_text("Working", exact=True)
     expect(working).to_be_visible(timeout=MILLISECONDS)
     said: list[str] = busy.page.evaluate("window.said")
-    assert said[0] == "Restoring…"
-    assert "Idle" not in said
+    assert said[0] == "Loading…"
+    assert "Ready" not in said
 
 
 def test_a_second_tab_says_that_a_turn_was_stopped(
@@ -83,11 +83,11 @@ def test_a_second_tab_says_that_a_turn_was_stopped(
     other.page.goto(playground.page.url)
     expect(other.cards("issue_refund")).to_be_visible()
     other.page.get_by_role("button", name="Stop").click()
-    other.page.get_by_role("button", name="Stop and cancel 1").click()
-    expect(other.page.get_by_text("It was cancelled with its turn")).to_be_visible()
+    other.page.get_by_role("button", name="Stop and withdraw 1").click()
+    expect(other.page.get_by_text("Withdrawn when")).to_be_visible()
     card = playground.page.get_by_role("region", name="issue_refund")
-    expect(card).to_contain_text("It was cancelled with its turn", timeout=MILLISECONDS)
-    expect(card).to_contain_text("by local")
+    expect(card).to_contain_text("Withdrawn when", timeout=MILLISECONDS)
+    expect(card).to_contain_text("you stopped the agent")
     expect(card).not_to_contain_text("elsewhere")
     playground.can_write()
     assert other.faults == []
@@ -107,8 +107,8 @@ def test_a_decision_in_another_tab_is_shown_with_who_made_it(
     other.page.get_by_role("textbox", name="Reason").fill("Not this one")
     other.page.get_by_role("button", name="Confirm denial").click()
     card = playground.page.get_by_role("region", name="issue_refund")
-    expect(card).to_contain_text("Denied elsewhere", timeout=MILLISECONDS)
-    expect(card).to_contain_text(re.compile(r"Not this one · by local, \d"))
+    expect(card).to_contain_text("Denied by you", timeout=MILLISECONDS)
+    expect(card).to_contain_text(re.compile(r"Not this one · \d"))
     other.page.close()
 
 

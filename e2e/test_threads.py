@@ -29,12 +29,12 @@ def test_a_thread_tells_who_decided_what(reader: Reviewer) -> None:
     reader.page.get_by_role("link", name="mails/today").click()
     moments = reader.page.get_by_role("list", name="Timeline").get_by_role("listitem")
     expect(moments).to_have_count(10, timeout=MILLISECONDS)
-    expect(moments.nth(0)).to_contain_text("Run began")
+    expect(moments.nth(0)).to_contain_text("Run started")
     expect(moments.nth(4)).to_contain_text("Run waits for answers")
     decided = reader.page.get_by_role("list", name="Timeline")
     expect(decided.get_by_text("Approved", exact=True)).to_be_visible()
     expect(decided.get_by_text("Sam has left the company").first).to_be_visible()
-    expect(decided.get_by_text("by local").first).to_be_visible()
+    expect(decided.get_by_text("by you").first).to_be_visible()
     expect(moments.nth(9)).to_contain_text("Run finished")
     reader.finds_no_barrier()
 
@@ -45,11 +45,11 @@ def test_a_waiting_thread_is_stopped_on_its_page(reader: Reviewer) -> None:
     reader.open("thread/ops/money")
     reader.page.get_by_role("button", name="Stop").click()
     reader.finds_no_barrier()
-    reader.page.get_by_role("button", name="Stop and cancel 1").click()
+    reader.page.get_by_role("button", name="Stop and withdraw 1").click()
     expect(reader.page.get_by_role("status").get_by_text("Stopped")).to_be_visible(
         timeout=MILLISECONDS
     )
-    expect(reader.page.get_by_text("Cancelled").first).to_be_visible()
+    expect(reader.page.get_by_text("Withdrawn").first).to_be_visible()
     assert reader.server.kinds("money") == []
     reader.open()
     reader.counts("0 open")
@@ -60,8 +60,8 @@ def test_a_waiting_conversation_is_stopped_in_the_playground(playground: Playgro
     playground.say("refund")
     expect(playground.cards("issue_refund")).to_be_visible()
     playground.page.get_by_role("button", name="Stop").click()
-    playground.page.get_by_role("button", name="Stop and cancel 1").click()
-    expect(playground.page.get_by_text("It was cancelled with its turn.")).to_be_visible()
+    playground.page.get_by_role("button", name="Stop and withdraw 1").click()
+    expect(playground.page.get_by_text("Withdrawn when.")).to_be_visible()
     assert playground.server.kinds(playground.thread_id) == []
     playground.can_write()
     playground.say("hello")
@@ -89,7 +89,7 @@ def test_the_state_of_a_waiting_thread_is_edited_and_the_turn_goes_on_with_it(
     server = reader.server
     asked = interrupts(server.run("money", text="refund", state={"order": "A-17", "tries": 1}))
     reader.open("thread/ops/money")
-    reader.page.get_by_role("button", name="Edit the state").click()
+    reader.page.get_by_role("button", name="Edit state").click()
     editor = reader.page.get_by_role("textbox", name="State as JSON")
     editor.fill('{"order": ')
     reader.page.get_by_role("button", name="Save").click()
@@ -97,7 +97,7 @@ def test_the_state_of_a_waiting_thread_is_edited_and_the_turn_goes_on_with_it(
     reader.finds_no_barrier()
     editor.fill('{"order": "B-2", "by hand": true}')
     reader.page.get_by_role("button", name="Save").click()
-    expect(reader.page.get_by_text("Saved. The agent goes on with it")).to_be_visible(
+    expect(reader.page.get_by_text("Saved. The agent continues with it")).to_be_visible(
         timeout=MILLISECONDS
     )
     server.run("money", resume=[resolved(asked[0], {"approved": True})])
@@ -123,13 +123,13 @@ def test_a_thread_is_copied_at_a_question_and_answered_the_other_way(reader: Rev
     server = reader.server
     server.run("money", text="refund")
     reader.open("thread/ops/money")
-    reader.page.get_by_role("button", name="Copy the thread from here").click()
-    origin = reader.page.get_by_text("A copy of")
+    reader.page.get_by_role("button", name="Fork from this question").click()
+    origin = reader.page.get_by_text("Forked from")
     expect(origin).to_contain_text("money", timeout=MILLISECONDS)
     copy = reader.thread_id
     assert copy != "money"
     reader.finds_no_barrier()
-    reader.page.get_by_role("link", name="Answer it in the inbox").click()
+    reader.page.get_by_role("link", name="Answer in the inbox").click()
     reader.question.get_by_role("button", name="Approve").click()
     until("the copy's refund", lambda: server.kinds(copy) == ["refund"])
     assert server.kinds("money") == []

@@ -58,7 +58,7 @@ def try_again(playground: Playground) -> None:
     ("kind", "words"),
     [
         ("network", "could not be reached"),
-        ("html", "not with an event stream"),
+        ("html", "not as an agent"),
         ("502", "HTTP 502"),
         ("429", "One at a time, please."),
         ("cut", "ended before the run did"),
@@ -180,7 +180,7 @@ def test_the_way_back_leads_through_what_was_looked_at(server: DemoServer, page:
     playground.say("refund")
     expect(playground.cards("issue_refund")).to_be_visible()
     first = playground.thread_id
-    page.get_by_role("button", name="New thread").click()
+    page.get_by_role("button", name="New conversation").click()
     page.wait_for_url(lambda url: not url.endswith(first))
     expect(playground.cards("issue_refund")).to_have_count(0)
     page.get_by_role("link", name="Inbox").click()
@@ -223,7 +223,7 @@ def test_two_people_who_answer_at_once_are_both_told_what_holds(
     for route in sent:
         route.continue_()
     yes.sees("Approved")
-    no.sees("Approved elsewhere")
+    no.sees("Approved by you")
     until("one refund", lambda: server.kinds("money") == ["refund"])
     for person in people:
         person.page.close()
@@ -236,18 +236,18 @@ def test_a_question_is_given_to_somebody_and_more_time(server: DemoServer, page:
     person.open()
     person.counts("1 open")
     person.press("j")
-    person.question.get_by_text("Assign it or give it more time").click()
+    person.question.get_by_text("Assign or extend").click()
     person.question.get_by_role("textbox", name="For").fill("ada")
     person.question.get_by_role("button", name="Assign", exact=True).click()
-    person.sees("It is for ada now.")
+    person.sees("Assigned to ada.")
     expect(person.rows()).to_contain_text("for ada")
-    person.question.get_by_role("button", name="a day").click()
-    person.sees("It has a day more.")
+    person.question.get_by_role("button", name="1 day").click()
+    person.sees("Deadline extended by 1 day.")
     expect(person.rows()).to_contain_text("1 d")
     person.finds_no_barrier()
     person.question.get_by_role("textbox", name="For").fill("")
-    person.question.get_by_role("button", name="Take it back").click()
-    person.sees("It is taken back.")
+    person.question.get_by_role("button", name="Unassign").click()
+    person.sees("Unassigned.")
     assert person.faults == []
 
 
@@ -270,7 +270,7 @@ def test_the_browser_is_asked_for_notifications_by_a_click_alone(
     )
     person = Reviewer(server, page)
     person.open("settings")
-    box = page.get_by_role("checkbox", name="Tell me of new questions")
+    box = page.get_by_role("checkbox", name="Notify me about new questions")
     expect(box).not_to_be_checked()
     assert page.evaluate("window.told") == []
     box.check()

@@ -46,13 +46,13 @@ def test_three_unclear_steps_are_told_apart_wherever_they_are_shown(
     expect(timeline.get_by_label("Arguments of charge")).to_have_count(2, timeout=MILLISECONDS)
     reviewer.open("play/till/three")
     for card, result in ((first, "receipt A-17"), (second, "receipt B-4")):
-        card.get_by_role("radio", name="Skip it").check()
+        card.get_by_role("radio", name="It happened").check()
         card.get_by_label("Result to continue with").fill(result)
-        card.get_by_role("button", name="Skip it").click()
+        card.get_by_role("button", name="It happened").click()
     third = reviewer.cards("count")
-    third.get_by_role("radio", name="Skip it").check()
-    third.get_by_label("It has no result").check()
-    third.get_by_role("button", name="Skip it").click()
+    third.get_by_role("radio", name="It happened").check()
+    third.get_by_label("There is no result").check()
+    third.get_by_role("button", name="It happened").click()
     page.get_by_role("button", name="Send 3 answers").click()
     reviewer.shows("The till says ['receipt A-17', 'receipt B-4', None]")
 

@@ -145,10 +145,10 @@ async def test_the_example_of_breakpoints_waits_where_it_says(
             seen.append(client.model.pending[0]["message"])
             await client.resume(answer({"action": "continue"}))
         assert seen == [
-            "Breakpoint after step 'compile'. Go on?",
-            "Breakpoint after phase 'build'. Go on?",
-            "Breakpoint before step 'deploy'. Go on?",
-            "Breakpoint after step 'deploy'. Go on?",
+            "Breakpoint after step 'compile'. Continue?",
+            "Breakpoint after phase 'build'. Continue?",
+            "Breakpoint before step 'deploy'. Continue?",
+            "Breakpoint after step 'deploy'. Continue?",
         ]
 
 

@@ -91,7 +91,7 @@ def test_a_message_that_did_not_arrive_is_said_to_be_lost(
     agent.says(STARTED, shows({"id": "a-0", "role": "assistant", "content": "Hello."}), FINISHED)
     assert talk("hi", "go") == 1
     told = capsys.readouterr().out
-    assert "What you wrote did not arrive." in told
+    assert "Not sent. Write it again." in told
     assert told.count("Hello.") == 1
 
 
@@ -121,7 +121,7 @@ def test_a_question_that_somebody_else_answered_is_not_asked_again(
     agent.says(STARTED, shows(DONE), FINISHED)
     assert talk("go", "n") == 1
     told = capsys.readouterr().out
-    assert "The run failed: ann has answered (already_resolved)" in told
+    assert "The agent failed: ann has answered (already_resolved)" in told
     assert told.count("Sure?") == 1
     assert "It is done." in told
 
@@ -236,6 +236,6 @@ def test_the_time_of_a_question_may_run_out_while_it_is_answered(
     assert found.hold(reopen=False) == 0
     told = capsys.readouterr().out
     assert "10 seconds left" in told
-    assert "Its time is over" in told
+    assert "This question has expired" in told
     assert "It is done." in told
     assert paths(agent) == ["ops", "connect"]

@@ -195,7 +195,7 @@ def test_the_rule_that_asks_is_named_if_its_author_named_it(
     for rule in ("large-refunds", "always", "always#2", "when:<lambda>", "pay"):
         told = {"sayso": {"rule": rule, "tool": "pay"}}
         asked({"type": "boolean"}, "y", reason="tool_call", metadata=told)
-        named = "Asked by the rule large-refunds" in capsys.readouterr().out
+        named = "Asked by rule large-refunds" in capsys.readouterr().out
         assert named == (rule == "large-refunds")
     told = {"sayso": {"rule": "when:large", "because": "Rule 'large' asks about this call."}}
     asked({"type": "boolean"}, "y", reason="tool_call", metadata=told)

@@ -196,12 +196,12 @@ async def test_a_run_waits_around_inner_agents_and_tools_of_the_client(server: S
         go = {"action": "continue"} if item["reason"] == "sayso:breakpoint" else {"approved": True}
         run = await client.resume(answer(go))
     assert shown == [
-        "Breakpoint before agent 'clerk'. Go on?",
+        "Breakpoint before agent 'clerk'. Continue?",
         "Sure?",
-        "Breakpoint after agent 'clerk'. Go on?",
-        "Breakpoint before front-end tool pick(n=1). Go on?",
+        "Breakpoint after agent 'clerk'. Continue?",
+        "Breakpoint before front-end tool pick(n=1). Continue?",
         "called",
-        "Breakpoint after front-end tool pick(n=1). Go on?",
+        "Breakpoint after front-end tool pick(n=1). Continue?",
     ]
     assert run.last["result"] == "clerk says True, 2, 2"
 

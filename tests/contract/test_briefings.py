@@ -87,7 +87,7 @@ def fails(files: list[str]) -> bool:
             approval.when(fails),
             {},
             "go",
-            "Rule 'when:fails' could not be read, so a person decides.",
+            "Rule 'when:fails' failed, so a person decides.",
         ),
         (approval.Policy(ask=["delete_*"]), {}, "go", "Calls of delete_* are asked about."),
         (approval.Policy(), {}, "go", "No rule lets this call run by itself."),

@@ -147,7 +147,7 @@ async def test_a_tool_whose_result_cannot_be_kept_was_executed(server: Server) -
     assert said.endswith("Do not call it again.")
     (item,) = run.interrupts
     assert item["message"] == (
-        "Approve charge(x=1)? The very same call ran before in this turn (executed)."
+        "Approve charge(x=1)? The same call already ran in this turn (executed)."
     )
     assert item["metadata"]["sayso"]["ranBefore"] == "executed"
     run = await client.resume(approve())

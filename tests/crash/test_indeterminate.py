@@ -417,7 +417,7 @@ async def test_a_thread_past_its_time_is_unsure_at_once(
         go_on.set()
         (item,) = run.interrupts
         assert item["reason"] == "sayso:indeterminate"
-        assert "ran past its time and could not be stopped" in item["message"]
+        assert "ran over its time limit and could not be stopped" in item["message"]
         run = await talk.answer_all(lambda _: {"action": "skip", "result": "paid"})
         assert run.last["result"] == ["executed", "paid", "paid"]
         await until(lambda: world.effects == ["charged"])

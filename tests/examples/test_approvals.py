@@ -128,7 +128,7 @@ def test_a_request_sets_breakpoints_of_its_own(agent: Conversation) -> None:
     """Design 3: as the example's page says, without touching the code."""
     breakpoints = {"sayso": {"breakpoints": {"after": ["roll out"]}}}
     agent.say("deploy", forwardedProps=breakpoints)
-    assert agent.question.message == "Breakpoint after step 'roll out'. Go on?"
+    assert agent.question.message == "Breakpoint after step 'roll out'. Continue?"
     assert agent.answer({"action": "stop"}).outcome == "cancelled"
     assert agent.effects == ["inspect", "roll out"]
 

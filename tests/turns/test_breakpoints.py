@@ -59,10 +59,10 @@ async def test_a_run_waits_before_everything_named_and_each_runs_once(
         talk = Conversation(world)
         await talk.say()
         for asked, done in (
-            (BEFORE + "step 'build'. Go on?", []),
-            (BEFORE + "phase 'release'. Go on?", ["build"]),
-            (BEFORE + "step 'ship'. Go on?", ["build"]),
-            (BEFORE + "tool gated(n=7). Go on?", ["build", "ship"]),
+            (BEFORE + "step 'build'. Continue?", []),
+            (BEFORE + "phase 'release'. Continue?", ["build"]),
+            (BEFORE + "step 'ship'. Continue?", ["build"]),
+            (BEFORE + "tool gated(n=7). Continue?", ["build", "ship"]),
         ):
             assert (talk.asked, world.effects) == ([asked], done)
             (item,) = talk.client.model.pending
@@ -81,11 +81,11 @@ async def test_a_run_waits_after_everything_named(kind: str, tmp_path: Path) -> 
         talk = Conversation(world)
         await talk.say()
         for asked, answer, done in (
-            (AFTER + "step 'build'. Go on?", GO, ["build"]),
-            (AFTER + "step 'ship'. Go on?", GO, ["build", "ship"]),
-            (AFTER + "phase 'release'. Go on?", GO, ["build", "ship"]),
+            (AFTER + "step 'build'. Continue?", GO, ["build"]),
+            (AFTER + "step 'ship'. Continue?", GO, ["build", "ship"]),
+            (AFTER + "phase 'release'. Continue?", GO, ["build", "ship"]),
             ("Approve gated(n=7)?", YES, ["build", "ship"]),
-            (AFTER + "tool gated(n=7). Go on?", GO, ["build", "ship", "gated 7"]),
+            (AFTER + "tool gated(n=7). Continue?", GO, ["build", "ship", "gated 7"]),
         ):
             assert (talk.asked, world.effects) == ([asked], done)
             await talk.restart()
@@ -138,14 +138,14 @@ async def test_breakpoints_come_and_go_between_runs_without_a_mismatch(
         talk = Conversation(world)
         await talk.say()
         await talk.restart(set_on(world, Breakpoints(before=["build", "ship"], after="build")))
-        await talk.answer({BEFORE + "step 'build'. Go on?": GO})
-        assert talk.asked == [AFTER + "step 'build'. Go on?"]
+        await talk.answer({BEFORE + "step 'build'. Continue?": GO})
+        assert talk.asked == [AFTER + "step 'build'. Continue?"]
         await talk.restart(set_on(world, None))
-        await talk.answer({AFTER + "step 'build'. Go on?": GO})
+        await talk.answer({AFTER + "step 'build'. Continue?": GO})
         assert talk.asked == ["Approve gated(n=7)?"]
         await talk.restart(set_on(world, Breakpoints(before="*", after="*")))
         await talk.answer({"Approve gated(n=7)?": YES})
-        assert talk.asked == [AFTER + "tool gated(n=7). Go on?"], "no breakpoint in the past"
+        assert talk.asked == [AFTER + "tool gated(n=7). Continue?"], "no breakpoint in the past"
         run = await talk.answer({talk.asked[0]: GO})
         assert run.last["result"] == "executed"
         assert world.effects == ["build", "ship", "gated 7"]
@@ -161,7 +161,7 @@ async def test_a_crash_does_not_get_past_a_breakpoint(kind: str, tmp_path: Path)
         assert (await talk.say()).outcome != "interrupt"
         assert world.effects == ["build"]
         await talk.recover()
-        assert talk.asked == [AFTER + "step 'build'. Go on?"]
+        assert talk.asked == [AFTER + "step 'build'. Continue?"]
         await talk.answer({talk.asked[0]: GO})
         assert world.effects == ["build", "ship"]
 
@@ -179,7 +179,7 @@ async def test_branches_wait_each_at_their_own_breakpoint(kind: str, tmp_path: P
     async with world_with(kind, tmp_path, Breakpoints(before=["a"], after=["b"]), agent) as world:
         talk = Conversation(world)
         await talk.say()
-        assert talk.asked == [AFTER + "step 'b'. Go on?", BEFORE + "step 'a'. Go on?"]
+        assert talk.asked == [AFTER + "step 'b'. Continue?", BEFORE + "step 'a'. Continue?"]
         assert sorted(world.effects) == ["b", "c"]
         await talk.restart()
         run = await talk.answer_all(lambda _: GO)
@@ -204,14 +204,14 @@ async def test_calls_of_a_batch_wait_together(kind: str, tmp_path: Path) -> None
         assert talk.asked == [
             "Approve gated(n=2)?",
             "Approve gated(n=3)?",
-            BEFORE + "tool free(n=1). Go on?",
+            BEFORE + "tool free(n=1). Continue?",
         ]
         assert world.effects == ["fails"]
         await talk.restart()
         await talk.answer_all(lambda name: YES if "n=2" in name else GO if "free" in name else NO)
         assert talk.asked == [
-            AFTER + "tool fails(). Go on?",
-            AFTER + "tool gated(n=2). Go on?",
+            AFTER + "tool fails(). Continue?",
+            AFTER + "tool gated(n=2). Continue?",
         ], "what was denied did not run, so there is nothing to look at"
         await talk.restart()
         run = await talk.answer_all(lambda _: GO)
@@ -238,7 +238,7 @@ async def test_a_failed_step_is_looked_at_too(kind: str, tmp_path: Path) -> None
         talk = Conversation(world)
         await talk.say()
         await talk.restart()
-        run = await talk.answer({AFTER + "step 'broken'. Go on?": GO})
+        run = await talk.answer({AFTER + "step 'broken'. Continue?": GO})
         assert "no luck" in run.last["result"]
 
 
@@ -262,10 +262,10 @@ async def test_a_request_sets_breakpoints_for_its_turn(kind: str, tmp_path: Path
     async with world_with(kind, tmp_path, Breakpoints(before=["build"])) as world:
         talk = Conversation(world)
         await talk.say(**sent(before=["ship"]))
-        await talk.answer({BEFORE + "step 'build'. Go on?": GO})
-        assert talk.asked == [BEFORE + "step 'ship'. Go on?"]
+        await talk.answer({BEFORE + "step 'build'. Continue?": GO})
+        assert talk.asked == [BEFORE + "step 'ship'. Continue?"]
         await talk.restart()
-        await talk.answer({BEFORE + "step 'ship'. Go on?": GO})
+        await talk.answer({BEFORE + "step 'ship'. Continue?": GO})
         assert talk.asked == ["Approve gated(n=7)?"]
 
 
@@ -274,13 +274,13 @@ async def test_a_resume_sets_other_ones_from_there_on(kind: str, tmp_path: Path)
     async with world_with(kind, tmp_path, None) as world:
         talk = Conversation(world)
         await talk.say(**sent(before="*"))
-        await talk.answer({BEFORE + "step 'build'. Go on?": GO})
-        assert talk.asked == [BEFORE + "phase 'release'. Go on?"]
+        await talk.answer({BEFORE + "step 'build'. Continue?": GO})
+        assert talk.asked == [BEFORE + "phase 'release'. Continue?"]
         await talk.answer({talk.asked[0]: GO}, **sent(before=[], after="gated"))
         assert talk.asked == ["Approve gated(n=7)?"]
         await talk.restart()
         await talk.answer({"Approve gated(n=7)?": YES})
-        assert talk.asked == [AFTER + "tool gated(n=7). Go on?"]
+        assert talk.asked == [AFTER + "tool gated(n=7). Continue?"]
 
 
 async def test_code_that_changes_at_a_breakpoint_is_told_so(kind: str, tmp_path: Path) -> None:
@@ -317,5 +317,5 @@ async def test_state_that_was_edited_at_a_breakpoint_is_what_the_turn_goes_on_wi
     async with world_with(kind, tmp_path, Breakpoints(before=["look"]), agent) as world:
         talk = Conversation(world)
         await talk.say()
-        run = await talk.answer({BEFORE + "step 'look'. Go on?": GO}, state={"amount": 9})
+        run = await talk.answer({BEFORE + "step 'look'. Continue?": GO}, state={"amount": 9})
         assert run.last["result"] == 9

@@ -13,7 +13,7 @@ from tests.turns.driver import Conversation, World
 
 GO = {"action": "continue"}
 STOP = {"action": "stop"}
-KEEPS = "A change of the state does not reach these arguments."
+KEEPS = "Editing the state does not change these arguments."
 
 
 def world_with(kind: str, folder: Path, agent: Any, **breakpoints: Any) -> World:
@@ -331,8 +331,8 @@ async def choosing(turn: Turn, world: World) -> None:
 @pytest.mark.parametrize(
     ("way", "asked", "expected"),
     [
-        ("drop", ['Breakpoint before tool drop(text="drop"). Go on?'], ["drop drop"]),
-        ("step", ["Breakpoint before step 'step'. Go on?"], ["step"]),
+        ("drop", ['Breakpoint before tool drop(text="drop"). Continue?'], ["drop drop"]),
+        ("step", ["Breakpoint before step 'step'. Continue?"], ["step"]),
         ("say", [], []),
         ("nothing", [], []),
     ],

@@ -113,6 +113,9 @@ def _typescript() -> str:
     stale = _set("STALE", [code for code in Code if code.facts.stale])
     lasting = _set("LASTING", [code for code in Code if code.facts.lasting])
     labels = "".join(f'  ["{reason}", "{label}"],\n' for reason, label in reasons.LABELS.items())
+    texts = "".join(
+        f'  ["{code}", {json.dumps(code.facts.chat)}],\n' for code in Code if code.facts.chat
+    )
     return f"""\
 // Printed from the server's codes and reasons by tests/unit/test_codes.py: do not edit.
 
@@ -123,6 +126,10 @@ def _typescript() -> str:
 /** A word or two for each reason of the server's own. */
 export const LABELS: ReadonlyMap<string, string> = new Map([
 {labels}]);
+
+/** What people read for a code, with `{{by}}` for who decided. */
+export const TEXTS: ReadonlyMap<string, string> = new Map([
+{texts}]);
 """
 
 

@@ -53,7 +53,7 @@ def test_a_question_for_others_is_only_withdrawn(
     sayso = {"may": ["cancel"], "waitsFor": WAITING}
     assert asked(sayso, "y", "w") is CANCEL
     told = capsys.readouterr().out
-    assert "Waits for the role finance; agreed: lea." in told
+    assert "Waits for the role finance; approved by lea." in told
     assert "Approve this action?" not in told
     assert "Type one of l, w." in told
 
@@ -101,7 +101,7 @@ def test_an_unclear_effect_is_told_by_what_was_called_and_when(
         "amount: 240.5",
         "Started: 2026-05-01T10:00:00Z",
         "Call key: key_1",
-        "Skip it: It did happen.",
+        "It happened: Continue with the result given here.",
     ):
         assert line in told
     assert "B-4" not in told

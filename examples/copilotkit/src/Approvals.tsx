@@ -94,7 +94,7 @@ export function Card({ interrupt, give, withdraw }: Asked) {
   return (
     <article className="card" aria-label={message ?? "A question"}>
       <p>{message ?? "The agent waits for you."}</p>
-      {rule === undefined ? null : <p className="rule">Asked by the rule {rule}</p>}
+      {rule === undefined ? null : <p className="rule">Asked by rule {rule}</p>}
       {problems.length > 0 ? <p role="alert">{problems.join("\n")}</p> : null}
       {said ? (
         <p role="status">{said}</p>

@@ -80,7 +80,7 @@ class AskingRule:
     def because(self, call: ProposedCall | None) -> tuple[tuple[str, ...], bool]:
         """The reasons to ask about a call, in sentences; True if they say more than that."""
         if self.raised:
-            return (f"Rule {self.rule!r} could not be read, so a person decides.",), True
+            return (f"Rule {self.rule!r} failed, so a person decides.",), True
         if self.source is not None and self.source.because is not None and call is not None:
             return tuple(self.source.because(call)), True
         return (self._plainly(),), False

@@ -27,7 +27,7 @@ class Facts:
     fatal: bool = False
     """The client cannot continue from here: it gets an error in recover mode too."""
     chat: str = ""
-    """The words of a chat for it, with `{by}` for who decided; without them the refusal's own."""
+    """What people read for it, with `{by}` for who decided; without it, what the server says."""
 
 
 _PROBLEM: tuple[Kind, ...] = ("problem",)
@@ -94,17 +94,28 @@ class Code(StrEnum):
 
     `GET /agents` lists those that are served.
     """
-    UNKNOWN_THREAD = "unknown_thread", Facts(_PROBLEM, 404, lasting=True)
+    UNKNOWN_THREAD = (
+        "unknown_thread",
+        Facts(
+            _PROBLEM,
+            404,
+            lasting=True,
+            chat="This conversation does not exist, or it is not yours.",
+        ),
+    )
     """There is no such thread, or it belongs to another user.
 
     `GET /threads` lists the caller's own. For a new conversation use an id that nobody has taken.
     """
-    UNKNOWN_APPROVAL = "unknown_approval", Facts(_PROBLEM, 404)
+    UNKNOWN_APPROVAL = (
+        "unknown_approval",
+        Facts(_PROBLEM, 404, chat="This approval is no longer remembered."),
+    )
     """There is no such remembered approval: it was revoked, has expired, or is another user's.
 
     `GET /approvals` lists those that are valid.
     """
-    UNAUTHENTICATED = "unauthenticated", Facts(_PROBLEM, 401)
+    UNAUTHENTICATED = "unauthenticated", Facts(_PROBLEM, 401, chat="Sign in to continue.")
     """The `authenticate=` hook recognised nobody.
 
     Send valid credentials.
@@ -125,7 +136,14 @@ class Code(StrEnum):
 
     Give the app an `authenticate=` hook ([deployment](deployment.md)).
     """
-    STORE_UNAVAILABLE = "store_unavailable", Facts(("problem", "ending"), 503)
+    STORE_UNAVAILABLE = (
+        "store_unavailable",
+        Facts(
+            ("problem", "ending"),
+            503,
+            chat="The server cannot save at the moment. Nothing was lost; try again.",
+        ),
+    )
     """The store cannot be reached or cannot write; nothing was lost.
 
     Send the request again; a turn continues from its last record once the store can write.
@@ -149,7 +167,7 @@ class Code(StrEnum):
             _REFUSAL,
             409,
             stale=True,
-            chat="There are open questions here. Please answer them first.",
+            chat="There are open questions here. Answer them first.",
         ),
     )
     """The thread waits for answers, and the request brings none.
@@ -163,7 +181,7 @@ class Code(StrEnum):
             _REFUSAL,
             422,
             stale=True,
-            chat="Some questions are still without an answer. Please answer all of them.",
+            chat="Some questions have no answer yet. Answer all of them.",
         ),
     )
     """The request answers some of the open questions, not all.
@@ -178,7 +196,7 @@ class Code(StrEnum):
             404,
             stale=True,
             lasting=True,
-            chat="That question was not asked here, so the answer was not used.",
+            chat="That question no longer exists here, so your answer was not used.",
         ),
     )
     """An answer names a question that this thread never asked, or the thread is gone.
@@ -191,7 +209,7 @@ class Code(StrEnum):
             _REFUSAL,
             422,
             lasting=True,
-            chat="A question had two different answers, so none was used.",
+            chat="A question had two different answers, so none was used. Send one.",
         ),
     )
     """One request answers the same question twice and differently.
@@ -204,7 +222,7 @@ class Code(StrEnum):
             _REFUSAL,
             422,
             lasting=True,
-            chat="That answer does not fit the question. Please look at it again.",
+            chat="That answer does not fit the question. Check it, then send it again.",
         ),
     )
     """A payload does not fit its question, or a state does not fit its agent.
@@ -218,7 +236,7 @@ class Code(StrEnum):
             410,
             stale=True,
             lasting=True,
-            chat="That question had expired before your answer came.",
+            chat="That question had expired before your answer came. Ask again if you need to.",
         ),
     )
     """The answer came at or after `expiresAt`, by the server's clock.
@@ -246,7 +264,7 @@ class Code(StrEnum):
             _REFUSAL,
             409,
             stale=True,
-            chat="Something is still going on here. Please send that again when it is over.",
+            chat="The agent is still working here. Try again when it has finished.",
         ),
     )
     """A run of this thread is going on, or the thread changes faster than it can be read.
@@ -255,40 +273,80 @@ class Code(StrEnum):
     """
     THREAD_TOO_LARGE = (
         "thread_too_large",
-        Facts(("problem", "refusal", "ending"), 413, lasting=True, fatal=True),
+        Facts(
+            ("problem", "refusal", "ending"),
+            413,
+            lasting=True,
+            fatal=True,
+            chat="This conversation is too long. Start a new one.",
+        ),
     )
     """The thread would hold more messages than it may, 8 MiB by default.
 
     Begin a new thread, or raise `Limits(history=…)` ([options](options.md)). What is open can still
     be answered.
     """
-    NOT_WAITING = "not_waiting", Facts(_PROBLEM, 409)
+    NOT_WAITING = (
+        "not_waiting",
+        Facts(_PROBLEM, 409, chat="The agent no longer waits here. Send a message to continue."),
+    )
     """The thread's turn has ended, so there is nothing to edit or restart.
 
     Send a message; it begins the next turn.
     """
-    JOURNAL_GONE = "journal_gone", Facts(_PROBLEM, 410)
+    JOURNAL_GONE = (
+        "journal_gone",
+        Facts(_PROBLEM, 410, chat="Only questions of the last turn can be forked."),
+    )
     """The turn is not the newest of its thread, and its journal was removed when the next began.
 
     Fork at a question of the newest turn.
     """
-    WRONG_AGENT = "wrong_agent", Facts(_REFUSAL, 409, lasting=True, fatal=True)
+    WRONG_AGENT = (
+        "wrong_agent",
+        Facts(
+            _REFUSAL,
+            409,
+            lasting=True,
+            fatal=True,
+            chat="Another agent has unfinished work in this conversation.",
+        ),
+    )
     """The thread has unfinished work of another agent.
 
     Send the request to the path of that agent; the message names it.
     """
-    NOT_AN_APPROVER = "not_an_approver", Facts(_REFUSAL, 403, lasting=True)
+    NOT_AN_APPROVER = (
+        "not_an_approver",
+        Facts(
+            _REFUSAL,
+            403,
+            lasting=True,
+            chat="Others have to answer this. Leave it to them, or withdraw it.",
+        ),
+    )
     """The question is answered by people with a certain role, and the caller has none of them.
 
     Leave it to them (`metadata.sayso.waitsFor` names the roles), or cancel it if the thread is
     yours. Roles come from `Principal(roles=…)` ([policies](policies.md)).
     """
-    OWN_REQUEST = "own_request", Facts(_REFUSAL, 403, lasting=True)
+    OWN_REQUEST = (
+        "own_request",
+        Facts(
+            _REFUSAL,
+            403,
+            lasting=True,
+            chat="You asked for this, so another approver has to answer. You can withdraw it.",
+        ),
+    )
     """The policy says `not_by="requester"`, and the caller asked for it.
 
     Another approver has to answer, or cancel it ([policies](policies.md)).
     """
-    DENIED_BEFORE = "denied_before", Facts(_REFUSAL, 409, lasting=True)
+    DENIED_BEFORE = (
+        "denied_before",
+        Facts(_REFUSAL, 409, lasting=True, chat="This was denied before{by}. Deny or withdraw it."),
+    )
     """An approver has denied this call before, in another copy of the thread or in this turn.
 
     Deny or cancel it, or send a message that asks for something else ([policies](policies.md)).

@@ -21,13 +21,13 @@ _LIKE = (
 )
 _ACTIONS = (
     ("run_again", "Run it again", "It did not happen, or happening twice does no harm."),
-    ("skip", "Skip it", "It did happen. Continue with the result given here."),
+    ("skip", "It happened", "Continue with the result given here."),
     ("stop", "Stop", "End the turn here; nothing more is done."),
 )
 
 _AFTER_FAILURE = (
     ("retry", "Try again", "Call the tool once more with the same arguments."),
-    ("skip", "Skip it", "Continue without it; the agent is told that it failed."),
+    ("skip", "Continue without it", "The agent is told that it failed."),
     ("stop", "Stop", "End the turn here; nothing more is done."),
 )
 
@@ -184,11 +184,11 @@ def _remember_schema(remember: Remember, arguments: Iterable[str]) -> dict[str, 
     members = {"arguments": fixed, "scope": {"enum": list(remember.scopes)}, "seconds": seconds}
     chosen = _object(members)
     del chosen["required"]
-    whose = "this conversation" if remember.scopes[0] == "thread" else "all my conversations"
+    where = "in this conversation" if remember.scopes[0] == "thread" else "in any of my conversations"
     which = "any" if remember.arguments[0] == "any" else "exactly these"
     return {
         "title": "Do not ask again",
-        "description": f"Such a call with {which} arguments, in {whose}, runs without asking.",
+        "description": f"Calls with {which} arguments run without asking, {where}.",
         "anyOf": [{"type": "boolean"}, chosen],
     }
 
@@ -206,7 +206,7 @@ def indeterminate_schema(result: dict[str, Any] | None, *, optional: bool) -> di
             "result": {
                 **described,
                 "title": "Result to continue with",
-                "description": f"Its result, if you skip it{none}; otherwise leave this out.",
+                "description": f"The result, if it happened{none}. Otherwise leave this out.",
             },
         },
         "action",

@@ -66,8 +66,8 @@ function Nowhere() {
   };
   return (
     <Layout tools={null}>
-      <Notice title="There is no such page" action={{ label: "To the playground", onClick: home }}>
-        The address may be mistyped, or the page has moved.
+      <Notice title="Page not found" action={{ label: "Open the playground", onClick: home }}>
+        Check the address. It may be mistyped, or the page has moved.
       </Notice>
     </Layout>
   );

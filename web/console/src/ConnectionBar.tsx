@@ -1,5 +1,5 @@
 import type { Failure } from "@sayso/react";
-import { canRetry } from "@sayso/react/core";
+import { canRetry, failureText } from "@sayso/react/core";
 import { useEffect, useState } from "react";
 
 /** A view's connection: `lost` is tried again at `retryAt` (epoch ms), `refused` only on request. */
@@ -21,8 +21,8 @@ export function ConnectionBar(props: {
   return (
     <div className="connection" data-lost={lost || refused}>
       <p role="status">
-        {lost && `The server is away. ${seconds > 0 ? `Trying again in ${seconds} s.` : "Trying…"}`}
-        {refused && `The server does not show this thread. ${connection.failure.message}`}
+        {lost && `The connection is lost. ${seconds > 0 ? `Trying again in ${seconds} s.` : "Trying…"}`}
+        {refused && `This conversation cannot be shown. ${failureText(connection.failure)}`}
       </p>
       {helps && (
         <button type="button" className="sayso-button sayso-small" onClick={onTryNow}>

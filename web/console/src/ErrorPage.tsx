@@ -27,9 +27,8 @@ class Boundary extends Component<
     if (error === null) return this.props.children;
     return (
       <Layout tools={null}>
-        <Notice title="This view did not load" action={{ label: "Load the page anew", onClick }}>
-          The server may have another version of it by now, or be away. What was half written is
-          kept. ({error.message})
+        <Notice title="This page did not load" action={{ label: "Reload the page", onClick }}>
+          The server may be down, or have a new version. Your drafts are kept. ({error.message})
         </Notice>
       </Layout>
     );

@@ -18,7 +18,7 @@ export function Layout({
   return (
     <div className="frame">
       <a className="skip" href="#main">
-        Skip to the content
+        Skip to content
       </a>
       <header className="bar">
         <Link to="/" className="brand" aria-label="Sayso, start page">
@@ -33,7 +33,7 @@ export function Layout({
         <button
           type="button"
           className="quiet-button theme-button"
-          title="Light or dark"
+          title="Change the theme"
           aria-label={`Theme: ${NAMES[theme]}. Change it`}
           onClick={() => {
             setTheme(NEXT[theme]);
@@ -65,7 +65,7 @@ function Nav() {
           </span>
         )}
       </NavLink>
-      <NavLink to="/thread">Threads</NavLink>
+      <NavLink to="/thread">Conversations</NavLink>
       <NavLink to="/settings">Settings</NavLink>
     </nav>
   );

@@ -66,7 +66,7 @@ export function StopButton(props: {
               if (event.key === "Escape") keep();
             }}
           >
-            {open > 0 ? `Stop and cancel ${open}` : "Stop now"}
+            {open > 0 ? `Stop and withdraw ${open}` : "Stop now"}
           </button>
           <button
             type="button"
@@ -74,7 +74,7 @@ export function StopButton(props: {
             disabled={step === "stopping"}
             onClick={keep}
           >
-            Keep
+            Keep running
           </button>
         </>
       )}

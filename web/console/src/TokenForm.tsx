@@ -2,7 +2,7 @@ import { useId, useState, type SyntheticEvent } from "react";
 import { setToken, useToken } from "./access.js";
 
 /** Who is calling, as a token that every request carries. */
-export function TokenForm({ action = "Use it" }: { readonly action?: string }) {
+export function TokenForm({ action = "Sign in" }: { readonly action?: string }) {
   const token = useToken();
   const [text, setText] = useState("");
   const id = useId();
@@ -37,16 +37,15 @@ export function TokenForm({ action = "Use it" }: { readonly action?: string }) {
               setToken("");
             }}
           >
-            Forget it
+            Sign out
           </button>
         )}
       </form>
       <p id={`${id}-hint`} className="sayso-quiet">
-        Sent with every request as <code>Authorization: Bearer</code>. It is kept for this tab
-        alone.
+        Sent with every request, and kept in this tab only.
       </p>
       <p role="status" className="token-status">
-        {token === "" ? "No token is in use." : "A token is in use."}
+        {token === "" ? "No token is set." : "A token is set."}
       </p>
     </>
   );

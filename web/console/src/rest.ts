@@ -1,9 +1,9 @@
 import type { Problem } from "@sayso/react";
-import { canRetry, parseJson, writeJson } from "@sayso/react/core";
+import { canRetry, failureText, parseJson, writeJson } from "@sayso/react/core";
 import { serverFetch } from "./access.js";
 import { serverUrl } from "./base.js";
 
-/** A request that came to nothing: a text for people, and what the server said about it. */
+/** A failed request: a text for people, and what the server said about it. */
 export class ServerError extends Error {
   constructor(
     message: string,
@@ -51,13 +51,16 @@ export async function request(
   const code = typeof problem.code === "string" ? problem.code : null;
   const plain =
     response.status === 401
-      ? "The server asks who you are."
-      : `The server answered with HTTP ${response.status}.`;
+      ? "Sign in to continue."
+      : `The server could not do this (HTTP ${response.status}).`;
   const problems = recordsOf(problem.errors).map(({ pointer, message }) => ({
     pointer: textOrNull(pointer) ?? "",
-    message: textOrNull(message) ?? "is not taken",
+    message: textOrNull(message) ?? "is not accepted",
   }));
-  throw new ServerError(detail ?? plain, response.status, code, undefined, problems);
+  const message = detail ?? plain;
+  // Where single members are wrong, the server says of what.
+  const text = problems.length > 0 ? message : failureText({ code, message });
+  throw new ServerError(text, response.status, code, undefined, problems);
 }
 
 /** True if the server does not know who is asking. */

@@ -24,8 +24,8 @@ it("a view that the server no longer has says so, and the others go on", async (
       <App />
     </StrictMode>,
   );
-  expect(await screen.findByRole("heading", { name: "This view did not load" })).toBeVisible();
-  expect(screen.getByRole("button", { name: "Load the page anew" })).toBeVisible();
+  expect(await screen.findByRole("heading", { name: "This page did not load" })).toBeVisible();
+  expect(screen.getByRole("button", { name: "Reload the page" })).toBeVisible();
   await userEvent.click(screen.getByRole("link", { name: "Playground" }));
   expect(await screen.findByRole("textbox", { name: "Message" })).toBeVisible();
 });

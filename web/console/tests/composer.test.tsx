@@ -23,13 +23,13 @@ function show(open: number, unanswered: number, others: number) {
   );
 }
 
-it("waits for somebody else where only others may answer", () => {
+it("says that others have to answer where only others may answer", () => {
   show(1, 0, 1);
-  expect(screen.getByRole("status")).toHaveTextContent("waits for somebody else");
-  expect(screen.getByPlaceholderText("Others decide above first")).toBeVisible();
+  expect(screen.getByRole("status")).toHaveTextContent("Others have to answer above");
+  expect(screen.getByPlaceholderText("Others answer above first")).toBeVisible();
 });
 
 it("counts only what this person may answer", () => {
   show(2, 1, 1);
-  expect(screen.getByRole("status")).toHaveTextContent("waits for one more answer above");
+  expect(screen.getByRole("status")).toHaveTextContent("Answer 1 more question above");
 });

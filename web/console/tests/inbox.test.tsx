@@ -114,7 +114,7 @@ describe("the inbox", () => {
     act(() => {
       server.tell({ type: "agreed", interrupt: listed("a", { metadata, agreed }) });
     });
-    expect(await screen.findByText("1 of 2 agreed: lea")).toBeVisible();
+    expect(await screen.findByText("1 of 2 approved: lea")).toBeVisible();
   });
 
   it("[T2] moves the focus to the row, then to the outcome in the card", async () => {
@@ -155,7 +155,7 @@ describe("the inbox", () => {
     expect(find).toHaveValue("jad?");
     await userEvent.clear(find);
     await userEvent.keyboard("{Escape}?");
-    const help = screen.getByRole("dialog", { name: "Keys" });
+    const help = screen.getByRole("dialog", { name: "Keyboard shortcuts" });
     await userEvent.click(within(help).getByRole("checkbox"));
     await userEvent.click(within(help).getByRole("button", { name: "Close" }));
     await userEvent.keyboard("j");
@@ -175,7 +175,7 @@ describe("the inbox", () => {
     expect(await screen.findByText("1 of 3 open")).toBeVisible();
     await userEvent.selectOptions(screen.getByRole("combobox", { name: "Agent" }), "All agents");
     await userEvent.selectOptions(
-      screen.getByRole("combobox", { name: "Expiry" }),
+      screen.getByRole("combobox", { name: "Deadline" }),
       "Within an hour",
     );
     expect(rows()).toHaveLength(1);
@@ -196,7 +196,7 @@ describe("the inbox", () => {
     await userEvent.click(screen.getByRole("button", { name: "Decide together" }));
     const second = within(question()).getAllByRole("region")[1];
     if (second === undefined) throw new Error("there is no second card");
-    await userEvent.click(within(second).getByRole("button", { name: "Cancel" }));
+    await userEvent.click(within(second).getByRole("button", { name: "Withdraw request" }));
     const items = ["a", "b", "c"].map((id) => ({ threadId: `t-${id}`, runId: "r" }));
     server.replies.push(() => Response.json({ items }));
     await userEvent.click(await screen.findByRole("button", { name: "Approve the other 2" }));
@@ -214,13 +214,12 @@ describe("the inbox", () => {
     const answer = { status: "resolved", payload: { approved: false }, by: "eve" };
     server.settled.set("old", listed("old", { status: "resolved", answer }));
     open("/inbox/old", server);
-    expect(await screen.findByText("Denied elsewhere")).toBeVisible();
-    expect(screen.getByText(/by eve/)).toBeVisible();
+    expect(await screen.findByText("Denied by eve")).toBeVisible();
     act(() => {
       window.history.pushState(null, "", "/inbox/never");
       window.dispatchEvent(new PopStateEvent("popstate"));
     });
-    expect(await screen.findByText(/There is no such question for you/)).toBeVisible();
+    expect(await screen.findByText(/This question no longer exists/)).toBeVisible();
   });
 
   it("[Q4] closes the card when somebody else decides, without an error", async () => {
@@ -230,7 +229,7 @@ describe("the inbox", () => {
     act(() => {
       server.tell({ type: "settled", interrupt: listed("a", { status: "resolved", answer }) });
     });
-    expect(await screen.findByText("Approved elsewhere")).toBeVisible();
+    expect(await screen.findByText("Approved by eve")).toBeVisible();
     expect(screen.queryByRole("button", { name: "Approve" })).toBeNull();
   });
 
@@ -240,7 +239,7 @@ describe("the inbox", () => {
     open("/inbox/a", server);
     server.replies.push(() => Response.json({ remaining: 1 }, { status: 202 }));
     await userEvent.click(await screen.findByRole("button", { name: "Approve" }));
-    expect(await screen.findByText(/goes on when 1 more of its thread is answered/)).toBeVisible();
+    expect(await screen.findByText(/continues once 1 more question is answered/)).toBeVisible();
     expect(screen.getByText("1 open, 1 answered")).toBeVisible();
     server.replies.push(() => Response.json({ remaining: 2 }));
     await userEvent.click(screen.getByRole("button", { name: "Change" }));
@@ -260,7 +259,7 @@ describe("the inbox", () => {
     const server = asking("a");
     server.up = false;
     open("/inbox", server);
-    expect(await screen.findByText(/The server is away/)).toBeVisible();
+    expect(await screen.findByText(/The connection is lost/)).toBeVisible();
     server.up = true;
     server.streamReply = () => problem(401, "unauthenticated");
     await userEvent.click(screen.getByRole("button", { name: "Try now" }));
@@ -271,6 +270,6 @@ describe("the inbox", () => {
     const server = new InboxServer();
     server.streamReply = () => problem(404, "not_found");
     open("/inbox", server);
-    expect(await screen.findByRole("heading", { name: "No inbox here" })).toBeVisible();
+    expect(await screen.findByRole("heading", { name: "No inbox" })).toBeVisible();
   });
 });

@@ -24,7 +24,7 @@ function mark(name: string, content: string): void {
 }
 
 const message = () => screen.findByRole("textbox", { name: "Message" });
-const status = () => screen.getByText(/^(Idle|Working|Waiting for you|Settled elsewhere)$/);
+const status = () => screen.getByText(/^(Ready|Working|Waiting for you|Answered elsewhere)$/);
 const user = { id: "u1", role: "user", content: "deploy" };
 
 beforeEach(() => {
@@ -55,7 +55,7 @@ describe("the playground", () => {
       open(path);
       expect(await screen.findByRole("heading", { name: "Sign in" })).toBeVisible();
       expect(screen.getByText("Say who you are.")).toBeVisible();
-      expect(screen.queryByText(/No connection|every two seconds/)).toBeNull();
+      expect(screen.queryByText(/No connection|every 2 seconds/)).toBeNull();
     },
   );
 
@@ -75,14 +75,14 @@ describe("the playground", () => {
     open("/play/ops/t-1");
     const field = await message();
     await waitFor(() => {
-      expect(field).toHaveAccessibleDescription(/waits for 2 answers/);
+      expect(field).toHaveAccessibleDescription(/Answer 2 questions above/);
     });
     const [first, second] = screen.getAllByRole("button", { name: "Yes" });
     if (first === undefined || second === undefined) throw new Error("two are asked");
     await userEvent.click(first);
-    expect(field).toHaveAccessibleDescription(/waits for one more answer/);
+    expect(field).toHaveAccessibleDescription(/Answer 1 more question above/);
     await userEvent.click(second);
-    expect(field).toHaveAccessibleDescription(/not sent yet/);
+    expect(field).toHaveAccessibleDescription(/Send your answers above/);
     server.runs.push(() => [...says("m1", "Going on."), ending()]);
     await userEvent.click(screen.getByRole("button", { name: /^Send .+/ }));
     expect(await screen.findByText("Going on.")).toBeVisible();
@@ -99,7 +99,7 @@ describe("the playground", () => {
     expect(await screen.findByText("Go on?")).toBeVisible();
     expect(document.title).toBe("(1) Waiting for you · Sayso");
     const field = await message();
-    expect(field).toHaveAccessibleDescription(/waits for your answer above/);
+    expect(field).toHaveAccessibleDescription(/Answer the question above/);
     await userEvent.type(field, "hm{Enter}");
     expect(server.posted).toEqual([]);
     expect(field).toHaveValue("hm");
@@ -140,7 +140,7 @@ describe("the playground", () => {
     server.runs.push(() => [...says("m1", "As you like."), ending()]);
     open("/play/ops/t-1");
     await userEvent.type(await message(), "never mind");
-    await userEvent.click(await screen.findByRole("button", { name: "Cancel it and send" }));
+    await userEvent.click(await screen.findByRole("button", { name: "Withdraw and send" }));
     expect(await screen.findByText("As you like.")).toBeVisible();
     expect(server.posted[0]?.body.resume).toMatchObject([{ status: "cancelled" }]);
     expect(server.posted[0]?.body.messages.at(-1)).toMatchObject({ content: "never mind" });
@@ -157,7 +157,7 @@ describe("the playground", () => {
     };
     mark("effects", "demo/effects");
     open("/play/ops/t-1");
-    const here = await screen.findByRole("list", { name: "Effects of this thread" });
+    const here = await screen.findByRole("list", { name: "Effects of this conversation" });
     expect(here).toHaveTextContent("refund");
     expect(here).not.toHaveTextContent("email");
   });
@@ -166,7 +166,7 @@ describe("the playground", () => {
     const server = new FakeServer().install();
     open("/play/ops/t-1");
     await message();
-    expect(await screen.findByText("Idle")).toBeVisible();
+    expect(await screen.findByText("Ready")).toBeVisible();
     expect(screen.queryByRole("heading", { name: "Effects" })).toBeNull();
     expect(server.asked).not.toContain("/demo/effects");
   });
@@ -196,7 +196,7 @@ describe("the playground", () => {
     new FakeServer().install();
     open("/play/ops/t-1");
     await message();
-    await userEvent.click(screen.getByRole("button", { name: "New thread" }));
+    await userEvent.click(screen.getByRole("button", { name: "New conversation" }));
     expect(window.location.pathname).toMatch(/^\/play\/ops\/(?!t-1$)/);
   });
 });
@@ -222,12 +222,12 @@ describe("a server that is away", () => {
     act(() => {
       window.dispatchEvent(new Event("focus"));
     });
-    expect(await screen.findByText(/The server is away/)).toBeVisible();
+    expect(await screen.findByText(/The connection is lost/)).toBeVisible();
     expect(screen.getByText("Go on?")).toBeVisible();
     server.up = true;
     await userEvent.click(screen.getByRole("button", { name: "Try now" }));
     await waitFor(() => {
-      expect(screen.queryByText(/The server is away/)).toBeNull();
+      expect(screen.queryByText(/The connection is lost/)).toBeNull();
     });
     expect(status()).toHaveTextContent("Waiting for you");
   });
@@ -253,7 +253,7 @@ describe("addresses", () => {
     new FakeServer().install();
     open("/play/nobody/t-1");
     expect(await screen.findByText(/no agent with the name nobody/)).toBeVisible();
-    await userEvent.click(screen.getByRole("button", { name: "To the playground" }));
+    await userEvent.click(screen.getByRole("button", { name: "Open the playground" }));
     expect(await message()).toBeVisible();
   });
 
@@ -265,6 +265,6 @@ describe("addresses", () => {
       return Promise.resolve(Response.json({ items: [] }));
     });
     open("/here/");
-    expect(await screen.findByRole("heading", { name: "No agents here" })).toBeVisible();
+    expect(await screen.findByRole("heading", { name: "No agents" })).toBeVisible();
   });
 });

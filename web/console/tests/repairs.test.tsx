@@ -100,10 +100,10 @@ describe("the state of a waiting thread", () => {
     shelf.values = { order: "A-17", note: null, gone: 1, deep: { a: 1, b: 2 } };
     shelf.reply = () => Response.json({});
     shelf.open();
-    await userEvent.click(await screen.findByRole("button", { name: "Edit the state" }));
+    await userEvent.click(await screen.findByRole("button", { name: "Edit state" }));
     expect(screen.getByRole("textbox", { name: "State as JSON" })).toHaveFocus();
     await write('{"order": "B-2", "note": null, "deep": {"a": 1, "b": [null]}}');
-    await screen.findByText(/Saved\. The agent goes on with it/);
+    await screen.findByText(/Saved\. The agent continues with it/);
     expect(shelf.sent).toEqual([
       {
         method: "PATCH",
@@ -111,12 +111,12 @@ describe("the state of a waiting thread", () => {
         body: { values: { order: "B-2", gone: null, deep: { b: [null] } } },
       },
     ]);
-    expect(screen.getByRole("button", { name: "Edit the state" })).toHaveFocus();
+    expect(screen.getByRole("button", { name: "Edit state" })).toHaveFocus();
   });
 
   it("is not sent while it is no JSON, no object, or has a null that cannot be said", async () => {
     shelf.open();
-    await userEvent.click(await screen.findByRole("button", { name: "Edit the state" }));
+    await userEvent.click(await screen.findByRole("button", { name: "Edit state" }));
     await write('{"order": ');
     expect(screen.getByText("This is not JSON yet.")).toBeVisible();
     await write("[1]");
@@ -140,7 +140,7 @@ describe("the state of a waiting thread", () => {
         { status: 422 },
       );
     shelf.open();
-    await userEvent.click(await screen.findByRole("button", { name: "Edit the state" }));
+    await userEvent.click(await screen.findByRole("button", { name: "Edit state" }));
     await write('{"order": "", "note": null}');
     expect(await screen.findByText(/is too short/)).toHaveTextContent("order is too short");
     expect(screen.getByText(/would not be one of agent/)).toBeVisible();
@@ -148,7 +148,7 @@ describe("the state of a waiting thread", () => {
     expect(editor).toHaveValue('{"order": "", "note": null}');
     await userEvent.type(editor, " ");
     expect(screen.queryByText(/is too short/)).toBeNull();
-    await userEvent.click(screen.getByRole("button", { name: "Leave it as it is" }));
+    await userEvent.click(screen.getByRole("button", { name: "Discard changes" }));
     expect(screen.getByLabelText("State", { selector: "dl" })).toHaveTextContent("A-17");
   });
 
@@ -156,8 +156,8 @@ describe("the state of a waiting thread", () => {
     shelf.metadata = { ...shelf.metadata, status: "finished", openInterrupts: 0 };
     shelf.open();
     await screen.findByText("A-17");
-    expect(screen.queryByRole("button", { name: "Edit the state" })).toBeNull();
-    expect(screen.getByRole("button", { name: "Copy the thread from here" })).toBeVisible();
+    expect(screen.queryByRole("button", { name: "Edit state" })).toBeNull();
+    expect(screen.getByRole("button", { name: "Fork from this question" })).toBeVisible();
   });
 });
 
@@ -169,7 +169,7 @@ describe("a copy of a thread", () => {
     };
     shelf.open();
     // The question of the turn before has none: its journal is gone.
-    await userEvent.click(await screen.findByRole("button", { name: "Copy the thread from here" }));
+    await userEvent.click(await screen.findByRole("button", { name: "Fork from this question" }));
     expect(await screen.findByRole("heading", { name: "ops t-2" })).toBeVisible();
     expect(window.location.pathname).toBe("/thread/ops/t-2");
     expect(shelf.sent).toEqual([
@@ -185,7 +185,7 @@ describe("a copy of a thread", () => {
     shelf.reply = () =>
       Response.json({ detail: "The turn that asked this is over." }, { status: 409 });
     shelf.open();
-    await userEvent.click(await screen.findByRole("button", { name: "Copy the thread from here" }));
+    await userEvent.click(await screen.findByRole("button", { name: "Fork from this question" }));
     expect(await screen.findByText("The turn that asked this is over.")).toBeVisible();
     expect(window.location.pathname).toBe("/thread/ops/t-1");
   });
@@ -207,16 +207,16 @@ describe("a turn whose code has changed", () => {
     };
     shelf.open();
     expect(await screen.findByText("At 0 the code asks for something else.")).toBeVisible();
-    await userEvent.click(screen.getByRole("button", { name: "Begin the turn anew…" }));
-    const repeats = screen.getByRole("list", { name: "Done once more" });
+    await userEvent.click(screen.getByRole("button", { name: "Restart the turn…" }));
+    const repeats = screen.getByRole("list", { name: "May happen again" });
     expect(
       within(repeats)
         .getAllByRole("listitem")
         .map((element) => element.textContent),
     ).toEqual(["look", "charge"]);
-    expect(screen.getByRole("button", { name: "Begin anew and repeat 2" })).toHaveFocus();
+    expect(screen.getByRole("button", { name: "Restart and repeat 2" })).toHaveFocus();
     await userEvent.keyboard("{Escape}");
-    expect(screen.getByRole("button", { name: "Begin the turn anew…" })).toHaveFocus();
+    expect(screen.getByRole("button", { name: "Restart the turn…" })).toHaveFocus();
     expect(shelf.sent).toEqual([]);
     await userEvent.keyboard("{Enter}");
     await userEvent.keyboard("{Enter}");
@@ -230,10 +230,10 @@ describe("a turn whose code has changed", () => {
   it("stays as it is when the server does not do it, with the reason", async () => {
     shelf.reply = () => Response.json({ detail: "Agent 'ops' is not served." }, { status: 404 });
     shelf.open();
-    await userEvent.click(await screen.findByRole("button", { name: "Begin the turn anew…" }));
+    await userEvent.click(await screen.findByRole("button", { name: "Restart the turn…" }));
     await userEvent.keyboard("{Enter}");
     expect(await screen.findByText("Agent 'ops' is not served.")).toBeVisible();
-    expect(screen.getByRole("button", { name: "Begin anew and repeat 2" })).toBeEnabled();
+    expect(screen.getByRole("button", { name: "Restart and repeat 2" })).toBeEnabled();
   });
 });
 
@@ -259,7 +259,7 @@ describe("the audit of a thread", () => {
     shelf.chain = { rows: 3, intact: true };
     shelf.open();
     const list = await unfold();
-    expect(screen.getByText("Intact: 3 rows, each as it was written.")).toBeVisible();
+    expect(screen.getByText("Intact: 3 rows, all unchanged.")).toBeVisible();
     const texts = () =>
       within(list)
         .getAllByRole("listitem")
@@ -274,16 +274,16 @@ describe("the audit of a thread", () => {
     expect(screen.queryByRole("button", { name: "Show more" })).toBeNull();
   });
 
-  it("says which row is not as it was written", async () => {
+  it("says which row is changed since it was written", async () => {
     shelf.audit = [row(1, "asked", { reason: "confirmation" }), row(2, "resolved")];
     shelf.chain = { rows: 1, intact: false, brokenAt: 2 };
     shelf.open();
     const list = await unfold();
-    expect(screen.getByText(/Broken: row 2 is not as it was written/)).toBeVisible();
+    expect(screen.getByText(/Broken: row 2 is changed since it was written/)).toBeVisible();
     const [first, second] = within(list).getAllByRole("listitem");
-    expect(first).not.toHaveTextContent("not as it was written");
-    expect(second).toHaveTextContent("not as it was written");
-    expect(second).toHaveTextContent("Its content went with the thread.");
+    expect(first).not.toHaveTextContent("changed since it was written");
+    expect(second).toHaveTextContent("changed since it was written");
+    expect(second).toHaveTextContent("The content was deleted with the conversation.");
   });
 
   it("says which question is kept otherwise than its row says", async () => {
@@ -295,7 +295,7 @@ describe("the audit of a thread", () => {
     expect(screen.getByText(/a question has been changed since/)).toBeVisible();
     expect(screen.queryByText(/Intact/)).toBeNull();
     expect(screen.getByRole("list", { name: "Differences" })).toHaveTextContent(
-      'by of int_1: the trail has "lea", the question itself "eve"',
+      'by of int_1: the trail says "lea", the question "eve"',
     );
   });
 });

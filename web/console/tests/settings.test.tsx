@@ -91,7 +91,7 @@ describe("the settings", () => {
     open("/settings");
     expect(await screen.findByText(/asks who you are/)).toBeVisible();
     await userEvent.type(await screen.findByLabelText("Token"), " open sesame {Enter}");
-    expect(screen.getByText("A token is in use.")).toBeVisible();
+    expect(screen.getByText("A token is set.")).toBeVisible();
     expect(await screen.findByText("The demo agent.")).toBeVisible();
     expect(asked.at(-1)?.authorization).toBe("Bearer open sesame");
     expect(
@@ -99,7 +99,7 @@ describe("the settings", () => {
     ).toBe(true);
     expect(screen.getByLabelText("Token")).toHaveValue("");
     expect(Object.values(localStorage).join()).not.toContain("sesame");
-    await userEvent.click(screen.getByRole("button", { name: "Forget it" }));
+    await userEvent.click(screen.getByRole("button", { name: "Sign out" }));
     await waitFor(() => {
       expect(asked.at(-1)?.authorization).toBeNull();
     });
@@ -109,17 +109,17 @@ describe("the settings", () => {
     setToken("open sesame");
     open("/settings");
     const declared = await screen.findByLabelText("Capabilities of ops");
-    expect(within(declared).getByText("People decide")).toBeVisible();
+    expect(within(declared).getByText("Human approval")).toBeVisible();
     const facts = within(declared)
       .getAllByRole("listitem")
       .map((element) => element.textContent);
     expect(facts.slice(0, 3)).toEqual(["✓yes: approvals", "✕no: feedback", "✓yes: supported"]);
     const tool = within(declared).getByRole("list", { name: "Tools" });
-    expect(tool).toHaveTextContent(/pay.*always asks, arguments can be changed.*Pays a bill/);
+    expect(tool).toHaveTextContent(/pay.*always asks, arguments can be edited.*Pays a bill/);
     await userEvent.click(within(tool).getByText("2 parameters"));
     expect(within(tool).getByText("number or null")).toBeVisible();
     expect(within(declared).getByText("image, video")).toBeVisible();
-    await userEvent.click(screen.getByText("As the server gives it"));
+    await userEvent.click(screen.getByText("Raw JSON"));
     expect(screen.getByText(/"acme:thing": 1/)).toBeVisible();
     expect(asked.map((item) => item.path)).toContain("/agents/ops/capabilities");
   });
@@ -139,9 +139,9 @@ describe("the settings", () => {
     const list = await screen.findByRole("list", { name: "Remembered approvals" });
     expect(list).toHaveTextContent(/with exactly these arguments, in all conversations/);
     expect(within(list).getByText("<b>docs</b>")).toBeVisible();
-    expect(list).toHaveTextContent(/Given by ada.*used 3 times/);
+    expect(list).toHaveTextContent(/Approved by ada.*used 3 times/);
     await userEvent.click(within(list).getByRole("button", { name: "Ask again for list_files" }));
-    const said = await within(list).findByText(/Taken back by eve.*such calls ask again/);
+    const said = await within(list).findByText(/Revoked by eve.*These calls ask again/);
     expect(said).toHaveFocus();
     expect(within(list).queryByRole("button")).toBeNull();
   });
@@ -156,7 +156,7 @@ describe("the settings", () => {
     open("/settings");
     await userEvent.click(await screen.findByRole("radio", { name: "Dark" }));
     expect(document.documentElement).toHaveAttribute("data-theme", "dark");
-    await userEvent.click(screen.getByRole("radio", { name: "As the system has it" }));
+    await userEvent.click(screen.getByRole("radio", { name: "System" }));
     expect(document.documentElement).not.toHaveAttribute("data-theme");
   });
 });

@@ -103,7 +103,7 @@ it("[CL-17] a thread's page names them by its journal, and counts what each has 
   open("/thread/ops/t-1");
   const listed = within(await screen.findByRole("region", { name: "Subagents" }));
   expect(listed.getAllByRole("listitem").map((element) => element.textContent)).toEqual([
-    "warehouse 1asked nothing",
+    "warehouse 1no questions",
     "warehouse 21 question open",
   ]);
   const timeline = screen.getByRole("list", { name: "Timeline" });

@@ -97,14 +97,14 @@ describe("the page of a thread", () => {
     const texts = within(timeline)
       .getAllByRole("listitem")
       .map((element) => element.textContent);
-    expect(texts[0]).toContain("Run began r1");
+    expect(texts[0]).toContain("Run started r1");
     expect(texts[1]).toContain("Approval pay amount 3");
-    expect(texts[2]).toContain("Answer it in the inbox");
+    expect(texts[2]).toContain("Answer in the inbox");
     expect(texts[3]).toContain("Run waits for answers");
     expect(texts[4]).toMatch(/Denied.*by eve in the inbox.*too much/);
-    expect(texts[5]).toContain("Run began r2");
+    expect(texts[5]).toContain("Run started r2");
     expect(texts[6]).toContain("Run finished");
-    expect(screen.getByRole("link", { name: "Answer it in the inbox" })).toHaveAttribute(
+    expect(screen.getByRole("link", { name: "Answer in the inbox" })).toHaveAttribute(
       "href",
       "/inbox/b",
     );
@@ -121,9 +121,9 @@ describe("the page of a thread", () => {
   });
 
   it.each([
-    ["finished", true, "What the last turn recorded. It is kept until the next one begins."],
+    ["finished", true, "Recorded in the last turn. Kept until the next one starts."],
     ["finished", false, "The last turn recorded nothing."],
-    ["suspended", false, "The present turn has recorded nothing yet."],
+    ["suspended", false, "Nothing is recorded in this turn yet."],
   ])("says of which turn the journal is: %s, %s", async (status, any, words) => {
     const data = thread();
     const metadata = { ...data.state.metadata, status, turnId: "turn-1", openInterrupts: 0 };
@@ -145,7 +145,7 @@ describe("the page of a thread", () => {
   it("is stopped only when that is said twice, and then says so", async () => {
     open("/thread/ops/t-1");
     await userEvent.click(await screen.findByRole("button", { name: "Stop" }));
-    const sure = screen.getByRole("button", { name: "Stop and cancel 1" });
+    const sure = screen.getByRole("button", { name: "Stop and withdraw 1" });
     expect(sure).toHaveFocus();
     await userEvent.keyboard("{Escape}");
     expect(screen.getByRole("button", { name: "Stop" })).toHaveFocus();
@@ -162,10 +162,10 @@ describe("the page of a thread", () => {
 
   it("says when there is no such thread, and leads to the list", async () => {
     open("/thread/ops/none");
-    expect(await screen.findByRole("heading", { name: "No such thread" })).toBeVisible();
+    expect(await screen.findByRole("heading", { name: "Conversation not found" })).toBeVisible();
     expect(screen.getByText(/may have been deleted, or it is somebody else’s/)).toBeVisible();
     expect(screen.queryByText(/GET /)).toBeNull();
-    await userEvent.click(screen.getByRole("button", { name: "All threads" }));
+    await userEvent.click(screen.getByRole("button", { name: "All conversations" }));
     const row = await screen.findByRole("link", { name: /ops.*t-1.*1 question open/ });
     await userEvent.click(row);
     expect(await screen.findByRole("list", { name: "Timeline" })).toBeVisible();

@@ -99,7 +99,7 @@ class TerminalChat:
         except RefusedByServer as error:
             if error.status not in _NOT_SHOWN:
                 raise
-            self._terminal.say("The server does not show this thread; it may be a new one.")
+            self._terminal.say("The server does not know this conversation yet. Write to begin it.")
 
     def _say(self, text: str) -> None:
         message = {"id": f"m-{uuid4().hex}", "role": "user", "content": text}
@@ -111,7 +111,7 @@ class TerminalChat:
             return
         if all(each["id"] != message["id"] for each in self._client.messages):
             self._unsaid = text
-            self._terminal.say("What you wrote did not arrive. Write it again.")
+            self._terminal.say("Not sent. Write it again.")
         else:
             self._happy = self._client.outcome != "error"
 
@@ -193,21 +193,17 @@ class TerminalChat:
         if self._client.error is not None:
             code = self._client.error.get("code")
             text = f"{self._client.error['message']}{f' ({code})' if code else ''}"
-            what = (
-                "That was refused, and nothing is changed"
-                if self._client.refused
-                else "The run failed"
-            )
+            what = "Refused, nothing changed" if self._client.refused else "The agent failed"
             self._terminal.say(f"{what}: {text}", typer.colors.RED)
         elif self._client.outcome == "cancelled":
-            self._terminal.say("The run was cancelled.", typer.colors.YELLOW)
+            self._terminal.say("Stopped.", typer.colors.YELLOW)
 
     def _fail(self, error: ClientError) -> None:
         self._terminal.end_line()
         self._begun &= self._reached or not isinstance(error, Unreachable)
         text = str(error)
         if isinstance(error, Truncated):
-            text = "the connection was lost before the run ended; this is how it stands:"
+            text = "The connection was lost. This is the current state:"
         elif isinstance(error, RefusedByServer) and error.status == 401:
             text = f"{text} Give a token by --token or SAYSO_TOKEN."
         typer.echo(f"sayso: {shown(text)}", err=True)

@@ -268,7 +268,7 @@ def hint(schema: Any, options: Options) -> str:
 def parsed(text: str, schema: Any, options: Options) -> Any:
     """Parse typed text as the type of its field; ValueError says what to type instead."""
     if not text:
-        raise ValueError("This one is needed.")
+        raise ValueError("Required. Type a value.")
     kind = type_of(schema)
     if options and kind == "array":
         if text.startswith("["):
@@ -294,7 +294,7 @@ def parsed(text: str, schema: Any, options: Options) -> Any:
 
 def _json(text: str, kind: str | None) -> Any:
     if digits.cuts_digits(text):
-        raise ValueError("This number has more digits than can be kept; write it shorter.")
+        raise ValueError("This number has too many digits. Write it shorter.")
     try:
         return jsonvalue.decode(text.encode())
     except ValueError:

@@ -12,7 +12,7 @@ from sayso.base.clock import format_time
 from sayso.cli.chat.forms import GIVE_UP, Form, GivenUp, given_up, type_of
 from sayso.cli.chat.terminal import Terminal
 from sayso.client.answers import CANCEL, Answer, errors, expires_at, is_expired
-from sayso.protocol.reasons import FAILED
+from sayso.protocol.reasons import FAILED, LABELS
 
 Json = dict[str, Any]
 _NAMELESS: Final = re.compile(r"^$|^always(#\d+)?$|^by_effect:|<lambda>")
@@ -45,8 +45,8 @@ def ask_person(
             return answer
         for pointer, message in faults:
             terminal.say(f"{pointer or 'The answer'}: {message}", typer.colors.RED)
-    terminal.say("Its time is over: it can only be cancelled.", typer.colors.YELLOW)
-    if terminal.confirm("Cancel it? No shows how the thread stands."):
+    terminal.say("This question has expired. It can only be cancelled.", typer.colors.YELLOW)
+    if terminal.confirm("Cancel it? Type n to see the current state."):
         return CANCEL
     raise LookAgain
 
@@ -57,7 +57,7 @@ def _show(interrupt: Json, call: Json | None, terminal: Terminal, now: int) -> N
     if call is not None and ours.get("tool") == call["function"]["name"]:
         _brief(ours, message or f"Approve {ours['tool']}?", terminal)
     else:
-        terminal.say(message or f"The agent asks ({interrupt['reason']}).", bold=True)
+        terminal.say(message or f"{_label(interrupt)}: the agent needs your answer.", bold=True)
     if _is_unclear(interrupt):
         # What was really called is the server's to say: it may be other than what was announced.
         _show_unclear(ours, terminal)
@@ -71,7 +71,7 @@ def _show(interrupt: Json, call: Json | None, terminal: Terminal, now: int) -> N
             for name, value in _members(call):
                 terminal.say(f"    {name}: {value}")
     if interrupt["reason"] == "tool_call" and (rule := _rule(ours)) is not None:
-        terminal.say(f"  Asked by the rule {rule}")
+        terminal.say(f"  Asked by rule {rule}")
     error = ours.get("error")
     if interrupt["reason"] == FAILED and error and str(error) not in (message or ""):
         terminal.say(f"  Error: {error}")
@@ -103,7 +103,7 @@ def _brief(ours: Json, message: str, terminal: Terminal) -> None:
     title = ours.get("title")
     terminal.say(title or message.partition("\n")[0], bold=True)
     if title and "ranBefore" in ours:
-        terminal.say(f"  The very same call ran before in this turn ({ours['ranBefore']}).")
+        terminal.say(f"  The same call already ran in this turn ({ours['ranBefore']}).")
     for lead, name in (("", "because"), ("The agent says: ", "why"), ("Impact: ", "impact")):
         if name in ours:
             text = ours[name]
@@ -138,6 +138,12 @@ def _ours(interrupt: Json) -> Json:
     return ours if isinstance(ours, dict) else {}
 
 
+def _label(interrupt: Json) -> str:
+    """What a question is about, in a word or two; an author's reason is its own label."""
+    reason = str(interrupt["reason"])
+    return LABELS.get(reason, reason)
+
+
 def _rule(ours: Json) -> str | None:
     """The author's name of the rule that asks; None without one, and where `because` says it."""
     rule = ours.get("rule")
@@ -156,7 +162,7 @@ def _may(interrupt: Json, what: str) -> bool:
 def _others(interrupt: Json, terminal: Terminal) -> Answer:
     """A question that is not this person's to answer: whom it waits for, and the way out."""
     terminal.say(f"  Waits for {_waits_for(interrupt)}.", typer.colors.YELLOW)
-    offered = {"l": "look how it stands"}
+    offered = {"l": "look again"}
     if _may(interrupt, "cancel"):
         offered["w"] = "withdraw the request"
     terminal.say("  " + ", ".join(f"{letter}: {what}" for letter, what in offered.items()))
@@ -182,7 +188,7 @@ def _waits_for(interrupt: Json) -> str:
     *first, last = names or ["others"]
     words = f"{', '.join(first)} {word} {last}" if first else last
     agreed = [vote["by"] for vote in waiting.get("agreed") or [] if "by" in vote]
-    return f"{words}; agreed: {', '.join(agreed)}" if agreed else words
+    return f"{words}; approved by {', '.join(agreed)}" if agreed else words
 
 
 def _left(milliseconds: int) -> str:
@@ -191,7 +197,7 @@ def _left(milliseconds: int) -> str:
     for size, unit in ((86_400, "days"), (3_600, "hours"), (60, "minutes")):
         if seconds >= 2 * size:
             return f"{seconds // size} {unit} left"
-    return f"{seconds} seconds left" if seconds > 0 else "over"
+    return f"{seconds} seconds left" if seconds > 0 else "expired"
 
 
 def _arguments(call: Json) -> str:
@@ -227,7 +233,7 @@ def _answer(interrupt: Json, call: Json | None, terminal: Terminal) -> Any:
         "boolean"
     ):
         return _approval(properties, form, call, terminal)
-    terminal.say(f"  {GIVE_UP} cancels.")
+    terminal.say(f"  Type {GIVE_UP} to give no answer.")
     if _is_unclear(interrupt) and isinstance(properties, dict) and "result" in properties:
         return _verdict_on_unclear(form, schema)
     return form.value("", schema, needed=True)
@@ -261,7 +267,7 @@ def _approval(properties: Json, form: Form, call: Json | None, terminal: Termina
     if verdict == "r":
         answer["remember"] = True
     if verdict == "n" and "reason" in properties:
-        reason = terminal.ask("Reason (may be empty):")
+        reason = terminal.ask("Reason (optional):")
         answer |= {"reason": reason} if reason else {}
     return form.fields(form.root, answer, skip=_APPROVAL)
 
@@ -272,8 +278,8 @@ def _verdict(offered: str, terminal: Terminal) -> str:
         "y": "approve",
         "n": "deny",
         "e": "edit the arguments",
-        "r": "approve, and do not ask about just this again",
-        "c": "cancel",
+        "r": "approve, and do not ask again for this",
+        "c": "cancel, without an answer",
     }
     listed = ", ".join(f"{letter}: {meanings[letter]}" for letter in f"{offered}c")
     terminal.say(f"  {listed}")

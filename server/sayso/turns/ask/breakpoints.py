@@ -23,15 +23,15 @@ from sayso.turns.replay.execution import Execution, Place
 
 _KIND = "breakpoint"
 _CHOICES = choice_schema(
-    "Go on?",
+    "Continue?",
     [
-        Choice("continue", "Continue", "The agent goes on from here."),
+        Choice("continue", "Continue", "The agent continues from here."),
         Choice("stop", "Stop", "The turn ends here; nothing more is done."),
     ],
 )
 _MAX_SHOWN_BYTES = 65_536
 """Bytes of a result that a card shows; the journal has it whole."""
-_FIXED = "A change of the state does not reach these arguments."
+_FIXED = "Editing the state does not change these arguments."
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,7 +211,7 @@ def _short(outcome: dict[str, Any]) -> dict[str, Any]:
     size = len(jsonvalue.encode(outcome))
     if size <= _MAX_SHOWN_BYTES:
         return outcome
-    return {"note": f"What came of it has {size} bytes as JSON, which is too much to be shown."}
+    return {"note": f"The result has {size} bytes as JSON, too much to be shown."}
 
 
 def _ask(
@@ -235,7 +235,7 @@ def _ask(
         spot,
         data=kept or {},
         reason=BREAKPOINT,
-        message=f"Breakpoint {when} {what.shown}. Go on?",
+        message=f"Breakpoint {when} {what.shown}. Continue?",
         schema=jsonvalue.encode(schema),
         metadata={"sayso": {**shown, **told}},
         tool_call_id=what.tool_call_id,

@@ -54,7 +54,7 @@ async def decide(
         reason=DECISION,
         message="\n".join(lines),
         schema=decision_type(
-            "What shall be done?",
+            "What should be done?",
             options,
             {action: f"Runs {permit['runs']}" for action, permit in permits.items()},
         ),

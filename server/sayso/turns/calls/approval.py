@@ -459,7 +459,7 @@ def ask(
             },
         }
     ran = _ran_before(place, tool, arguments)
-    before = "" if ran is None else f" The very same call ran before in this turn ({ran})."
+    before = "" if ran is None else f" The same call already ran in this turn ({ran})."
     shown = tool.shown(arguments)
     briefing = tool.briefing(written, shown, why)
     because, facts_of_call = _because(tool, ruling)

@@ -63,7 +63,7 @@ def ask_indeterminate(
     execution = place.execution
     begun = jsonvalue.decode(entry.data)
     happened = (
-        "ran past its time and could not be stopped"
+        "ran over its time limit and could not be stopped"
         if execution.journal.is_new(place.key)
         else "was running when the server stopped"
     )
@@ -79,7 +79,7 @@ def ask_indeterminate(
         data={**begun, "why": INDETERMINATE},
         reason=reasons.INDETERMINATE,
         message=f"{shown} {happened}. It may or may not have happened. "
-        f"{look or 'Look, then decide.'}",
+        f"{look or 'Check whether it happened, then decide.'}",
         # Nobody goes on without a result by leaving something out: that there is none is said.
         schema=jsonvalue.encode(
             indeterminate_schema(returns.schema(), optional=returns.only_null())

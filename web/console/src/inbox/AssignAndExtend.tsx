@@ -1,11 +1,11 @@
-import { expiryOf, type Inbox, type InboxItem } from "@sayso/react/core";
+import { expiryOf, failureText, type Inbox, type InboxItem } from "@sayso/react/core";
 import { useId, useState, type SyntheticEvent } from "react";
 
 const MORE: readonly (readonly [seconds: number, label: string])[] = [
   [900, "15 minutes"],
-  [3600, "an hour"],
-  [86_400, "a day"],
-  [604_800, "a week"],
+  [3600, "1 hour"],
+  [86_400, "1 day"],
+  [604_800, "1 week"],
 ];
 
 /** Whose a question is and how long it stays open: what can be done with it beside answering. */
@@ -26,19 +26,19 @@ export function AssignAndExtend({
   const tell = async (doing: ReturnType<Inbox["assign"]>, done: string) => {
     const failure = await doing;
     setSaid(failure === null ? done : "");
-    setRefused(failure === null ? "" : failure.message);
+    setRefused(failure === null ? "" : failureText(failure));
   };
   const assign = (event: SyntheticEvent) => {
     event.preventDefault();
     const name = to.trim();
-    const done = name === "" ? "It is taken back." : `It is for ${name} now.`;
+    const done = name === "" ? "Unassigned." : `Assigned to ${name}.`;
     void tell(inbox.assign(interrupt.id, name === "" ? null : name), done);
   };
   return (
     <details className="handling">
-      <summary>{ends ? "Assign it or give it more time" : "Assign it"}</summary>
+      <summary>{ends ? "Assign or extend" : "Assign"}</summary>
       <form className="handling-row" onSubmit={assign}>
-        <label htmlFor={id}>For</label>
+        <label htmlFor={id}>Assign to</label>
         <input
           id={id}
           className="sayso-input"
@@ -55,19 +55,19 @@ export function AssignAndExtend({
           className="sayso-button sayso-small"
           disabled={to.trim() === (assignedTo ?? "")}
         >
-          {to.trim() === "" && assignedTo !== null ? "Take it back" : "Assign"}
+          {to.trim() === "" && assignedTo !== null ? "Unassign" : "Assign"}
         </button>
       </form>
       {ends && (
-        <div className="handling-row" role="group" aria-label="More time">
-          <span aria-hidden="true">More time</span>
+        <div className="handling-row" role="group" aria-label="Extend by">
+          <span aria-hidden="true">Extend by</span>
           {MORE.map(([seconds, label]) => (
             <button
               key={seconds}
               type="button"
               className="sayso-button sayso-small"
               onClick={() => {
-                void tell(inbox.extend(interrupt.id, seconds), `It has ${label} more.`);
+                void tell(inbox.extend(interrupt.id, seconds), `Deadline extended by ${label}.`);
               }}
             >
               {label}

@@ -1,4 +1,4 @@
-import { ArgumentTable, PlainText } from "@sayso/react/components";
+import { ArgumentTable, momentText, PlainText } from "@sayso/react/components"; import { personName } from "@sayso/react/core";
 import { useEffect, useState, type ReactNode } from "react";
 import { Link } from "react-router";
 import { request, ServerError } from "../rest.js";
@@ -21,7 +21,7 @@ export function Context(props: {
   const now = useNow(clock);
   if (context === null && failure === null) return null;
   return (
-    <aside className="context" aria-label="What led to it">
+    <aside className="context" aria-label="Context">
       {context === null ? (
         <p className="sayso-quiet" role="status">
           {failure}
@@ -45,7 +45,7 @@ function Sections({ context, now }: { readonly context: QuestionContext; readonl
         </h2>
         <p className="sayso-quiet">
           <PlainText text={[agent, ...path].join(" › ")} />
-          {askedAt !== null && ` · ${agoOf(Date.parse(askedAt), now)}`}
+          {askedAt !== null && ` · ${ageOf(Date.parse(askedAt), now)}`}
         </p>
       </section>
       {request !== null && (
@@ -65,7 +65,7 @@ function Sections({ context, now }: { readonly context: QuestionContext; readonl
           </p>
         ))}
       </Part>
-      <Part title="Did so far" count={did.length} left={omitted.did}>
+      <Part title="Done so far" count={did.length} left={omitted.did}>
         <ul>
           {did.map((item, index) => (
             <Effect key={index} did={item} />
@@ -92,7 +92,7 @@ function Sections({ context, now }: { readonly context: QuestionContext; readonl
         <ul>
           {earlier.map((item, index) => (
             <li key={index}>
-              <strong>{item.status}</strong> by <PlainText text={item.by} /> <Time at={item.at} />
+              <strong>{item.status}</strong> by <PlainText text={personName(item.by)} /> <Time at={item.at} />
               {item.changes > 0 && <span className="sayso-quiet"> with changes</span>}
               {item.reason !== null && (
                 <p className="context-text" dir="auto">
@@ -130,7 +130,7 @@ function Part(props: {
       <summary>
         {title} <span className="sayso-quiet">{count + left}</span>
       </summary>
-      {left > 0 && <p className="sayso-quiet">{left} older left out</p>}
+      {left > 0 && <p className="sayso-quiet">{left} older not shown</p>}
       {children}
     </details>
   );
@@ -196,29 +196,22 @@ function useContextOf(id: string, moment: string) {
 
 function whyNot(error: unknown): string | null {
   if (!(error instanceof ServerError) || error.status === 404 || error.status === 401) return null;
-  if (error.code === "thread_busy") return "The conversation goes on just now; nothing is shown.";
-  return `What led to it cannot be shown: ${error.message}`;
+  if (error.code === "thread_busy") return "The agent is working. The context appears when it stops.";
+  return `The context cannot be shown. ${error.message}`;
 }
 
-function agoOf(index: number, now: number): string {
-  const age = ageOf(index, now);
-  return age === "now" ? "just now" : `${age} ago`;
-}
 
 function thenOf({ at, then }: { readonly at: string; readonly then: string }): string {
-  const date = new Date(at);
-  const today = date.toDateString() === new Date().toDateString();
-  const clock = date.toLocaleTimeString(undefined, { hour: "2-digit", minute: "2-digit" });
-  const time = today ? clock : `${date.toLocaleDateString()}, ${clock}`;
+  const time = momentText(Date.parse(at));
   switch (then) {
     case "approve":
       return `At ${time} it runs by itself.`;
     case "deny":
       return `At ${time} it counts as denied.`;
     case "hold":
-      return `After ${time} it can only be cancelled.`;
+      return `After ${time} it can only be withdrawn.`;
     default:
-      return `If nobody decides by ${time}, nothing runs and the agent is told so.`;
+      return `If nobody decides by ${time}, nothing runs. The agent is told so.`;
   }
 }
 

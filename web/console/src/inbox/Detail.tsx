@@ -2,6 +2,7 @@ import type { InterruptView } from "@sayso/react";
 import {
   callAbout,
   inboxView,
+  personName,
   type Inbox,
   type InboxItem,
   type InboxState,
@@ -12,7 +13,7 @@ import { Link } from "react-router";
 import { Context } from "./Context.js";
 import { AssignAndExtend } from "./AssignAndExtend.js";
 import { threadPath } from "../thread/path.js";
-import { agreementOf } from "./labels.js";
+import { agreementOf, unansweredBeside } from "./labels.js";
 
 interface DetailProps {
   readonly inbox: Inbox;
@@ -28,8 +29,8 @@ export function Detail({ inbox, state, id }: DetailProps & { readonly id: string
     return (
       <p className="detail-note" role="status">
         {unknown
-          ? "There is no such question for you: it was deleted with its thread, or it is for other people. Take one from the list, or ask who gave you this link."
-          : "Looking it up…"}
+          ? "This question no longer exists, or it is not yours. Choose one from the list, or ask who sent the link."
+          : "Loading…"}
       </p>
     );
   }
@@ -99,9 +100,9 @@ function Origin({ item }: { readonly item: InboxItem }) {
     <p className="detail-origin">
       <span>{item.agent}</span>
       {item.yours ? (
-        <Link to={threadPath(item.agent, item.threadId)}>thread {item.threadId}</Link>
+        <Link to={threadPath(item.agent, item.threadId)}>conversation {item.threadId}</Link>
       ) : (
-        <span>thread {item.threadId}</span>
+        <span>conversation {item.threadId}</span>
       )}
       {item.assignedTo !== null && <span>for {item.assignedTo}</span>}
       {item.agreed.length > 0 && <span>{agreementOf(item)}</span>}
@@ -114,14 +115,11 @@ function noteOf(state: InboxState, { interrupt }: InterruptView): string {
   if (item === undefined || state.answers[interrupt.id] !== undefined || item.held === null) {
     return "not sent yet";
   }
-  const others = state.items.filter(
-    (inboxItem) =>
-      inboxItem.threadId === item.threadId && inboxItem !== item && inboxItem.held === null,
-  ).length;
-  const by = item.held.by === null ? "" : ` by ${item.held.by}`;
+  const others = unansweredBeside(item, state.items);
+  const by = item.held.by === null ? "" : ` by ${personName(item.held.by)}`;
   return others === 0
-    ? `kept${by}`
-    : `kept${by}; goes on when ${others} more of its thread ${others === 1 ? "is" : "are"} answered`;
+    ? `saved${by}`
+    : `saved${by}, continues once ${others} more ${others === 1 ? "question is" : "questions are"} answered`;
 }
 
 /** Asks the server about an interrupt that is not in the list; true when it knows nothing. */

@@ -1,4 +1,4 @@
-import type { InboxItem } from "@sayso/react/core";
+import { labelOf, type InboxItem } from "@sayso/react/core";
 import { useId, type RefObject } from "react";
 import { kinds, type Filter } from "./filter.js";
 
@@ -11,14 +11,14 @@ const AGES: readonly Option[] = [
   ["1440", "Over a day"],
 ];
 const DUES: readonly Option[] = [
-  ["", "Any expiry"],
+  ["", "Any deadline"],
   ["60", "Within an hour"],
   ["1440", "Within a day"],
-  ["never", "Never"],
-  ["over", "Out of time"],
+  ["never", "No deadline"],
+  ["over", "Expired"],
 ];
 
-/** What narrows the list down; the choices are what the list has. */
+/** Narrows the list down; the choices are what the list has. */
 export function Filters(props: {
   readonly filter: Filter;
   readonly items: readonly InboxItem[];
@@ -29,9 +29,16 @@ export function Filters(props: {
   const id = useId();
   const agents = kinds(items, (inboxItem) => inboxItem.agent);
   const reasons = kinds(items, (inboxItem) => inboxItem.interrupt.reason);
-  const plain = (values: readonly string[], all: string, now: string): readonly Option[] => [
+  const listed = (
+    values: readonly string[],
+    all: string,
+    now: string,
+    wordsOf: (value: string) => string = String,
+  ): readonly Option[] => [
     ["", all],
-    ...[...new Set([...values, ...(now === "" ? [] : [now])])].map((text): Option => [text, text]),
+    ...[...new Set([...values, ...(now === "" ? [] : [now])])].map(
+      (value): Option => [value, wordsOf(value)],
+    ),
   ];
   const choose = (key: keyof Filter, label: string, options: readonly Option[]) => (
     <label>
@@ -70,10 +77,10 @@ export function Filters(props: {
           if (event.key === "Escape" || event.key === "Enter") event.currentTarget.blur();
         }}
       />
-      {choose("agent", "Agent", plain(agents, "All agents", filter.agent))}
-      {choose("reason", "Reason", plain(reasons, "All reasons", filter.reason))}
+      {choose("agent", "Agent", listed(agents, "All agents", filter.agent))}
+      {choose("reason", "Reason", listed(reasons, "All reasons", filter.reason, (reason) => labelOf({ id: "", reason })))}
       {choose("age", "Age", AGES)}
-      {choose("due", "Expiry", DUES)}
+      {choose("due", "Deadline", DUES)}
     </search>
   );
 }

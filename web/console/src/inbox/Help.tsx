@@ -9,8 +9,8 @@ const KEYS: readonly (readonly [key: string, what: string])[] = [
   ["e", "edit the arguments, or go to the answer"],
   ["x", "select, to decide several together"],
   ["/", "find"],
-  ["Esc", "leave what is open"],
-  ["?", "this list"],
+  ["Esc", "close what is open"],
+  ["?", "show this list"],
 ];
 
 /** What the keys do; single keys can be turned off here. */
@@ -25,7 +25,7 @@ export function Help({ open, onClose }: { readonly open: boolean; readonly onClo
   }, [open]);
   return (
     <dialog className="help" ref={dialog} aria-labelledby="help-title" onClose={onClose}>
-      <h2 id="help-title">Keys</h2>
+      <h2 id="help-title">Keyboard shortcuts</h2>
       <dl className="keys">
         {KEYS.map(([key, what]) => (
           <div key={key}>
@@ -44,7 +44,7 @@ export function Help({ open, onClose }: { readonly open: boolean; readonly onClo
             setOn(target.checked);
           }}
         />
-        Single keys do something
+        Enable keyboard shortcuts
       </label>
       <button
         type="button"

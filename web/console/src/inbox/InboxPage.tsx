@@ -1,5 +1,5 @@
 import type { Connection } from "@sayso/react";
-import type { InboxState } from "@sayso/react/core";
+import { failureText, type InboxState } from "@sayso/react/core";
 import { useCallback, useMemo, useRef, useState } from "react";
 import { Link, useNavigate, useSearchParams } from "react-router";
 import { ConnectionBar } from "../ConnectionBar.js";
@@ -13,6 +13,7 @@ import { Detail, Together } from "./Detail.js";
 import { applyFilter, isFiltering, readFilter, writeFilter, type Filter } from "./filter.js";
 import { Filters } from "./Filters.js";
 import { Help } from "./Help.js";
+import { unansweredBeside } from "./labels.js";
 import { useSharedInbox, waitingIn } from "./InboxProvider.js";
 import { List } from "./List.js";
 import { usePathParts } from "../thread/path.js";
@@ -173,6 +174,7 @@ export function InboxPage() {
             ) : (
               <List
                 items={shown}
+                left={(item) => unansweredBeside(item, items)}
                 currentId={interruptId}
                 selected={selected}
                 now={now}
@@ -235,9 +237,9 @@ function Choose() {
 }
 
 const HINTS = [
-  ["j", "the next one"],
-  ["a", "approve it"],
-  ["d", "deny it"],
+  ["j", "next question"],
+  ["a", "approve"],
+  ["d", "deny"],
   ["?", "all keys"],
 ] as const;
 
@@ -250,14 +252,14 @@ function Nothing(props: {
   if (!known) {
     return (
       <p className="detail-note">
-        {lost ? "What is open shows as soon as the server is back." : "Reading the inbox…"}
+        {lost ? "Questions appear when the server is back." : "Loading the inbox…"}
       </p>
     );
   }
   if (filtering) {
     return (
       <p className="detail-note">
-        Nothing open fits this. <Link to="/inbox">Show all</Link>
+        No question matches. <Link to="/inbox">Show all</Link>
       </p>
     );
   }
@@ -266,16 +268,16 @@ function Nothing(props: {
       <p>
         <strong>Nothing waits for you.</strong>
       </p>
-      <p>What agents ask appears here by itself, whichever thread it comes from.</p>
+      <p>New questions appear here by themselves, from every conversation.</p>
     </div>
   );
 }
 
 function Closed({ connection }: { readonly connection: Connection }) {
-  if (connection.status === "refused") return <SignIn said={connection.failure.message} />;
+  if (connection.status === "refused") return <SignIn said={failureText(connection.failure)} />;
   return (
     <Layout tools={null}>
-      <Notice title="No inbox here">This server has no inbox.</Notice>
+      <Notice title="No inbox">This server has no inbox. Use the playground instead.</Notice>
     </Layout>
   );
 }

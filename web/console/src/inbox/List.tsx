@@ -6,6 +6,8 @@ import { ageOf, dueOf, saidOf } from "./labels.js";
 
 export interface ListProps {
   readonly items: readonly InboxItem[];
+  /** How many other questions of an answered one's conversation have no answer yet. */
+  readonly left: (item: InboxItem) => number;
   readonly currentId: string | null;
   readonly selected: ReadonlySet<string>;
   readonly now: number;
@@ -14,7 +16,7 @@ export interface ListProps {
 }
 
 /** The open questions, one row each: a link to the question, and a box to answer several at once. */
-export function List({ items, currentId, selected, now, hrefOf, onSelect }: ListProps) {
+export function List({ items, left, currentId, selected, now, hrefOf, onSelect }: ListProps) {
   const list = useRef<HTMLUListElement>(null);
   useEffect(() => {
     list.current
@@ -34,6 +36,7 @@ export function List({ items, currentId, selected, now, hrefOf, onSelect }: List
             current={id === currentId}
             selected={selected.has(id)}
             age={ageOf(item.createdAt, now)}
+            waits={waitsOf(item, left)}
             due={dueOf(item, now)?.text ?? null}
             urgent={dueOf(item, now)?.urgent ?? false}
             onSelect={onSelect}
@@ -50,17 +53,18 @@ interface RowProps {
   readonly current: boolean;
   readonly selected: boolean;
   readonly age: string;
+  readonly waits: string | null;
   readonly due: string | null;
   readonly urgent: boolean;
   readonly onSelect: (id: string, selected: boolean) => void;
 }
 
 const Row = memo(function Row(props: RowProps) {
-  const { item, href, current, selected, age, due, urgent, onSelect } = props;
+  const { item, href, current, selected, age, waits, due, urgent, onSelect } = props;
   const { interrupt, agent, threadId, assignedTo } = item;
   const subject = subjectOf(interrupt, callAbout(interrupt, []));
   const label = labelOf(interrupt);
-  const waits = waitsOf(item);
+
   return (
     <li className="inbox-row" data-current={current} data-waits={waits !== null}>
       <label className="row-box">
@@ -104,9 +108,10 @@ const Row = memo(function Row(props: RowProps) {
   );
 });
 
-/** What it waits for, where that is not the reader. */
-function waitsOf({ interrupt, held }: InboxItem): string | null {
-  if (held !== null) return "answered, waits for others";
+/** Whom or what it waits for, where that is not the reader. */
+function waitsOf(item: InboxItem, left: ListProps["left"]): string | null {
+  const { interrupt, held } = item;
+  if (held !== null) return `answered, ${left(item)} more to go`;
   const rights = rightsOf(interrupt);
   if (rights.answer) return null;
   const whom = `waits for ${rights.waitsFor ?? "others"}`;

@@ -4,6 +4,7 @@ import {
   callAbout,
   expiryOf,
   formatRemaining,
+  personName,
   writeJson,
   type InboxItem,
 } from "@sayso/react/core";
@@ -30,25 +31,32 @@ export function brief(value: unknown): string {
 
 const MAX_CHARACTERS = 200;
 
-/** How many have agreed of those who have to, and who: `1 of 2 agreed: lea`. */
+/** How many have agreed of those who have to, and who: `1 of 2 approved: lea`. */
 export function agreementOf({ interrupt, agreed }: InboxItem): string {
   const needed = member(member(interrupt.metadata?.sayso, "approvers"), "of");
   const counts = typeof needed === "number" ? [needed] : Object.values(needed ?? {});
   const all = counts.reduce<number>((sum, count) => sum + Number(count), 0);
-  return `${agreed.length} of ${Math.max(all, agreed.length)} agreed: ${agreed.join(", ")}`;
+  return `${agreed.length} of ${Math.max(all, agreed.length)} approved: ${agreed.map(personName).join(", ")}`;
 }
 
 function member(value: unknown, name: string): unknown {
   return (value as Readonly<Record<string, unknown>> | null | undefined)?.[name];
 }
 
-/** How long ago something was, roughly: `now`, `5 min`, `3 h`, `2 d`. */
+/** How many other questions of its conversation have no answer yet. */
+export function unansweredBeside(item: InboxItem, items: readonly InboxItem[]): number {
+  return items.filter(
+    (other) => other.threadId === item.threadId && other !== item && other.held === null,
+  ).length;
+}
+
+/** How long ago something was, roughly: `just now`, `5 min ago`, `3 h ago`, `2 d ago`. */
 export function ageOf(index: number, now: number): string {
   const minutes = Math.floor(Math.max(0, now - index) / 60_000);
-  if (minutes < 1) return "now";
-  if (minutes < 60) return `${minutes} min`;
+  if (minutes < 1) return "just now";
+  if (minutes < 60) return `${minutes} min ago`;
   const hours = Math.floor(minutes / 60);
-  return hours < 48 ? `${hours} h` : `${Math.floor(hours / 24)} d`;
+  return hours < 48 ? `${hours} h ago` : `${Math.floor(hours / 24)} d ago`;
 }
 
 /** How much time an interrupt has left; null when it has all the time. */
@@ -58,7 +66,7 @@ export function dueOf(
 ): { readonly text: string; readonly urgent: boolean } | null {
   const until = expiryOf(item.interrupt);
   if (until === null) return null;
-  if (item.lapsed || until <= now) return { text: "out of time", urgent: true };
+  if (item.lapsed || until <= now) return { text: "expired", urgent: true };
   const left = Math.min(until - now, until - item.createdAt);
   // Nobody reads seconds in a list; the card counts them.
   const text = left < 60_000 ? "under a minute" : formatRemaining(left).replace(/ \d\d s$/, "");

@@ -80,7 +80,7 @@ export function readContext(value: unknown): QuestionContext | null {
     })),
     earlier: recordsOf(value.earlier).map((record) => ({
       at: textOrNull(record.at),
-      by: textOrNull(record.by) ?? "somebody",
+      by: textOrNull(record.by) ?? "unknown",
       status: textOrNull(record.status) ?? "",
       reason: textOrNull(record.reason),
       changes: recordsOf(record.changes).length,

@@ -81,7 +81,7 @@ export function Composer(props: ComposerProps) {
         <p className="composer-note" id={`${id}-note`} role="status">
           {blocked && waitsFor(open, unanswered, others)}
           {!blocked && running && "The agent is working. Enter queues your message."}
-          {!blocked && !running && calls > 0 && "It waits above; a message goes on without it."}
+          {!blocked && !running && calls > 0 && "Pick a time above, or send a message to skip it."}
         </p>
         {stop}
       </div>
@@ -103,7 +103,7 @@ export function Composer(props: ComposerProps) {
         />
         {blocked && !empty ? (
           <button type="button" className="sayso-button" onClick={onSteerAway}>
-            Cancel {open === 1 ? "it" : "them"} and send
+            Withdraw and send
           </button>
         ) : (
           <button type="submit" className="sayso-button sayso-primary" disabled={blocked || empty}>
@@ -117,14 +117,13 @@ export function Composer(props: ComposerProps) {
 
 function placeholderOf(open: number, others: number): string {
   if (open === 0) return "Ask the agent to do something";
-  return others === open ? "Others decide above first" : "Answer above first";
+  return others === open ? "Others answer above first" : "Answer above first";
 }
 
 function waitsFor(open: number, unanswered: number, others: number): string {
-  if (others === open) return "The agent waits for somebody else before it reads on.";
-  if (unanswered === 0) return "What you answered above is not sent yet.";
-  if (open === 1) return "The agent waits for your answer above before it reads on.";
+  if (others === open) return "Others have to answer above before you can continue.";
+  if (unanswered === 0) return "Send your answers above to continue.";
+  if (open === 1) return "Answer the question above to continue.";
   const more = unanswered < open ? "more " : "";
-  const answers = unanswered === 1 ? `one ${more}answer` : `${unanswered} ${more}answers`;
-  return `The agent waits for ${answers} above before it reads on.`;
+  return `Answer ${unanswered} ${more}question${unanswered === 1 ? "" : "s"} above to continue.`;
 }

@@ -98,7 +98,7 @@ function MeetingCard({ args, respond }: HumanInTheLoopProps<Offer>) {
           )}
         </fieldset>
         <p role="alert" className="sayso-failure">
-          {state === "failed" && "Not sent. The server did not get it: say it again."}
+          {state === "failed" && "Not sent. Try again."}
         </p>
         <div className="sayso-actions">
           <button
@@ -106,7 +106,7 @@ function MeetingCard({ args, respond }: HumanInTheLoopProps<Offer>) {
             className="sayso-button sayso-primary"
             disabled={!waits || slot === ""}
           >
-            Meet then
+            Choose this time
           </button>
           <button
             type="button"

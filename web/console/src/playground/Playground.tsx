@@ -126,7 +126,7 @@ function Thread({ session, agents, agentId, threadId }: PlaygroundProps) {
               go(agentId);
             }}
           >
-            New thread
+            New conversation
           </button>
         </>
       }
@@ -148,7 +148,7 @@ function Thread({ session, agents, agentId, threadId }: PlaygroundProps) {
           <div className="scroll">
             {empty && <Welcome agents={agents} agentId={agentId} onChoose={send} />}
             {conversation.connection.status === "loading" && conversation.messages.length === 0 && (
-              <p className="restoring sayso-quiet">Restoring the thread…</p>
+              <p className="restoring sayso-quiet">Loading the conversation…</p>
             )}
             <Transcript
               controller={controller}
@@ -227,7 +227,7 @@ function Thread({ session, agents, agentId, threadId }: PlaygroundProps) {
           />
           <p className="thread-id">
             <Link to={threadPath(agentId, threadId)}>
-              thread <code>{threadId}</code>
+              Inspect conversation <code>{threadId}</code>
             </Link>
           </p>
         </aside>

@@ -28,7 +28,7 @@ export function PlaygroundPage() {
   if (list.status === "loading") {
     return (
       <Layout tools={null}>
-        <Notice title="Looking for agents…" />
+        <Notice title="Loading agents…" />
       </Layout>
     );
   }
@@ -37,10 +37,10 @@ export function PlaygroundPage() {
     return (
       <Layout tools={null}>
         {list.retry === null ? (
-          <Notice title="Not shown">{list.message}</Notice>
+          <Notice title="Agents cannot be shown">{list.message}</Notice>
         ) : (
           <Notice title="No connection" action={{ label: "Try now", onClick: list.retry }}>
-            {list.message} It is tried again every two seconds.
+            {list.message} Trying again every 2 seconds.
           </Notice>
         )}
       </Layout>
@@ -50,8 +50,8 @@ export function PlaygroundPage() {
   if (first === undefined) {
     return (
       <Layout tools={null}>
-        <Notice title="No agents here">
-          The server runs, but no agent is registered. Start it with sayso demo to try one.
+        <Notice title="No agents">
+          This server has no agents. Run <code>sayso demo</code> to try one.
         </Notice>
       </Layout>
     );
@@ -63,8 +63,8 @@ export function PlaygroundPage() {
     };
     return (
       <Layout tools={null}>
-        <Notice title="No such agent" action={{ label: "To the playground", onClick: home }}>
-          This server has no agent with the name {agentId}.
+        <Notice title="Agent not found" action={{ label: "Open the playground", onClick: home }}>
+          This server has no agent named {agentId}.
         </Notice>
       </Layout>
     );

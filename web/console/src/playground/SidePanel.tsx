@@ -31,16 +31,16 @@ export function SidePanel(props: SidePanelProps) {
       {effects !== null && (
         <section aria-labelledby="effects-title">
           <h2 id="effects-title">Effects</h2>
-          <p className="panel-note">What this thread really did, in order.</p>
+          <p className="panel-note">Side effects of this conversation, oldest first.</p>
           {here.length === 0 ? (
             <p className="sayso-quiet">Nothing yet.</p>
           ) : (
-            <EffectList effects={here} label="Effects of this thread" />
+            <EffectList effects={here} label="Effects of this conversation" />
           )}
           {elsewhere.length > 0 && (
             <details className="elsewhere">
-              <summary>{`${elsewhere.length} of other threads`}</summary>
-              <EffectList effects={elsewhere} label="Effects of other threads" />
+              <summary>{`${elsewhere.length} in other conversations`}</summary>
+              <EffectList effects={elsewhere} label="Effects of other conversations" />
             </details>
           )}
         </section>
@@ -63,7 +63,7 @@ export function SidePanel(props: SidePanelProps) {
       <section aria-labelledby="state-title">
         <h2 id="state-title">State</h2>
         {isEmpty(agentState) ? (
-          <p className="sayso-quiet">The agent keeps no state here.</p>
+          <p className="sayso-quiet">No shared state yet.</p>
         ) : (
           <ArgumentTable value={agentState} label="Agent state" />
         )}

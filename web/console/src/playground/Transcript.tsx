@@ -6,6 +6,7 @@ import type {
   MachineState,
   Outgoing,
 } from "@sayso/react";
+import { failureText } from "@sayso/react/core";
 import { useEffect, useMemo, useRef, type ReactElement } from "react";
 import { partOf, type Cast } from "../subagents.js";
 import { toBlocks, type Block } from "./blocks.js";
@@ -71,7 +72,7 @@ export function Transcript(props: TranscriptProps) {
         <div className="run-failed" role="alert">
           <strong>{FAILED[failure.kind]}</strong>{" "}
           <span dir="auto">
-            <PlainText text={failure.message} />
+            <PlainText text={failureText(failure)} />
           </span>
           {failure.code !== null && <code>{failure.code}</code>}
         </div>
@@ -87,10 +88,10 @@ const FAILED: Readonly<Record<Failure["kind"], string>> = {
   refused: "The server refused.",
   http: "The server refused.",
   protocol: "The answer cannot be read.",
-  network: "The connection broke.",
-  truncated: "The connection broke.",
-  silent: "The connection broke.",
-  timeout: "There was no answer.",
+  network: "The connection was lost.",
+  truncated: "The connection was lost.",
+  silent: "The connection was lost.",
+  timeout: "The server did not answer.",
 };
 
 function Unsent(props: {
@@ -105,7 +106,7 @@ function Unsent(props: {
         <PlainText text={message.text} />
       </p>
       <div role="alert">
-        <strong>Not sent.</strong> {message.failure?.message}
+        <strong>Not sent.</strong> {message.failure && failureText(message.failure)}
       </div>
       <div className="sayso-actions">
         <button type="button" className="sayso-button sayso-small" onClick={onResend}>

@@ -10,12 +10,12 @@ export function statusWords(
   connection: ConversationState["connection"],
   calls = 0,
 ): string {
-  if (connection.status === "loading" && machine.status === "idle") return "Restoring…";
+  if (connection.status === "loading" && machine.status === "idle") return "Loading…";
   const open = machine.interrupts.length;
   const mine = machine.interrupts.filter((interrupt) => rightsOf(interrupt).answer).length;
   switch (machine.status) {
     case "idle":
-      return calls === 0 ? "Idle" : "Waiting for you";
+      return calls === 0 ? "Ready" : "Waiting for you";
     case "running":
       return "Working";
     case "submitting":
@@ -26,7 +26,7 @@ export function statusWords(
     case "failed":
       return open === 0 ? "Failed" : "Not sent";
     case "expired":
-      return "Time is over";
+      return "Expired";
     case "stale":
       return staleWords(machine.closed.at(-1)?.ending);
     default:
@@ -36,5 +36,5 @@ export function statusWords(
 
 function staleWords(ending: Closed["ending"] | undefined): string {
   if (ending === "expired") return "Expired";
-  return ending === "stopped" ? "Stopped" : "Settled elsewhere";
+  return ending === "stopped" ? "Stopped" : "Answered elsewhere";
 }

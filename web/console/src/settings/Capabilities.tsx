@@ -46,6 +46,6 @@ function Declared({ name }: { readonly name: string }) {
     };
   }, [name]);
   if (found.error !== undefined) return <p role="alert">{found.error}</p>;
-  if (found.value === undefined) return <p className="sayso-quiet">Asking the server…</p>;
+  if (found.value === undefined) return <p className="sayso-quiet">Loading…</p>;
   return <Declaration value={found.value} name={name} />;
 }

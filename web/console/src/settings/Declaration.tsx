@@ -9,7 +9,7 @@ type Members = Readonly<Record<string, unknown>>;
 /** What each part of a declaration is called; a part that is not named here goes by its own name. */
 const TITLES: Readonly<Record<string, string>> = {
   identity: "Agent",
-  humanInTheLoop: "People decide",
+  humanInTheLoop: "Human approval",
   tools: "Tools",
   multiAgent: "Other agents",
   state: "State",
@@ -18,7 +18,7 @@ const TITLES: Readonly<Record<string, string>> = {
   reasoning: "Reasoning",
   multimodal: "Media",
   execution: "Execution",
-  custom: "Of its own",
+  custom: "Custom",
 };
 
 /** Lists that are drawn below the facts of their part. */
@@ -33,14 +33,14 @@ export function Declaration({ value, name }: { readonly value: unknown; readonly
   const read = readCapabilities(value);
   const whole = (
     <details className="sayso-details">
-      <summary>As the server gives it</summary>
+      <summary>Raw JSON</summary>
       <pre className="sayso-json">{writeJson(value, 2)}</pre>
     </details>
   );
   if (read === null) {
     return (
       <>
-        <p>This is no valid declaration, so nothing of it is used.</p>
+        <p>This declaration is not valid, so it is not used.</p>
         {whole}
       </>
     );
@@ -48,7 +48,7 @@ export function Declaration({ value, name }: { readonly value: unknown; readonly
   const parts = partsOf(read);
   return (
     <>
-      {parts.length === 0 && <p className="sayso-quiet">It declares nothing.</p>}
+      {parts.length === 0 && <p className="sayso-quiet">It declares no capabilities.</p>}
       <dl className="declared" aria-label={`Capabilities of ${name}`}>
         {parts.map(([part, members]) => (
           <div key={part}>

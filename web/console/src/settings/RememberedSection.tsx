@@ -1,4 +1,5 @@
-import { ArgumentTable, PlainText } from "@sayso/react/components";
+import { ArgumentTable, momentText, PlainText } from "@sayso/react/components";
+import { personName } from "@sayso/react/core";
 import { useEffect, useRef, useState } from "react";
 import { useToken } from "../access.js";
 import { ServerError } from "../rest.js";
@@ -44,11 +45,9 @@ export function RememberedSection() {
   return (
     <section aria-labelledby="remembered-title">
       <h2 id="remembered-title">Remembered approvals</h2>
-      {rows === null && problem === null && <p className="sayso-quiet">Asking the server…</p>}
+      {rows === null && problem === null && <p className="sayso-quiet">Loading…</p>}
       {rows?.length === 0 && (
-        <p className="sayso-quiet">
-          None. Where a card offers “Do not ask again”, what you approve stands here.
-        </p>
+        <p className="sayso-quiet">No remembered approvals.</p>
       )}
       <p role="alert" className="repair-failure">
         {problem !== null && textOf(problem)}
@@ -111,20 +110,20 @@ function Row({ row: given }: { readonly row: Remembered }) {
       </div>
       <p>
         {MATCHES[row.matches] ?? row.matches}
-        {row.threadId === null ? ", in all conversations" : `, in thread ${row.threadId}`}
+        {row.threadId === null ? ", in all conversations" : `, in conversation ${row.threadId}`}
       </p>
       {row.args !== undefined && row.matches !== "any" && (
         <ArgumentTable value={row.args} label={`Arguments of ${row.tool}`} />
       )}
       <p className="sayso-quiet">
-        {row.givenBy !== null && `Given by ${row.givenBy}`}
+        {row.givenBy !== null && `Approved by ${personName(row.givenBy)}`}
         {row.givenAt !== null && ` on ${timeOf(row.givenAt)}`}
         {`, ${usesOf(row)}`}
-        {row.expiresAt !== null && `, ${over ? "ended" : "until"} ${timeOf(row.expiresAt)}`}
+        {row.expiresAt !== null && `, ${over ? "expired" : "until"} ${timeOf(row.expiresAt)}`}
       </p>
       <p role="status" tabIndex={-1} ref={status}>
         {row.revokedAt !== null &&
-          `Taken back${row.revokedBy === null ? "" : ` by ${row.revokedBy}`} on ${timeOf(row.revokedAt)}: such calls ask again.`}
+          `Revoked${row.revokedBy === null ? "" : ` by ${personName(row.revokedBy)}`} on ${timeOf(row.revokedAt)}. These calls ask again.`}
       </p>
       <p role="alert" className="repair-failure">
         {failure !== null && textOf(failure)}
@@ -141,5 +140,5 @@ function usesOf({ uses, lastUsedAt }: Remembered): string {
 
 function timeOf(pointer: string): string {
   const time = Date.parse(pointer);
-  return Number.isNaN(time) ? pointer : new Date(time).toLocaleString();
+  return Number.isNaN(time) ? pointer : momentText(time);
 }

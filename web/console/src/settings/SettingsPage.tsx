@@ -10,7 +10,7 @@ import { Capabilities } from "./Capabilities.js";
 import { RememberedSection } from "./RememberedSection.js";
 
 const THEMES: readonly (readonly [theme: Theme, label: string])[] = [
-  ["system", "As the system has it"],
+  ["system", "System"],
   ["light", "Light"],
   ["dark", "Dark"],
 ];
@@ -30,7 +30,7 @@ export function SettingsPage() {
           <TokenForm />
         </section>
         <section aria-labelledby="look-title">
-          <h2 id="look-title">Look and keys</h2>
+          <h2 id="look-title">Appearance and keyboard</h2>
           <fieldset className="themes">
             <legend>Theme</legend>
             {THEMES.map(([value, label]) => (
@@ -55,14 +55,14 @@ export function SettingsPage() {
                 setKeys(target.checked);
               }}
             />
-            Single keys do something in the inbox
+            Enable keyboard shortcuts in the inbox
           </label>
           <Notifications />
         </section>
         <RememberedSection />
         <section aria-labelledby="agents-title">
-          <h2 id="agents-title">What the server can do</h2>
-          {list.status === "loading" && <p className="sayso-quiet">Asking the server…</p>}
+          <h2 id="agents-title">Agents and capabilities</h2>
+          {list.status === "loading" && <p className="sayso-quiet">Loading…</p>}
           {list.status === "denied" && <p className="sayso-quiet">{list.message}</p>}
           {list.status === "failed" && (
             <p role="alert">
@@ -75,7 +75,7 @@ export function SettingsPage() {
             </p>
           )}
           {list.status === "ready" && list.agents.length === 0 && (
-            <p className="sayso-quiet">It has no agents.</p>
+            <p className="sayso-quiet">This server has no agents.</p>
           )}
           {list.status === "ready" &&
             list.agents.map((agent) => (
@@ -103,12 +103,12 @@ function Notifications() {
             setOn(target.checked);
           }}
         />
-        Tell me of new questions while I look elsewhere
+        Notify me about new questions
       </label>
       <p id={id} className="sayso-quiet switch-hint">
         {state === "denied"
-          ? "This browser was told not to: allow notifications for this site there first."
-          : "The browser asks for leave when this is turned on, and not before."}
+          ? "This browser blocks notifications. Allow them for this site first."
+          : "Your browser will ask for permission."}
       </p>
     </>
   );

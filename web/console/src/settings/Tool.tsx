@@ -17,7 +17,7 @@ export function Tool({ tool }: { readonly tool: Readonly<Record<string, unknown>
         {asks !== null && (
           <span className="tool-asks" data-asks={ours.approval !== "never"}>
             {asks}
-            {ours.editable === true && ", arguments can be changed"}
+            {ours.editable === true && ", arguments can be edited"}
           </span>
         )}
       </div>

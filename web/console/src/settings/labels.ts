@@ -1,11 +1,11 @@
 import { writeJson } from "@sayso/react/core";
 const WORDS: Readonly<Record<string, string>> = {
   approveWithEdits: "approval with changes",
-  clientProvided: "tools of the client",
+  clientProvided: "client tools",
   httpBinary: "binary over HTTP",
   supportedMimeTypes: "media types",
-  maxIterations: "rounds at most",
-  maxExecutionTime: "milliseconds at most",
+  maxIterations: "maximum rounds",
+  maxExecutionTime: "maximum milliseconds",
   documentationUrl: "documentation",
 };
 
@@ -20,7 +20,7 @@ export function wordsFor(name: string): string {
 /** When a call of a tool asks a person first, as Sayso's own servers tell it; null if they don't. */
 export function asksWhen(approval: unknown): string | null {
   if (approval === "always") return "always asks";
-  if (approval === "when") return "asks when its rule says so";
+  if (approval === "when") return "asks by rule";
   return approval === "never" ? "never asks" : null;
 }
 

@@ -1,5 +1,5 @@
 import { ArgumentTable, plainText } from "@sayso/react/components";
-import { writeJson } from "@sayso/react/core";
+import { personName, writeJson } from "@sayso/react/core";
 import { useEffect, useState } from "react";
 import { textOrNull } from "../rest.js";
 import { textOf, useRequest } from "../useRequest.js";
@@ -19,7 +19,7 @@ export function AuditSection({ thread }: { readonly thread: ThreadRecord }) {
           setOpen(currentTarget.open);
         }}
       >
-        <summary>What was asked, decided and done, each row sealed</summary>
+        <summary>Every question, decision and effect, each row sealed</summary>
         {open && <Trail thread={thread} />}
       </details>
     </section>
@@ -56,15 +56,15 @@ function Trail({ thread }: { readonly thread: ThreadRecord }) {
   return (
     <>
       <p role="status" className="audit-seal" data-broken={broken}>
-        {trail === null ? problem === null && "Reading the audit trail…" : sealOf(trail)}
+        {trail === null ? problem === null && "Loading the audit trail…" : sealOf(trail)}
       </p>
       {differs.length > 0 && (
         <ul className="audit-differs" aria-label="Differences">
           {differs.map((differ, index) => (
             <li key={index}>
               <strong>{plainText(differ.member)}</strong> of{" "}
-              <code className="moment-id">{plainText(differ.interruptId)}</code>: the trail has{" "}
-              <code>{plainText(written(differ.trail))}</code>, the question itself{" "}
+              <code className="moment-id">{plainText(differ.interruptId)}</code>: the trail says{" "}
+              <code>{plainText(written(differ.trail))}</code>, the question{" "}
               <code>{plainText(written(differ.record))}</code>
             </li>
           ))}
@@ -106,11 +106,11 @@ function Row({ row, broken }: { readonly row: AuditRow; readonly broken: boolean
           <Time at={at} />
           <strong>{kind}</strong>
           {about !== null && <code dir="auto">{plainText(about)}</code>}
-          {by !== null && <span className="moment-who">by {plainText(by)}</span>}
-          {broken && <strong className="audit-broken">not as it was written</strong>}
+          {by !== null && <span className="moment-who">by {plainText(personName(by))}</span>}
+          {broken && <strong className="audit-broken">changed since it was written</strong>}
         </summary>
         {content === undefined ? (
-          <p className="panel-note">Its content went with the thread.</p>
+          <p className="panel-note">The content was deleted with the conversation.</p>
         ) : (
           <ArgumentTable value={content} label={`Row ${number}`} />
         )}
@@ -129,11 +129,11 @@ function written(value: unknown): string {
 
 function sealOf({ count, brokenAt, differs }: AuditTrail): string {
   if (brokenAt !== null) {
-    return `Broken: row ${brokenAt} is not as it was written, so nothing from there on is proven.`;
+    return `Broken: row ${brokenAt} was changed after it was written. Nothing from there on is proven.`;
   }
   if (differs.length > 0) {
-    return "The rows are as they were written, but a question has been changed since.";
+    return "The rows are intact, but a question was changed afterwards.";
   }
-  if (count === 1) return "Intact: 1 row, as it was written.";
-  return `Intact: ${count} rows, each as it was written.`;
+  if (count === 1) return "Intact: 1 row, unchanged.";
+  return `Intact: ${count} rows, all unchanged.`;
 }

@@ -24,7 +24,7 @@ export function ForkButton(props: {
         disabled={busy}
         onClick={() => void attempt(fork)}
       >
-        Copy the thread from here
+        Fork from this question
       </button>
       <span role="alert" className="repair-failure">
         {failure !== null && textOf(failure)}

@@ -17,9 +17,9 @@ export function Inspector(props: {
   return (
     <>
       <section aria-labelledby="next-title">
-        <h2 id="next-title">Goes on with</h2>
+        <h2 id="next-title">Next step</h2>
         {next.length === 0 ? (
-          <p className="sayso-quiet">Nothing is under way.</p>
+          <p className="sayso-quiet">None.</p>
         ) : (
           <ul className="next">
             {next.map((name, index) => (
@@ -86,17 +86,17 @@ function journalOf({ journal, row, turnId }: ThreadRecord): string {
   const none = journal.length === 0;
   if (row.running || row.status === "suspended") {
     return none
-      ? "The present turn has recorded nothing yet."
-      : "What the present turn has recorded, so that it never repeats it.";
+      ? "Nothing is recorded in this turn yet."
+      : "Recorded in this turn, so that nothing runs twice.";
   }
-  if (turnId === null && none) return "No turn has begun yet.";
+  if (turnId === null && none) return "No turn has started yet.";
   return none
     ? "The last turn recorded nothing."
-    : "What the last turn recorded. It is kept until the next one begins.";
+    : "Recorded in the last turn. Kept until the next one starts.";
 }
 
 function standing({ open, settled }: Invocation): string {
   if (open > 0) return open === 1 ? "1 question open" : `${open} questions open`;
-  if (settled > 0) return settled === 1 ? "1 question settled" : `${settled} questions settled`;
-  return "asked nothing";
+  if (settled > 0) return settled === 1 ? "1 question closed" : `${settled} questions closed`;
+  return "no questions";
 }

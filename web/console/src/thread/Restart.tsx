@@ -35,20 +35,19 @@ export function Restart(props: {
   };
   return (
     <section className="repair" aria-labelledby="repair-title">
-      <h2 id="repair-title">The agent's code has changed under this turn</h2>
+      <h2 id="repair-title">The agent's code changed during this turn</h2>
       <p dir="auto">{problem?.message}</p>
       <p>
-        Put the old code back and answer again, stop the turn, or begin it anew with the code that
-        runs now.
+        Restore the old code and answer again, stop the turn, or restart it with the current code.
       </p>
       {sure ? (
         <>
           {repeats.length === 0 ? (
-            <p>Nothing has been done in this turn yet, so nothing is done twice.</p>
+            <p>Nothing was done in this turn yet, so nothing runs twice.</p>
           ) : (
             <>
-              <p>This has been done, and may be done once more:</p>
-              <ul className="next" aria-label="Done once more">
+              <p>These effects happened already and may happen again:</p>
+              <ul className="next" aria-label="May happen again">
                 {repeats.map((name, index) => (
                   <li key={index}>
                     <code>{name}</code>
@@ -57,7 +56,7 @@ export function Restart(props: {
               </ul>
             </>
           )}
-          {row.open > 0 && <p>What is open is cancelled; the new turn asks for itself.</p>}
+          {row.open > 0 && <p>Open questions are withdrawn. The new turn asks its own.</p>}
           <div className="repair-buttons">
             <button
               ref={second}
@@ -69,7 +68,7 @@ export function Restart(props: {
                 if (event.key === "Escape" && !busy) keep();
               }}
             >
-              {repeats.length === 0 ? "Begin anew" : `Begin anew and repeat ${repeats.length}`}
+              {repeats.length === 0 ? "Restart the turn" : `Restart and repeat ${repeats.length}`}
             </button>
             <button
               type="button"
@@ -77,7 +76,7 @@ export function Restart(props: {
               disabled={busy}
               onClick={keep}
             >
-              Keep
+              Keep this turn
             </button>
           </div>
         </>
@@ -91,7 +90,7 @@ export function Restart(props: {
               setSure(true);
             }}
           >
-            Begin the turn anew…
+            Restart the turn…
           </button>
         </div>
       )}

@@ -33,7 +33,7 @@ export function StateEditor(props: {
       {base === null ? (
         <>
           {isEmpty(thread.values) ? (
-            <p className="sayso-quiet">The agent keeps no state here.</p>
+            <p className="sayso-quiet">No shared state yet.</p>
           ) : (
             <ArgumentTable value={thread.values} label="State" />
           )}
@@ -47,7 +47,7 @@ export function StateEditor(props: {
                 setSaid("");
               }}
             >
-              Edit the state
+              Edit state
             </button>
           )}
         </>
@@ -58,7 +58,7 @@ export function StateEditor(props: {
           onClose={(saved) => {
             setBase(null);
             if (!saved) return;
-            setSaid("Saved. The agent goes on with it once its questions are answered.");
+            setSaid("Saved. The agent continues with it once its questions are answered.");
             onSaved();
           }}
         />
@@ -106,7 +106,7 @@ function Editor(props: {
         {failure !== null && textOf(failure)}
       </p>
       {!isWaiting(thread) && (
-        <p className="panel-note">The thread no longer waits, so the server will not take this.</p>
+        <p className="panel-note">The agent no longer waits, so this cannot be saved.</p>
       )}
       <div className="repair-buttons">
         <button type="submit" className="sayso-button sayso-primary sayso-small" disabled={busy}>
@@ -120,7 +120,7 @@ function Editor(props: {
             onClose(false);
           }}
         >
-          Leave it as it is
+          Discard changes
         </button>
       </div>
     </JsonEditor>

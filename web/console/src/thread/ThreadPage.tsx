@@ -42,15 +42,15 @@ export function ThreadPage() {
     return (
       <Layout tools={null}>
         {error === null ? (
-          <Notice title="Reading the thread…" />
+          <Notice title="Loading the conversation…" />
         ) : retryAt !== null ? (
           <Notice title="No connection" action={{ label: "Try now", onClick: again }}>
-            {error.message} It is tried again every two seconds.
+            {error.message} Trying again every 2 seconds.
           </Notice>
         ) : (
           <Notice
-            title={isUnknown(error) ? "No such thread" : "Not shown"}
-            action={{ label: "All threads", onClick: back }}
+            title={isUnknown(error) ? "Conversation not found" : "This conversation cannot be shown"}
+            action={{ label: "All conversations", onClick: back }}
           >
             {isUnknown(error) ? <Unknown asked={text} /> : error.message}
           </Notice>
@@ -109,11 +109,11 @@ function Thread(props: {
             <h1>
               {row.agent || agentId} <code>{threadId}</code>
             </h1>
-            <Link to={play}>Open it in the playground</Link>
+            <Link to={play}>Open in the playground</Link>
           </header>
           {thread.forkedFrom !== null && (
             <p className="thread-origin">
-              A copy of{" "}
+              Forked from{" "}
               <Link to={threadPath(row.agent, thread.forkedFrom)}>{thread.forkedFrom}</Link>
             </p>
           )}
@@ -134,7 +134,7 @@ function Thread(props: {
           </section>
           <AuditSection thread={thread} />
         </div>
-        <aside className="panel" aria-label="Where it stands">
+        <aside className="panel" aria-label="State and journal">
           <Inspector thread={thread} cast={cast} onChanged={onAgain} />
         </aside>
       </main>
@@ -149,11 +149,11 @@ function drawn(block: Block) {
 /** Somebody else's thread is none to the reader, but for what it asks them (`asked`). */
 function Unknown({ asked }: { readonly asked: string | null }) {
   return asked === null ? (
-    <>It may have been deleted, or it is somebody else’s.</>
+    <>It was deleted, or it is not yours.</>
   ) : (
     <>
-      It is somebody else’s, but it waits for you:{" "}
-      <Link to={`/inbox/${encodeURIComponent(asked)}`}>What it asks you</Link>
+      It is not yours, but it waits for you.{" "}
+      <Link to={`/inbox/${encodeURIComponent(asked)}`}>Answer its question</Link>
     </>
   );
 }

@@ -30,7 +30,7 @@ export function ThreadsPage() {
   const { state } = useSharedInbox();
   const open = state.items.map((item) => item.interrupt.id).join();
   const now = useNow();
-  useTitle(0, "Threads");
+  useTitle(0, "Conversations");
   useEffect(() => {
     const abort = new AbortController();
     fetchThreads(null, abort.signal).then(
@@ -62,10 +62,10 @@ export function ThreadsPage() {
     return (
       <Layout tools={null}>
         {error === null ? (
-          <Notice title="Reading the threads…" />
+          <Notice title="Loading conversations…" />
         ) : (
           <Notice
-            title="Not shown"
+            title="Conversations cannot be shown"
             {...(canTryAgain(error) && { action: { label: "Try again", onClick: again } })}
           >
             {textOf(error)}
@@ -77,16 +77,16 @@ export function ThreadsPage() {
   return (
     <Layout tools={null}>
       <main className="threads" id="main">
-        <h1>Threads</h1>
+        <h1>Conversations</h1>
         <p role="alert" className="threads-error">
           {error === null ? null : textOf(error)}
         </p>
         {rows.length === 0 ? (
           <p className="sayso-quiet">
-            No thread yet. <Link to="/play">Begin one in the playground</Link>
+            No conversations yet. <Link to="/play">Start one in the playground</Link>
           </p>
         ) : (
-          <ul className="thread-rows" aria-label="Threads">
+          <ul className="thread-rows" aria-label="Conversations">
             {rows.map((row) => {
               const { words, tone } = statusOf(row);
               return (

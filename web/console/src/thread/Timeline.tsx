@@ -1,4 +1,4 @@
-import { callAbout, labelOf, subjectOf, unclearOf } from "@sayso/react/core";
+import { callAbout, labelOf, personName, subjectOf, unclearOf } from "@sayso/react/core";
 import {
   ArgumentTable,
   Beside,
@@ -43,7 +43,7 @@ function What({ moment, thread, cast }: TimelineProps & { readonly moment: Timel
     case "began":
       return (
         <p>
-          Run began <code className="moment-id">{moment.run.runId}</code>
+          Run started <code className="moment-id">{moment.run.runId}</code>
         </p>
       );
     case "ended":
@@ -79,7 +79,7 @@ function Question({ asked, thread, cast }: TimelineProps & { readonly asked: Que
           </span>
         )}
         {status === "open" && (
-          <Link to={`/inbox/${encodeURIComponent(interrupt.id)}`}>Answer it in the inbox</Link>
+          <Link to={`/inbox/${encodeURIComponent(interrupt.id)}`}>Answer in the inbox</Link>
         )}
       </p>
       <p className="moment-text" dir="auto">
@@ -113,7 +113,7 @@ function Answered({ asked }: { readonly asked: QuestionRecord }) {
     <>
       <p>
         <strong>{plainText(title)}</strong>
-        {decision?.held === true && " (kept until the others are answered)"}
+        {decision?.held === true && " (saved until the others are answered)"}
         {subject !== null && (
           <>
             {" "}
@@ -121,7 +121,7 @@ function Answered({ asked }: { readonly asked: QuestionRecord }) {
           </>
         )}
         <span className="moment-who">
-          {by !== null && ` by ${plainText(by)}`}
+          {by !== null && ` by ${plainText(personName(by))}`}
           {channel !== null && ` ${CHANNELS[channel] ?? `through ${channel}`}`}
         </span>
       </p>
@@ -132,8 +132,8 @@ function Answered({ asked }: { readonly asked: QuestionRecord }) {
       )}
       {decision?.payload !== undefined && (
         <details className="sayso-details">
-          <summary>The answer as given</summary>
-          <ArgumentTable value={decision.payload} label="The answer" />
+          <summary>Answer</summary>
+          <ArgumentTable value={decision.payload} label="Answer" />
         </details>
       )}
     </>
@@ -154,7 +154,7 @@ const ENDS: Readonly<Record<string, string>> = {
 };
 
 function endOf(run: RunRecord): string {
-  return ENDS[run.outcome ?? ""] ?? `Run ended: ${run.outcome ?? "nobody knows how"}`;
+  return ENDS[run.outcome ?? ""] ?? `Run ended: ${run.outcome ?? "outcome unknown"}`;
 }
 
 function toneOf(moment: TimelineEvent): string {

@@ -73,7 +73,7 @@ export function ChoiceBody(
     choices,
     (item) => plainText(item.title),
     (item) => item.index === chosen,
-    "Find a way to go",
+    "Find an option",
   );
   const rest = useMemo(
     () => (choice === undefined ? null : choiceFields(schema, choice.value)),
@@ -90,7 +90,7 @@ export function ChoiceBody(
 
   const submit = (more: unknown) => {
     if (choice === undefined) {
-      setFound([{ pointer: "", message: "Choose one of these first." }]);
+      setFound([{ pointer: "", message: "Choose an option first." }]);
       return;
     }
     const payload = { ...(more as Record<string, unknown> | undefined), action: choice.value };
@@ -98,7 +98,7 @@ export function ChoiceBody(
     setFound(verdict.problems);
     if (verdict.problems.length === 0) onAnswer(resolved(payload));
   };
-  const said = <PlainText text={choice?.title ?? "Go on"} />;
+  const said = <PlainText text={choice?.title ?? "Continue"} />;
   const actions = (
     <div className="sayso-actions">
       {readFirst ? (

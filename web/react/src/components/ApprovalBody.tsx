@@ -143,12 +143,12 @@ export function CancelButton({ onAnswer }: { readonly onAnswer: (answer: Answer)
     <button
       type="button"
       className="sayso-button sayso-plain"
-      title="Give no answer; the agent is told that this was cancelled"
+      title="Give no answer. The agent is told that nobody decided."
       onClick={() => {
         onAnswer({ status: "cancelled" });
       }}
     >
-      Cancel
+      Withdraw request
     </button>
   );
 }

@@ -3,6 +3,7 @@
 import { useEffect, useRef, useState } from "react";
 import {
   canRetry,
+  failureText,
   quickAnswer,
   quickOf,
   rightsOf,
@@ -92,7 +93,7 @@ export function BatchBar(props: BatchBarProps) {
         {failure !== null && (
           <>
             <strong>Not sent. </strong>
-            {plainText(failure.message)}
+            {plainText(failureText(failure))}
           </>
         )}
       </p>
@@ -129,7 +130,7 @@ export function BatchBar(props: BatchBarProps) {
               if (first !== undefined) onReadOn(first.id);
             }}
           >
-            Read on
+            Next unread
           </button>
         )}
         {quick.length > 1 && (
@@ -190,8 +191,8 @@ function progressOf(
   if (open.length === 0) return "";
   const parts = [`${done} of ${open.length} answered`];
   const over = open.filter((view) => view.phase === "expired").length;
-  if (unseen > 0 && quick > 1) parts.push(`${unseen} not yet seen in full`);
-  if (own > 0 && quick > 0) parts.push(`${own} ${own === 1 ? "needs" : "need"} an own answer`);
-  if (over > 0) parts.push(`${over} out of time: cancel ${over === 1 ? "it" : "them"}`);
+  if (unseen > 0 && quick > 1) parts.push(`${unseen} not fully read`);
+  if (own > 0 && quick > 0) parts.push(own === 1 ? "1 needs its own answer" : `${own} need individual answers`);
+  if (over > 0) parts.push(`${over} expired: withdraw ${over === 1 ? "it" : "them"}`);
   return parts.join(" · ");
 }

@@ -20,7 +20,7 @@ export function Beside({
     const rule = ruleOf(details);
     return rule === null ? null : (
       <p className="sayso-quiet">
-        Asked by the rule{" "}
+        Asked by rule{" "}
         <bdi>
           <PlainText text={rule} />
         </bdi>
@@ -48,9 +48,9 @@ export function Beside({
         </p>
       )}
       {changed && (
-        <section className="sayso-beside" aria-label="Result as changed">
-          <p className="sayso-label">Result as changed</p>
-          <ArgumentTable value={input.result} label="Result as changed" />
+        <section className="sayso-beside" aria-label="Edited result">
+          <p className="sayso-label">Edited result</p>
+          <ArgumentTable value={input.result} label="Edited result" />
         </section>
       )}
       {"result" in details && (

@@ -19,7 +19,7 @@ interface ButtonsBodyProps {
 
 const WORDS = {
   editedArgs: { edit: "Edit arguments", label: "Arguments as JSON" },
-  result: { edit: "Edit the result", label: "Result as JSON" },
+  result: { edit: "Edit result", label: "Result as JSON" },
 } as const;
 
 /** A button for each way to go; where the agent may go on with something else, a form for that. */
@@ -48,7 +48,7 @@ export function ButtonsBody({ shape, instead = null, problems, onAnswer }: Butto
   const goOn = (input: unknown) => {
     if (instead === null) return;
     if (input === undefined) {
-      setMissing([{ pointer: "", message: "Nothing is given here." }]);
+      setMissing([{ pointer: "", message: "Enter a value first." }]);
       return;
     }
     onAnswer({ status: "resolved", payload: { action: "continue", [instead.member]: input } });
@@ -98,7 +98,7 @@ export function ButtonsBody({ shape, instead = null, problems, onAnswer }: Butto
           >
             <div className="sayso-actions">
               <button type="submit" className="sayso-button sayso-primary">
-                Continue with this
+                Continue with changes
               </button>
               <button
                 type="button"

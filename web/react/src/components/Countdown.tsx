@@ -35,10 +35,10 @@ export function Countdown({
   const spoken = SPOKEN.filter((item) => item >= seconds).at(-1);
   return (
     <span className="sayso-countdown" data-urgent={seconds <= 60}>
-      <span aria-hidden="true">{over ? "time is over" : formatRemaining(left)}</span>
+      <span aria-hidden="true">{over ? "expired" : formatRemaining(left)}</span>
       <span className="sayso-sr" role="timer" aria-live="polite">
         {over
-          ? "The time to answer is over."
+          ? "The deadline has passed."
           : `Less than ${formatRemaining((spoken ?? Math.ceil(seconds / 3600) * 3600) * 1000)} left to answer.`}
       </span>
     </span>

@@ -8,6 +8,7 @@ import {
   argsAsObject,
   expiryOf,
   labelOf,
+  personName,
   subagentPath,
   rightsOf,
   shapeOf,
@@ -178,7 +179,7 @@ export function InterruptCard(props: InterruptCardProps) {
         {said && unclear !== null && phase !== "closed" && <UnclearView unclear={unclear} />}
         {said && unclear !== null && phase === "closed" && (
           <details className="sayso-details">
-            <summary>What was begun</summary>
+            <summary>What was started</summary>
             <UnclearView unclear={unclear} />
           </details>
         )}
@@ -246,11 +247,11 @@ function Waits(props: {
   const asks = [
     rights.youAgreed ? "You approved" : null,
     `${rights.youAgreed ? "waits" : "Waits"} for ${rights.waitsFor ?? "others"}`,
-    rights.agreed.length > 0 && !rights.youAgreed ? `agreed: ${rights.agreed.join(", ")}` : null,
+    rights.agreed.length > 0 && !rights.youAgreed ? `approved by ${rights.agreed.map(personName).join(", ")}` : null,
   ];
   const kept = [
-    rights.youAgreed ? "Your answer is kept" : `Answered by ${rights.heldBy ?? "others"}`,
-    "goes on when the other questions of its turn are answered",
+    rights.youAgreed ? "Your answer is saved" : `Answered by ${personName(rights.heldBy ?? "others")}`,
+    "continues once the other questions are answered",
   ];
   const parts = rights.heldBy === null ? asks : kept;
   return (
@@ -261,7 +262,7 @@ function Waits(props: {
       {withdrawn.length > 0 && (
         <p role="status">
           <PlainText
-            text={`${withdrawn.join(", ")} had agreed to it as it was, so that no longer counts`}
+            text={`${withdrawn.join(", ")} approved an earlier version, so that no longer counts`}
           />
         </p>
       )}
@@ -316,7 +317,7 @@ function Body(props: {
         <ChoiceBody
           shape={shape}
           schema={unclearSchema(asRecord(interrupt.responseSchema) ?? {})}
-          none={{ member: "result", label: "It has no result" }}
+          none={{ member: "result", label: "There is no result" }}
           readFirst={true}
           {...common}
         />
@@ -339,7 +340,7 @@ function Arguments({ call, view }: { readonly call: CallView; readonly view: Int
     edited === undefined && call.args === undefined ? (
       <>
         <p className="sayso-quiet">
-          These arguments are not valid JSON; this is the text as it came.
+          These arguments are not valid JSON. They are shown as they came.
         </p>
         <Fold text={call.text}>
           <pre className="sayso-json">
@@ -353,7 +354,7 @@ function Arguments({ call, view }: { readonly call: CallView; readonly view: Int
   if (view.phase !== "closed") return table;
   return (
     <details className="sayso-details">
-      <summary>{edited === undefined ? "Arguments" : "Arguments as changed"}</summary>
+      <summary>{edited === undefined ? "Arguments" : "Edited arguments"}</summary>
       {table}
     </details>
   );

@@ -6,6 +6,7 @@ import {
   callAbout,
   canRetry,
   canSubmit,
+  failureText,
   viewsOf,
   type Batch,
   type Failure,
@@ -118,7 +119,7 @@ export function NotSent(props: {
         {failure !== null && (
           <>
             <strong>Not sent. </strong>
-            {failure.message}
+            {failureText(failure)}
           </>
         )}
       </p>

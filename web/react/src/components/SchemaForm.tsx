@@ -57,8 +57,7 @@ export function SchemaForm(props: SchemaFormProps) {
     return (
       <div className="sayso-schema-form">
         <p className="sayso-quiet">
-          There is no form for this: its schema {trouble}. What you write as JSON is checked by the
-          server.
+          This cannot be shown as a form: its schema {trouble}. Edit it as JSON; the server checks it.
         </p>
         {json}
       </div>
@@ -68,7 +67,7 @@ export function SchemaForm(props: SchemaFormProps) {
     return (
       <div className="sayso-schema-form">
         <p className="sayso-quiet">
-          There is no form for this: one of its members has a name that no field can have.
+          This cannot be shown as a form, because a field has an unusable name. Edit it as JSON.
         </p>
         {json}
       </div>
@@ -78,7 +77,7 @@ export function SchemaForm(props: SchemaFormProps) {
     return (
       <div className="sayso-schema-form">
         <p className="sayso-quiet">
-          There is no form for this: it asks for something that no field can hold.
+          This cannot be shown as a form, because no field can hold it. Edit it as JSON.
         </p>
         {json}
       </div>
@@ -113,7 +112,7 @@ export function SchemaForm(props: SchemaFormProps) {
             setAsJson(!asJson);
           }}
         >
-          {asJson ? "Back to the form" : "Write it as JSON"}
+          {asJson ? "Back to the form" : "Edit as JSON"}
         </button>
       </div>
     </div>

@@ -1,4 +1,6 @@
 import type { Settled } from "../core/settled.js";
+import { personName } from "../core/people.js";
+import { momentText } from "./momentText.js";
 import { PlainText, plainText } from "./PlainText.js";
 
 const MAX_CHARACTERS = 160;
@@ -17,11 +19,11 @@ export function SettledLine({ settled }: { readonly settled: Settled }) {
         <PlainText text={clipped(answer)} />
       </strong>
       <span className="sayso-quiet">
-        {by !== null && ` by ${plainText(by)}`}
+        {by !== null && ` by ${plainText(personName(by))}`}
         {at !== null && (
           <>
             {by === null ? " " : ", "}
-            <time dateTime={new Date(at).toISOString()}>{new Date(at).toLocaleString()}</time>
+            <time dateTime={new Date(at).toISOString()}>{momentText(at)}</time>
           </>
         )}
       </span>
@@ -50,7 +52,7 @@ export function SettledLine({ settled }: { readonly settled: Settled }) {
 }
 
 const ENDINGS = {
-  cancelled: "Cancelled without an answer",
+  cancelled: "Withdrawn without an answer",
   expired: "Nobody answered in time",
 } as const;
 

@@ -4,6 +4,7 @@ import { useState } from "react";
 import type { Unclear } from "../core/index.js";
 import { ArgumentTable } from "./ArgumentTable.js";
 import { Fold } from "./Fold.js";
+import { momentText } from "./momentText.js";
 import { PlainText, plainText } from "./PlainText.js";
 
 /** What tells one unclear effect from another: what it was called with, when, and where to look. */
@@ -20,7 +21,7 @@ export function UnclearView({ unclear }: { readonly unclear: Unclear }) {
             <dt>Started</dt>
             <dd>
               <time dateTime={new Date(startedAt).toISOString()}>
-                {new Date(startedAt).toLocaleString()}
+                {momentText(startedAt)}
               </time>
             </dd>
           </div>
@@ -79,7 +80,7 @@ function CopyButton({ text }: { readonly text: string }) {
       </button>
       <span role="status" className="sayso-quiet">
         {copied === true && "Copied"}
-        {copied === false && "Not copied: select it and copy it yourself."}
+        {copied === false && "Not copied. Select the key and copy it."}
       </span>
     </>
   );

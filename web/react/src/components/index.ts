@@ -13,7 +13,7 @@ export { InterruptCards } from "./InterruptCards.js";
 export { InterruptGroup, NotSent } from "./InterruptGroup.js";
 export { JsonEditor } from "./JsonEditor.js";
 export { FormDraftProvider, sessionForms } from "./formDrafts.js";
-export { messageOf } from "./message.js";
+export { messageOf } from "./message.js"; export { momentText } from "./momentText.js";
 export { outcomeOf } from "./outcome.js";
 export { PlainText, plainText } from "./PlainText.js";
 export { ProblemList } from "./ProblemList.js";

@@ -1,12 +1,14 @@
 import { insteadAt } from "../core/breakpoint.js";
 import { asRecord, asText, equalJson, writeJson } from "../core/json.js";
 import {
+  personName,
   shapeOf,
   unclearOf,
   type Answer,
   type CallView,
   type InterruptView,
 } from "../core/index.js";
+import { momentText } from "./momentText.js";
 
 /** How a card says where its interrupt stands. */
 export interface Outcome {
@@ -27,8 +29,8 @@ export function outcomeOf(view: InterruptView, call: CallView | null = null): Ou
     case "expired":
       return {
         tone: "warn",
-        title: "Time is over",
-        detail: "This can no longer be answered. Cancel it to go on.",
+        title: "Expired",
+        detail: "This can no longer be answered. Withdraw it to continue.",
       };
     case "answered":
       return answer === null ? null : { ...wordsOf(view, answer, call), tone: "wait" };
@@ -45,31 +47,36 @@ export function outcomeOf(view: InterruptView, call: CallView | null = null): Ou
         ? { tone: "quiet", title: "Answered", detail: null }
         : wordsOf(view, answer, call);
     case "answeredElsewhere": {
-      const by = who(closed.by, closed.at);
-      if (answer === null) return { tone: "quiet", title: "Answered elsewhere", detail: by };
-      const { title, detail, tone } = wordsOf(view, answer, call);
-      const all = [detail, by].filter((text) => text !== null);
-      return { tone, title: `${title} elsewhere`, detail: all.join(" · ") || null };
+      const { by } = closed;
+      const whom = by === undefined ? "elsewhere" : `by ${personName(by)}`;
+      const { title, detail, tone }: Outcome =
+        answer === null
+          ? { tone: "quiet", title: "Answered", detail: null }
+          : wordsOf(view, answer, call);
+      const all = [detail, whenOf(closed.at)].filter((text) => text !== null);
+      return { tone, title: `${title} ${whom}`, detail: all.join(" · ") || null };
     }
     case "expired":
       return { tone: "warn", title: "Expired", detail: "Nobody answered in time." };
     case "stopped": {
-      const by = who(closed.by, closed.at);
-      const why = "It was cancelled with its turn";
-      return { tone: "quiet", title: "Stopped", detail: by === null ? `${why}.` : `${why} ${by}.` };
+      const { by } = closed;
+      const who = by === undefined ? "the agent was stopped" : `${personName(by)} stopped the agent`;
+      const when = whenOf(closed.at);
+      const detail = `Withdrawn when ${who}${when === null ? "" : `, ${when}`}.`;
+      return { tone: "quiet", title: "Stopped", detail };
     }
     case "superseded":
     case undefined:
       return {
         tone: "quiet",
         title: "No longer open",
-        detail: "The server does not ask this any more.",
+        detail: "The agent no longer asks this.",
       };
   }
 }
 
 function wordsOf({ interrupt }: InterruptView, answer: Answer, call: CallView | null): Outcome {
-  if (answer.status === "cancelled") return { tone: "quiet", title: "Cancelled", detail: null };
+  if (answer.status === "cancelled") return { tone: "quiet", title: "Withdrawn", detail: null };
   const shape = shapeOf(interrupt);
   const payload = asRecord(answer.payload);
   if (shape.kind === "approval") {
@@ -103,9 +110,7 @@ function said(result: unknown): string {
   return asText(result) ?? writeJson(result);
 }
 
-function who(by: string | undefined, pointer: string | undefined): string | null {
-  const time = pointer === undefined ? NaN : Date.parse(pointer);
-  const when = Number.isNaN(time) ? null : new Date(time).toLocaleString();
-  if (by === undefined) return when;
-  return when === null ? `by ${by}` : `by ${by}, ${when}`;
+function whenOf(at: string | undefined): string | null {
+  const time = at === undefined ? NaN : Date.parse(at);
+  return Number.isNaN(time) ? null : momentText(time);
 }

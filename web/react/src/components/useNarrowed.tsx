@@ -43,7 +43,7 @@ export function useNarrowed<T>(
         type="search"
         className="sayso-input"
         aria-label={name}
-        placeholder={`Find one of ${options.length.toLocaleString("en")}`}
+        placeholder={`Search ${options.length.toLocaleString("en")} options`}
         value={typed}
         onChange={({ target }) => {
           setTyped(target.value);
@@ -54,8 +54,8 @@ export function useNarrowed<T>(
         }}
       />
       <p role="status" className="sayso-quiet">
-        {match.size === 0 && "None is called so."}
-        {left > 0 && `${left.toLocaleString("en")} more: type a part of the name.`}
+        {match.size === 0 && "No option matches."}
+        {left > 0 && `${left.toLocaleString("en")} more. Type a part of the name.`}
       </p>
     </div>
   );

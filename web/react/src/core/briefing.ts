@@ -65,7 +65,7 @@ function approval(details: Members): Briefing {
   const ran = asText(details.ranBefore);
   const because = [
     asText(details.because),
-    ran === undefined ? undefined : `The very same call ran before in this turn (${ran}).`,
+    ran === undefined ? undefined : `The same call already ran in this turn (${ran}).`,
   ];
   return {
     kind: "approval",

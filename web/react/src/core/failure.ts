@@ -26,16 +26,16 @@ export function failureFromRejection(error: unknown): Failure {
   const message = error instanceof Error ? error.message : String(error);
   if (error instanceof SilentBody) return plain("silent", message);
   if (isNetworkError(error)) {
-    return plain("network", "The server could not be reached, or the connection broke.");
+    return plain("network", "The server could not be reached.");
   }
-  return plain("protocol", `The server's stream was rejected: ${message}`);
+  return plain("protocol", `The answer of the server is not valid: ${message}`);
 }
 
 /** The run's body ended without a terminal event: success must not be inferred (LC-16). */
 export function truncated(eventsSeen: number): Failure {
   return eventsSeen === 0
-    ? plain("protocol", "The server answered, but not with an event stream.")
-    : plain("truncated", "The stream ended before the run did.");
+    ? plain("protocol", "The server answered, but not as an agent.")
+    : plain("truncated", "The connection ended before the agent was done.");
 }
 
 /** Nothing came back in time; the request was given up, not cancelled. */

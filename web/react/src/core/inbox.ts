@@ -370,7 +370,7 @@ function byThread(items: readonly InboxItem[]): readonly (readonly [string, Inte
 
 const UNSAID: Failure = {
   kind: "protocol",
-  message: "The server did not say what became of this answer.",
+  message: "The server did not confirm this answer.",
   code: null,
   problems: {},
   named: {},

@@ -229,7 +229,7 @@ export async function hold(
   return null;
 }
 
-const NOT_OURS = "Something answered, but not a Sayso server.";
+const NOT_OURS = "This address answers, but not as a Sayso server.";
 
 function textsOf(value: unknown): readonly string[] {
   return Array.isArray(value) ? (value as unknown[]).flatMap((item) => asText(item) ?? []) : [];

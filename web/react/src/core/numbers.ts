@@ -20,7 +20,7 @@ export function troubleOf(token: string): string | null {
   if (!Number.isFinite(number)) return "Must be a smaller number.";
   return digitsOf(token) === digitsOf(String(number))
     ? null
-    : `Has more digits than a number keeps: it would become ${number}.`;
+    : `Has too many digits: it would become ${number}.`;
 }
 
 /** The first number in JSON text that does not arrive as it is written, and why; null without one. */

@@ -4,6 +4,6 @@ import { LABELS } from "./codes.js";
 
 /** What an interrupt is about, in a word or two; a reason that nobody here knows is its own label. */
 export function labelOf(interrupt: Interrupt): string {
-  if (briefingOf(interrupt)?.kind === "clarification") return "Before it begins";
+  if (briefingOf(interrupt)?.kind === "clarification") return "Clarification";
   return LABELS.get(interrupt.reason) ?? interrupt.reason;
 }

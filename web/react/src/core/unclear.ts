@@ -47,7 +47,7 @@ export function unclearSchema(schema: JsonSchema): JsonSchema {
     return [{ if: when, then: { properties: { result: false } } }];
   });
   const rules = Array.isArray(schema.allOf) ? (schema.allOf as unknown[]) : [];
-  const requested = { ...result, description: "What it returned. The agent goes on with it." };
+  const requested = { ...result, description: "What it returned. The agent continues with it." };
   return {
     ...schema,
     properties: { ...properties, result: requested },

@@ -143,9 +143,9 @@ describe("several questions at once", () => {
     expect(button("Deny all 3")).toBeEnabled();
     for (const card of cards) Screen.reveal(card);
     expect(button("Approve all 3")).toBeDisabled();
-    expect(screen.getByText(/1 not yet seen in full/)).toBeVisible();
+    expect(screen.getByText(/1 not fully read/)).toBeVisible();
     expect(inCard(1).getByRole("button", { name: "Show all 10,000 characters" })).toBeVisible();
-    await click("Read on");
+    await click("Next unread");
     expect(cards[1]).toHaveFocus();
     expect(inCard(1).queryByRole("button", { name: /^Show all/ })).toBeNull();
     Screen.reveal(cards[1]!);
@@ -156,7 +156,7 @@ describe("several questions at once", () => {
     const server = new ScriptedServer();
     const free: Interrupt = { id: "z", reason: "input_required", message: "Where to?" };
     await show(server, [], approval("a"), free, approval("c"));
-    expect(screen.getByText(/1 needs an own answer/)).toBeVisible();
+    expect(screen.getByText(/1 needs its own answer/)).toBeVisible();
     await click("Approve the other 2");
     expect(screen.getAllByRole("region")[1]).toHaveFocus();
     expect(server.runs).toEqual([]);
@@ -185,7 +185,7 @@ describe("several questions at once", () => {
     expect(screen.queryByRole("button", { name: /Try again|Send/ })).toBeNull();
     const first = () => within(screen.getAllByRole("region")[0] ?? document.body);
     await userEvent.click(first().getByRole("button", { name: "Change" }));
-    await userEvent.click(first().getByRole("button", { name: "Cancel" }));
+    await userEvent.click(first().getByRole("button", { name: "Withdraw request" }));
     await click("Send 3 answers");
     await screen.findByText("3 decided");
     expect(server.runs).toHaveLength(2);

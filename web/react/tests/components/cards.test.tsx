@@ -152,8 +152,8 @@ describe("an approval", () => {
   it("[TB-10] cancels without a payload", async () => {
     const server = new ScriptedServer().onRun(run(finished));
     await show(server, ...asked(approval("a")));
-    await click("Cancel");
-    expect(await screen.findByText("Cancelled")).toBeVisible();
+    await click("Withdraw request");
+    expect(await screen.findByText("Withdrawn")).toBeVisible();
     expect(sent(server)).toEqual([{ interruptId: "a", status: "cancelled" }]);
   });
 
@@ -189,7 +189,7 @@ describe("an approval", () => {
       interrupted({ ...free, responseSchema: { ...free.responseSchema, properties } }),
     );
     await click("Edit arguments");
-    await click("Write it as JSON");
+    await click("Edit as JSON");
     const text = screen.getByLabelText("Arguments as JSON");
     await userEvent.clear(text);
     await userEvent.type(text, "{{");
@@ -276,8 +276,8 @@ describe("what the server refuses for good", () => {
     expect(await screen.findByText("Not sent.")).toBeVisible();
     expect(screen.queryByRole("button", { name: "Try again" })).toBeNull();
     await click("Change");
-    await click("Cancel");
-    await screen.findByText("Cancelled");
+    await click("Withdraw request");
+    await screen.findByText("Withdrawn");
     expect(sent(server)).toEqual([{ interruptId: "a", status: "cancelled" }]);
   });
 
@@ -298,7 +298,7 @@ describe("the rule that asks", () => {
   it("stands on the card by the name that its author gave it", async () => {
     await show(new ScriptedServer(), ...asked(ruled("large-refunds")));
     const card = screen.getByRole("region");
-    expect(card).toHaveTextContent("Asked by the rule large-refunds");
+    expect(card).toHaveTextContent("Asked by rule large-refunds");
   });
 
   it("is named once, where the reason names it already", async () => {
@@ -336,7 +336,7 @@ describe("several questions", () => {
     await userEvent.click(within(b!).getByRole("button", { name: "Confirm denial" }));
     // Nothing is decided before it is sent: a no looks neither like a yes nor like one that holds.
     expect([a!, b!].map((element) => element.dataset.tone)).toEqual(["wait", "wait"]);
-    await userEvent.click(within(c!).getByRole("button", { name: "Cancel" }));
+    await userEvent.click(within(c!).getByRole("button", { name: "Withdraw request" }));
     expect(server.runs).toEqual([]);
     await userEvent.click(send);
     await waitFor(() => {
@@ -408,7 +408,7 @@ describe("other kinds of question", () => {
     const server = new ScriptedServer().onRun(run(finished));
     const oneOf = [
       { const: "run_again", title: "Run it again" },
-      { const: "skip", title: "Skip it", description: "It did happen." },
+      { const: "skip", title: "It happened", description: "Continue with the result." },
     ];
     const responseSchema = {
       type: "object",
@@ -419,13 +419,13 @@ describe("other kinds of question", () => {
     };
     await show(server, ...asked(plain({ reason: "sayso:indeterminate", responseSchema })));
     await click("Go on");
-    expect(screen.getByText("Choose one of these first.")).toBeVisible();
-    await userEvent.click(screen.getByLabelText(/Skip it/));
+    expect(screen.getByText("Choose an option first.")).toBeVisible();
+    await userEvent.click(screen.getByLabelText(/It happened/));
     const result = await screen.findByLabelText(/^Result/);
-    await click("Skip it");
+    await click("It happened");
     expect(await screen.findByText("Required.")).toBeVisible();
     await userEvent.type(result, "paid");
-    await click("Skip it");
+    await click("It happened");
     await waitFor(() => {
       expect(sent(server)?.[0]?.payload).toEqual({ action: "skip", result: "paid" });
     });
@@ -438,10 +438,10 @@ describe("other kinds of question", () => {
     await show(server, ...asked(approval("a", { expiresAt: "2026-01-01T00:01:00Z" })));
     expect(screen.getByRole("timer")).toHaveTextContent("Less than 1 min 00 s left");
     await act(() => vi.advanceTimersByTimeAsync(61_000));
-    expect(screen.getByText("Time is over")).toBeVisible();
+    expect(screen.getByText("Expired")).toBeVisible();
     expect(screen.queryByRole("button", { name: "Approve" })).toBeNull();
-    await user.click(button("Cancel"));
-    await screen.findByText("Cancelled");
+    await user.click(button("Withdraw request"));
+    await screen.findByText("Withdrawn");
     expect(sent(server)).toEqual([{ interruptId: "a", status: "cancelled" }]);
   });
 

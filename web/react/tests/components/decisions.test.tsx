@@ -45,7 +45,7 @@ const decision = (details: Record<string, unknown> = {}): Interrupt => ({
     type: "object",
     properties: {
       action: {
-        title: "What shall be done?",
+        title: "What should be done?",
         oneOf: [
           { const: "all", title: "Delete all", description: "All 847 are gone for good." },
           { const: "some", title: "Delete some", description: "Only the old ones are." },
@@ -85,13 +85,13 @@ const decision = (details: Record<string, unknown> = {}): Interrupt => ({
 const breakpoint: Interrupt = {
   id: "a",
   reason: "sayso:breakpoint",
-  message: "Breakpoint before step 'deploy'. Go on?",
+  message: "Breakpoint before step 'deploy'. Continue?",
   responseSchema: {
     type: "object",
     properties: {
       action: {
         oneOf: [
-          { const: "continue", title: "Continue", description: "The agent goes on from here." },
+          { const: "continue", title: "Continue", description: "The agent continues from here." },
           { const: "stop", title: "Stop", description: "The turn ends here." },
         ],
       },
@@ -143,7 +143,7 @@ describe("a decision", () => {
   it("sends the chosen action alone, once one is chosen", async () => {
     const { payload, server } = await show(decision());
     await click("Go on");
-    expect(screen.getByText("Choose one of these first.")).toBeVisible();
+    expect(screen.getByText("Choose an option first.")).toBeVisible();
     expect(server.runs).toEqual([]);
     await userEvent.click(screen.getByRole("radio", { name: /Delete all/ }));
     await click("Delete all");
@@ -165,8 +165,8 @@ describe("a decision", () => {
       responseSchema: { type: "object", properties: { action: { oneOf } }, required: ["action"] },
     });
     expect(screen.getAllByRole("radio")).toHaveLength(100);
-    expect(screen.getByText("2,900 more: type a part of the name.")).toBeVisible();
-    await userEvent.type(screen.getByLabelText("Find a way to go"), "Customer 2718");
+    expect(screen.getByText("2,900 more. Type a part of the name.")).toBeVisible();
+    await userEvent.type(screen.getByLabelText("Find an option"), "Customer 2718");
     await userEvent.click(screen.getByLabelText("Customer 2718"));
     await click("Customer 2718");
     await waitFor(() => {
@@ -223,7 +223,7 @@ describe("a clarification", () => {
       responseSchema: { type: "string" },
       metadata: { sayso: { kind: "clarification", scope: "both", blastRadius: { tables: 3 } } },
     });
-    const card = screen.getByRole("region", { name: "Before it begins" });
+    const card = screen.getByRole("region", { name: "Clarification" });
     expect(within(card).getByText("Which database?")).toBeVisible();
     expect(within(card).getByText("Scope").nextSibling).toHaveTextContent("both");
     expect(within(card).getByText("Blast radius").nextSibling).toHaveTextContent("tables 3");
@@ -263,29 +263,29 @@ describe("what a breakpoint may go on with", () => {
 
   it("is another result, which is shown as such beside what it takes the place of", async () => {
     const { payload } = await show(behind({ id: 7 }));
-    await click("Edit the result");
+    await click("Edit result");
     const id = await screen.findByRole("textbox", { name: "Id" });
     expect(id).toHaveValue("7");
     await userEvent.clear(id);
     await userEvent.type(id, "eight");
-    await click("Continue with this");
+    await click("Continue with changes");
     expect(screen.getByText("Must be a number.")).toBeVisible();
     await userEvent.clear(id);
     await userEvent.type(id, "8");
-    await click("Continue with this");
+    await click("Continue with changes");
     await waitFor(() => {
       expect(payload()).toEqual({ action: "continue", result: { id: 8 } });
     });
     expect(await screen.findByText("Continue with changes")).toBeVisible();
-    expect(screen.getByRole("region", { name: "Result as changed" })).toHaveTextContent("id8");
+    expect(screen.getByRole("region", { name: "Edited result" })).toHaveTextContent("id8");
     expect(screen.getByRole("region", { name: "Result" })).toHaveTextContent("id7");
   });
 
   it("is what it shows, where somebody goes on with this as it is", async () => {
     const { payload } = await show(behind({ id: 7 }));
-    await click("Edit the result");
+    await click("Edit result");
     await screen.findByRole("textbox", { name: "Id" });
-    await click("Continue with this");
+    await click("Continue with changes");
     await waitFor(() => {
       expect(payload()).toEqual({ action: "continue", result: { id: 7 } });
     });
@@ -294,7 +294,7 @@ describe("what a breakpoint may go on with", () => {
 
   it("is not sent by who goes back", async () => {
     const { payload } = await show(behind({ id: 7 }));
-    await click("Edit the result");
+    await click("Edit result");
     await screen.findByRole("textbox", { name: "Id" });
     await click("Back");
     await click("Continue");
@@ -319,8 +319,8 @@ describe("what stands beside a breakpoint", () => {
   });
 
   it("is what a change of the state does not reach", async () => {
-    await show(details({ note: "A change of the state does not reach these arguments." }));
-    expect(screen.getByText(/does not reach these arguments/)).toBeVisible();
+    await show(details({ note: "Editing the state does not change these arguments." }));
+    expect(screen.getByText(/does not change these arguments/)).toBeVisible();
   });
 
   it.each([
@@ -342,7 +342,7 @@ describe("a settled question", () => {
   });
 
   it.each([
-    ["cancelled", "Cancelled without an answer"],
+    ["cancelled", "Withdrawn without an answer"],
     ["expired", "Nobody answered in time"],
   ])("says that it was %s, which is no answer", (status, words) => {
     render(<SettledLine settled={settled({ status, said: undefined })!} />);

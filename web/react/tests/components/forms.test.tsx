@@ -135,7 +135,7 @@ describe("a schema form", () => {
   it("can be written as JSON and back without losing anything", async () => {
     const { onSubmit, send } = await form(object({ n: { type: "number", title: "N" } }, "n"));
     await userEvent.type(screen.getByLabelText(/^N/), "1.5");
-    await userEvent.click(screen.getByRole("button", { name: "Write it as JSON" }));
+    await userEvent.click(screen.getByRole("button", { name: "Edit as JSON" }));
     const text = screen.getByLabelText("As JSON");
     expect(text).toHaveValue('{\n  "n": 1.5\n}');
     await userEvent.clear(text);
@@ -235,10 +235,10 @@ describe("a schema form", () => {
     for (const name of [/code/, /copies/, /mail/, /need/])
       await userEvent.clear(screen.getByLabelText(name));
     expect(screen.getByLabelText("code")).toHaveAccessibleDescription(
-      'Nothing is sent for it, so it is "AB".',
+      'Empty: the default applies, "AB".',
     );
     expect(screen.getByLabelText("copies")).toHaveAccessibleDescription(/so it is 3/);
-    expect(screen.getByLabelText("mail")).toHaveAccessibleDescription("Nothing is sent for it.");
+    expect(screen.getByLabelText("mail")).toHaveAccessibleDescription("Empty: nothing is sent.");
     await send();
     expect(screen.getByText("Required.")).toBeVisible();
     await userEvent.type(screen.getByLabelText(/need/), "y");
@@ -289,7 +289,7 @@ describe("a schema form", () => {
     expect(screen.getByLabelText("free")).toHaveAccessibleDescription(/a U\+0008 b/);
     await userEvent.type(screen.getByLabelText("free"), "{Backspace}{Backspace}");
     expect(screen.getByLabelText("free")).toHaveAccessibleDescription("");
-    await userEvent.click(screen.getByRole("button", { name: "Write it as JSON" }));
+    await userEvent.click(screen.getByRole("button", { name: "Edit as JSON" }));
     expect(screen.getByLabelText("As JSON")).toHaveAccessibleDescription(/Ada U\+202E , not/);
   });
 });

@@ -138,7 +138,7 @@ describe("an option of a decision", () => {
     await userEvent.click(screen.getByRole("radio"));
     const button = screen.getByRole("button", { name: "Delete all" });
     expect(button).toBeDisabled();
-    expect(screen.getByRole("button", { name: "Cancel" })).toBeEnabled();
+    expect(screen.getByRole("button", { name: "Withdraw request" })).toBeEnabled();
     await userEvent.click(further());
     Screen.tell(true);
     await userEvent.click(button);

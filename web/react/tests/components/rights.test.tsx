@@ -38,12 +38,12 @@ describe("a question that this reader may not answer", () => {
   });
 
   it.each([
-    ["Your answer is kept", "held"],
+    ["Your answer is saved", "held"],
     ["Answered by lea", undefined],
   ])("says of an answer that waits for the rest of its turn: %s", (said, you) => {
     const held = { by: "lea", at: "2026-01-01T00:00:00Z" };
     show(told(["cancel"], { ...waiting, missing: {}, held, ...(you !== undefined && { you }) }));
-    const rest = "goes on when the other questions of its turn are answered";
+    const rest = "continues once the other questions are answered";
     expect(screen.getByText(`${said} · ${rest}`)).toBeVisible();
   });
 
@@ -68,8 +68,8 @@ it("arguments that come back as they were are no change", () => {
     const props = { view, call, clock: () => 0, onAnswer: nothing, onWithdraw: nothing };
     return render(<InterruptCard {...props} />).container.textContent;
   };
-  expect(show(1)).toMatch(/Arguments(?! as changed)[^]*Approved$/);
-  expect(show(2)).toMatch(/Arguments as changed[^]*Approved with changes$/);
+  expect(show(1)).toMatch(/Arguments[^]*Approved$/);
+  expect(show(2)).toMatch(/Edited arguments[^]*Approved with changes$/);
 });
 
 it("somebody else's agreement is no new question: what was chosen here stays", async () => {
@@ -151,7 +151,7 @@ describe("own questions beside others'", () => {
     return { controller, server };
   }
   const yes = { status: "resolved", payload: { approved: true } } as const;
-  const rest = "Your answer is kept · goes on when the other questions of its turn are answered";
+  const rest = "Your answer is saved · continues once the other questions are answered";
 
   it("are sent before others have decided, and told as kept", async () => {
     const hold = vi.fn(() => Promise.resolve(null));
@@ -217,6 +217,6 @@ it("says whose agreement a change has taken away", () => {
   const props = { call: null, clock: () => 0, onAnswer: nothing, onWithdraw: nothing };
   render(<InterruptCard view={{ ...view, withdrawn: ["lea"] } as never} {...props} />);
   expect(
-    screen.getByText("lea had agreed to it as it was, so that no longer counts"),
+    screen.getByText("lea approved an earlier version, so that no longer counts"),
   ).toBeVisible();
 });

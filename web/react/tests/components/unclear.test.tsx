@@ -2,7 +2,7 @@ import type { Interrupt } from "@ag-ui/client";
 import { render, screen, waitFor } from "@testing-library/react";
 import { userEvent } from "@testing-library/user-event";
 import { beforeAll, describe, expect, it, vi } from "vitest";
-import { InterruptCard, outcomeOf } from "../../src/components/index.js";
+import { InterruptCard, momentText, outcomeOf } from "../../src/components/index.js";
 import { callAbout, subjectOf, unclearOf, type InterruptView } from "../../src/core/index.js";
 
 const STARTED = "2026-05-01T10:00:00.000Z";
@@ -39,7 +39,7 @@ function unclear(
         action: {
           oneOf: [
             option("run_again", "Run it again", "It did not happen."),
-            option("skip", "Skip it", "It did happen."),
+            option("skip", "It happened", "Continue with the result."),
             option("stop", "Stop", "End the turn here."),
           ],
         },
@@ -83,10 +83,10 @@ describe("the card of an effect that may have happened", () => {
     show(unclear({ type: "string" }));
     expect(screen.getByRole("heading")).toHaveTextContent("Unclear outcome charge");
     expect(screen.getByLabelText("Arguments of charge")).toHaveTextContent("A-17");
-    const moment = screen.getByText(new Date(STARTED).toLocaleString());
+    const moment = screen.getByText(momentText(Date.parse(STARTED)));
     expect(moment).toHaveAttribute("datetime", STARTED);
     expect(screen.getAllByText("Look at the bank.")).toHaveLength(1);
-    expect(screen.getByText("It did happen.")).toBeVisible();
+    expect(screen.getByText("Continue with the result.")).toBeVisible();
     const copied = vi.spyOn(navigator.clipboard, "writeText").mockResolvedValue();
     await user.click(screen.getByRole("button", { name: "Copy the call key" }));
     expect(copied).toHaveBeenCalledExactlyOnceWith("key_1");
@@ -105,12 +105,12 @@ describe("the card of an effect that may have happened", () => {
     const onAnswer = show(unclear({ type: "string" }));
     await choose(/Run it again/);
     expect(screen.queryByRole("button", { name: "Add details" })).toBeNull();
-    await choose(/Skip it/);
+    await choose(/It happened/);
     const field = await screen.findByRole("textbox", { name: /Result/ });
     expect(screen.queryByText("For developers.")).toBeNull();
-    expect(screen.queryByLabelText("It has no result")).toBeNull();
+    expect(screen.queryByLabelText("There is no result")).toBeNull();
     await userEvent.type(field, "paid");
-    await press("Skip it");
+    await press("It happened");
     await waitFor(() => {
       expect(onAnswer).toHaveBeenCalledWith({
         status: "resolved",
@@ -121,10 +121,10 @@ describe("the card of an effect that may have happened", () => {
 
   it("has it said that there is no result", async () => {
     const onAnswer = show(unclear(NULLABLE));
-    await choose(/Skip it/);
+    await choose(/It happened/);
     await screen.findByRole("textbox", { name: /Result/ });
-    await userEvent.click(screen.getByLabelText("It has no result"));
-    await press("Skip it");
+    await userEvent.click(screen.getByLabelText("There is no result"));
+    await press("It happened");
     expect(onAnswer).toHaveBeenCalledExactlyOnceWith({
       status: "resolved",
       payload: { action: "skip", result: null },
@@ -133,9 +133,9 @@ describe("the card of an effect that may have happened", () => {
 
   it("asks for none where there cannot be any", async () => {
     const onAnswer = show(unclear({ type: "null" }));
-    await choose(/Skip it/);
+    await choose(/It happened/);
     expect(screen.queryByRole("button", { name: "Add details" })).toBeNull();
-    await press("Skip it");
+    await press("It happened");
     const payload = { action: "skip" };
     expect(onAnswer).toHaveBeenCalledExactlyOnceWith({ status: "resolved", payload });
   });

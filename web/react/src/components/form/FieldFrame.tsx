@@ -42,6 +42,6 @@ function whatHolds({ schema, required = false }: FieldTemplateProps): string | n
   const hasDefault = fallback !== undefined && fallback !== null;
   if (NULLABLE in schema && (required || hasDefault)) return "Empty: none is sent.";
   if (required) return null;
-  if (!hasDefault) return "Nothing is sent for it.";
-  return `Nothing is sent for it, so it is ${plainText(writeJson(fallback))}.`;
+  if (!hasDefault) return "Empty: nothing is sent.";
+  return `Empty: the default applies, ${plainText(writeJson(fallback))}.`;
 }

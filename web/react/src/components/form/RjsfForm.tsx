@@ -43,8 +43,8 @@ const FIELDS = { FallbackField: AnyField, NumberField };
 function words(text: TranslatableString, parameters?: string[]): string {
   if (text === TranslatableString.KeyLabel) return "Name";
   if (text === TranslatableString.NewStringDefault) return "";
-  if (text === TranslatableString.CycleDetected) return "Another of the same kind can lie within.";
-  if (text === TranslatableString.ExpandButton) return "Show its fields";
+  if (text === TranslatableString.CycleDetected) return "It can contain another of the same kind.";
+  if (text === TranslatableString.ExpandButton) return "Show fields";
   return englishStringTranslator(text, parameters);
 }
 
