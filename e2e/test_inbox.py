@@ -147,7 +147,9 @@ def test_an_open_inbox_survives_its_server(reviewer: Reviewer) -> None:
     expect(reviewer.page.get_by_text("The connection is lost.")).to_be_visible(timeout=MILLISECONDS)
     expect(reviewer.rows()).to_have_count(1)
     reviewer.server.start()
-    expect(reviewer.page.get_by_text("The connection is lost.")).to_have_count(0, timeout=MILLISECONDS)
+    expect(reviewer.page.get_by_text("The connection is lost.")).to_have_count(
+        0, timeout=MILLISECONDS
+    )
     reviewer.server.run("more", text="refund")
     reviewer.counts("2 open")
     reviewer.press("j", "a")

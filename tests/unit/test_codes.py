@@ -127,7 +127,7 @@ def _typescript() -> str:
 export const LABELS: ReadonlyMap<string, string> = new Map([
 {labels}]);
 
-/** What people read for a code, with `{{by}}` for who decided. */
+/** The words for people of a code, with `{{by}}` for who decided. */
 export const TEXTS: ReadonlyMap<string, string> = new Map([
 {texts}]);
 """

@@ -184,7 +184,9 @@ def _remember_schema(remember: Remember, arguments: Iterable[str]) -> dict[str, 
     members = {"arguments": fixed, "scope": {"enum": list(remember.scopes)}, "seconds": seconds}
     chosen = _object(members)
     del chosen["required"]
-    where = "in this conversation" if remember.scopes[0] == "thread" else "in any of my conversations"
+    where = (
+        "in this conversation" if remember.scopes[0] == "thread" else "in any of my conversations"
+    )
     which = "any" if remember.arguments[0] == "any" else "exactly these"
     return {
         "title": "Do not ask again",

@@ -1,4 +1,4 @@
-import { FormDraftProvider, sessionForms } from "@sayso/react/components";
+import { FormDraftProvider, sessionFormDrafts } from "@sayso/react/components";
 import { lazy, Suspense } from "react";
 import { BrowserRouter, Navigate, Route, Routes, useNavigate } from "react-router";
 import { rootPath } from "./base.js";
@@ -21,13 +21,13 @@ const SettingsPage = lazy(async () => ({
   default: (await import("./settings/SettingsPage.js")).SettingsPage,
 }));
 
-const FORMS = sessionForms();
+const DRAFTS = sessionFormDrafts();
 
 /** The console: its views and their addresses, below wherever the server is mounted. */
 export function App() {
   return (
     <BrowserRouter basename={rootPath()}>
-      <FormDraftProvider forms={FORMS}>
+      <FormDraftProvider drafts={DRAFTS}>
         <InboxProvider>
           <ErrorPage>
             <Suspense fallback={<Loading />}>

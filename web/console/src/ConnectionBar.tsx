@@ -21,7 +21,8 @@ export function ConnectionBar(props: {
   return (
     <div className="connection" data-lost={lost || refused}>
       <p role="status">
-        {lost && `The connection is lost. ${seconds > 0 ? `Trying again in ${seconds} s.` : "Trying…"}`}
+        {lost &&
+          `The connection is lost. ${seconds > 0 ? `Trying again in ${seconds} s.` : "Trying…"}`}
         {refused && `This conversation cannot be shown. ${failureText(connection.failure)}`}
       </p>
       {helps && (

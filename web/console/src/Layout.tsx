@@ -43,7 +43,7 @@ export function Layout({
             <circle cx="8" cy="8" r="6.25" />
             <path d="M8 1.75a6.25 6.25 0 0 1 0 12.5z" />
           </svg>
-          {NAMES[theme]}
+          <span className="wide">{NAMES[theme]}</span>
         </button>
       </header>
       {children}

@@ -1,7 +1,7 @@
 import { Layout } from "./Layout.js";
 import { TokenForm } from "./TokenForm.js";
 
-/** What stands where the server does not know who is asking: it is there, so nothing is tried again. */
+/** Shown where the server does not know who is asking: it is there, so nothing is tried again. */
 export function SignIn({ said }: { readonly said: string }) {
   return (
     <Layout tools={null}>

@@ -26,7 +26,7 @@ export async function fetchAgents(signal?: AbortSignal): Promise<readonly AgentS
   }));
 }
 
-/** What the demo did so far, as it tells at this path. */
+/** The demo's effects so far, as it tells them at this path. */
 export async function fetchEffects(path: string, signal: AbortSignal): Promise<readonly Effect[]> {
   const body = await request(path, { signal });
   return recordsOf(isRecord(body) ? body.effects : undefined).map((item) => ({
@@ -37,7 +37,7 @@ export async function fetchEffects(path: string, signal: AbortSignal): Promise<r
   }));
 }
 
-/** What an agent can do, as the protocol declares it. */
+/** An agent's capabilities, as the protocol declares them. */
 export async function fetchCapabilities(agent: string, signal?: AbortSignal): Promise<unknown> {
   return request(`agents/${encodeURIComponent(agent)}/capabilities`, withSignal(signal));
 }

@@ -10,5 +10,5 @@ export function decode(): never {
   );
 }
 
-/** What `decode` of the package raises for an event that it does not know. */
+/** Raised by the package's `decode` for an event that it does not know. */
 export class AGUIUnknownEventTypeError extends Error {}

@@ -11,7 +11,7 @@ export class ServerError extends Error {
     readonly status: number | null,
     readonly code: string | null,
     options?: ErrorOptions,
-    /** What is wrong where in what was sent, as far as the server said. */
+    /** Complaints about members of what was sent, as far as the server said. */
     readonly problems: readonly Problem[] = [],
   ) {
     super(message, options);

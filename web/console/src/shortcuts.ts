@@ -9,7 +9,7 @@ export function useShortcutsOn(): readonly [boolean, (on: boolean) => void] {
   return [useSyncExternalStore(subscribe, read), choose];
 }
 
-/** What each key does; a key is named as `KeyboardEvent.key` has it. */
+/** Acts by key; a key is named as `KeyboardEvent.key` has it. */
 export type Shortcuts = Readonly<Record<string, () => void>>;
 
 /** Single keys for a whole view, while nothing is being written and no dialog is open. */

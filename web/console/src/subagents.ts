@@ -1,19 +1,19 @@
 import type { Subagent } from "@sayso/react/core";
 
-/** How a subagent's invocation is called on a page. */
+/** The name of a subagent's invocation on a page. */
 export interface SubagentLabel {
   readonly name: string;
-  /** What it was set to do, where that is known. */
+  /** Its task, where that is known. */
   readonly description: string | null;
 }
 
-/** Who takes part in a thread, by the id of the invocation. */
-export type Cast = ReadonlyMap<string, SubagentLabel>;
+/** The labels of a thread's subagents, by the id of the invocation. */
+export type SubagentLabels = ReadonlyMap<string, SubagentLabel>;
 
 /** Invocations by id; several of one name are numbered, in the order in which they began. */
 export function subagentLabels(
   all: readonly Pick<Subagent, "id" | "name" | "description">[],
-): Cast {
+): SubagentLabels {
   const nameOf = ({ name }: { readonly name: string | null }) => name ?? UNNAMED;
   return new Map(
     all.map((item) => {
@@ -24,9 +24,9 @@ export function subagentLabels(
   );
 }
 
-/** The part that an invocation has, also one that nobody told of. */
-export function partOf(cast: Cast, id: string): SubagentLabel {
-  return cast.get(id) ?? { name: UNNAMED, description: null };
+/** The label of an invocation; an unknown one is called "Subagent". */
+export function subagentLabelFor(labels: SubagentLabels, id: string): SubagentLabel {
+  return labels.get(id) ?? { name: UNNAMED, description: null };
 }
 
 const UNNAMED = "Subagent";

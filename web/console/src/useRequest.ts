@@ -32,7 +32,7 @@ export function useRequest(): Attempt {
   return { busy, failure, attempt, forget };
 }
 
-/** What came to nothing, for people. */
+/** A failure in words for people. */
 export function textOf(failure: unknown): string {
   return failure instanceof Error ? failure.message : String(failure);
 }

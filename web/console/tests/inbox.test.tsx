@@ -75,7 +75,7 @@ describe("the inbox", () => {
     const server = asking();
     server.up = false;
     open("/inbox", server);
-    expect(await screen.findByText(/shows as soon as the server is back/)).toBeVisible();
+    expect(await screen.findByText(/appear when the server is back/)).toBeVisible();
     expect(screen.queryByText("Nothing waits for you.")).toBeNull();
     expect(screen.queryByText(/^\d+ open/)).toBeNull();
     server.up = true;
@@ -181,7 +181,7 @@ describe("the inbox", () => {
     expect(rows()).toHaveLength(1);
     expect(rows()[0]).toHaveTextContent("30 min left");
     await userEvent.selectOptions(screen.getByRole("combobox", { name: "Age" }), "Over an hour");
-    expect(screen.getByText(/Nothing open fits this/)).toBeVisible();
+    expect(screen.getByText(/No question matches/)).toBeVisible();
     await userEvent.click(screen.getByRole("link", { name: "Show all" }));
     await userEvent.type(screen.getByRole("searchbox"), "deploy");
     expect(rows()).toHaveLength(1);
@@ -250,7 +250,7 @@ describe("the inbox", () => {
     const server = open("/inbox/a", asking("a"));
     server.replies.push(() => problem(503, "store_unavailable"), settled);
     await userEvent.click(await screen.findByRole("button", { name: "Approve" }));
-    expect(await screen.findByText("refused: store_unavailable")).toBeVisible();
+    expect(await screen.findByText(/The server cannot save/)).toBeVisible();
     await userEvent.click(screen.getByRole("button", { name: "Try again" }));
     expect(await screen.findByText("Approved")).toBeVisible();
   });

@@ -189,7 +189,8 @@ describe("the playground", () => {
     act(() => {
       inbox.tell({ type: "settled", interrupt: listed("int_1", { status: "resolved" }) });
     });
-    expect(await screen.findByText("Answered elsewhere")).toBeVisible();
+    // On the card and in the header.
+    expect(await screen.findAllByText("Answered elsewhere")).toHaveLength(2);
   });
 
   it("begins another thread on request", async () => {
@@ -252,7 +253,7 @@ describe("addresses", () => {
   it("that name an unknown agent or nothing at all say so and lead back", async () => {
     new FakeServer().install();
     open("/play/nobody/t-1");
-    expect(await screen.findByText(/no agent with the name nobody/)).toBeVisible();
+    expect(await screen.findByText(/no agent named nobody/)).toBeVisible();
     await userEvent.click(screen.getByRole("button", { name: "Open the playground" }));
     expect(await message()).toBeVisible();
   });

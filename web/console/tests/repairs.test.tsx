@@ -279,7 +279,7 @@ describe("the audit of a thread", () => {
     shelf.chain = { rows: 1, intact: false, brokenAt: 2 };
     shelf.open();
     const list = await unfold();
-    expect(screen.getByText(/Broken: row 2 is changed since it was written/)).toBeVisible();
+    expect(screen.getByText(/Broken: row 2 was changed after it was written/)).toBeVisible();
     const [first, second] = within(list).getAllByRole("listitem");
     expect(first).not.toHaveTextContent("changed since it was written");
     expect(second).toHaveTextContent("changed since it was written");
@@ -292,7 +292,7 @@ describe("the audit of a thread", () => {
     shelf.chain = { rows: 1, intact: true, differs: [item] };
     shelf.open();
     await unfold();
-    expect(screen.getByText(/a question has been changed since/)).toBeVisible();
+    expect(screen.getByText(/a question was changed afterwards/)).toBeVisible();
     expect(screen.queryByText(/Intact/)).toBeNull();
     expect(screen.getByRole("list", { name: "Differences" })).toHaveTextContent(
       'by of int_1: the trail says "lea", the question "eve"',

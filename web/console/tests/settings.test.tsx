@@ -87,9 +87,9 @@ afterEach(() => {
 });
 
 describe("the settings", () => {
-  it("take a token that goes with every request, and forget it", async () => {
+  it("take a token that goes with every request, and sign out", async () => {
     open("/settings");
-    expect(await screen.findByText(/asks who you are/)).toBeVisible();
+    expect(await screen.findByText("Sign in to continue.")).toBeVisible();
     await userEvent.type(await screen.findByLabelText("Token"), " open sesame {Enter}");
     expect(screen.getByText("A token is set.")).toBeVisible();
     expect(await screen.findByText("The demo agent.")).toBeVisible();
@@ -128,7 +128,7 @@ describe("the settings", () => {
     declaration = { humanInTheLoop: { approvals: "yes" } };
     setToken("open sesame");
     open("/settings");
-    expect(await screen.findByText(/no valid declaration/)).toBeVisible();
+    expect(await screen.findByText(/declaration is not valid/)).toBeVisible();
     expect(screen.queryByLabelText("Capabilities of ops")).toBeNull();
   });
 
@@ -149,7 +149,7 @@ describe("the settings", () => {
   it("say that nothing is remembered, and how that would come", async () => {
     setToken("open sesame");
     open("/settings");
-    expect(await screen.findByText(/None\. Where a card offers/)).toBeVisible();
+    expect(await screen.findByText("No remembered approvals.")).toBeVisible();
   });
 
   it("choose the theme", async () => {

@@ -117,7 +117,7 @@ describe("the page of a thread", () => {
     const journal = screen.getByRole("list", { name: "Journal" });
     await userEvent.click(within(journal).getByText("begun"));
     expect(within(journal).getByText("k")).toBeVisible();
-    expect(screen.getByText(/the present turn has recorded/)).toBeVisible();
+    expect(screen.getByText(/Recorded in this turn/)).toBeVisible();
   });
 
   it.each([
@@ -163,7 +163,7 @@ describe("the page of a thread", () => {
   it("says when there is no such thread, and leads to the list", async () => {
     open("/thread/ops/none");
     expect(await screen.findByRole("heading", { name: "Conversation not found" })).toBeVisible();
-    expect(screen.getByText(/may have been deleted, or it is somebody else’s/)).toBeVisible();
+    expect(screen.getByText(/was deleted, or it is not yours/)).toBeVisible();
     expect(screen.queryByText(/GET /)).toBeNull();
     await userEvent.click(screen.getByRole("button", { name: "All conversations" }));
     const row = await screen.findByRole("link", { name: /ops.*t-1.*1 question open/ });

@@ -118,7 +118,7 @@ it("a card of one's own stands for its tool alone, and the outcome around it is 
   await userEvent.click(screen.getByRole("button", { name: "Send it" }));
   expect(await screen.findByText("Approved")).toBeVisible();
   await userEvent.click(screen.getByRole("button", { name: "Change" }));
-  await userEvent.click(screen.getByRole("button", { name: "Withdraw request" }));
+  await userEvent.click(screen.getByRole("button", { name: "Skip" }));
   server.onRun(run(finished));
   await userEvent.click(screen.getByRole("button", { name: "Approve" }));
   await userEvent.click(await screen.findByRole("button", { name: /^Send/ }));

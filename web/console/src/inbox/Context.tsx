@@ -1,4 +1,5 @@
-import { ArgumentTable, momentText, PlainText } from "@sayso/react/components"; import { personName } from "@sayso/react/core";
+import { ArgumentTable, momentText, PlainText } from "@sayso/react/components";
+import { personName } from "@sayso/react/core";
 import { useEffect, useState, type ReactNode } from "react";
 import { Link } from "react-router";
 import { request, ServerError } from "../rest.js";
@@ -8,8 +9,8 @@ import { readContext, type Did, type QuestionContext } from "./questionContext.j
 import { ageOf } from "./labels.js";
 
 /**
- * What led to a question of somebody else's thread, for who decides it: the buttons never wait for
- * it. It is read anew whenever `moment` changes, and each look is in the server's audit trail.
+ * The context of a question of another person's thread, for who decides it: the buttons never wait
+ * for it. It is read anew whenever `moment` changes, and each look is in the server's audit trail.
  */
 export function Context(props: {
   readonly id: string;
@@ -92,7 +93,8 @@ function Sections({ context, now }: { readonly context: QuestionContext; readonl
         <ul>
           {earlier.map((item, index) => (
             <li key={index}>
-              <strong>{item.status}</strong> by <PlainText text={personName(item.by)} /> <Time at={item.at} />
+              <strong>{item.status}</strong> by <PlainText text={personName(item.by)} />{" "}
+              <Time at={item.at} />
               {item.changes > 0 && <span className="sayso-quiet"> with changes</span>}
               {item.reason !== null && (
                 <p className="context-text" dir="auto">
@@ -178,7 +180,7 @@ function useContextOf(id: string, moment: string) {
         setRead({ id, context: readContext(value), failure: null });
       } catch (error) {
         if (over.signal.aborted) return;
-        // What was read of it stays; a server without contexts, or a question gone, says nothing.
+        // What was read stays; a server without contexts, or a question gone, says nothing.
         setRead((before) =>
           before?.id === id && before.context !== null
             ? before
@@ -196,10 +198,10 @@ function useContextOf(id: string, moment: string) {
 
 function whyNot(error: unknown): string | null {
   if (!(error instanceof ServerError) || error.status === 404 || error.status === 401) return null;
-  if (error.code === "thread_busy") return "The agent is working. The context appears when it stops.";
+  if (error.code === "thread_busy")
+    return "The agent is working. The context appears when it stops.";
   return `The context cannot be shown. ${error.message}`;
 }
-
 
 function thenOf({ at, then }: { readonly at: string; readonly then: string }): string {
   const time = momentText(Date.parse(at));

@@ -36,9 +36,10 @@ export function Filters(props: {
     wordsOf: (value: string) => string = String,
   ): readonly Option[] => [
     ["", all],
-    ...[...new Set([...values, ...(now === "" ? [] : [now])])].map(
-      (value): Option => [value, wordsOf(value)],
-    ),
+    ...[...new Set([...values, ...(now === "" ? [] : [now])])].map((value): Option => [
+      value,
+      wordsOf(value),
+    ]),
   ];
   const choose = (key: keyof Filter, label: string, options: readonly Option[]) => (
     <label>
@@ -78,7 +79,11 @@ export function Filters(props: {
         }}
       />
       {choose("agent", "Agent", listed(agents, "All agents", filter.agent))}
-      {choose("reason", "Reason", listed(reasons, "All reasons", filter.reason, (reason) => labelOf({ id: "", reason })))}
+      {choose(
+        "reason",
+        "Reason",
+        listed(reasons, "All reasons", filter.reason, (reason) => labelOf({ id: "", reason })),
+      )}
       {choose("age", "Age", AGES)}
       {choose("due", "Deadline", DUES)}
     </search>

@@ -13,7 +13,7 @@ const KEYS: readonly (readonly [key: string, what: string])[] = [
   ["?", "show this list"],
 ];
 
-/** What the keys do; single keys can be turned off here. */
+/** Explains the keys; single keys can be turned off here. */
 export function Help({ open, onClose }: { readonly open: boolean; readonly onClose: () => void }) {
   const dialog = useRef<HTMLDialogElement>(null);
   const [on, setOn] = useShortcutsOn();

@@ -1,4 +1,4 @@
-/** What a key can do to a question. */
+/** The acts of keys on a question. */
 export type Act = "approve" | "deny" | "edit";
 
 /**

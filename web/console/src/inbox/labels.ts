@@ -10,7 +10,7 @@ import {
 } from "@sayso/react/core";
 import { messageOf } from "@sayso/react/components";
 
-/** What it asks, in one line: its own words, or what the tool would be called with. */
+/** A question in one line: its own words, or the arguments of its call. */
 export function saidOf(interrupt: Interrupt): string {
   const call = callAbout(interrupt, []);
   const briefing = briefingOf(interrupt, call);

@@ -1,6 +1,7 @@
+import { textsOf } from "@sayso/react/core";
 import { isRecord, recordsOf, textOrNull } from "../rest.js";
 
-/** What led to a question, as `GET /interrupts/{id}/context` says it. */
+/** The context of a question, as `GET /interrupts/{id}/context` says it. */
 export interface QuestionContext {
   readonly askedFor: string | null;
   readonly agent: string;
@@ -87,12 +88,6 @@ export function readContext(value: unknown): QuestionContext | null {
     })),
     expires: ends === null ? null : { at: ends, then: textOrNull(expires.then) ?? "" },
   };
-}
-
-function textsOf(value: unknown): readonly string[] {
-  return Array.isArray(value)
-    ? (value as unknown[]).filter((item) => typeof item === "string")
-    : [];
 }
 
 function countOf(value: unknown): number {

@@ -65,7 +65,7 @@ function Thread({ session, agents, agentId, threadId }: PlaygroundProps) {
   );
   const groups = useSubagents();
   const subagents = useMemo(() => groups.flatMap((group) => group.subagent ?? []), [groups]);
-  const cast = useMemo(() => subagentLabels(subagents), [subagents]);
+  const labels = useMemo(() => subagentLabels(subagents), [subagents]);
   const mine = effects?.filter((effect) => effect.threadId === threadId).length ?? 0;
   const waiting = open + calls.length;
   const idle = machine.status === "idle" || machine.status === "stale";
@@ -122,11 +122,12 @@ function Thread({ session, agents, agentId, threadId }: PlaygroundProps) {
           <button
             type="button"
             className="sayso-button sayso-small"
+            aria-label="New conversation"
             onClick={() => {
               go(agentId);
             }}
           >
-            New conversation
+            New<span className="wide"> conversation</span>
           </button>
         </>
       }
@@ -154,7 +155,7 @@ function Thread({ session, agents, agentId, threadId }: PlaygroundProps) {
               controller={controller}
               machine={machine}
               conversation={conversation}
-              cast={cast}
+              labels={labels}
               tools={meetings}
               calls={calls}
               onResend={() => {
@@ -223,7 +224,7 @@ function Thread({ session, agents, agentId, threadId }: PlaygroundProps) {
             threadId={threadId}
             agentState={conversation.agentState}
             subagents={subagents}
-            cast={cast}
+            labels={labels}
           />
           <p className="thread-id">
             <Link to={threadPath(agentId, threadId)}>

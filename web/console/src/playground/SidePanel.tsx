@@ -2,7 +2,7 @@ import { ArgumentTable, plainText } from "@sayso/react/components";
 import type { Subagent } from "@sayso/react/core";
 import type { Effect } from "../api.js";
 import { brief } from "../inbox/labels.js";
-import { partOf, type Cast } from "../subagents.js";
+import { subagentLabelFor, type SubagentLabels } from "../subagents.js";
 import { SpeakerLine } from "./Speakers.js";
 
 export interface SidePanelProps {
@@ -10,7 +10,7 @@ export interface SidePanelProps {
   readonly threadId: string;
   readonly agentState: unknown;
   readonly subagents: readonly Subagent[];
-  readonly cast: Cast;
+  readonly labels: SubagentLabels;
 }
 
 const STANDS: Readonly<Record<Subagent["status"], string>> = {
@@ -21,9 +21,9 @@ const STANDS: Readonly<Record<Subagent["status"], string>> = {
   stopped: "stopped",
 };
 
-/** What the agent really did, and what it remembers: the two things a chat cannot prove. */
+/** The agent's real effects and its state: the two things a chat cannot prove. */
 export function SidePanel(props: SidePanelProps) {
-  const { effects, threadId, agentState, subagents, cast } = props;
+  const { effects, threadId, agentState, subagents, labels } = props;
   const here = effects?.filter((effect) => effect.threadId === threadId) ?? [];
   const elsewhere = effects?.filter((effect) => effect.threadId !== threadId) ?? [];
   return (
@@ -51,7 +51,7 @@ export function SidePanel(props: SidePanelProps) {
           <ul className="subagents">
             {subagents.map(({ id, status }) => (
               <li key={id}>
-                <SpeakerLine part={partOf(cast, id)} />
+                <SpeakerLine label={subagentLabelFor(labels, id)} />
                 <span className="subagent-status" data-status={status}>
                   {STANDS[status]}
                 </span>

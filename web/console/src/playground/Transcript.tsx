@@ -8,7 +8,7 @@ import type {
 } from "@sayso/react";
 import { failureText } from "@sayso/react/core";
 import { useEffect, useMemo, useRef, type ReactElement } from "react";
-import { partOf, type Cast } from "../subagents.js";
+import { subagentLabelFor, type SubagentLabels } from "../subagents.js";
 import { toBlocks, type Block } from "./blocks.js";
 import { Blocks, SpeakerLine } from "./Speakers.js";
 import { BlockView } from "./BlockView.js";
@@ -17,7 +17,7 @@ export interface TranscriptProps {
   readonly controller: InterruptController;
   readonly machine: MachineState;
   readonly conversation: ConversationState;
-  readonly cast: Cast;
+  readonly labels: SubagentLabels;
   /** The cards of this page's own tools that wait for the person, and the ids of their calls. */
   readonly tools: ReactElement | null;
   readonly calls: readonly string[];
@@ -27,7 +27,7 @@ export interface TranscriptProps {
 
 /** Everything that was said and done, with the open questions where they came up. */
 export function Transcript(props: TranscriptProps) {
-  const { controller, machine, conversation, cast, tools, calls } = props;
+  const { controller, machine, conversation, labels, tools, calls } = props;
   const { onResend, onTakeBack } = props;
   const { messages, steps, unsent } = conversation;
   const { batches, interrupts, closed, status, failure } = machine;
@@ -49,7 +49,7 @@ export function Transcript(props: TranscriptProps) {
         batch={block.batch}
         messages={messages}
         above={({ interrupt: { subagentRunId: by = null } }) =>
-          by === null ? null : <SpeakerLine part={partOf(cast, by)} />
+          by === null ? null : <SpeakerLine label={subagentLabelFor(labels, by)} />
         }
       />
     ) : (
@@ -59,7 +59,7 @@ export function Transcript(props: TranscriptProps) {
   const runFailed = failure !== null && interrupts.length === 0 && unsent === null && !lost;
   return (
     <div className="transcript" role="log" aria-label="Conversation" aria-live="off">
-      <Blocks blocks={blocks} cast={cast} draw={draw} />
+      <Blocks blocks={blocks} labels={labels} draw={draw} />
       {tools}
       {unsent !== null && <Unsent message={unsent} onResend={onResend} onTakeBack={onTakeBack} />}
       {status === "running" && (
@@ -82,7 +82,7 @@ export function Transcript(props: TranscriptProps) {
   );
 }
 
-/** What became of a run, before the reason. */
+/** The end of a run in words, before its reason. */
 const FAILED: Readonly<Record<Failure["kind"], string>> = {
   agent: "The run failed.",
   refused: "The server refused.",

@@ -13,7 +13,7 @@ export type Block = Common &
   (
     | { readonly kind: "message"; readonly message: Message }
     | { readonly kind: "call"; readonly call: ToolCall; readonly result: Message | null }
-    /** What a tool has said while it runs, or before it failed. */
+    /** Output of a tool while it runs, or before it failed. */
     | { readonly kind: "output"; readonly tool: string; readonly text: string }
     /** The result of a call whose card stands above it. */
     | { readonly kind: "result"; readonly name: string; readonly message: Message }
@@ -53,7 +53,7 @@ export function toBlocks(
     const own = details ? [] : messageBlocks(message, results, names, gatedCalls);
     blocks.push(...own, ...position(message.id));
   }
-  // What came after a message that is gone keeps its place at the end.
+  // Blocks after a message that is gone keep their place at the end.
   blocks.push(
     ...steps.filter((step) => step.anchor !== null && !placed(step.anchor)).map(stepBlock),
     ...batches.filter((batch) => batch.anchor !== null && !placed(batch.anchor)).map(batchBlock),
@@ -93,7 +93,7 @@ function messageBlocks(
   return blocks;
 }
 
-/** What a streaming tool has said so far; null for any other message. */
+/** A streaming tool's output so far; null for any other message. */
 function outputOf(message: Message) {
   if (message.role !== "activity" || message.activityType !== "sayso:tool-output") return null;
   const { toolCallId, tool, chunks } = message.content as Readonly<Record<string, unknown>>;
@@ -125,7 +125,7 @@ function batchBlock(batch: Batch): Block {
   return { kind: "questions", key: `questions:${batch.id}`, by: null, batch };
 }
 
-/** What one speaker said and did before another one went on. */
+/** One speaker's blocks, up to the next speaker. */
 export interface Spoken {
   readonly by: string | null;
   readonly key: string;

@@ -8,7 +8,10 @@ export interface Example {
 export const EXAMPLES: readonly Example[] = [
   { phrase: "Say hello", shows: "plain text, nothing to decide" },
   { phrase: "Refund order A-17", shows: "one approval, arguments can be edited" },
-  { phrase: "Look up the order status and refund it", shows: "one call runs at once, the other asks first" },
+  {
+    phrase: "Look up the order status and refund it",
+    shows: "one call runs at once, the other asks first",
+  },
   { phrase: "Email the three customers", shows: "three approvals in one go" },
   { phrase: "Clean up old files", shows: "a choice of four ways, each with what it does" },
   { phrase: "File the quarterly figures", shows: "a form with checks" },

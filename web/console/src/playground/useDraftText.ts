@@ -1,6 +1,6 @@
 import { useState } from "react";
 
-/** What is written to a thread and not sent yet: it outlives a reload and ends with the tab. */
+/** The draft of a thread's next message: it outlives a reload and ends with the tab. */
 export function useDraftText(threadId: string): readonly [string, (text: string) => void] {
   const key = `sayso:text:${threadId}`;
   const [text, setText] = useState(() => quiet(() => sessionStorage.getItem(key)) ?? "");

@@ -3,7 +3,7 @@ import { useEffect, useState } from "react";
 import { fetchCapabilities, type AgentSummary } from "../api.js";
 import { Declaration } from "./Declaration.js";
 
-/** What one agent declares; asked for when it is unfolded, at once where it is the only one. */
+/** One agent's declaration; asked for when it is unfolded, at once where it is the only one. */
 export function Capabilities(props: { readonly agent: AgentSummary; readonly alone: boolean }) {
   const { agent, alone } = props;
   const [open, setOpen] = useState(alone);

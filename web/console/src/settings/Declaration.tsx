@@ -6,7 +6,7 @@ import { wordsFor } from "./labels.js";
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** What each part of a declaration is called; a part that is not named here goes by its own name. */
+/** The titles of a declaration's parts; a part that is not named here goes by its own name. */
 const TITLES: Readonly<Record<string, string>> = {
   identity: "Agent",
   humanInTheLoop: "Human approval",

@@ -14,7 +14,7 @@ interface Listed {
 
 const HIDDEN = [401, 403, 404];
 
-/** What need not be asked again, and the way to have it asked again. */
+/** Approvals that are remembered, and the way to revoke them. */
 export function RememberedSection() {
   const token = useToken();
   const [{ rows, next }, setListed] = useState<Listed>({ rows: null, next: null });
@@ -46,9 +46,7 @@ export function RememberedSection() {
     <section aria-labelledby="remembered-title">
       <h2 id="remembered-title">Remembered approvals</h2>
       {rows === null && problem === null && <p className="sayso-quiet">Loading…</p>}
-      {rows?.length === 0 && (
-        <p className="sayso-quiet">No remembered approvals.</p>
-      )}
+      {rows?.length === 0 && <p className="sayso-quiet">No remembered approvals.</p>}
       <p role="alert" className="repair-failure">
         {problem !== null && textOf(problem)}
       </p>

@@ -1,5 +1,5 @@
 import { ArgumentTable, plainText } from "@sayso/react/components";
-import { personName, writeJson } from "@sayso/react/core";
+import { labelOf, personName, writeJson } from "@sayso/react/core";
 import { useEffect, useState } from "react";
 import { textOrNull } from "../rest.js";
 import { textOf, useRequest } from "../useRequest.js";
@@ -96,7 +96,8 @@ function Trail({ thread }: { readonly thread: ThreadRecord }) {
 
 function Row({ row, broken }: { readonly row: AuditRow; readonly broken: boolean }) {
   const { number, at, kind, digest, content } = row;
-  const about = textOrNull(content?.tool) ?? textOrNull(content?.reason);
+  const reason = textOrNull(content?.reason);
+  const about = textOrNull(content?.tool) ?? (reason === null ? null : aboutOf(reason));
   const by = textOrNull(content?.by);
   return (
     <li data-broken={broken}>
@@ -120,6 +121,11 @@ function Row({ row, broken }: { readonly row: AuditRow; readonly broken: boolean
       </details>
     </li>
   );
+}
+
+/** A reason in words; the audit trail alone tells of calls of the client's own tools. */
+function aboutOf(reason: string): string {
+  return reason === "sayso:client-tool" ? "Client tool" : labelOf({ id: "", reason });
 }
 
 /** A value of a difference; a member that is not there is nothing. */

@@ -1,6 +1,6 @@
 import { ArgumentTable, plainText } from "@sayso/react/components";
 import { SpeakerLine } from "../playground/Speakers.js";
-import { partOf, type Cast } from "../subagents.js";
+import { subagentLabelFor, type SubagentLabels } from "../subagents.js";
 import type { ThreadRecord } from "./records.js";
 import { StateEditor } from "./StateEditor.js";
 import { invocationsOf, type Invocation } from "./subagents.js";
@@ -8,10 +8,10 @@ import { invocationsOf, type Invocation } from "./subagents.js";
 /** Where the agent stands: what it goes on with, its state, and what it has recorded. */
 export function Inspector(props: {
   readonly thread: ThreadRecord;
-  readonly cast: Cast;
+  readonly labels: SubagentLabels;
   readonly onChanged: () => void;
 }) {
-  const { thread, cast, onChanged } = props;
+  const { thread, labels, onChanged } = props;
   const { next, journal } = thread;
   const invocations = invocationsOf(thread);
   return (
@@ -36,7 +36,7 @@ export function Inspector(props: {
           <ul className="subagents">
             {invocations.map((invocation) => (
               <li key={invocation.id}>
-                <SpeakerLine part={partOf(cast, invocation.id)} />
+                <SpeakerLine label={subagentLabelFor(labels, invocation.id)} />
                 <span
                   className="subagent-status"
                   data-status={invocation.open > 0 ? "waiting" : "finished"}
@@ -81,7 +81,7 @@ export function Inspector(props: {
   );
 }
 
-/** What the journal is of: a turn's is kept until the next one begins. */
+/** Says whose journal it is: a turn's is kept until the next one begins. */
 function journalOf({ journal, row, turnId }: ThreadRecord): string {
   const none = journal.length === 0;
   if (row.running || row.status === "suspended") {

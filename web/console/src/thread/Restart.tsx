@@ -8,7 +8,7 @@ export function isMismatched({ problem, row }: ThreadRecord): boolean {
   return problem?.code === "replay_mismatch" && !row.running;
 }
 
-/** What to do about a turn that the present code cannot go on with: begin it anew, asked for twice. */
+/** Restarts a turn that the current code cannot continue, asked for twice. */
 export function Restart(props: {
   readonly thread: ThreadRecord;
   readonly onRestarted: () => void;

@@ -15,7 +15,7 @@ export function StateEditor(props: {
   readonly onSaved: () => void;
 }) {
   const { thread, onSaved } = props;
-  // What is edited is what was seen when the editor opened: a change is told apart from it.
+  // The state as it was when the editor opened: changes are told apart from it.
   const [base, setBase] = useState<{ readonly values: unknown } | null>(null);
   const [said, setSaid] = useState("");
   const opener = useRef<HTMLButtonElement>(null);

@@ -16,7 +16,7 @@ import { Inspector } from "./Inspector.js";
 import { ARRIVED, playPath, threadPath, usePathParts } from "./path.js";
 import type { ThreadRecord } from "./records.js";
 import { isMismatched, Restart } from "./Restart.js";
-import { castOfThread } from "./subagents.js";
+import { threadSubagentLabels } from "./subagents.js";
 import { Timeline } from "./Timeline.js";
 import { statusOf } from "./labels.js";
 import { useThread } from "./useThread.js";
@@ -49,10 +49,12 @@ export function ThreadPage() {
           </Notice>
         ) : (
           <Notice
-            title={isUnknown(error) ? "Conversation not found" : "This conversation cannot be shown"}
+            title={
+              isUnknown(error) ? "Conversation not found" : "This conversation cannot be shown"
+            }
             action={{ label: "All conversations", onClick: back }}
           >
-            {isUnknown(error) ? <Unknown asked={text} /> : error.message}
+            {isUnknown(error) ? <Unknown interruptId={text} /> : error.message}
           </Notice>
         )}
       </Layout>
@@ -80,7 +82,7 @@ function Thread(props: {
   const { thread, agentId, threadId, retryAt, onAgain } = props;
   const { row, messages } = thread;
   const blocks = useMemo(() => toBlocks(messages, [], [], new Set()), [messages]);
-  const cast = useMemo(() => castOfThread(thread), [thread]);
+  const labels = useMemo(() => threadSubagentLabels(thread), [thread]);
   const { words, tone, busy } = statusOf(row);
   const main = useRef<HTMLElement>(null);
   const { state } = useLocation() as { readonly state: unknown };
@@ -120,7 +122,7 @@ function Thread(props: {
           {isMismatched(thread) && <Restart thread={thread} onRestarted={onAgain} />}
           <section aria-labelledby="timeline-title">
             <h2 id="timeline-title">What happened</h2>
-            <Timeline thread={thread} cast={cast} />
+            <Timeline thread={thread} labels={labels} />
           </section>
           <section aria-labelledby="messages-title">
             <h2 id="messages-title">Messages</h2>
@@ -128,14 +130,14 @@ function Thread(props: {
               <p className="sayso-quiet">None yet.</p>
             ) : (
               <div className="transcript thread-messages">
-                <Blocks blocks={blocks} cast={cast} draw={drawn} />
+                <Blocks blocks={blocks} labels={labels} draw={drawn} />
               </div>
             )}
           </section>
           <AuditSection thread={thread} />
         </div>
         <aside className="panel" aria-label="State and journal">
-          <Inspector thread={thread} cast={cast} onChanged={onAgain} />
+          <Inspector thread={thread} labels={labels} onChanged={onAgain} />
         </aside>
       </main>
     </Layout>
@@ -146,14 +148,14 @@ function drawn(block: Block) {
   return <BlockView block={block} />;
 }
 
-/** Somebody else's thread is none to the reader, but for what it asks them (`asked`). */
-function Unknown({ asked }: { readonly asked: string | null }) {
-  return asked === null ? (
+/** A conversation that is not the reader's; `interruptId` is what it asks them, if anything. */
+function Unknown({ interruptId }: { readonly interruptId: string | null }) {
+  return interruptId === null ? (
     <>It was deleted, or it is not yours.</>
   ) : (
     <>
       It is not yours, but it waits for you.{" "}
-      <Link to={`/inbox/${encodeURIComponent(asked)}`}>Answer its question</Link>
+      <Link to={`/inbox/${encodeURIComponent(interruptId)}`}>Answer its question</Link>
     </>
   );
 }

@@ -8,7 +8,7 @@ import {
   UnclearView,
 } from "@sayso/react/components";
 import { Link } from "react-router";
-import { partOf, type Cast } from "../subagents.js";
+import { subagentLabelFor, type SubagentLabels } from "../subagents.js";
 import { saidOf } from "../inbox/labels.js";
 import { ForkButton } from "./ForkButton.js";
 import { type QuestionRecord, type RunRecord, type ThreadRecord } from "./records.js";
@@ -17,20 +17,20 @@ import { timelineOf, wordsOf, type TimelineEvent } from "./timeline.js";
 
 interface TimelineProps {
   readonly thread: ThreadRecord;
-  readonly cast: Cast;
+  readonly labels: SubagentLabels;
 }
 
-/** What happened in a thread, in order: runs, questions, decisions, each with who and when. */
-export function Timeline({ thread, cast }: TimelineProps) {
-  const moments = timelineOf(thread);
-  if (moments.length === 0) return <p className="sayso-quiet">Nothing has happened yet.</p>;
+/** The events of a thread, in order: runs, questions, decisions, each with who and when. */
+export function Timeline({ thread, labels }: TimelineProps) {
+  const events = timelineOf(thread);
+  if (events.length === 0) return <p className="sayso-quiet">Nothing has happened yet.</p>;
   return (
     <ol className="timeline" aria-label="Timeline">
-      {moments.map((moment, index) => (
-        <li key={moment.key} data-kind={moment.kind} data-tone={toneOf(moment)}>
-          <Time at={moment.at} day={!sameDay(moments[index - 1]?.at ?? null, moment.at)} />
+      {events.map((event, index) => (
+        <li key={event.key} data-kind={event.kind} data-tone={toneOf(event)}>
+          <Time at={event.at} day={!sameDay(events[index - 1]?.at ?? null, event.at)} />
           <div className="moment">
-            <What moment={moment} thread={thread} cast={cast} />
+            <EventView event={event} thread={thread} labels={labels} />
           </div>
         </li>
       ))}
@@ -38,32 +38,36 @@ export function Timeline({ thread, cast }: TimelineProps) {
   );
 }
 
-function What({ moment, thread, cast }: TimelineProps & { readonly moment: TimelineEvent }) {
-  switch (moment.kind) {
+function EventView({ event, thread, labels }: TimelineProps & { readonly event: TimelineEvent }) {
+  switch (event.kind) {
     case "began":
       return (
         <p>
-          Run started <code className="moment-id">{moment.run.runId}</code>
+          Run started <code className="moment-id">{event.run.runId}</code>
         </p>
       );
     case "ended":
       return (
         <p>
-          <strong>{endOf(moment.run)}</strong>
-          {moment.run.message !== null && <span dir="auto"> {plainText(moment.run.message)}</span>}
+          <strong>{endOf(event.run)}</strong>
+          {event.run.message !== null && <span dir="auto"> {plainText(event.run.message)}</span>}
         </p>
       );
     case "asked":
-      return <Question asked={moment.asked} thread={thread} cast={cast} />;
+      return <QuestionEvent question={event.question} thread={thread} labels={labels} />;
     case "decided":
-      return <Answered asked={moment.asked} />;
+      return <DecisionEvent question={event.question} />;
     default:
-      return moment satisfies never;
+      return event satisfies never;
   }
 }
 
-function Question({ asked, thread, cast }: TimelineProps & { readonly asked: QuestionRecord }) {
-  const { interrupt, status, turnId } = asked;
+function QuestionEvent({
+  question,
+  thread,
+  labels,
+}: TimelineProps & { readonly question: QuestionRecord }) {
+  const { interrupt, status, turnId } = question;
   const { subagentRunId: by = null } = interrupt;
   const call = callAbout(interrupt, thread.messages);
   const subject = subjectOf(interrupt, call);
@@ -75,7 +79,7 @@ function Question({ asked, thread, cast }: TimelineProps & { readonly asked: Que
         {subject !== null && <code>{plainText(subject)}</code>}{" "}
         {by !== null && (
           <span className="moment-who">
-            asked by <PlainText text={partOf(cast, by).name} />{" "}
+            asked by <PlainText text={subagentLabelFor(labels, by).name} />{" "}
           </span>
         )}
         {status === "open" && (
@@ -104,9 +108,9 @@ function Question({ asked, thread, cast }: TimelineProps & { readonly asked: Que
   );
 }
 
-function Answered({ asked }: { readonly asked: QuestionRecord }) {
-  const { decision, interrupt } = asked;
-  const { title, detail } = wordsOf(asked);
+function DecisionEvent({ question }: { readonly question: QuestionRecord }) {
+  const { decision, interrupt } = question;
+  const { title, detail } = wordsOf(question);
   const subject = subjectOf(interrupt, callAbout(interrupt, []));
   const { by = null, channel = null } = decision ?? {};
   return (
@@ -157,8 +161,8 @@ function endOf(run: RunRecord): string {
   return ENDS[run.outcome ?? ""] ?? `Run ended: ${run.outcome ?? "outcome unknown"}`;
 }
 
-function toneOf(moment: TimelineEvent): string {
-  if (moment.kind === "decided") return wordsOf(moment.asked).tone;
-  if (moment.kind === "asked") return moment.asked.status === "open" ? "open" : "quiet";
-  return moment.kind === "ended" && moment.run.outcome === "error" ? "no" : "quiet";
+function toneOf(event: TimelineEvent): string {
+  if (event.kind === "decided") return wordsOf(event.question).tone;
+  if (event.kind === "asked") return event.question.status === "open" ? "open" : "quiet";
+  return event.kind === "ended" && event.run.outcome === "error" ? "no" : "quiet";
 }

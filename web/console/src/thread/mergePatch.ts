@@ -5,7 +5,7 @@ import { isRecord } from "../rest.js";
 /** A merge patch (RFC 7396): members to set, and null for those to take away. */
 export type Patch = Readonly<Record<string, unknown>>;
 
-/** What makes `after` out of `before`; nothing but that, so that what others change stays. */
+/** The patch from `before` to `after`; nothing but that, so that what others change stays. */
 export function patchOf(before: unknown, after: Patch): Patch {
   const old = isRecord(before) ? before : {};
   const patch = new Map<string, unknown>();

@@ -14,7 +14,7 @@ export function playPath(agent: string, threadId: string): string {
 }
 
 /**
- * What follows the first part of the present address, each part decoded once: ids are whatever their
+ * The parts of the current address after the first, each decoded once: ids are whatever their
  * makers chose. The router's own parameters take the text `%2F` in one for a slash.
  */
 export function usePathParts(): readonly string[] {

@@ -54,7 +54,7 @@ export interface ThreadRecord {
   readonly row: ThreadRow;
   readonly runs: readonly RunRecord[];
   readonly messages: readonly Message[];
-  readonly asked: readonly QuestionRecord[];
+  readonly questions: readonly QuestionRecord[];
   readonly next: readonly string[];
   readonly values: unknown;
   readonly journal: readonly JournalEntry[];
@@ -62,7 +62,7 @@ export interface ThreadRecord {
   readonly turnId: string | null;
   /** Why the last run failed. */
   readonly problem: { readonly code: string; readonly message: string } | null;
-  /** What would be done once more if the turn began anew. */
+  /** Effects that would run once more if the turn were restarted. */
   readonly repeats: readonly string[];
   readonly forkedFrom: string | null;
 }
@@ -96,7 +96,7 @@ export function readThread(
     row: readRow({ threadId: state.threadId, ...metadata }),
     runs: runs.map(readRun),
     messages: recordsOf(history.messages).filter(isMessage),
-    asked: recordsOf(history.interrupts).flatMap(readAsked),
+    questions: recordsOf(history.interrupts).flatMap(readQuestion),
     next: Array.isArray(state.next) ? state.next.map(String) : [],
     values: state.values,
     journal: recordsOf(state.journal).map((record) => ({
@@ -126,7 +126,7 @@ function readRun(value: Record<string, unknown>): RunRecord {
   };
 }
 
-function readAsked(value: Record<string, unknown>): QuestionRecord[] {
+function readQuestion(value: Record<string, unknown>): QuestionRecord[] {
   const [id, reason] = [textOrNull(value.id), textOrNull(value.reason)];
   if (id === null || reason === null) return [];
   const [message, toolCallId] = [textOrNull(value.message), textOrNull(value.toolCallId)];

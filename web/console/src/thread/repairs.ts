@@ -10,7 +10,10 @@ export async function editState(threadId: string, values: Patch): Promise<void> 
 export async function forkThread(threadId: string, interruptId: string): Promise<string> {
   const body = await request(`${pathOf(threadId)}/fork`, { method: "POST", body: { interruptId } });
   const made = isRecord(body) ? textOrNull(body.threadId) : null;
-  if (made === null) throw new Error("The fork was made, but the server did not say where. Find it among the conversations.");
+  if (made === null)
+    throw new Error(
+      "The fork was made, but the server did not say where. Find it among the conversations.",
+    );
   return made;
 }
 

@@ -1,6 +1,6 @@
 import { subagentPath } from "@sayso/react/core";
 import { isRecord, textOrNull } from "../rest.js";
-import { subagentLabels, type Cast } from "../subagents.js";
+import { subagentLabels, type SubagentLabels } from "../subagents.js";
 import type { ThreadRecord } from "./records.js";
 
 /** A subagent's invocation in a stored thread. */
@@ -14,19 +14,19 @@ export interface Invocation {
 
 /** Those that a thread tells of, in order: by the journal of its turn, by questions, by messages. */
 export function invocationsOf(thread: ThreadRecord): readonly Invocation[] {
-  return known(thread).map(({ id }) => {
-    const own = thread.asked.filter(({ interrupt }) => interrupt.subagentRunId === id);
-    const open = own.filter((questionRecord) => questionRecord.status === "open").length;
+  return invocations(thread).map(({ id }) => {
+    const own = thread.questions.filter(({ interrupt }) => interrupt.subagentRunId === id);
+    const open = own.filter(({ status }) => status === "open").length;
     return { id, open, settled: own.length - open };
   });
 }
 
-/** What they are called. */
-export function castOfThread(thread: ThreadRecord): Cast {
-  return subagentLabels(known(thread));
+/** The labels of the subagents of a stored thread. */
+export function threadSubagentLabels(thread: ThreadRecord): SubagentLabels {
+  return subagentLabels(invocations(thread));
 }
 
-function known({ journal, asked, messages }: ThreadRecord) {
+function invocations({ journal, questions, messages }: ThreadRecord) {
   const names = new Map<string, string | null>();
   const add = (id: string | null, name: string | null) => {
     if (id !== null && (names.get(id) ?? null) === null) names.set(id, name);
@@ -34,7 +34,7 @@ function known({ journal, asked, messages }: ThreadRecord) {
   for (const { kind, name, data } of journal) {
     if (kind === "delegate" && isRecord(data)) add(textOrNull(data.id), name);
   }
-  for (const { interrupt } of asked) {
+  for (const { interrupt } of questions) {
     add(interrupt.subagentRunId ?? null, subagentPath(interrupt).at(-1) ?? null);
   }
   for (const message of messages) {

@@ -21,51 +21,48 @@ export type TimelineEvent =
       readonly kind: "asked";
       readonly key: string;
       readonly at: string | null;
-      readonly asked: QuestionRecord;
+      readonly question: QuestionRecord;
     }
   | {
       readonly kind: "decided";
       readonly key: string;
       readonly at: string | null;
-      readonly asked: QuestionRecord;
+      readonly question: QuestionRecord;
     };
 
 /**
  * Runs, questions and decisions in the order in which they happened. Much of it happens within one
  * millisecond: then a run begins, asks and ends, is answered, and the next one begins.
  */
-export function timelineOf({ runs, asked }: ThreadRecord): readonly TimelineEvent[] {
-  const list: { readonly moment: TimelineEvent; readonly time: number; readonly turn: number }[] =
+export function timelineOf({ runs, questions }: ThreadRecord): readonly TimelineEvent[] {
+  const list: { readonly event: TimelineEvent; readonly time: number; readonly turn: number }[] =
     [];
   const starts = runs.map((run) => timeOf(run.startedAt));
-  const add = (moment: TimelineEvent, turn: number) => {
-    list.push({ moment, time: timeOf(moment.at), turn });
+  const add = (event: TimelineEvent, turn: number) => {
+    list.push({ event, time: timeOf(event.at), turn });
   };
   runs.forEach((run, index) => {
     add({ kind: "began", key: `began:${run.runId}`, at: run.startedAt, run }, 4 * index + 1);
     if (run.endedAt === null) return;
     add({ kind: "ended", key: `ended:${run.runId}`, at: run.endedAt, run }, 4 * index + 3);
   });
-  for (const questionRecord of asked) {
-    const { id, expiresAt = null } = questionRecord.interrupt;
+  for (const question of questions) {
+    const { id, expiresAt = null } = question.interrupt;
     const asker = Math.max(
       0,
-      runs.findIndex((run) => ranAt(run, questionRecord.createdAt)),
+      runs.findIndex((run) => ranAt(run, question.createdAt)),
     );
-    add(
-      { kind: "asked", key: `asked:${id}`, at: questionRecord.createdAt, asked: questionRecord },
-      4 * asker + 2,
-    );
-    if (questionRecord.decision === null && questionRecord.status !== "expired") continue;
-    const pointer = questionRecord.decision?.at ?? expiresAt;
+    add({ kind: "asked", key: `asked:${id}`, at: question.createdAt, question }, 4 * asker + 2);
+    if (question.decision === null && question.status !== "expired") continue;
+    const pointer = question.decision?.at ?? expiresAt;
     const next = starts.findIndex((start, index) => index > asker && start >= timeOf(pointer));
     const turn = next < 0 ? 4 * runs.length : 4 * next;
-    add({ kind: "decided", key: `decided:${id}`, at: pointer, asked: questionRecord }, turn);
+    add({ kind: "decided", key: `decided:${id}`, at: pointer, question }, turn);
   }
-  return list.sort((a, b) => a.time - b.time || a.turn - b.turn).map(({ moment }) => moment);
+  return list.sort((a, b) => a.time - b.time || a.turn - b.turn).map(({ event }) => event);
 }
 
-/** What a decision was, in words. */
+/** A decision in words. */
 export function wordsOf({ interrupt, decision, status }: QuestionRecord): {
   readonly title: string;
   readonly detail: string | null;

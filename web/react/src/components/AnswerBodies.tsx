@@ -8,7 +8,7 @@ import { choiceFields } from "../core/choiceFields.js";
 import { check } from "../core/validate/validate.js";
 import { CancelButton } from "./ApprovalBody.js";
 import { ArgumentTable } from "./ArgumentTable.js";
-import { isText, isYesNo, useKept } from "./formDrafts.js";
+import { isText, isBoolean, useDraftState } from "./formDrafts.js";
 import { PlainText, plainText } from "./PlainText.js";
 import { ProblemList } from "./ProblemList.js";
 import { ReadFirst } from "./ReadFirst.js";
@@ -61,9 +61,9 @@ export function ChoiceBody(
 ) {
   const { shape, schema, none, permits, readFirst = false, problems, onAnswer } = props;
   const name = useId();
-  const [chosen, setChosen] = useKept<number | null>("chosen", null, isPlace);
+  const [chosen, setChosen] = useDraftState<number | null>("chosen", null, isPlace);
   const [found, setFound] = useState<readonly Problem[]>([]);
-  const [wantsMore, setWantsMore] = useKept("more", false, isYesNo);
+  const [wantsMore, setWantsMore] = useDraftState("more", false, isBoolean);
   const choice = chosen === null ? undefined : shape.choices[chosen];
   const choices = useMemo(
     () => shape.choices.map((item, index) => ({ ...item, index })),
@@ -84,7 +84,7 @@ export function ChoiceBody(
   const nothing = none !== undefined && needsMore ? { [none.member]: null } : null;
   const mayBeNone =
     nothing !== null && complete(schema, { action: choice?.value, ...nothing }) ? none : undefined;
-  const [isNone, setIsNone] = useKept("none", false, isYesNo);
+  const [isNone, setIsNone] = useDraftState("none", false, isBoolean);
   const saysNone = mayBeNone !== undefined && isNone;
   const withRest = rest !== null && (needsMore || wantsMore) && !saysNone;
 
@@ -196,7 +196,7 @@ export function ChoiceBody(
   );
 }
 
-/** What a choice runs, with the arguments as they are: open once that is chosen. */
+/** The call that a choice runs, with its arguments as they are: open once that is chosen. */
 function Permitted(props: { readonly permit: Permit | undefined; readonly chosen: boolean }) {
   const { permit, chosen } = props;
   if (permit === undefined) return null;
@@ -212,7 +212,7 @@ function Permitted(props: { readonly permit: Permit | undefined; readonly chosen
 /** Free text, for a question without a schema. */
 export function TextBody({ problems, onAnswer }: BodyProps) {
   const id = useId();
-  const [text, setText] = useKept("text", "", isText);
+  const [text, setText] = useDraftState("text", "", isText);
   const submit = (event: SyntheticEvent) => {
     event.preventDefault();
     onAnswer(resolved(text));

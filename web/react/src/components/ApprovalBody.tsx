@@ -5,7 +5,7 @@ import type { Answer, Extra, Problem, Shape } from "../core/index.js";
 import { asRecord } from "../core/json.js";
 import { DenyForm, Panel } from "./DenyForm.js";
 import { GrowingText } from "./GrowingText.js";
-import { isText, useKept } from "./formDrafts.js";
+import { isText, useDraftState } from "./formDrafts.js";
 import { PlainText, plainText } from "./PlainText.js";
 import { ProblemList } from "./ProblemList.js";
 import { ReadFirst } from "./ReadFirst.js";
@@ -21,15 +21,15 @@ export interface ApprovalBodyProps {
 
 type Mode = "choose" | "edit" | "deny";
 
-/** What was given beside the yes or no. */
+/** The answers beside the yes or no. */
 type Given = Readonly<Record<string, string | boolean>>;
 
 const EDITED = "/editedArgs";
 
 /** Yes, yes with changes, no, or no answer at all. */
 export function ApprovalBody({ shape, args, problems, onAnswer }: ApprovalBodyProps) {
-  const [mode, keepMode] = useKept<Mode>("mode", "choose", isMode);
-  const [extras, setExtras] = useKept<Given>("extras", {}, isGiven);
+  const [mode, setDraftMode] = useDraftState<Mode>("mode", "choose", isMode);
+  const [extras, setExtras] = useDraftState<Given>("extras", {}, isGiven);
   const [opened, setOpened] = useState(false);
   const [missing, setMissing] = useState<readonly Problem[]>([]);
   const choose = useRef<HTMLDivElement>(null);
@@ -43,7 +43,7 @@ export function ApprovalBody({ shape, args, problems, onAnswer }: ApprovalBodyPr
 
   const setMode = (next: Mode) => {
     setOpened(true);
-    keepMode(next);
+    setDraftMode(next);
   };
   const back = () => {
     setMode("choose");

@@ -42,7 +42,7 @@ export function BatchBar(props: BatchBarProps) {
   const bar = useRef<HTMLDivElement>(null);
 
   const open = views.filter((view) => view.closed === null);
-  // What others decide, or what is kept at the server, needs nothing more from this reader.
+  // Nothing more is needed where others decide, or where the answer is at the server.
   const mine = open.filter(
     (view) => view.answer !== null || (rightsOf(view.interrupt).answer && !isKept(view)),
   );
@@ -59,7 +59,7 @@ export function BatchBar(props: BatchBarProps) {
   const [refused, setRefused] = useState({ failure, answers });
   if (refused.failure !== failure) setRefused({ failure, answers });
   const changed = answers.some((answer, index) => answer !== refused.answers[index]);
-  // What the server refuses for good is not sent again before one of the answers is another.
+  // An answer that the server refuses for good is not sent again before one of them has changed.
   const sendable = failure === null || canRetry(failure) || changed;
   const sending = open.some((view) => view.phase === "sending");
   useEffect(() => {
@@ -192,7 +192,8 @@ function progressOf(
   const parts = [`${done} of ${open.length} answered`];
   const over = open.filter((view) => view.phase === "expired").length;
   if (unseen > 0 && quick > 1) parts.push(`${unseen} not fully read`);
-  if (own > 0 && quick > 0) parts.push(own === 1 ? "1 needs its own answer" : `${own} need individual answers`);
+  if (own > 0 && quick > 0)
+    parts.push(own === 1 ? "1 needs its own answer" : `${own} need individual answers`);
   if (over > 0) parts.push(`${over} expired: withdraw ${over === 1 ? "it" : "them"}`);
   return parts.join(" · ");
 }

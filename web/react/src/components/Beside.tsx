@@ -4,7 +4,7 @@ import { ArgumentTable } from "./ArgumentTable.js";
 import { PlainText } from "./PlainText.js";
 
 /**
- * What the server says beside a question: at a breakpoint a note, and what came of what it stands
+ * The server's notes beside a question: at a breakpoint a note, and what came of what it stands
  * behind, with a result that was given in its place before it; of a call the rule that asks, by its
  * name; of one that failed the error, where the message had no room for all of it.
  */

@@ -3,7 +3,7 @@ import { writeJson } from "../core/json.js";
 import { Fold } from "./Fold.js";
 import { PlainText } from "./PlainText.js";
 
-/** What is wanted, why, and to what effect: the reviewer's questions before any option. */
+/** The plan, its reason and its effect: the reviewer's questions before any option. */
 export function BriefingView({
   briefing,
   closed,

@@ -4,14 +4,14 @@ import { useEffect, useId, useRef, useState } from "react";
 import type { Instead } from "../core/breakpoint.js";
 import type { Answer, Problem, Shape } from "../core/index.js";
 import { Panel } from "./DenyForm.js";
-import { isYesNo, useKept } from "./formDrafts.js";
+import { isBoolean, useDraftState } from "./formDrafts.js";
 import { PlainText, plainText } from "./PlainText.js";
 import { ProblemList } from "./ProblemList.js";
 import { SchemaForm } from "./SchemaForm.js";
 
 interface ButtonsBodyProps {
   readonly shape: Extract<Shape, { kind: "choice" }>;
-  /** What may be given in place of what is shown; null, the default, where nothing is. */
+  /** The value that may replace the one shown; null, the default, where none may. */
   readonly instead?: Instead | null;
   readonly problems: readonly Problem[];
   readonly onAnswer: (answer: Answer) => void;
@@ -25,7 +25,7 @@ const WORDS = {
 /** A button for each way to go; where the agent may go on with something else, a form for that. */
 export function ButtonsBody({ shape, instead = null, problems, onAnswer }: ButtonsBodyProps) {
   const prefix = useId();
-  const [editing, keepEditing] = useKept("editing", false, isYesNo);
+  const [editing, setDraftEditing] = useDraftState("editing", false, isBoolean);
   const [opened, setOpened] = useState(false);
   const [missing, setMissing] = useState<readonly Problem[]>([]);
   const buttons = useRef<HTMLDivElement>(null);
@@ -43,7 +43,7 @@ export function ButtonsBody({ shape, instead = null, problems, onAnswer }: Butto
   const edit = (on: boolean) => {
     setOpened(true);
     setMissing([]);
-    keepEditing(on);
+    setDraftEditing(on);
   };
   const goOn = (input: unknown) => {
     if (instead === null) return;

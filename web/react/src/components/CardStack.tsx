@@ -21,7 +21,7 @@ export interface CardStackProps {
   /** Takes back what this reader has told the server; without it, that is not offered. */
   readonly onTakeBack?: (id: string) => void;
   readonly onSend: () => void;
-  /** What is said beside an answer that is not settled yet. */
+  /** The note beside an answer that is not settled yet. */
   readonly noteOf?: (view: InterruptView) => string;
   /** Stands above each card. */
   readonly above?: (view: InterruptView) => ReactNode;

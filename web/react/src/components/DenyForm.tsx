@@ -1,7 +1,7 @@
 "use client";
 
 import { useEffect, useId, useRef, type ReactNode, type SyntheticEvent } from "react";
-import { isText, useKept } from "./formDrafts.js";
+import { isText, useDraftState } from "./formDrafts.js";
 
 /** A no, with what the agent should know about it. */
 export function DenyForm(props: {
@@ -11,7 +11,7 @@ export function DenyForm(props: {
   readonly onBack: () => void;
 }) {
   const id = useId();
-  const [reason, setReason] = useKept("reason", "", isText);
+  const [reason, setReason] = useDraftState("reason", "", isText);
   const submit = (event: SyntheticEvent) => {
     event.preventDefault();
     props.onDeny(reason.trim());
@@ -43,7 +43,7 @@ export function DenyForm(props: {
 }
 
 /**
- * What opens below the buttons; the first field gets the focus unless nobody has opened it just
+ * A panel below the buttons; the first field gets the focus unless nobody has opened it just
  * now (`restored`), Escape closes it.
  */
 export function Panel({

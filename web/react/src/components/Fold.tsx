@@ -5,7 +5,7 @@ import { createContext, useContext, useEffect, useId, useState, type ReactNode }
 const MAX_CHARACTERS = 700;
 const MAX_LINES = 14;
 
-/** What the folds of one card share: whether all are open, and who is told of folded ones. */
+/** Shared by the folds of one card: whether all are open, and who is told of folded ones. */
 export interface Folding {
   readonly unfolded: boolean;
   /** Counts one more folded part; the returned function takes it back. */

@@ -1,7 +1,7 @@
 import { PlainText, hiddenIn } from "./PlainText.js";
 
 /**
- * What hides in a text that is being edited, where a field shows it with no look: the places, each
+ * Spells out what hides in a text that is being edited, which a field does not show: places, each
  * with a few characters around it, spelled out. Nothing where nothing hides.
  */
 export function HiddenText({ id, text }: { readonly id?: string; readonly text: string }) {

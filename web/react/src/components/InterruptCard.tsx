@@ -28,7 +28,7 @@ import { BriefingView } from "./BriefingView.js";
 import { ButtonsBody } from "./ButtonsBody.js";
 import { Countdown } from "./Countdown.js";
 import { Fold, FoldContext } from "./Fold.js";
-import { KeptFields } from "./formDrafts.js";
+import { CardDraftProvider } from "./formDrafts.js";
 import { messageOf } from "./message.js";
 import { OwnBody, ownCard, type Cards } from "./ownCards.js";
 import { changesOf, outcomeOf } from "./outcome.js";
@@ -50,7 +50,7 @@ export interface InterruptCardProps {
   readonly onWithdraw: () => void;
   /** Takes back what this reader has told the server; without it, that is not offered. */
   readonly onTakeBack?: () => void;
-  /** What is said beside an answer that is not settled yet. Default "not sent yet". */
+  /** The note beside an answer that is not settled yet. Default "not sent yet". */
   readonly note?: string;
   /** Shows long values in full, instead of their beginning. */
   readonly unfolded?: boolean;
@@ -196,7 +196,7 @@ export function InterruptCard(props: InterruptCardProps) {
       )}
       {closed === null && !waits && (
         <div className="sayso-body" key={view.asked} hidden={phase !== "open"}>
-          <KeptFields interrupt={interrupt} open={phase === "open"}>
+          <CardDraftProvider interrupt={interrupt} open={phase === "open"}>
             {own === null ? (
               <ReadingContext.Provider value={reading}>
                 <FoldContext.Provider value={folding}>
@@ -206,7 +206,7 @@ export function InterruptCard(props: InterruptCardProps) {
             ) : (
               <OwnBody card={own} view={view} call={call} onAnswer={answer} />
             )}
-          </KeptFields>
+          </CardDraftProvider>
         </div>
       )}
       <div className="sayso-foot">
@@ -236,7 +236,7 @@ export function InterruptCard(props: InterruptCardProps) {
   );
 }
 
-/** What stands there for who may not answer, or has: whom it waits for, and the way out. */
+/** Shown to who may not answer, or has: whom it waits for, and the way out. */
 function Waits(props: {
   readonly rights: Rights;
   readonly withdrawn: readonly string[];
@@ -247,10 +247,14 @@ function Waits(props: {
   const asks = [
     rights.youAgreed ? "You approved" : null,
     `${rights.youAgreed ? "waits" : "Waits"} for ${rights.waitsFor ?? "others"}`,
-    rights.agreed.length > 0 && !rights.youAgreed ? `approved by ${rights.agreed.map(personName).join(", ")}` : null,
+    rights.agreed.length > 0 && !rights.youAgreed
+      ? `approved by ${rights.agreed.map(personName).join(", ")}`
+      : null,
   ];
   const kept = [
-    rights.youAgreed ? "Your answer is saved" : `Answered by ${personName(rights.heldBy ?? "others")}`,
+    rights.youAgreed
+      ? "Your answer is saved"
+      : `Answered by ${personName(rights.heldBy ?? "others")}`,
     "continues once the other questions are answered",
   ];
   const parts = rights.heldBy === null ? asks : kept;
@@ -333,7 +337,7 @@ function Body(props: {
   }
 }
 
-/** What will run, or what ran: edited arguments replace the proposed ones as a whole (TB-05). */
+/** The arguments that will run, or ran: edits replace the proposed ones as a whole (TB-05). */
 function Arguments({ call, view }: { readonly call: CallView; readonly view: InterruptView }) {
   const edited = view.phase === "open" ? undefined : changesOf(view.answer, call);
   const table =

@@ -40,7 +40,7 @@ export function InterruptGroup(props: InterruptGroupProps) {
   const views = useMemo(() => viewsOf(state, batch), [state, batch]);
   const [view] = views;
   const open = views.some((interruptView) => interruptView.closed === null);
-  // What the server complained about has to be changed first; anything else may be sent again.
+  // Whatever the server complained about has to be changed first; anything else may be sent again.
   const { holds } = controller;
   const fit = views.every((interruptView) => interruptView.problems.length === 0);
   const ready = fit && (holds || canSubmit(state, clock()));
@@ -99,7 +99,7 @@ export function InterruptGroup(props: InterruptGroupProps) {
 }
 
 /**
- * What stands below a single question: why it was not sent and, where that can help, the way to try
+ * The line below a single question: why it was not sent and, where that can help, the way to try
  * again, or the way to send an answer that was given before a reload.
  */
 export function NotSent(props: {

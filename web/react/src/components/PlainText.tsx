@@ -1,7 +1,7 @@
 import { Fragment } from "react";
 import { LOOKALIKES, PICTURES, SPACES, UNSEEN } from "./unseenTable.js";
 
-/* What makes a picture of several characters is left whole: joiners and a selector inside an emoji
+/* A picture of several characters is left whole: joiners and a selector inside an emoji
    sequence, the tags of a region's flag. */
 const PICTURE = String.raw`[${PICTURES}](?:\uFE0F|[\u{1F3FB}-\u{1F3FF}])?`;
 const FLAG = String.raw`\u{1F3F4}[\u{E0030}-\u{E0039}\u{E0061}-\u{E007A}]{3,6}\u{E007F}`;

@@ -5,17 +5,17 @@ import { boundsOf } from "../core/bounds.js";
 import type { JsonSchema, Problem } from "../core/index.js";
 import { asRecord } from "../core/json.js";
 import { JsonEditor } from "./JsonEditor.js";
-import { useKept } from "./formDrafts.js";
+import { useDraftState } from "./formDrafts.js";
 
 const RjsfForm = lazy(() => import("./form/RjsfForm.js"));
 
 export interface SchemaFormProps {
-  /** What its value is kept by, among the fields of its card (see `FormDraftProvider`). Default "value". */
+  /** The name of its value in its card's draft (see `FormDraftProvider`). Default "value". */
   readonly name?: string;
   readonly label: string;
   readonly schema: JsonSchema;
   readonly value?: unknown;
-  /** What the server complained about, shown at the fields. */
+  /** Complaints of the server, shown at the fields. */
   readonly problems?: readonly Problem[];
   readonly onSubmit: (value: unknown) => void;
   /** The buttons, one of which submits. */
@@ -29,11 +29,11 @@ export interface SchemaFormProps {
  */
 export function SchemaForm(props: SchemaFormProps) {
   const { name = "value", label, schema, problems = [], onSubmit, children } = props;
-  const [value, setValue] = useKept(name, props.value, isAny);
+  const [value, setValue] = useDraftState(name, props.value, isAny);
   const [asJson, setAsJson] = useState(false);
   const idPrefix = useId();
   const { trouble } = boundsOf(schema);
-  // What was given decides, not what is typed: a form that is begun stays.
+  // The given value decides, not what is typed: a form that is begun stays.
   const [strange] = useState(
     () => trouble === null && (hasStrangeNames(schema) || hasStrangeNames(value)),
   );
@@ -57,7 +57,8 @@ export function SchemaForm(props: SchemaFormProps) {
     return (
       <div className="sayso-schema-form">
         <p className="sayso-quiet">
-          This cannot be shown as a form: its schema {trouble}. Edit it as JSON; the server checks it.
+          This cannot be shown as a form: its schema {trouble}. Edit it as JSON; the server checks
+          it.
         </p>
         {json}
       </div>

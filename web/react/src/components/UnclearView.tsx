@@ -7,7 +7,7 @@ import { Fold } from "./Fold.js";
 import { momentText } from "./momentText.js";
 import { PlainText, plainText } from "./PlainText.js";
 
-/** What tells one unclear effect from another: what it was called with, when, and where to look. */
+/** Tells one unclear effect from another: its arguments, when it began, and where to look. */
 export function UnclearView({ unclear }: { readonly unclear: Unclear }) {
   const { name, args, look, startedAt, key } = unclear;
   return (
@@ -20,9 +20,7 @@ export function UnclearView({ unclear }: { readonly unclear: Unclear }) {
           <div className="sayso-fact">
             <dt>Started</dt>
             <dd>
-              <time dateTime={new Date(startedAt).toISOString()}>
-                {momentText(startedAt)}
-              </time>
+              <time dateTime={new Date(startedAt).toISOString()}>{momentText(startedAt)}</time>
             </dd>
           </div>
         )}

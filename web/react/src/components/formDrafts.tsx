@@ -5,7 +5,7 @@ import { digestOf } from "../core/drafts.js";
 import { asRecord, parseJson, writeJson } from "../core/json.js";
 import type { Interrupt } from "../core/index.js";
 
-/** Where half-written answers are kept: what was typed into a question's card, by a name each. */
+/** Stores half-written answers: what was typed into a question's card, by the name of the field. */
 export interface FormDrafts {
   read(interrupt: Interrupt): Readonly<Record<string, unknown>>;
   /** Keeps these instead of all that were kept of it; none of them: forgets it. */
@@ -16,94 +16,98 @@ export interface FormDrafts {
  * Half-written answers in the tab's `sessionStorage`: they outlive a reload and end with the tab.
  * A question that takes a secret, and one that was put differently since, has nothing kept.
  */
-export function sessionForms(prefix = "sayso"): FormDrafts {
+export function sessionFormDrafts(prefix = "sayso"): FormDrafts {
   const keyOf = ({ id }: Interrupt) => `${prefix}:form:${id}`;
   return {
     read: (interrupt) => {
       const text = quiet(() => sessionStorage.getItem(keyOf(interrupt)));
-      const kept = asRecord(parseJson(text ?? ""));
-      return kept?.question === digestOf(interrupt) ? (asRecord(kept.values) ?? {}) : {};
+      const stored = asRecord(parseJson(text ?? ""));
+      return stored?.question === digestOf(interrupt) ? (asRecord(stored.values) ?? {}) : {};
     },
     write: (interrupt, values) => {
       const key = keyOf(interrupt);
       const keep = Object.keys(values).length > 0 && !takesSecret(interrupt.responseSchema);
-      const kept = { question: digestOf(interrupt), values };
+      const stored = { question: digestOf(interrupt), values };
       quiet(() => {
-        if (keep) sessionStorage.setItem(key, writeJson(kept));
+        if (keep) sessionStorage.setItem(key, writeJson(stored));
         else sessionStorage.removeItem(key);
       });
     },
   };
 }
 
-const FormsContext = createContext<FormDrafts | null>(null);
+const DraftsContext = createContext<FormDrafts | null>(null);
 
 /** Keeps what is typed into the cards below it until it is answered. */
 export function FormDraftProvider(props: {
-  readonly forms: FormDrafts;
+  readonly drafts: FormDrafts;
   readonly children: ReactNode;
 }) {
-  return <FormsContext.Provider value={props.forms}>{props.children}</FormsContext.Provider>;
+  return <DraftsContext.Provider value={props.drafts}>{props.children}</DraftsContext.Provider>;
 }
 
-/** What the fields of one card keep, by a name each. */
-interface Fields {
+/** The draft of one card: the values of its fields, by name. */
+interface CardDraft {
   readonly get: (name: string) => unknown;
   readonly put: (name: string, value: unknown) => void;
-  readonly forget: () => void;
+  readonly clear: () => void;
 }
 
-const NOTHING: Fields = { get: () => undefined, put: () => undefined, forget: () => undefined };
+const NO_DRAFT: CardDraft = {
+  get: () => undefined,
+  put: () => undefined,
+  clear: () => undefined,
+};
 
-const FieldsContext = createContext<Fields>(NOTHING);
+const CardDraftContext = createContext<CardDraft>(NO_DRAFT);
 
-/** The fields of one card; what they keep is forgotten once the question is not open any more. */
-export function KeptFields(props: {
+/** Keeps the fields of one card below it; they are forgotten once the question is not open. */
+export function CardDraftProvider(props: {
   readonly interrupt: Interrupt;
   readonly open: boolean;
   readonly children: ReactNode;
 }) {
   const { interrupt, open, children } = props;
-  const forms = useContext(FormsContext);
-  const [fields] = useState(() => (forms === null ? NOTHING : fieldsOf(forms, interrupt)));
+  const drafts = useContext(DraftsContext);
+  const [draft] = useState(() => (drafts === null ? NO_DRAFT : cardDraft(drafts, interrupt)));
   useEffect(() => {
-    if (!open) fields.forget();
-  }, [open, fields]);
-  return <FieldsContext.Provider value={fields}>{children}</FieldsContext.Provider>;
+    if (!open) draft.clear();
+  }, [open, draft]);
+  return <CardDraftContext.Provider value={draft}>{children}</CardDraftContext.Provider>;
 }
 
-function fieldsOf(forms: FormDrafts, interrupt: Interrupt): Fields {
-  let values = forms.read(interrupt);
+function cardDraft(drafts: FormDrafts, interrupt: Interrupt): CardDraft {
+  let values = drafts.read(interrupt);
   return {
     get: (name) => values[name],
     put: (name, value) => {
       values = { ...values, [name]: value };
-      forms.write(interrupt, values);
+      drafts.write(interrupt, values);
     },
-    forget: () => {
+    clear: () => {
       values = {};
-      forms.write(interrupt, values);
+      drafts.write(interrupt, values);
     },
   };
 }
 
-/** State of a card's field that is kept with the others of its card; `fits` tells what it can be. */
-export function useKept<T>(
+/** State of a card's field that is kept in the card's draft; `isValid` tells what it can be. */
+export function useDraftState<T>(
   name: string,
   initial: T,
-  fits: (value: unknown) => value is T,
+  isValid: (value: unknown) => value is T,
 ): readonly [T, (value: T) => void] {
-  const fields = useContext(FieldsContext);
+  const draft = useContext(CardDraftContext);
   const [value, setValue] = useState<T>(() => {
-    const kept = fields.get(name);
-    return kept !== undefined && fits(kept) ? kept : initial;
+    const stored = draft.get(name);
+    return stored !== undefined && isValid(stored) ? stored : initial;
   });
   const set = useCallback(
     (next: T) => {
       setValue(next);
-      fields.put(name, next);
+      draft.put(name, next);
     },
-    [fields, name],
+    [draft, name],
   );
   return [value, set];
 }
@@ -112,7 +116,7 @@ export function isText(value: unknown): value is string {
   return typeof value === "string";
 }
 
-export function isYesNo(value: unknown): value is boolean {
+export function isBoolean(value: unknown): value is boolean {
   return typeof value === "boolean";
 }
 

@@ -2,7 +2,7 @@ import { asRecord } from "../core/json.js";
 import { unclearOf, type CallView, type Interrupt } from "../core/index.js";
 
 /**
- * What is asked, in words. The server's own sentences for a gated call only repeat its briefing and
+ * The question in words. The server's own sentences for a gated call only repeat its briefing and
  * its arguments, for clients that show nothing else; where those are shown, they are left out. So is
  * where to look, at the end of the one about an unclear effect.
  */

@@ -18,7 +18,7 @@ export interface Outcome {
 }
 
 /**
- * What to say about an interrupt that is not simply open; null while it is. `call` is what it is
+ * The words for an interrupt that is not simply open; null while it is. `call` is what it is
  * about: changes are told against its arguments.
  */
 export function outcomeOf(view: InterruptView, call: CallView | null = null): Outcome | null {
@@ -60,7 +60,8 @@ export function outcomeOf(view: InterruptView, call: CallView | null = null): Ou
       return { tone: "warn", title: "Expired", detail: "Nobody answered in time." };
     case "stopped": {
       const { by } = closed;
-      const who = by === undefined ? "the agent was stopped" : `${personName(by)} stopped the agent`;
+      const who =
+        by === undefined ? "the agent was stopped" : `${personName(by)} stopped the agent`;
       const when = whenOf(closed.at);
       const detail = `Withdrawn when ${who}${when === null ? "" : `, ${when}`}.`;
       return { tone: "quiet", title: "Stopped", detail };

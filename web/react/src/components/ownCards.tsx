@@ -4,12 +4,12 @@ import type { Interrupt } from "@ag-ui/client";
 import { createElement, type ComponentType } from "react";
 import type { Answer, CallView, InterruptView, Problem } from "../core/index.js";
 
-/** What a card of one's own gets; what it draws stands between the title and the outcome. */
+/** The props of a card of one's own; it draws what stands between title and outcome. */
 export interface OwnCardProps {
   readonly interrupt: Interrupt;
   /** The tool call that it is about; `args` of it is undefined where they are no JSON. */
   readonly call: CallView | null;
-  /** What the server or the validator complained about in the last answer. */
+  /** Complaints of the server or the validator about the last answer. */
   readonly problems: readonly Problem[];
   /** Answers, as `{ approved: true }` or as the question's `responseSchema` says. */
   readonly resolve: (payload?: unknown) => void;
@@ -32,7 +32,7 @@ export function ownCard(
   return key === undefined ? null : (cards?.[key] ?? null);
 }
 
-/** What such a card asks, with its means to answer. */
+/** The body of such a card, with its means to answer. */
 export function OwnBody(props: {
   readonly card: ComponentType<OwnCardProps>;
   readonly view: InterruptView;

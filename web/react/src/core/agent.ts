@@ -132,7 +132,7 @@ function isRefused({ metadata }: { readonly metadata?: unknown }): boolean {
 }
 
 /**
- * What the server does not have of these messages. All of them when something it showed is missing
+ * Those of these messages that the server lacks. All of them when something it showed is missing
  * or was changed: a list that names stored messages is the history from then on (design 4).
  */
 function unsaid(

@@ -29,7 +29,7 @@ const NAMED = new Map([
   ["patternProperties", true],
 ]);
 
-/** What a look at a schema found: whether it is fit to be worked on, and its regular expressions. */
+/** Facts about a schema: whether it is fit to be worked on, and its regular expressions. */
 export interface Bounds {
   /** Why no form is made of it and nothing is checked against it here; null when both is fine. */
   readonly trouble: string | null;
@@ -162,7 +162,7 @@ const SAID: ReadonlySet<string> = new Set(["const", "title", "description", "typ
 
 const TOO_MANY = "lists too many values to choose from";
 
-/** What `#/…` leads to; undefined where it leads nowhere, or to a name. */
+/** Resolves `#/…`; undefined where it leads nowhere, or to a name. */
 export function resolve(root: JsonSchema, reference: string): unknown {
   if (reference === "#") return root;
   if (!reference.startsWith("#/")) return undefined;

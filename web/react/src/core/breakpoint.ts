@@ -3,15 +3,15 @@ import { choiceFields } from "./choiceFields.js";
 import { withDefinitions, type JsonSchema } from "./shape.js";
 import type { Interrupt } from "./types.js";
 
-/** What a person may give at a breakpoint in place of what is shown there. */
+/** The value that a person may give at a breakpoint in place of the one shown there. */
 export interface Instead {
   readonly member: "editedArgs" | "result";
   readonly schema: JsonSchema;
-  /** What it takes the place of; undefined where that is not told. */
+  /** The value that it replaces; undefined where that is not told. */
   readonly shown: unknown;
 }
 
-/** What `continue` may bring along at this breakpoint; null where it may not bring anything. */
+/** The value that `continue` may bring at this breakpoint; null where it may not bring any. */
 export function insteadAt(interrupt: Interrupt): Instead | null {
   const schema = asRecord(interrupt.responseSchema);
   if (interrupt.reason !== "sayso:breakpoint" || schema === undefined) return null;

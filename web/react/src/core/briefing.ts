@@ -5,14 +5,14 @@ import type { CallView } from "./views.js";
 /** A text, or figures by name. */
 export type Told = string | Readonly<Record<string, unknown>>;
 
-/** What a question says beside itself, so that a person can decide: why, and to what effect. */
+/** Beside a question, so that a person can decide: why it is asked, and to what effect. */
 export interface Briefing {
   readonly kind: "approval" | "decision" | "clarification";
-  /** What is planned, or what has to be clear first; an approval may have none. */
+  /** The plan, or what has to be clear first; an approval may have none. */
   readonly headline: string | null;
   /** Why a person is asked, in sentences of the server's own. */
   readonly because: string | null;
-  /** What the agent, or its tool, says it wants the call for. */
+  /** The agent's or its tool's own reason for the call. */
   readonly says: string | null;
   readonly facts: readonly { readonly name: string; readonly told: Told }[];
 }
@@ -76,7 +76,7 @@ function approval(details: Members): Briefing {
   };
 }
 
-/** What people have changed of the arguments since they were proposed, and said why. */
+/** Changes by people to the arguments since they were proposed. */
 function changed(changes: unknown): Briefing["facts"] {
   if (!Array.isArray(changes) || changes.length === 0) return [];
   const change = changes.flatMap((item: unknown) => {

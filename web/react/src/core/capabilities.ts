@@ -62,7 +62,7 @@ export function readCapabilities(document: unknown): AgentCapabilities | null {
 }
 
 /**
- * What a declaration says about one thing, as `declared(found, "humanInTheLoop", "approvals")`.
+ * Looks up one thing in a declaration, as `declared(found, "humanInTheLoop", "approvals")`.
  * Undefined where it is silent, which means neither yes nor no (CP-06).
  */
 export function declared(
@@ -111,7 +111,7 @@ export async function fetchCapabilities(
   }
 }
 
-/** What an agent that speaks HTTP has; others have none of it. */
+/** Members of an agent that speaks HTTP; others have none of them. */
 interface HttpParts {
   readonly url?: string;
   readonly headers?: Readonly<Record<string, string>>;

@@ -2,7 +2,7 @@ import { asRecord } from "./json.js";
 import { requiredOf, withDefinitions, type JsonSchema } from "./shape.js";
 
 /**
- * What a choice asks for beside its action: the members for all, as the schema's `if` and `then` have
+ * The members that a choice asks for beside its action, as the schema's `if` and `then` have
  * them for this one; null when there is nothing more.
  */
 export function choiceFields(schema: JsonSchema, value: unknown): JsonSchema | null {

@@ -37,3 +37,30 @@ export const LABELS: ReadonlyMap<string, string> = new Map([
   ["sayso:decision", "Decision"],
   ["sayso:breakpoint", "Breakpoint"],
 ]);
+
+/** The words for people of a code, with `{by}` for who decided. */
+export const TEXTS: ReadonlyMap<string, string> = new Map([
+  ["unknown_thread", "This conversation does not exist, or it is not yours."],
+  ["unknown_approval", "This approval is no longer remembered."],
+  ["unauthenticated", "Sign in to continue."],
+  ["store_unavailable", "The server cannot save at the moment. Nothing was lost; try again."],
+  ["interrupts_pending", "There are open questions here. Answer them first."],
+  ["partial_resume", "Some questions have no answer yet. Answer all of them."],
+  ["unknown_interrupt", "That question no longer exists here, so your answer was not used."],
+  ["duplicate_entry", "A question had two different answers, so none was used. Send one."],
+  ["invalid_payload", "That answer does not fit the question. Check it, then send it again."],
+  [
+    "interrupt_expired",
+    "That question had expired before your answer came. Ask again if you need to.",
+  ],
+  ["already_resolved", "That was already decided{by}, so your answer was not used."],
+  ["thread_busy", "The agent is still working here. Try again when it has finished."],
+  ["thread_too_large", "This conversation is too long. Start a new one."],
+  ["not_waiting", "The agent no longer waits here. Send a message to continue."],
+  ["journal_gone", "Only questions of the last turn can be forked."],
+  ["wrong_agent", "Another agent has unfinished work in this conversation."],
+  ["not_an_approver", "Others have to answer this. Leave it to them, or withdraw it."],
+  ["own_request", "You asked for this, so another approver has to answer. You can withdraw it."],
+  ["denied_before", "This was denied before{by}. Deny or withdraw it."],
+  ["agent_version_missing", "This cannot continue at the moment. Your answer was not used."],
+]);

@@ -69,7 +69,7 @@ export interface ControllerOptions {
 /** The options that may change while a controller is in use. */
 export type LiveOptions = Omit<ControllerOptions, "clock" | "newId" | "page">;
 
-/** What is kept of a thread that was left. */
+/** The state of a thread that was left. */
 interface Parked {
   readonly state: MachineState;
   readonly legacy: LegacyQuestion | null;
@@ -317,7 +317,7 @@ export class InterruptController {
   }
 
   #listen(): () => void {
-    // What the agent learnt while nobody listened here is taken from its own list, which may have
+    // Messages that came while nobody listened are taken from the agent's own list, which may have
     // been loaded with a stored conversation: what is no question there is left out (A3).
     const pendingInterrupt = this.agent.pendingInterrupts.flatMap(
       (interrupt) => readInterrupt(interrupt) ?? [],
@@ -392,7 +392,7 @@ export class InterruptController {
     this.#dispatch({ type: "restored", answers: recalled, now });
   }
 
-  /** What was answered before a reload, as far as it still fits its question. */
+  /** Answers from before a reload, as far as they still fit their questions. */
   #recall(interrupts: readonly Interrupt[]): Answers {
     const { threadId, asked } = this.#state;
     const fresh = interrupts.filter(({ id }) => asked[id] === undefined);
@@ -441,7 +441,7 @@ export class InterruptController {
     for (const listener of this.#listeners) listener();
   }
 
-  /** What is answered is kept until it was sent; a thread with nothing open keeps nothing. */
+  /** Answers are kept until they are sent; a thread with nothing open keeps none. */
   #keepDrafts(before: MachineState, next: MachineState): void {
     if (next.answers === before.answers && next.interrupts === before.interrupts) return;
     this.#options.drafts?.write(next.threadId, next.interrupts, next.answers);

@@ -38,7 +38,7 @@ export interface ConversationOptions {
   readonly frameMs?: number;
 }
 
-/** What became of a text handed to `send`. */
+/** The fate of a text handed to `send`. */
 export type Sent = "sent" | "queued" | "blocked";
 
 /** The chat around one controller: messages, steps, state, what waits to be sent, the connection. */

@@ -2,7 +2,7 @@ import { FrameReader } from "./eventStream.js";
 import { asRecord, asText, parseJson } from "./json.js";
 import { patched } from "./patch.js";
 
-/** What the frames of one thread said, with all digits. */
+/** The values in the frames of one thread, with all digits. */
 interface Told {
   /** Undefined while it is not known. */
   state: unknown;
@@ -77,7 +77,7 @@ function note(details: Told, event: Readonly<Record<string, unknown>>): void {
   }
 }
 
-/** What does not fit is not known from then on; the next snapshot says it. */
+/** A value that does not fit is unknown from then on; the next snapshot says it. */
 function after(before: unknown, patch: unknown): unknown {
   try {
     return before === undefined ? undefined : patched(before, patch);

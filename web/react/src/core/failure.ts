@@ -138,7 +138,7 @@ function isNetworkError(error: unknown): boolean {
 }
 
 /**
- * What a server says beside an outcome, from `metadata.sayso.problem`: in `recover` mode about a
+ * Reads a problem beside an outcome, from `metadata.sayso.problem`: in `recover` mode about a
  * refused resume, in a look about the run that failed last.
  */
 export function failureFromMetadata(metadata: unknown): Failure | null {

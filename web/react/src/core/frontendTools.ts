@@ -8,7 +8,7 @@ import { readCall } from "./views.js";
 /** A tool that the agent may call and a person answers in this client. */
 export interface FrontendTool {
   readonly name: string;
-  /** What it is for; the model reads it. */
+  /** Its purpose; the model reads it. */
   readonly description?: string;
   /** JSON Schema of its arguments. */
   readonly parameters?: JsonSchema;
@@ -60,7 +60,7 @@ export class FrontendTools {
     };
   }
 
-  /** What goes along with a run: each name once, the one offered last. */
+  /** The tools sent with a run: each name once, the one offered last. */
   list(): Tools {
     const named = new Map([...this.#tools.values()].map((tool) => [tool.name, tool]));
     return [...named.values()].map(({ name, description = "", parameters = EMPTY }) => ({

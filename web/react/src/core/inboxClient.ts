@@ -2,7 +2,7 @@ import { spelt } from "./exact.js";
 import { failureFromHttp, failureFromRejection, timedOut } from "./failure.js";
 import { readEvents } from "./eventStream.js";
 import { readListed, type InboxItem, type Listed } from "./inboxItems.js";
-import { asRecord, asText, parseJson, writeJson } from "./json.js";
+import { asRecord, asText, parseJson, textsOf, writeJson } from "./json.js";
 import { ServerClock } from "./serverClock.js";
 import { Bodies } from "./silence.js";
 import type { Answer, Closed, Failure } from "./types.js";
@@ -17,11 +17,11 @@ export interface InboxAddress {
   readonly timeoutMs?: number;
 }
 
-/** What a request came to: the parsed body, or why there is none. */
+/** The result of a request: the parsed body, or why there is none. */
 export type Reply<T> =
   { readonly ok: true; readonly value: T } | { readonly ok: false; readonly failure: Failure };
 
-/** What became of answers for one thread. */
+/** The result of answers for one thread. */
 export type Taken =
   | { readonly kind: "settled" }
   | {
@@ -230,10 +230,6 @@ export async function hold(
 }
 
 const NOT_OURS = "This address answers, but not as a Sayso server.";
-
-function textsOf(value: unknown): readonly string[] {
-  return Array.isArray(value) ? (value as unknown[]).flatMap((item) => asText(item) ?? []) : [];
-}
 
 function refused(failure: Failure): { readonly ok: false; readonly failure: Failure } {
   return { ok: false, failure };

@@ -26,7 +26,7 @@ export interface InboxItem {
   readonly lapsed: boolean;
 }
 
-/** What the server said about one interrupt: it is open, or it ended like this. */
+/** The server's word on one interrupt: it is open, or it ended like this. */
 export interface Listed {
   readonly item: InboxItem;
   readonly closed: Closed | null;

@@ -4,7 +4,7 @@ import { equalJson, mapOf } from "./json.js";
 import type { Answer, Closed, Connection, Failure, Problem } from "./types.js";
 import type { InterruptView, Phase } from "./views.js";
 
-/** What the inbox knows. Immutable: every change makes a new value. */
+/** The state of the inbox. Immutable: every change makes a new value. */
 export interface InboxState {
   readonly connection: Connection;
   /** True if the list was read at least once: before, an empty one says nothing. */
@@ -13,14 +13,14 @@ export interface InboxState {
   readonly items: readonly InboxItem[];
   /** True if there is more than was read. */
   readonly partial: boolean;
-  /** What was said here and is not settled yet. */
+  /** Answers that were given here and are not settled yet. */
   readonly answers: Readonly<Record<string, Answer>>;
   /** Who had agreed to another answer than was given here, and does not any more. */
   readonly withdrawn: Readonly<Record<string, readonly string[]>>;
   readonly sending: readonly string[];
   readonly errors: Readonly<Record<string, readonly Problem[]>>;
   readonly failures: Readonly<Record<string, Failure>>;
-  /** What ended while this inbox was open, or was looked up, newest last. */
+  /** Questions that ended while this inbox was open, or were looked up, newest last. */
   readonly closed: Readonly<Record<string, Closed>>;
 }
 

@@ -25,7 +25,12 @@ export function asText(value: unknown): string | undefined {
   return typeof value === "string" && value !== "" ? value : undefined;
 }
 
-/** What stands before the digits of a `bigint` inside JSON text; no text from outside has it. */
+/** The non-empty texts of a list; none for anything else. */
+export function textsOf(value: unknown): readonly string[] {
+  return Array.isArray(value) ? (value as unknown[]).flatMap((item) => asText(item) ?? []) : [];
+}
+
+/** Stands before the digits of a `bigint` inside JSON text; no text from outside has it. */
 const MARK = `int:${Math.random().toString(36).slice(2)}:`;
 const MARKED = new RegExp(`"${MARK.replace(".", "\\.")}(-?\\d+)"`, "g");
 const TOKEN = /"(?:[^"\\]+|\\.)*"|-?\d[\d.eE+-]*/g;

@@ -18,7 +18,7 @@ import type { Answer, Answers, Batch, Closed, Ending, Failure, Problem } from ".
 export type Status =
   "idle" | "running" | "awaiting" | "submitting" | "failed" | "expired" | "stale";
 
-/** What the machine knows. Immutable: every action makes a new value or returns the same one. */
+/** The state of the machine. Immutable: every action makes a new value or returns the same one. */
 export interface MachineState {
   readonly threadId: string;
   readonly status: Status;

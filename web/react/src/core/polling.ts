@@ -1,6 +1,6 @@
 import type { Status } from "./machine.js";
 
-/** What following needs of a page; `document` and `window` together are one. */
+/** The parts of a page that following needs; `document` and `window` together are one. */
 export interface Page {
   readonly hidden: () => boolean;
   /**

@@ -2,7 +2,7 @@ import { rightsOf } from "./rights.js";
 import { shapeOf } from "./shape.js";
 import type { Answer, Interrupt } from "./types.js";
 
-/** What a plain yes or no to an interrupt looks like, and what else it takes. */
+/** The form of a plain yes or no to an interrupt, and what else it takes. */
 export interface Quick {
   readonly bare: boolean;
   readonly reason: "none" | "optional" | "required";

@@ -1,7 +1,7 @@
 import type { Interrupt } from "@ag-ui/client";
-import { asRecord, asText } from "./json.js";
+import { asRecord, asText, textsOf } from "./json.js";
 
-/** What the server says that this reader may do about a question, and whom it waits for. */
+/** The reader's rights to a question, as the server says them, and whom it waits for. */
 export interface Rights {
   /** The server would take an answer. So it is with servers that say nothing about it. */
   readonly answer: boolean;
@@ -70,8 +70,4 @@ function namesOf(waiting: Readonly<Record<string, unknown>>): string | null {
   const last = named.at(-1) ?? "";
   const word = open.length > 1 ? "and" : "or";
   return named.length === 1 ? last : `${named.slice(0, -1).join(", ")} ${word} ${last}`;
-}
-
-function textsOf(value: unknown): readonly string[] {
-  return Array.isArray(value) ? (value as unknown[]).flatMap((item) => asText(item) ?? []) : [];
 }

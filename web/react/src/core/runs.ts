@@ -47,7 +47,7 @@ export type RunEnd =
   | { readonly kind: "failure"; readonly failure: Failure }
   | { readonly kind: "abandoned" };
 
-/** What a listener hears of each run, in this order. */
+/** The events of each run for a listener, in this order. */
 export interface RunListener {
   /** The first `RUN_STARTED` came. */
   onStarted?(origin: Origin, runId: string): void;
@@ -109,7 +109,7 @@ export class RunDriver {
   readonly #timeoutMs: () => number;
   readonly #newId: () => string;
   readonly #onTime: ((time: number) => void) | undefined;
-  /** What is offered to the agent with every run and look. */
+  /** The tools that are offered to the agent with every run and look. */
   tools: () => NonNullable<RunAgentParameters["tools"]> = () => [];
   readonly #listeners = new Set<RunListener>();
   #subscription: { unsubscribe(): void } | undefined;
@@ -131,7 +131,7 @@ export class RunDriver {
     this.#newId = options.newId;
   }
 
-  /** What is going on right now, if anything. */
+  /** The current run or look, if any. */
   get active(): Origin | null {
     return this.#current?.origin ?? null;
   }
@@ -328,7 +328,7 @@ function track(runId: string, origin: Origin, ours: boolean, finish: (end: RunEn
   };
 }
 
-/** What `RUN_FINISHED` says. The outcome wins over a custom event of the same run (F3, LG-11). */
+/** Reads `RUN_FINISHED`. The outcome wins over a custom event of the same run (F3, LG-11). */
 function endOf({ outcome, metadata }: RunFinishedEvent, legacy: LegacyQuestion | null): RunEnd {
   if (outcome?.type === "interrupt") {
     const interrupts = outcome.interrupts.map(withAllDigits);
@@ -350,7 +350,7 @@ function heldOf(metadata: unknown): readonly Interrupt[] {
 }
 
 /**
- * What the requested run asked, only a run that carries an answer can retire: a further run in the
+ * Only a run that carries an answer retires what the requested run asked: a further run in the
  * same body does not, however it ends (O7). Runs of the past that come before it are told in order,
  * and the last one counts (LC-11), as in a look at a thread.
  */

@@ -22,7 +22,7 @@ export interface Extra {
 }
 
 /**
- * What kind of answer an interrupt asks for, read off its `responseSchema`:
+ * The kind of answer that an interrupt asks for, read off its `responseSchema`:
  *
  * - `approval`: yes or no, as a bare boolean (`bare`) or as the member `approved`
  * - `choice`: one of several actions, as the member `action`
@@ -40,7 +40,7 @@ export type Shape =
     }
   | {
       readonly kind: "choice";
-      /** What each asks for beside its action, `choiceFields` says. */
+      /** `choiceFields` says what each asks for beside its action. */
       readonly choices: readonly Choice[];
     }
   | { readonly kind: "form"; readonly schema: JsonSchema }

@@ -7,13 +7,13 @@ export interface Subagent {
   readonly id: string;
   /** Null when only its questions are known, as after a reload. */
   readonly name: string | null;
-  /** What it was set to do, where the server says it; tells two of one name apart. */
+  /** Its task, where the server says it; tells two of one name apart. */
   readonly description: string | null;
   readonly parentId: string | null;
   readonly status: "running" | "waiting" | "finished" | "failed" | "stopped";
 }
 
-/** What becomes known about subagents. */
+/** Facts about subagents, as they become known. */
 export type SubagentAction =
   | {
       readonly type: "started";

@@ -2,7 +2,7 @@ import type { Interrupt } from "@ag-ui/client";
 
 export type { Interrupt, Message, ResumeEntry } from "@ag-ui/client";
 
-/** What a person says to one interrupt: an answer, or that it will not be answered. */
+/** A person's word on one interrupt: an answer, or that it will not be answered. */
 export type Answer =
   { readonly status: "resolved"; readonly payload?: unknown } | { readonly status: "cancelled" };
 

@@ -6,7 +6,7 @@ import type { JsonSchema } from "./shape.js";
 export interface Unclear {
   /** The name of the tool or step. */
   readonly name: string;
-  /** What it was really called with; undefined for a step whose author does not show it. */
+  /** The real arguments; undefined for a step whose author does not show them. */
   readonly args: Readonly<Record<string, unknown>> | undefined;
   /** Where to see whether it happened. */
   readonly look: string | null;

@@ -4,7 +4,7 @@ import { isAnswerable, type MachineState } from "./machine.js";
 import type { Answer, Batch, Closed, Problem } from "./types.js";
 import { unclearOf } from "./unclear.js";
 
-/** What a card can be in; shown as its `data-state`. */
+/** The states of a card; shown as its `data-state`. */
 export type Phase = "open" | "answered" | "sending" | "expired" | "closed";
 
 /** One interrupt with everything a card needs to know about it. */

@@ -5,6 +5,7 @@ import {
   Fragment,
   useInsertionEffect,
   useMemo,
+  useRef,
   useState,
   useSyncExternalStore,
   type ReactNode,
@@ -17,7 +18,7 @@ export interface SaysoProviderProps {
   readonly agents: Readonly<Record<string, AbstractAgent>>;
   /** Which one is meant when a hook names none; not needed when there is only one. */
   readonly defaultAgentId?: string;
-  /** Applied to each of these agents, now and whenever they change. */
+  /** Applied to each of these agents, now and whenever they change; taken away, defaults apply. */
   readonly options?: LiveOptions;
   readonly children?: ReactNode;
 }
@@ -27,9 +28,12 @@ export function SaysoProvider({ agents, defaultAgentId, options, children }: Say
   const [slot] = useState(() => new SlotStore());
   const value = useMemo(() => ({ agents, defaultAgentId, slot }), [agents, defaultAgentId, slot]);
   // Before any effect of the hooks below, which begin to talk to the server.
+  const applied = useRef(false);
   useInsertionEffect(() => {
-    if (options === undefined) return;
-    for (const agent of Object.values(agents)) controllerOf(agent).configure(options);
+    // A provider that never had options leaves each controller those that it was made with.
+    if (options === undefined && !applied.current) return;
+    applied.current = options !== undefined;
+    for (const agent of Object.values(agents)) controllerOf(agent).configure(options ?? {});
   }, [agents, options]);
   return <Context.Provider value={value}>{children}</Context.Provider>;
 }

@@ -28,7 +28,7 @@ export class SlotStore {
   }
 }
 
-/** What the provider hands down. */
+/** The provider's value, for the hooks below it. */
 export interface SaysoContext {
   readonly agents: Readonly<Record<string, AbstractAgent>>;
   readonly defaultAgentId: string | undefined;

@@ -5,10 +5,10 @@ import type { FrontendCall, FrontendTool } from "../core/index.js";
 import { useController } from "./context.js";
 import { useInSlot, type Placed } from "./useInSlot.js";
 
-/** What `render` gets for each call of the tool. */
+/** The arguments of `render` for each call of the tool. */
 export interface HumanInTheLoopProps<TArgs> extends Pick<FrontendCall, "name" | "status"> {
   readonly toolCallId: string;
-  /** What the agent called it with; partial while `status` is `inProgress`. */
+  /** The agent's arguments; partial while `status` is `inProgress`. */
   readonly args: Partial<TArgs>;
   /**
    * Gives the call its result and lets the agent go on; there while `status` is `executing`.

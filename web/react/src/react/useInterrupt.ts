@@ -7,7 +7,7 @@ import { useController } from "./context.js";
 import { useInSlot, type Placed } from "./useInSlot.js";
 import { useInterrupts, type CancelFn, type Interrupts, type ResolveFn } from "./useInterrupts.js";
 
-/* What an event carries is up to the server that asks; code written for it narrows it by itself. */
+/* The value of an event is up to the server that asks; code written for it narrows it by itself. */
 // eslint-disable-next-line @typescript-eslint/no-explicit-any -- as the hook it stands in for has it
 type Value = any;
 
@@ -20,7 +20,7 @@ export interface InterruptEvent<TValue = Value> {
   readonly value: TValue;
 }
 
-/** What `handler` gets. */
+/** The arguments of `handler`. */
 export interface InterruptHandlerProps<TValue = Value> {
   readonly event: InterruptEvent<TValue>;
   readonly interrupt: Interrupt;
@@ -29,12 +29,12 @@ export interface InterruptHandlerProps<TValue = Value> {
   readonly cancel: CancelFn;
 }
 
-/** What `render` gets: the above, what `handler` returned, and how the answers stand. */
+/** The arguments of `render`: the above, what `handler` returned, and how the answers stand. */
 export interface InterruptRenderProps<TResult, TValue = Value>
   extends
     InterruptHandlerProps<TValue>,
     Pick<Interrupts, "answers" | "errors" | "status" | "failure" | "submit"> {
-  /** What `handler` returned for this interrupt; null before, without one, and when it threw. */
+  /** The result of `handler` for this interrupt; null before, without one, and when it threw. */
   readonly result: TResult | null;
 }
 

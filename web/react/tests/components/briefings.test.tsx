@@ -50,7 +50,7 @@ describe("a gated call", () => {
       }),
     );
     expect(card.getByText(/Delete the old files/)).toHaveTextContent("U+202E");
-    expect(card.getByText(/It touches 847 files/)).toHaveTextContent("ran before in this turn");
+    expect(card.getByText(/It touches 847 files/)).toHaveTextContent("already ran in this turn");
     expect(card.getByText("Nobody has opened them.").closest("figure")).toHaveTextContent(
       "The agent says",
     );

@@ -217,7 +217,7 @@ describe("an approval", () => {
     const complaint = await screen.findByText("must be odd");
     expect(field).toHaveValue("4");
     expect(field).toHaveAccessibleDescription(complaint.textContent);
-    expect(screen.getByRole("alert")).toHaveTextContent("refused: invalid_payload");
+    expect(screen.getByRole("alert")).toHaveTextContent("That answer does not fit the question.");
     expect(screen.queryByRole("button", { name: "Try again" })).toBeNull();
     await userEvent.clear(field);
     await userEvent.type(field, "5");
@@ -418,7 +418,7 @@ describe("other kinds of question", () => {
       then: { required: ["result"] },
     };
     await show(server, ...asked(plain({ reason: "sayso:indeterminate", responseSchema })));
-    await click("Go on");
+    await click("Continue");
     expect(screen.getByText("Choose an option first.")).toBeVisible();
     await userEvent.click(screen.getByLabelText(/It happened/));
     const result = await screen.findByLabelText(/^Result/);
@@ -453,8 +453,7 @@ describe("other kinds of question", () => {
     await show(server, ...asked(approval("a")));
     server.onConnect(run(...snapshot(), finished));
     await click("Approve");
-    expect(await screen.findByText("Answered elsewhere")).toBeVisible();
-    expect(screen.getByText("by kim")).toBeVisible();
+    expect(await screen.findByText("Answered by kim")).toBeVisible();
     expect(screen.queryByRole("button")).toBeNull();
   });
 });

@@ -142,7 +142,7 @@ describe("a decision", () => {
 
   it("sends the chosen action alone, once one is chosen", async () => {
     const { payload, server } = await show(decision());
-    await click("Go on");
+    await click("Continue");
     expect(screen.getByText("Choose an option first.")).toBeVisible();
     expect(server.runs).toEqual([]);
     await userEvent.click(screen.getByRole("radio", { name: /Delete all/ }));

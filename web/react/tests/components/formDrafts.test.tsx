@@ -2,7 +2,7 @@ import { cleanup, render, screen } from "@testing-library/react";
 import { userEvent } from "@testing-library/user-event";
 import type { Interrupt } from "@ag-ui/client";
 import { afterEach, expect, it, vi } from "vitest";
-import { InterruptCard, FormDraftProvider, sessionForms } from "../../src/components/index.js";
+import { InterruptCard, FormDraftProvider, sessionFormDrafts } from "../../src/components/index.js";
 import type { InterruptView } from "../../src/core/index.js";
 import { approval } from "../wire.js";
 
@@ -21,7 +21,7 @@ function load(interruptView: InterruptView) {
   cleanup();
   const onAnswer = vi.fn();
   const page = (shown: InterruptView) => (
-    <FormDraftProvider forms={FORMS}>
+    <FormDraftProvider drafts={DRAFTS}>
       <InterruptCard
         view={shown}
         call={null}
@@ -40,7 +40,7 @@ function load(interruptView: InterruptView) {
   };
 }
 
-const FORMS = sessionForms();
+const DRAFTS = sessionFormDrafts();
 const press = (name: string) => userEvent.click(screen.getByRole("button", { name }));
 const form = (properties: Record<string, unknown>): Interrupt => ({
   id: "f",
@@ -102,7 +102,7 @@ it.each([{ writeOnly: true }, { format: "password" }])(
 );
 
 it("what was kept and fits nothing is left out", () => {
-  FORMS.write(approval("a"), { mode: "fly", extras: 3, reason: {} });
+  DRAFTS.write(approval("a"), { mode: "fly", extras: 3, reason: {} });
   load(view(approval("a")));
   expect(screen.getByRole("button", { name: "Approve" })).toBeVisible();
   expect(screen.queryByRole("textbox")).toBeNull();

@@ -237,7 +237,7 @@ describe("a schema form", () => {
     expect(screen.getByLabelText("code")).toHaveAccessibleDescription(
       'Empty: the default applies, "AB".',
     );
-    expect(screen.getByLabelText("copies")).toHaveAccessibleDescription(/so it is 3/);
+    expect(screen.getByLabelText("copies")).toHaveAccessibleDescription(/the default applies, 3/);
     expect(screen.getByLabelText("mail")).toHaveAccessibleDescription("Empty: nothing is sent.");
     await send();
     expect(screen.getByText("Required.")).toBeVisible();

@@ -9,6 +9,7 @@ import {
   isTransient,
   needsRefresh,
 } from "../../src/core/failure.js";
+import { failureText } from "../../src/core/failureText.js";
 
 const event = (more: Partial<RunErrorEvent>): RunErrorEvent => ({
   type: EventType.RUN_ERROR,
@@ -110,6 +111,31 @@ describe("a rejection", () => {
   it("of anything else is a stream that broke the protocol (LC-13)", () => {
     expect(failureFromRejection(new Error("First event must be 'RUN_STARTED'")).kind).toBe(
       "protocol",
+    );
+  });
+});
+
+describe("a failure for people", () => {
+  it("is a sentence for its code, without what the server says to developers", () => {
+    const detail = "There is no such thread: GET /threads lists yours.";
+    const failure = failureFromHttp(404, { code: "unknown_thread", detail });
+    expect(failureText(failure)).toBe("This conversation does not exist, or it is not yours.");
+  });
+
+  it("says who was faster, by name or as the one reader of a server that knows nobody", () => {
+    const interrupts = (by?: string) => [{ interruptId: "a", ...(by !== undefined && { by }) }];
+    const taken = (by?: string) =>
+      failureText(failureFromHttp(409, { code: "already_resolved", interrupts: interrupts(by) }));
+    expect(taken("lea")).toBe("That was already decided by lea, so your answer was not used.");
+    expect(taken("local")).toBe("That was already decided by you, so your answer was not used.");
+    expect(taken()).toBe("That was already decided, so your answer was not used.");
+  });
+
+  it("is the server's own text where no sentence is known for its code", () => {
+    const failure = failureFromHttp(500, { code: "shop:closed", detail: "We are closed." });
+    expect(failureText(failure)).toBe("We are closed.");
+    expect(failureText(failureFromRejection(new TypeError("Failed to fetch")))).toBe(
+      "The server could not be reached.",
     );
   });
 });

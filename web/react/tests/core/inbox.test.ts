@@ -255,7 +255,7 @@ describe("an answer from the inbox", () => {
     const { server, inbox } = await asked("a");
     server.replies.push(() => new Response("<html></html>"));
     await inbox.answer("a", yes);
-    expect(inbox.getSnapshot().failures.a?.message).toMatch(/not a Sayso server/);
+    expect(inbox.getSnapshot().failures.a?.message).toMatch(/not as a Sayso server/);
   });
 
   it("is not sent twice by a double click", async () => {

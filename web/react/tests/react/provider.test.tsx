@@ -48,6 +48,18 @@ it("the provider's options apply to its agents, also when they change", async ()
   expect(write).toHaveBeenCalled();
 });
 
+it("the defaults apply again once the provider's options are taken away", async () => {
+  const { agent, page, last, show } = open(objects);
+  const view = show();
+  await act(() => agent.runAgent());
+  view.rerender(page());
+  await act(async () => {
+    await last()?.resolve({ approved: false });
+  });
+  expect(screen.queryByText(/say why/)).toBeNull();
+  expect(last()?.answers).not.toEqual({});
+});
+
 it("hooks use the controller that was made for their agent, with its options", async () => {
   const { agent, last, show } = open();
   const controller = new InterruptController(agent, objects);

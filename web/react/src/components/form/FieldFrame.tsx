@@ -36,7 +36,7 @@ export function FieldFrame(props: FieldTemplateProps) {
   return <FieldTemplate {...props} {...(notes !== null && { help: beneath })} />;
 }
 
-/** What a value that was cleared is from now on; one that is needed is asked for instead. */
+/** The note for a cleared value; a required one is asked for instead. */
 function whatHolds({ schema, required = false }: FieldTemplateProps): string | null {
   const fallback: unknown = outward(schema.default);
   const hasDefault = fallback !== undefined && fallback !== null;

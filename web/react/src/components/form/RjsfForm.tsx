@@ -36,7 +36,7 @@ const DEFAULTS = {
   requiredBooleanDefault: "skip",
 } as const;
 
-/** What has no type that the library could draw is written as JSON in its own field. */
+/** A value without a type that the library could draw is written as JSON in its own field. */
 const FIELDS = { FallbackField: AnyField, NumberField };
 
 /** The library's words, but for what it calls members that a person names, and cycles. */
@@ -51,7 +51,7 @@ function words(text: TranslatableString, parameters?: string[]): string {
 /** A form for any JSON Schema. This module is the large one: import it only when it is needed. */
 export default function RjsfForm(props: RjsfFormProps) {
   const { schema, value, problems, idPrefix, onChange, onSubmit, onUndrawn, children } = props;
-  // What is filled in is kept here: outside, what cannot be read yet is not told from text.
+  // The filled-in values are kept here: outside, what cannot be read yet is not told from text.
   const [held, setHeld] = useState(() => inward(value));
   const drawn = useMemo(() => inward(forForm(schema)) as RJSFSchema, [schema]);
   const [validator, sent] = useMemo(() => {

@@ -14,7 +14,7 @@ const MAX_LINE_CHARACTERS = 120;
 const WAYS = ["line", "lines", "crlf", "quoted"] as const;
 type Way = (typeof WAYS)[number];
 
-/** What keyboard a format wants; the fields themselves would change what is typed. */
+/** The keyboard for a format; fields of its type would change what is typed. */
 const MODES = { email: "email", uri: "url" } as const;
 
 /**
@@ -64,7 +64,7 @@ export function TextWidget(props: WidgetProps) {
 }
 
 /**
- * What a cleared field holds: a text that was there is now the empty one, if that is allowed. What may
+ * The value of a cleared field: a text that was there is now empty, if that is allowed. What may
  * be null, and what was never there, is none.
  */
 function emptied({ schema, options, registry }: WidgetProps, original: unknown): unknown {

@@ -138,7 +138,7 @@ function withTypes({ type, ...rest }: Members): Members {
   };
 }
 
-/** What a value is called where one picks what to give. */
+/** The words for a kind of value, where one picks a kind. */
 const NAMES: Readonly<Record<string, string>> = {
   array: "List",
   boolean: "Yes or no",
@@ -179,7 +179,7 @@ function nameOf(option: unknown): string | undefined {
   return (typeof format === "string" ? NAMES[format] : undefined) ?? NAMES[type];
 }
 
-/** What takes anything: the library draws nothing for a schema that says nothing. */
+/** True for a schema that takes anything: the library draws nothing for it. */
 const ANYTHING: Members = { "sayso:any": true };
 
 function notEmpty(schema: Members): Members {
@@ -216,7 +216,7 @@ function isConstants(options: unknown): options is readonly Members[] {
   return (options as unknown[]).every((item) => "const" in (asRecord(item) ?? {}));
 }
 
-/** What the value of an option is called in a schema; the options themselves keep their types. */
+/** The name of an option's value in a schema; the options themselves keep their types. */
 function typeOf(value: unknown): string {
   if (typeof value === "number" || typeof value === "bigint") return "number";
   return typeof value === "boolean" ? "boolean" : "string";

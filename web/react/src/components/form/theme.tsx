@@ -144,7 +144,7 @@ function Title({ id, title, required = false, registry }: TitleFieldProps) {
   );
 }
 
-/** What the form is told to call when there is something in its schema that it cannot draw. */
+/** Called by the form when its schema has something that it cannot draw. */
 export interface FormContext {
   readonly onUndrawn: () => void;
 }
@@ -201,7 +201,7 @@ function Select(props: WidgetProps) {
   );
 }
 
-/** What the options of a list are called. Those of a long one come beside it. */
+/** The labels of a list's options. Those of a long list come beside it. */
 function labelled(
   options: readonly EnumOptionsType[],
   schema: RJSFSchema,

@@ -11,7 +11,7 @@ import { NULLABLE } from "./formSchema.js";
 type Behavior = Parameters<typeof createSchemaUtils>[2];
 
 /**
- * What is filled in, without the optional parts that nobody touched: an object that holds no more
+ * Filled-in values, without the optional parts that nobody touched: an object that holds no more
  * than its defaults, and lacks what it would need, was not meant to be given (S2). What may be null,
  * is empty and would be missed, or would be something else if it were left out, is null. A group that
  * has to be given is given empty, so that its own fields say what they lack.
@@ -46,7 +46,7 @@ export function withoutUntouched(
     if (!equalJson(member, fresh ?? {})) return false;
     return !validator.isValid(utils.retrieveSchema(schema, left), left, drawn);
   };
-  // What lies within itself without an end is not drawn: a group that looks like one around it.
+  // A group that looks like one around it is not drawn: it would contain itself without an end.
   const isGroup = (schema: RJSFSchema, around: Around) => {
     const { properties } = utils.retrieveSchema(schema);
     return (

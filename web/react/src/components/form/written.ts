@@ -11,14 +11,14 @@ import type { Problem } from "../../core/index.js";
 const FIRST = "\uFDD0";
 const [LONG, TEXT] = [`${FIRST}n`, `${FIRST}s`];
 
-/** What is wrong with what is written, by kind: a number, a text in quotes, any JSON. */
+/** Complaints about what is written, by kind: a number, a text in quotes, any JSON. */
 const UNREAD: Readonly<Record<string, (text: string) => string | null>> = {
   [`${FIRST}t`]: (text: string) => troubleOf(text.trim()),
   [`${FIRST}q`]: () => "Must be one text in quotes, as JSON has it.",
   [`${FIRST}a`]: troubleIn,
 };
 
-/** What the form library is given for a value, or for a schema with values in it. */
+/** The form library's form of a value, or of a schema with values in it. */
 export function inward(value: unknown): unknown {
   return mapLeaves(value, (item) => {
     if (typeof item === "bigint") return `${LONG}${item}`;
@@ -26,7 +26,7 @@ export function inward(value: unknown): unknown {
   });
 }
 
-/** What it stands for. What cannot be read is the text that is written. */
+/** The value that it stands for; for what cannot be read, the text that is written. */
 export function outward(held: unknown): unknown {
   return mapLeaves(held, (item) => {
     if (typeof item !== "string" || !item.startsWith(FIRST)) return item;
@@ -35,24 +35,24 @@ export function outward(held: unknown): unknown {
   });
 }
 
-/** What the library holds for what is written in a number's field. */
+/** The library's form of what is written in a number's field. */
 export function takeNumber(text: string): unknown {
   const token = text.trim();
   return troubleOf(token) === null ? inward(readNumber(token)) : `${FIRST}t${text}`;
 }
 
-/** What it holds for a text that is written in JSON's quotes. */
+/** The library's form of a text that is written in JSON's quotes. */
 export function takeQuoted(text: string, read: unknown): unknown {
   return typeof read === "string" ? inward(read) : `${FIRST}q${text}`;
 }
 
-/** What it holds for JSON, or for plain text where it is none. */
+/** The library's form of JSON, or of plain text where it is none. */
 export function takeAny(text: string, read: unknown): unknown {
   if (read === undefined) return inward(text);
   return troubleIn(text) === null ? inward(read) : `${FIRST}a${text}`;
 }
 
-/** What is written for what the library holds, where that is a number or could not be read. */
+/** The text of what the library holds, where that is a number or could not be read. */
 export function written(held: unknown): string {
   if (held === undefined || held === null) return "";
   const text = typeof held === "string" ? held : writeJson(held);

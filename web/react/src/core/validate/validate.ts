@@ -7,7 +7,7 @@ import { isSafePattern } from "./patterns.js";
 import { ranked } from "./ranks.js";
 import { chosen, isAmbiguous } from "./unions.js";
 
-/** What checking a value found; `checkable` is false when the schema itself could not be read. */
+/** The result of a check; `checkable` is false when the schema itself could not be read. */
 export interface Verdict {
   readonly checkable: boolean;
   readonly problems: readonly Problem[];
@@ -71,7 +71,7 @@ function isWhole(value: unknown): value is bigint | number {
   return typeof value === "bigint" || Number.isInteger(value);
 }
 
-/** What a value holds at a location. */
+/** The part of a value at a location. */
 function at(value: unknown, location: string): unknown {
   let place = value;
   for (const key of fromFragment(location).split("/").slice(1).map(unescape)) {
