@@ -71,7 +71,7 @@ def test_a_run_that_breaks_off_is_followed_to_its_end(
     assert paths(agent) == ["ops", "connect", "connect", "connect"]
     assert (told.out.count("I begin."), told.out.count("go")) == (1, 0)
     assert "It is done." in told.out
-    assert "the connection was lost" in told.err
+    assert "The connection was lost" in told.err
 
 
 def test_a_server_that_stays_away_is_given_up(agent: Agent, talk: Talk) -> None:

@@ -109,7 +109,7 @@ def test_a_large_change_of_the_database_asks_at_every_stage(agent: Conversation)
         "900 lines have changed. Put 2.4.1 on staging",
         "Put 2.4.1 on production",
         "It changes the database, for good. Really",
-        "Breakpoint before step 'migrate'. Go on",
+        "Breakpoint before step 'migrate'. Continue",
     ]
     assert agent.effects == ["inspect", "roll out", "migrate", "roll out"]
 

@@ -236,7 +236,7 @@ class Code(StrEnum):
             410,
             stale=True,
             lasting=True,
-            chat="That question had expired before your answer came. Ask again if you need to.",
+            chat="That question had expired before your answer came. Ask again if needed.",
         ),
     )
     """The answer came at or after `expiresAt`, by the server's clock.

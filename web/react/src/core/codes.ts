@@ -49,10 +49,7 @@ export const TEXTS: ReadonlyMap<string, string> = new Map([
   ["unknown_interrupt", "That question no longer exists here, so your answer was not used."],
   ["duplicate_entry", "A question had two different answers, so none was used. Send one."],
   ["invalid_payload", "That answer does not fit the question. Check it, then send it again."],
-  [
-    "interrupt_expired",
-    "That question had expired before your answer came. Ask again if you need to.",
-  ],
+  ["interrupt_expired", "That question had expired before your answer came. Ask again if needed."],
   ["already_resolved", "That was already decided{by}, so your answer was not used."],
   ["thread_busy", "The agent is still working here. Try again when it has finished."],
   ["thread_too_large", "This conversation is too long. Start a new one."],
@@ -62,5 +59,5 @@ export const TEXTS: ReadonlyMap<string, string> = new Map([
   ["not_an_approver", "Others have to answer this. Leave it to them, or withdraw it."],
   ["own_request", "You asked for this, so another approver has to answer. You can withdraw it."],
   ["denied_before", "This was denied before{by}. Deny or withdraw it."],
-  ["agent_version_missing", "This cannot continue at the moment. Your answer was not used."],
+  ["agent_version_missing", "This cannot continue here at the moment. Your answer was not used."],
 ]);
