@@ -61,7 +61,7 @@ def test_a_waiting_conversation_is_stopped_in_the_playground(playground: Playgro
     expect(playground.cards("issue_refund")).to_be_visible()
     playground.page.get_by_role("button", name="Stop").click()
     playground.page.get_by_role("button", name="Stop and withdraw 1").click()
-    expect(playground.page.get_by_text("Withdrawn when.")).to_be_visible()
+    expect(playground.page.get_by_text("Withdrawn when")).to_be_visible()
     assert playground.server.kinds(playground.thread_id) == []
     playground.can_write()
     playground.say("hello")

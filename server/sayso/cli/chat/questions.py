@@ -139,7 +139,7 @@ def _ours(interrupt: Json) -> Json:
 
 
 def _label(interrupt: Json) -> str:
-    """What a question is about, in a word or two; an author's reason is its own label."""
+    """Return the label of a question; an author's reason is its own label."""
     reason = str(interrupt["reason"])
     return LABELS.get(reason, reason)
 
