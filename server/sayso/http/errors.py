@@ -60,7 +60,7 @@ def problem_body(problem: Problem) -> dict[str, object]:
     """The members of a problem, as they go out."""
     body: dict[str, object] = {
         "type": "about:blank",
-        "title": _TITLES.get(problem.status, "Error"),
+        "title": _TITLES[problem.status],
         "status": problem.status,
         "detail": problem.detail,
         "code": problem.code.value,
