@@ -265,7 +265,7 @@ describe("the audit of a thread", () => {
         .getAllByRole("listitem")
         .map((element) => element.textContent);
     expect(texts()[0]).toContain("<b>Pay?</b>");
-    expect(texts()[1]).toContain("resolvedtool_callby eve");
+    expect(texts()[1]).toContain("resolvedApprovalby eve");
     expect(texts()[1]).toContain("seal-2");
     await userEvent.click(screen.getByRole("button", { name: "Show more" }));
     await waitFor(() => {
