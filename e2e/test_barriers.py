@@ -118,7 +118,7 @@ def test_what_goes_wrong_keeps_nobody_out(person: Reviewer) -> None:
 
     for pattern, path, words in (
         ("**/agents", "play", "No connection"),
-        ("**/interrupts?*", "inbox", "shows as soon as the server is back"),
+        ("**/interrupts?*", "inbox", "appear when the server is back"),
         ("**/threads?*", "thread", "Conversations cannot be shown"),
     ):
         page.route(pattern, down)
@@ -130,7 +130,7 @@ def test_what_goes_wrong_keeps_nobody_out(person: Reviewer) -> None:
     for path, words in (
         ("play/nobody", "Agent not found"),
         ("thread/ops/none", "Conversation not found"),
-        ("inbox/int_none", "There is no such question for you"),
+        ("inbox/int_none", "This question no longer exists"),
         ("settings/none", "Page not found"),
     ):
         person.open(path)
@@ -171,7 +171,7 @@ def look_at_threads_and_settings(person: Reviewer) -> None:
     person.finds_no_barrier()
     person.open("thread/ops/mails")
     page.get_by_text("each row sealed").click()
-    expect(page.get_by_text("as it was written.")).to_be_visible()
+    expect(page.get_by_text("all unchanged.")).to_be_visible()
     folded = page.locator("details:not([open]) > summary").locator("visible=true")
     while folded.count() > 0:
         folded.first.click()

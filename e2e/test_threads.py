@@ -110,7 +110,7 @@ def test_the_state_of_a_waiting_thread_is_edited_and_the_turn_goes_on_with_it(
     expect(state.get_by_text("tries")).to_have_count(0)
     assert server.kinds("money") == ["refund"]
     reader.page.get_by_text("each row sealed").click()
-    expect(reader.page.get_by_text("as it was written.")).to_contain_text(
+    expect(reader.page.get_by_text("all unchanged.")).to_contain_text(
         "Intact", timeout=MILLISECONDS
     )
     edited = reader.page.get_by_role("list", name="Audit").get_by_text("edited", exact=True)

@@ -61,7 +61,7 @@ def try_again(playground: Playground) -> None:
         ("html", "not as an agent"),
         ("502", "HTTP 502"),
         ("429", "One at a time, please."),
-        ("cut", "ended before the run did"),
+        ("cut", "ended before the agent was done"),
     ],
 )
 def test_an_answer_that_met_trouble_is_kept_and_sent_again(
@@ -237,7 +237,7 @@ def test_a_question_is_given_to_somebody_and_more_time(server: DemoServer, page:
     person.counts("1 open")
     person.press("j")
     person.question.get_by_text("Assign or extend").click()
-    person.question.get_by_role("textbox", name="For").fill("ada")
+    person.question.get_by_role("textbox", name="Assign to").fill("ada")
     person.question.get_by_role("button", name="Assign", exact=True).click()
     person.sees("Assigned to ada.")
     expect(person.rows()).to_contain_text("for ada")
@@ -245,7 +245,7 @@ def test_a_question_is_given_to_somebody_and_more_time(server: DemoServer, page:
     person.sees("Deadline extended by 1 day.")
     expect(person.rows()).to_contain_text("1 d")
     person.finds_no_barrier()
-    person.question.get_by_role("textbox", name="For").fill("")
+    person.question.get_by_role("textbox", name="Assign to").fill("")
     person.question.get_by_role("button", name="Unassign").click()
     person.sees("Unassigned.")
     assert person.faults == []
