@@ -135,7 +135,7 @@ class Repairs:
                 entries,
                 interrupt,
                 now=self._clock.now(),
-                told={
+                origin={
                     "threadId": thread_id,
                     "interruptId": interrupt_id,
                     "by": principal.subject,

@@ -222,7 +222,7 @@ def _sqlite_path(scheme: str, rest: str) -> str:
 
 
 def _wrong_scheme(url: str, kind: str) -> str:
-    """What to write instead; quotes no more than the scheme, since URLs carry passwords."""
+    """Say what to write instead; quote only the scheme, since URLs carry passwords."""
     if kind == "file":
         return f"a file is named by its engine: write one of {_FORMS}"
     if re.fullmatch(r"[a-z][a-z0-9.-]+", kind):

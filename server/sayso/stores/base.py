@@ -94,7 +94,7 @@ def update_of(
 
 
 class ChangeListener(Protocol):
-    """What is told of changes; both None: hints may be missing, so anything may have changed."""
+    """Called with each change; both None: hints may be missing, so anything may have changed."""
 
     def __call__(self, scope: str | None, thread_id: str | None, /) -> object:
         """Look at that thread again."""
@@ -151,7 +151,7 @@ class Store(ABC):
 
     @abstractmethod
     async def changes(self, scope: str, since: int | None, limit: int = 1_000) -> Changes:
-        """What happened in a scope since a mark; with None only the mark of now.
+        """The changes in a scope since a mark; with None only the current mark.
 
         Notes are written in the step that makes the change: no mark comes up later below one that
         was seen. An interrupt that a `claim`, `commit` or `update_idle` writes is noted once, by
@@ -201,7 +201,7 @@ class Store(ABC):
         thread_id: str | None = None,
         owner: str | None = None,
     ) -> Page[AuditRow]:
-        """What happened, in order; of one thread, that is the order of its rows' numbers.
+        """The rows of the audit trail, in order; those of one thread by their numbers.
 
         Each `claim`, `commit` and `update_idle` adds what its entries and then its interrupts come
         to (`sayso.base.audit`), in the same step, and each `delete` that the thread is gone.
@@ -312,7 +312,7 @@ class Store(ABC):
 
     @property
     def has_notifications(self) -> bool:
-        """Whether hints come at present: who waits for a change may look less often by itself."""
+        """True while hints come: who waits for a change may look less often by itself."""
         return False
 
     def subscribe(self, hear: ChangeListener) -> None:  # noqa: B027 - a store need not have hints

@@ -1,4 +1,4 @@
-"""What is noted of a write: the one kind of change that an interrupt went through."""
+"""The changes that a write notes: the one kind of change that an interrupt went through."""
 
 from collections.abc import Callable
 from operator import attrgetter
@@ -21,7 +21,7 @@ _KINDS: tuple[ChangeKind, ...] = ("extended", "assigned", "reminded", "lapsed")
 
 
 def change_kind(old: tuple[Any, ...] | None, new: tuple[Any, ...]) -> ChangeKind | None:
-    """What happened between these facts of an interrupt; None if nothing that is noted."""
+    """The change between these facts of an interrupt; None if it is not noted."""
     if old == new:
         return None
     if old is None or old[0] != new[0]:
@@ -37,7 +37,7 @@ def change_kind(old: tuple[Any, ...] | None, new: tuple[Any, ...]) -> ChangeKind
 
 
 def _voted(before: tuple[Vote, ...], now: tuple[Vote, ...]) -> ChangeKind | None:
-    """Whether somebody agreed, or took that back: then nobody has come to those who had."""
+    """True if somebody agreed, or took that back: then nobody has come to those who had."""
     if before == now:
         return None
     return "withdrawn" if all(vote in before for vote in now) else "agreed"

@@ -1,1 +1,1 @@
-"""What a run sends, for any number of readers."""
+"""The stream of a run, for any number of readers."""

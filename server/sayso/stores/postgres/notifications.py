@@ -1,4 +1,4 @@
-"""What other processes changed, told by NOTIFY: one connection of a process that listens and tells.
+"""Changes of other processes, told by NOTIFY: one connection of a process that listens and tells.
 
 Told after the commit and not in it: transactions that notify wait for each other until they are on
 disk, over all scopes of a database, and a hint is not worth that. What happens within a few

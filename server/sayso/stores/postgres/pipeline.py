@@ -131,7 +131,7 @@ class Pipeline(Wire):
 
     @property
     def lost(self) -> bool:
-        """Whether the connection is of no use any more."""
+        """True once the connection is of no use."""
         return self.db.closed or self._pg.status != pq.ConnStatus.OK
 
     def close(self) -> None:

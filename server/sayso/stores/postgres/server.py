@@ -83,7 +83,7 @@ def connect(url: str) -> Connection:
 
 
 def explain(error: psycopg.Error) -> str:
-    """What is wrong and what to do about it; never with a password."""
+    """Say what is wrong and what to do about it; never with a password."""
     code = error.sqlstate or _code_of(str(error))
     detail = str(error).strip().partition("\n")[0]
     if code in _REMEDIES:

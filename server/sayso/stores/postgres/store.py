@@ -70,7 +70,7 @@ class PostgresStore(SqlStore):
 
     @property
     def has_notifications(self) -> bool:
-        """Whether hints come; see `Store.has_notifications`."""
+        """True while hints come; see `Store.has_notifications`."""
         return self._hints is not None and self._hints.hears
 
     def subscribe(self, hear: ChangeListener) -> None:

@@ -196,7 +196,7 @@ class _Worker:
         return False
 
     def _became(self, xid: str, life: str) -> bool:
-        """Whether a transaction was committed whose connection was lost while it was.
+        """True if a transaction was committed although its connection was lost meanwhile.
 
         `life` is that of the server which gave it its number. Raises `StoreUnavailable` if nobody
         can tell within a few seconds, or the number may be another's by now.

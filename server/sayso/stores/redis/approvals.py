@@ -1,4 +1,4 @@
-"""What is read of Redis about approvals, and their revocation."""
+"""Reads of approvals from Redis, and their revocation."""
 
 from collections.abc import Sequence
 from dataclasses import replace

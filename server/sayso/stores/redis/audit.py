@@ -1,4 +1,4 @@
-"""What is read of Redis about the audit trail."""
+"""Reads of the audit trail from Redis."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""What others may read of a thread that waits: one key with JSON, for as long as it waits.
+"""Checkpoints that others may read: one key with JSON for a thread, as long as it waits.
 
     GET checkpoint:{session_id}
     {"session_id", "agent", "reason", "prompt", "interrupt_id", "asked_at", "expires_at",

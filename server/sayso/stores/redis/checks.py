@@ -1,4 +1,4 @@
-"""Whether a Redis or Valkey server can keep decisions, found out when a store opens."""
+"""Checks, as a store opens, that a Redis or Valkey server can keep decisions."""
 
 import logging
 from collections.abc import Mapping
@@ -91,7 +91,7 @@ def _check(info: Mapping[str, str], appends: str | None, relaxed: bool) -> None:
 
 
 def _loss(info: Mapping[str, str], appends: str | None) -> str | None:
-    """What may be lost of what was acknowledged, and how to mend it; None if nothing may."""
+    """Say what may be lost after it was acknowledged, and the mend; None if nothing may."""
     if info.get("aof_enabled") == "0":
         return (
             "Redis keeps no append-only file, so a restart loses decisions that people have made; "

@@ -1,4 +1,4 @@
-"""What a step on Redis is planned on: as much of a thread as the step needs to know."""
+"""The facts that a step on Redis is planned on: as much of a thread as the step needs."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
@@ -23,7 +23,7 @@ class QuestionFacts:
     interrupt: Interrupt
 
     def packed(self) -> bytes:
-        """What is kept of it behind its number."""
+        """The bytes that are kept of it behind its number."""
         return orjson.dumps(self.agent) + b"\n" + INTERRUPTS.pack(self.interrupt)
 
     @classmethod

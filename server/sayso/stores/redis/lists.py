@@ -1,4 +1,4 @@
-"""What is read of Redis as lists.
+"""Reads of lists from Redis.
 
 Every list is a sorted set whose members sort by a moment and a number and go on with what filters
 look at, so that a page is one walk; whole records are read of those only that it returns.
@@ -163,7 +163,7 @@ async def runs(link: RedisClient, keys: ScopeKeys, thread_id: str, page: PageReq
 
 
 async def changes(link: RedisClient, keys: ScopeKeys, since: int | None, limit: int) -> Changes:
-    """What happened in a scope after a mark."""
+    """The changes in a scope after a mark."""
     name = keys.of("changes")
     first = 0 if since is None else max(since, 0)
     read = await link.at_once(

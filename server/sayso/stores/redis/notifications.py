@@ -1,4 +1,4 @@
-"""What other processes changed, told by publishing it: one connection of a process that listens.
+"""Changes of other processes, which they publish: one connection of a process that listens.
 
 Told after the step and not in its script: a user who may not publish would fail a script in the
 middle of what it does. What happens within a few milliseconds is told at once.

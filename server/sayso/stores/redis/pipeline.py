@@ -139,7 +139,7 @@ class PipelinedConnection(asyncio.Protocol, Connection):
 
     @property
     def lost(self) -> bool:
-        """Whether nothing can be sent any more."""
+        """True once nothing can be sent."""
         return self._gone.done() or bool(self._transport.is_closing())
 
     @property

@@ -1,4 +1,4 @@
-"""What Redis keeps of records: a line of JSON, then the bytes that are JSON of their own.
+"""Records as Redis keeps them: a line of JSON, then the bytes that are JSON of their own.
 
 Members that a newer version adds come last: an older one leaves them out, and a newer one reads
 their defaults from what an older one wrote.

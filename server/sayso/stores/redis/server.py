@@ -68,7 +68,7 @@ def options(url: str) -> dict[str, Any]:
 
 
 def explain(error: BaseException) -> str:
-    """What is wrong and what to do about it; never with a password."""
+    """Say what is wrong and what to do about it; never with a password."""
     said = str(error).strip().partition("\n")[0]
     for kind, code in _CODES.items():
         if isinstance(error, kind):

@@ -40,7 +40,7 @@ _REMEMBERED = 10_000
 
 
 class RedisThreads:
-    """What is done to threads over one link."""
+    """The operations on threads over one link."""
 
     def __init__(
         self,

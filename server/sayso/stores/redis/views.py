@@ -33,7 +33,7 @@ def load_arguments(
 
 
 def view_of(keys: ThreadKeys, reply: Sequence[Any] | None) -> ThreadView | None:
-    """What `load.lua` gave."""
+    """The view in an answer of `load.lua`."""
     if reply is None:
         return None
     members, turn, run, named, own, asked, messages = reply

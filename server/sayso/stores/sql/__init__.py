@@ -1,1 +1,1 @@
-"""What the stores on SQL share: operations, rows and lists over a `Session`."""
+"""Operations, rows and lists that the stores on SQL share, over a `Transaction`."""

@@ -1,4 +1,4 @@
-"""What an SQL store does about approvals, within a transaction."""
+"""Approvals in an SQL store, within a transaction."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""What an SQL store does about the audit trail, within a transaction."""
+"""The audit trail in an SQL store, within a transaction."""
 
 from collections.abc import Sequence
 
@@ -33,9 +33,9 @@ def page(
             [stored(*row) for row in db.all("walk_audit_of_thread", values)], owner, page.limit
         )
     most = scan_size(page.limit)
-    wanted = {"scope": scope, "moment": 0, "position": begin, "walk": most}
-    with db.scan("walk_audit", wanted) as found:
-        fitting = ((0, position, owner in (None, whose)) for _, position, whose in found)
+    bounds = {"scope": scope, "moment": 0, "position": begin, "walk": most}
+    with db.scan("walk_audit", bounds) as rows:
+        fitting = ((0, position, owner in (None, whose)) for _, position, whose in rows)
         positions, following = take_page("ledger", fitting, page.limit, most)
     read = db.many("read_audit", [(position,) for position in positions])
     return Page(items=tuple(stored(*row) for row in read), next=following)

@@ -1,4 +1,4 @@
-"""What an SQL store reads as lists, within a transaction.
+"""Lists that an SQL store reads, within a transaction.
 
 A page walks along the index that fits its filters best, tries the other filters on light rows, a
 bounded number of them, and reads whole only what it returns.

@@ -1,4 +1,4 @@
-"""What an SQL store does to a thread inside a transaction, in whatever dialect.
+"""Operations of an SQL store on a thread inside a transaction, in whatever dialect.
 
 Every function runs in a thread of the store's own, within a transaction or a savepoint: raising is
 enough to leave nothing behind.

@@ -1,4 +1,4 @@
-"""What the SQL stores ask of a database: the one thing that their backends do differently."""
+"""The protocol of a database for the SQL stores: all that their backends do differently."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager

@@ -43,7 +43,7 @@ class SqlStore(Store):
 
     @abstractmethod
     def _opened(self) -> StoreRunner:
-        """What does the work; raises `StoreUnavailable` when the store is not open."""
+        """The runner; raises `StoreUnavailable` when the store is not open."""
 
     async def _read(self, work: Callable[[Transaction], T], thread_id: str = "") -> T:
         return await self._opened().run(work, writes=False, key=thread_id)

@@ -14,7 +14,7 @@ Outcome = tuple[Any, BaseException | None]
 
 
 class StoreRunner(Protocol):
-    """What does a store's work inside transactions, in threads of its own."""
+    """Runs a store's work inside transactions, in threads of its own."""
 
     async def run(self, work: Callable[[Transaction], T], *, writes: bool, key: str = "") -> T:
         """Have it done and committed; cancelling the waiter does not cancel the work.

@@ -124,7 +124,7 @@ def patiently(attempt: Callable[[], T]) -> T:
 
 
 def explain(error: sqlite3.Error, path: Path) -> str:
-    """What is wrong with the file and what to do about it, in one sentence."""
+    """Say what is wrong with the file and what to do about it, in one sentence."""
     code = _primary(error)
     remedy = _cannot_open(path) if code == sqlite3.SQLITE_CANTOPEN else _REMEDIES.get(code)
     if remedy is None:

@@ -36,13 +36,13 @@ class Fork:
 
 @dataclass(frozen=True, slots=True)
 class TurnSnapshot:
-    """The part of a turn that is copied; `asked` are the ids that are open in the copy."""
+    """The part of a turn that is copied; `open` are the ids that are open in the copy."""
 
     entries: tuple[Entry, ...]
     state: Any
     messages: tuple[Message, ...]
-    known: frozenset[str]
-    asked: frozenset[str]
+    interrupts: frozenset[str]
+    open: frozenset[str]
 
 
 def recorded_question(entry: Entry) -> dict[str, Any]:
@@ -63,23 +63,23 @@ def fork(
     interrupt: Interrupt,
     *,
     now: int,
-    told: Mapping[str, Any],
+    origin: Mapping[str, Any],
 ) -> Fork | None:
     """The turn as it waited for an answer to `interrupt`; None if its journal does not say.
 
     All questions of that pause are open in the copy, under new ids and with their whole time
-    before them. `told` says in the copy's journal where it comes from.
+    before them. `origin` says in the copy's journal where it comes from.
     """
     here = _present(view, turn, entries) if interrupt.status == "open" else None
     here = here or _past(view, entries, interrupt)
     if here is None:
         return None
-    mine = [item for item in view.interrupts if item.id in here.known]
+    mine = [item for item in view.interrupts if item.id in here.interrupts]
     names = {item.id: ids.new("int") for item in mine}
     key = ids.new("turn")
     begun = {entry.place for entry in entries if _has_begun(entry)}
     unbegun = [e.place for e in here.entries if e.status == "asked" and e.place not in begun]
-    open_now = {item.id for item in mine if item.id in here.asked}
+    open_now = {item.id for item in mine if item.id in here.open}
     standing = (_unsaid(entry, open_now) for entry in here.entries)
     renamed = tuple(_renamed(entry, names) for entry in standing)
     return Fork(
@@ -88,13 +88,13 @@ def fork(
         messages=tuple(_retold(message, names) for message in here.messages),
         interrupts=tuple(
             replace(
-                _asked_anew(item, now, told) if item.id in here.asked else _without_permits(item),
+                _asked_anew(item, now, origin) if item.id in here.open else _without_permits(item),
                 id=names[item.id],
                 turn_key=key,
             )
             for item in mine
         ),
-        entries=(*renamed, fork_mark(renamed, turn.key, dict(told), unbegun)),
+        entries=(*renamed, fork_mark(renamed, turn.key, dict(origin), unbegun)),
     )
 
 
@@ -105,8 +105,8 @@ def _present(view: ThreadView, turn: TurnRecord, entries: Sequence[Entry]) -> Tu
         entries=tuple(entries),
         state=jsonvalue.decode(view.thread.state),
         messages=view.messages,
-        known=frozenset(item.id for item in mine),
-        asked=frozenset(item.id for item in mine if item.status == "open"),
+        interrupts=frozenset(item.id for item in mine),
+        open=frozenset(item.id for item in mine if item.status == "open"),
     )
 
 
@@ -133,8 +133,8 @@ def _past(view: ThreadView, entries: Sequence[Entry], interrupt: Interrupt) -> T
         entries=tuple(_until(entries, pause, data, questions)),
         state=state,
         messages=tuple(history[: data["history"]]),
-        known=frozenset(copied),
-        asked=frozenset(here),
+        interrupts=frozenset(copied),
+        open=frozenset(here),
     )
 
 
