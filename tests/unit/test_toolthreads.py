@@ -79,3 +79,16 @@ def test_work_that_is_cancelled_before_it_begins_never_runs() -> None:
         failing.result(PATIENCE)
     assert (running.result(PATIENCE), held.began) == ("first", ["first"])
     threads.shutdown()
+
+
+def test_work_that_has_not_begun_when_they_are_shut_down_is_cancelled() -> None:
+    """Whoever waits for it waits no longer."""
+    threads, held = ToolThreads(1, shared=True), Held()
+    running = threads.share(ANN).submit(held, "running")
+    held.running(1)
+    waiting = threads.share(LEA).submit(held, "waiting")
+    threads.shutdown()
+    assert waiting.cancelled()
+    held.go.set()
+    assert running.result(PATIENCE) == "running"
+    assert held.began == ["running"]

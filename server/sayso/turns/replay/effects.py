@@ -123,7 +123,7 @@ class ToolThreads:
         self._most = max(1, size // 2) if shared else size
         self._lock = threading.Lock()
         self._busy: dict[User, int] = {}
-        self._lines: dict[User, deque[Callable[[], None]]] = {}
+        self._lines: dict[User, deque[tuple[Future[Any], Callable[[], None]]]] = {}
         """Of each user who waits for a thread, in the order of their turns."""
 
     def share(self, user: User) -> "Share":
@@ -131,10 +131,13 @@ class ToolThreads:
         return Share(self, user)
 
     def shutdown(self) -> None:
-        """Begin nothing further; work that runs is left to end."""
+        """Begin nothing further; work that runs is left to end, the rest is cancelled."""
         with self._lock:
+            waiting = [future for line in self._lines.values() for future, _ in line]
             self._lines.clear()
         self._executor.shutdown(wait=False, cancel_futures=True)
+        for future in waiting:
+            future.cancel()
 
     def submit(self, user: User, work: Callable[[], Any]) -> Future[Any]:
         """Run it as soon as a thread and a place of this user are free."""
@@ -150,7 +153,7 @@ class ToolThreads:
                 self._left(user)
 
         with self._lock:
-            self._lines.setdefault(user, deque()).append(run)
+            self._lines.setdefault(user, deque()).append((future, run))
             self._fill()
         return future
 
@@ -169,10 +172,17 @@ class ToolThreads:
             if user is None:
                 return
             line = self._lines.pop(user)
-            self._executor.submit(line.popleft())
+            future, run = line.popleft()
+            self._executor.submit(run).add_done_callback(partial(_cancel_with, future))
             self._busy[user] = self._busy.get(user, 0) + 1
             if line:
                 self._lines[user] = line  # behind all others
+
+
+def _cancel_with(future: Future[Any], handed_over: Future[None]) -> None:
+    """Cancel the future of work that the executor was shut down on before it began."""
+    if handed_over.cancelled():
+        future.cancel()
 
 
 class Share:
