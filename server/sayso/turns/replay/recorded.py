@@ -39,7 +39,6 @@ class Recorded(Protocol[T_co]):
 
         Returns its record, None where it is recorded later.
         """
-        raise NotImplementedError
 
     def after(self, place: Place, entry: Entry | None) -> Ended | None:
         """The outcome that a breakpoint behind it shows; None where there can be none."""
@@ -51,7 +50,6 @@ class Recorded(Protocol[T_co]):
 
     def read(self, place: Place, entry: Entry | None) -> T_co:
         """The caller's value, the same live and on replay."""
-        raise NotImplementedError
 
 
 class Batch(Protocol[T]):
