@@ -70,7 +70,7 @@ def test_a_refused_answer_leaves_a_live_card_that_says_why(shop: Opens, way: str
     tab.goes_on()
 
 
-@pytest.mark.parametrize("extra", ["", "&plain"])
+@pytest.mark.parametrize("extra", ["", "&plain&unkeyed"])
 @pytest.mark.parametrize("way", [*RUNTIME, "direct"])
 @requirement("CL-08")
 def test_the_same_refusal_three_times_leaves_three_live_forms(
@@ -150,12 +150,12 @@ def test_an_expired_card_can_still_be_pressed_and_says_what_became_of_it(
 @requirement("CL-08")
 def test_cards_without_a_key_are_live_one_after_the_other(shop: Opens, way: str) -> None:
     """Also those of the older event, which come one by one."""
-    tab = shop(way, extra="&plain")
+    tab = shop(way, extra="&plain&unkeyed")
     tab.say("deploy")
     tab.press("Approve", "Deploy it to production?")
     tab.press("Approve", "Really deploy it?")
     tab.effects_are("deploy")
-    tab = shop(way, extra="&plain", legacy=True)
+    tab = shop(way, extra="&plain&unkeyed", legacy=True)
     tab.say("email")
     for words in ("everyone@", "sam@", "ada@"):
         tab.press("Approve", words)

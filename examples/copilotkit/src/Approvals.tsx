@@ -25,7 +25,7 @@ export function Approvals() {
         <div className="cards" role="group" aria-label="Open questions">
           {asked.map((interrupt, at) => (
             <Card
-              key={settings.plain ? at : keyOf(interrupt)}
+              key={settings.unkeyed ? at : keyOf(interrupt)}
               interrupt={interrupt}
               give={(payload) => void resolve(payload, interrupt.id)}
               withdraw={() => void cancel(interrupt.id)}

@@ -6,7 +6,9 @@
 //   &wildcard                                   with a front-end tool that takes any call
 //   &suggestions                                asks the agent what the user could say next
 //   &plain                                      without this page's own care, as first pages are:
-//                                               cards without a key, no new provider after a failure
+//                                               no new provider after a failure
+//   &unkeyed                                    cards without a key: they begin anew where the page
+//                                               has drawn that their question is gone
 
 import { useSyncExternalStore } from "react";
 
@@ -17,6 +19,7 @@ export interface Settings {
   wildcard: boolean;
   suggestions: boolean;
   plain: boolean;
+  unkeyed: boolean;
 }
 
 const query = new URLSearchParams(location.search);
@@ -29,6 +32,7 @@ export const settings: Settings = {
   wildcard: query.has("wildcard"),
   suggestions: query.has("suggestions"),
   plain: query.has("plain"),
+  unkeyed: query.has("unkeyed"),
 };
 
 export const AGENT = "ops";
