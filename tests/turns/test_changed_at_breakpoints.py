@@ -388,6 +388,28 @@ async def test_arguments_that_no_change_reaches_are_said_to_stay(
         assert world.effects in (["old"], ["drop old", "send old"])
 
 
+async def test_an_argument_that_no_change_reaches_is_bound_whatever_else_is_edited(
+    kind: str, tmp_path: Path
+) -> None:
+    """Rule 8: the card said that it stays; where code gives another, nothing runs."""
+
+    async def agent(turn: Turn, world: World) -> None:
+        text = f"{random.random():.9f}"  # noqa: S311 - what is to be found out
+        calls = [
+            ToolCall(world.tools.drop, {"text": "same"}),
+            ToolCall(world.tools.send, {"text": text}),
+        ]
+        await turn.call_all(calls)
+
+    async with world_with(kind, tmp_path, agent, before=["send"]) as world:
+        talk = Conversation(world)
+        await talk.say()
+        (item,) = talk.client.model.pending
+        assert item["metadata"]["sayso"]["note"] == KEEPS
+        run = await talk.answer_all_with(GO, state={"title": "T"})
+        assert (run.outcome, world.effects) == ("replay_mismatch", ["drop same"])
+
+
 async def test_tasks_that_were_made_on_the_way_run_once(kind: str, tmp_path: Path) -> None:
     """Their names come from what they were called with; what is behind them is reached."""
 

@@ -1,11 +1,13 @@
 """Code that changes under an open turn (design 3, rule 9)."""
 
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from sayso import Sayso, Turn
+from sayso import Sayso, Turn, approval
+from sayso.schemas.remember import Remember
 from tests.contract.requirements import requirement
 from tests.turns.driver import Conversation, World
 
@@ -91,6 +93,87 @@ async def test_other_code_executes_nothing_and_the_question_stays_open(
         assert [m["role"] for m in run.snapshot] == ["user", "activity"]
         assert run.last["result"] == ["first", True]
         assert world.effects == ["before", "after"]
+
+
+async def test_a_mismatch_in_one_branch_lets_no_other_branch_begin_an_effect(
+    kind: str, tmp_path: Path
+) -> None:
+    """Rule 9: nothing is executed, also not what was approved beside it."""
+
+    def gathering(step: str) -> Any:
+        def register(app: Sayso) -> None:
+            @app.tool(approval=approval.always)
+            async def pay(n: int) -> str:
+                return str(world.effect(f"pay {n}"))
+
+            @app.agent("agent")
+            async def run(turn: Turn) -> None:
+                async def beside() -> None:
+                    for name in ("a", step):
+                        await turn.step.options(name=name)(world.effect, name)
+
+                await turn.gather(turn.call(pay, n=1), beside())
+
+        return register
+
+    world = World(kind, tmp_path, gathering("b"))
+    async with world:
+        talk = Conversation(world)
+        await talk.say()
+        await talk.restart(gathering("c"))
+        run = await talk.answer_all_with(YES)
+        assert (run.outcome, sorted(world.effects)) == ("replay_mismatch", ["a", "b"])
+        await talk.restart(gathering("b"))
+        await talk.connect()
+        run = await talk.answer_all_with(YES)
+        assert (run.outcome, sorted(world.effects)) == ("success", ["a", "b", "pay 1"])
+
+
+async def test_a_yes_that_is_open_again_leaves_no_approval_behind(
+    kind: str, tmp_path: Path
+) -> None:
+    """Who says no to it afterwards has let no equal call pass."""
+
+    def with_tool(*, free: bool) -> Any:
+        def register(app: Sayso) -> None:
+            @app.tool(approval=approval.always(remember=Remember()))
+            def pay(n: int) -> str:
+                return str(world.effect(f"pay {n}"))
+
+            if free:
+
+                @app.tool(name="free")
+                def nothing() -> str:
+                    return "x"
+
+            @app.agent("agent")
+            async def run(turn: Turn) -> None:
+                async def beside() -> None:
+                    await turn.step.options(name="a")(world.effect, "a")
+                    with suppress(LookupError):
+                        await turn.call("free", {})
+
+                await turn.gather(beside(), turn.call(pay, n=1))
+
+        return register
+
+    async def remembered() -> list[str]:
+        approvals = await world.store.approvals("default", world.clock.now())
+        return [item.tool for item in approvals.items]
+
+    world = World(kind, tmp_path, with_tool(free=True))
+    async with world:
+        talk = Conversation(world)
+        await talk.say()
+        await talk.restart(with_tool(free=False))
+        run = await talk.answer_all_with({**YES, "remember": True})
+        assert (run.outcome, world.effects) == ("replay_mismatch", ["a"])
+        assert await remembered() == []
+        await talk.restart(with_tool(free=True))
+        await talk.connect()
+        run = await talk.answer_all_with({**YES, "remember": True})
+        assert (run.outcome, world.effects) == ("success", ["a", "pay 1"])
+        assert await remembered() == ["pay"]
 
 
 async def test_other_words_and_schemas_are_no_mismatch(kind: str, tmp_path: Path) -> None:

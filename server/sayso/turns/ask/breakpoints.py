@@ -86,6 +86,8 @@ async def before(place: Place, what: Named, *, reached: bool = True) -> dict[str
                 writes = waited.and_more(writes)
             if writes:
                 kept["writes"] = writes
+            if not reached:
+                kept["fixed"] = True
             fixed = not reached or places.is_named_by(place.key, place.fingerprint)
             told = {"note": _FIXED} if fixed and _has_arguments(place) else {}
             _ask(spot, "before", what, kept, told=told)

@@ -131,7 +131,8 @@ class Anew:
         anew = data.get("anew")
         if anew is None:
             place = places.place_before(entry.place)
-            anew = (changed or since < pause) and self._may_be(place, data["at"])
+            reached = "fixed" not in data and self._may_be(place, data["at"])
+            anew = (changed or since < pause) and reached
         return Waited(entry, data, data["at"], pause, since, goes_on, changed, anew)
 
     def _may_be(self, place: str, requested: str) -> bool:

@@ -131,12 +131,20 @@ class Commits:
 
 
 async def _write_for(execution: Recording, sharing: Sequence[asyncio.Future[None]]) -> None:
+    failed: BaseException | None = None
     try:
         await _write(execution)
+    except BaseException as error:
+        failed = error
+        raise
     finally:
         for waiter in sharing:
-            if not waiter.done():
+            if waiter.done():
+                continue
+            if failed is None:
                 waiter.set_result(None)
+            else:
+                waiter.set_exception(failed)
 
 
 async def _write(execution: Recording) -> None:

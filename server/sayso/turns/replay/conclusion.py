@@ -274,4 +274,8 @@ def _reopened(
     hidden = (hidden_message(execution.interrupts[before.id]) for before in reopened)
     commit = _commit(execution, run, ending, "suspended")
     messages = (*commit.messages, *(message for message in hidden if message is not None))
-    return Conclusion(ending, copy_with(commit, interrupts=reopened, messages=messages))
+    # A yes that is open again leaves no approval behind; replay gives it once more.
+    taken_back = {"approvals": (), "uses": ()}
+    return Conclusion(
+        ending, copy_with(commit, interrupts=reopened, messages=messages, **taken_back)
+    )

@@ -234,7 +234,7 @@ class Execution:
             place.call = waited.call
         if same and (requested == waited.requested or not waited.goes_on):
             return
-        if not waited.changed:
+        if not (waited.changed and waited.anew):
             shown = jsonvalue.encode({"id": waited.call})
             entry = copy_with(before, kind=waited.kind, fingerprint=waited.requested, data=shown)
             self._fails(
@@ -316,7 +316,8 @@ class Execution:
         """
         await self.replay_order.wait_for_past()
         self.only_looks()
-        if self._left_out() or not await self.effects.may_begin():
+        may_begin = await self.effects.may_begin()
+        if self._left_out() or isinstance(self.broken, ReplayMismatch) or not may_begin:
             raise self.pause()
 
     def inside_effect(self) -> bool:
