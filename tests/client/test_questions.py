@@ -177,6 +177,27 @@ def test_long_arguments_have_a_line_each(
         assert told in capsys.readouterr().out
 
 
+def test_arguments_that_were_edited_are_shown_and_edited_again_as_they_will_run(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A call is announced once; another rule, or its failure, asks about what it has become."""
+    call = {"function": {"name": "pay", "arguments": '{"amount": 5}'}}
+    ours = {"tool": "pay", "arguments": {"amount": 999}, "rule": "big"}
+    properties = {"approved": {"type": "boolean"}, "editedArgs": {"type": "object"}}
+    interrupt = {
+        "id": "i",
+        "reason": "tool_call",
+        "metadata": {"sayso": ours},
+        "responseSchema": form("approved", **properties),
+    }
+    monkeypatch.setattr(sys, "stdin", io.StringIO('e\n{"amount": 7}\n'))
+    answer = ask_person(interrupt, call, Terminal(), lambda: NOW)
+    out = capsys.readouterr().out
+    assert 'Arguments: {"amount":999}' in out
+    assert 'Now: {"amount":999}' in out
+    assert answer == {"approved": True, "editedArgs": {"amount": 7}}
+
+
 @pytest.mark.parametrize(
     ("seconds", "told"),
     [(1, "1 seconds"), (119, "119 seconds"), (7_199, "119 minutes"), (90_000, "25 hours")],

@@ -31,6 +31,7 @@ def ask_person(
     `now` tells milliseconds since the epoch. Returns `CANCEL` where the person cancels; raises
     `LookAgain` for a question whose time is over and that they do not cancel.
     """
+    call = _as_asked(interrupt, call)
     _show(interrupt, call, terminal, now())
     terminal.forget_typed()
     if not _may(interrupt, "answer"):
@@ -49,6 +50,14 @@ def ask_person(
     if terminal.confirm("Cancel it? Type n to see the current state."):
         return CANCEL
     raise LookAgain
+
+
+def _as_asked(interrupt: Json, call: Json | None) -> Json | None:
+    """The call with the arguments that will run; they may be others than were announced."""
+    arguments = _ours(interrupt).get("arguments")
+    if call is None or not isinstance(arguments, dict):
+        return call
+    return {**call, "function": {**call["function"], "arguments": _value(arguments)}}
 
 
 def _show(interrupt: Json, call: Json | None, terminal: Terminal, now: int) -> None:

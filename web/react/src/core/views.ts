@@ -91,9 +91,9 @@ export function callOf(messages: readonly Message[], toolCallId: string): CallVi
 }
 
 /**
- * The call an interrupt is about: from the messages, or, where the client does not have it, as the
- * server describes it in `metadata.sayso`. Null when neither knows it. What an unclear or failed
- * call was really called with is the server's to say: it may have been edited since it was announced.
+ * The call an interrupt is about, as the server describes it in `metadata.sayso`: with the arguments
+ * that run, or ran, which may have been edited since the call was announced. Without them it is taken
+ * from the messages; null when neither knows it.
  */
 export function callAbout(interrupt: Interrupt, messages: readonly Message[]): CallView | null {
   const { toolCallId } = interrupt;
@@ -101,8 +101,7 @@ export function callAbout(interrupt: Interrupt, messages: readonly Message[]): C
   const details = asRecord(asRecord(interrupt.metadata)?.sayso);
   const name = asText(details?.tool ?? details?.name);
   const args = details?.arguments;
-  const began = details?.kind === "indeterminate" || details?.kind === "failed";
-  if (began && name !== undefined && asRecord(args) !== undefined) {
+  if (name !== undefined && asRecord(args) !== undefined) {
     return { id: toolCallId, name, args, text: writeJson(args) };
   }
   const call = callOf(messages, toolCallId);

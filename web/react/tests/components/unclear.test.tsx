@@ -101,6 +101,18 @@ describe("the card of an effect that may have happened", () => {
     expect(subjectOf(interrupt, null)).toBe("charge");
   });
 
+  it("tells what will run where a call was edited before another rule asks about it", () => {
+    const sayso = { tool: "pay", arguments: { amount: 999 }, rule: "big" };
+    const interrupt = { id: "i", reason: "tool_call", toolCallId: "c", metadata: { sayso } };
+    const call = { name: "pay", arguments: '{"amount":5}' };
+    const announced = { id: "c", type: "function", function: call };
+    const messages = [{ id: "m", role: "assistant", toolCalls: [announced] }];
+    expect(callAbout(interrupt, messages as never)).toMatchObject({
+      args: { amount: 999 },
+      text: '{"amount":999}',
+    });
+  });
+
   it("asks for a result only where it is skipped, and then at once", async () => {
     const onAnswer = show(unclear({ type: "string" }));
     await choose(/Run it again/);
