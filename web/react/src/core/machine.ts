@@ -305,25 +305,29 @@ function interrupted(
   };
   const kept = new Set(next.filter(sameQuestion).map((interrupt) => interrupt.id));
   const asking = new Set(next.map((interrupt) => interrupt.id));
-  const item = new Set([...next, ...shelved].map((interrupt) => interrupt.id));
-  const gone = state.interrupts.filter((interrupt) => !item.has(interrupt.id));
-  const goneHeld = state.held.filter((interrupt) => !item.has(interrupt.id));
+  const present = new Set([...next, ...shelved].map((interrupt) => interrupt.id));
+  const gone = state.interrupts.filter((interrupt) => !present.has(interrupt.id));
+  const goneHeld = state.held.filter((interrupt) => !present.has(interrupt.id));
   const fresh = next.filter((interrupt) => !kept.has(interrupt.id));
-  const map = mapOf(state.asked);
-  for (const entry of fresh) map[entry.id] = (map[entry.id] ?? 0) + 1;
+  const askedCounts = mapOf(state.asked);
+  for (const entry of fresh) askedCounts[entry.id] = (askedCounts[entry.id] ?? 0) + 1;
   return resting(
     {
       ...state,
       status: "awaiting",
       interrupts: next,
       held: shelved,
+      // Whoever extends a question makes it answerable again.
+      expired: state.expired.filter((id) =>
+        next.some((open) => open.id === id && open.expiresAt === before.get(id)?.expiresAt),
+      ),
       answers: pick(state.answers, kept),
       errors: mapOf(pick(state.errors, kept), pick(action.problem?.problems ?? {}, asking)),
       sent: pick(state.sent, kept),
       failure: action.problem ?? (kept.size > 0 ? state.failure : null),
       inFlight: [],
       closed: merge(
-        state.closed.filter((closed) => !item.has(closed.interrupt.id)),
+        state.closed.filter((closed) => !present.has(closed.interrupt.id)),
         [
           ...gone.map(
             origin === "submit" ? close(state, "answered", now) : closeUnseen(state, now),
@@ -332,7 +336,7 @@ function interrupted(
         ],
       ),
       batches: addBatch(state.batches, [...next, ...shelved], action.anchor),
-      asked: map,
+      asked: askedCounts,
     },
     now,
   );
@@ -370,8 +374,10 @@ function failed(
 ): MachineState {
   if (origin === "sync") {
     // A look that the server ends as failed tells of the thread's last run.
-    const statu = state.status === "running" || failure.kind === "agent";
-    return statu && state.interrupts.length === 0 ? { ...state, status: "failed", failure } : state;
+    const isLastRuns = state.status === "running" || failure.kind === "agent";
+    return isLastRuns && state.interrupts.length === 0
+      ? { ...state, status: "failed", failure }
+      : state;
   }
   const open = state.inFlight.length > 0 ? state.inFlight : state.interrupts;
   const restored: MachineState = {

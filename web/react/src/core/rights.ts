@@ -47,15 +47,12 @@ export function mayAnswer(interrupt: Interrupt): boolean {
 
 const OF_READERS = ["may", "waitsFor", "held"];
 
-/** The same question, whoever looks at it and whoever has agreed meanwhile. */
-export function asAsked(interrupt: Interrupt): Interrupt {
-  const { metadata } = interrupt;
-  const ours = asRecord(asRecord(metadata)?.sayso);
-  if (ours === undefined || !OF_READERS.some((name) => name in ours)) return interrupt;
-  const sayso = Object.fromEntries(
-    Object.entries(ours).filter(([name]) => !OF_READERS.includes(name)),
-  );
-  return { ...interrupt, metadata: { ...metadata, sayso } };
+/** The same question, whoever looks at it, whoever has agreed and however long it was extended. */
+export function asAsked(interrupt: Interrupt): Omit<Interrupt, "expiresAt"> {
+  const { expiresAt: _, metadata, ...rest } = interrupt;
+  const ours = asRecord(metadata)?.sayso;
+  const sayso = Object.entries(asRecord(ours) ?? {}).filter(([name]) => !OF_READERS.includes(name));
+  return { ...rest, metadata: { ...metadata, sayso: Object.fromEntries(sayso) } };
 }
 
 /** Those of whom a word is missing, or all that may give one. */

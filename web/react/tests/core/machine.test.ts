@@ -50,6 +50,33 @@ const failed = (failure: Failure): Action => ({
   now: NOW,
 });
 
+describe("a question that is extended", () => {
+  const soon = ask("a", { expiresAt: new Date(NOW + 1_000).toISOString() });
+  const later = ask("a", { expiresAt: new Date(NOW + 9_000).toISOString() });
+  const look = (item: Interrupt): Action => ({
+    ...(interrupted(item) as Extract<Action, { type: "interrupted" }>),
+    origin: "sync",
+  });
+
+  it("keeps the answer that was given and not sent", () => {
+    const state = after(interrupted(soon, ask("b")), answered("a"), {
+      ...(interrupted(later, ask("b")) as Extract<Action, { type: "interrupted" }>),
+      origin: "sync",
+    });
+    expect(Object.keys(state.answers)).toEqual(["a"]);
+    expect(state.asked["a"]).toBe(1);
+  });
+
+  it("can be answered again where it was seen to expire, and only then", () => {
+    const expired = after(interrupted(soon), { type: "ticked", now: NOW + 2_000 });
+    expect(expired.status).toBe("expired");
+    expect(reduce(expired, look(soon)).expired).toEqual(["a"]);
+    const state = reduce(expired, look(later));
+    expect([state.status, state.expired]).toEqual(["awaiting", []]);
+    expect(Object.keys(reduce(state, answered("a")).answers)).toEqual(["a"]);
+  });
+});
+
 describe("transitions", () => {
   const asking = interrupted(ask("a"), ask("b"));
   const table: [string, MachineState, Action, Partial<MachineState>][] = [
