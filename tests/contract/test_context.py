@@ -49,6 +49,23 @@ def paying(server: Server, calls: int = 1) -> Client:
     return client
 
 
+@requirement("SE-02")
+async def test_what_a_client_makes_up_keeps_no_approver_from_the_context(company: Server) -> None:
+    """Arguments that are no JSON, and calls that are none."""
+    client = paying(company)
+    for number, arguments in enumerate(("{broken", "")):
+        call = {"id": f"c{number}", "type": "function"}
+        made_up = {**call, "function": {"name": "look_up", "arguments": arguments}}
+        client.model.messages.append(
+            {"id": f"m{number}", "role": "assistant", "toolCalls": [made_up]}
+        )
+    odd = {"id": "m2", "role": "assistant", "content": "x", "metadata": {"toolCalls": 1}}
+    client.model.messages.append(odd)
+    (one,) = (await client.say("please refund A-17")).interrupts
+    shown = await context(company, "lea", one)
+    assert [did["args"]["order"] for did in shown["did"]] == ["A-0"]
+
+
 async def context(server: Server, who: str, interrupt: Any) -> Any:
     run = await rest(server, who, "GET", f"/interrupts/{interrupt['id']}/context")
     assert run.status == 200, run.body

@@ -338,7 +338,11 @@ async def test_an_effect_that_has_not_begun_does_not_begin(server: Server) -> No
         return "charged"
 
     def stop_now() -> None:
-        server.app._engine._live.stop("default", client.thread, StopRequest("local"))
+        live = server.app._engine._live
+        fence = live._live["default", client.thread].runner.lease.fence
+        lost = live.stop("default", client.thread, fence + 1, StopRequest("local"))
+        assert lost is None, "whoever has the thread under a later fence is meant"
+        assert live.stop("default", client.thread, fence, StopRequest("local")) is not None
 
     async def agent(turn: Turn) -> None:
         asyncio.get_running_loop().call_soon(stop_now)

@@ -6,6 +6,7 @@ what is in the audit trail before it leaves, once an hour for each person and qu
 
 import hashlib
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any, Final, NoReturn
 
@@ -28,6 +29,7 @@ from sayso.base.records import (
 from sayso.engine.audit import AUDITOR
 from sayso.engine.inbox import Inbox
 from sayso.gate.client_tools import is_call
+from sayso.gate.contents import calls
 from sayso.gate.interrupts import as_answered
 from sayso.gate.quorum import denies
 from sayso.gate.rights import changes, may
@@ -261,11 +263,10 @@ def _texts(view: ThreadView, turn: TurnRecord) -> list[str]:
 def _arguments(view: ThreadView) -> Json:
     """The arguments that the thread's calls were proposed with, by id."""
     arguments: Json = {}
-    for message in view.messages:
-        if message.role != "assistant" or b'"toolCalls"' not in message.body:
-            continue
-        for call in jsonvalue.decode(message.body)["toolCalls"]:
-            arguments[call["id"]] = jsonvalue.decode(call["function"]["arguments"].encode())
+    for message in filter(calls, view.messages):
+        for call in jsonvalue.decode(message.body).get("toolCalls") or ():
+            with suppress(ValueError):  # of what a client made up it may be no JSON
+                arguments[call["id"]] = jsonvalue.decode(call["function"]["arguments"].encode())
     return arguments
 
 

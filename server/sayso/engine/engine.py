@@ -354,9 +354,9 @@ class Engine:
             run_id = None
         runner: Runner | None = None
 
-        def running_here(stopper: StopRequest) -> bool:
+        def running_here(stopper: StopRequest, fence: int) -> bool:
             nonlocal runner
-            runner = self._live.stop(principal.scope, thread_id, stopper)
+            runner = self._live.stop(principal.scope, thread_id, fence, stopper)
             return runner is not None
 
         stopped = await self._stopping.stop(

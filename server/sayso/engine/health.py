@@ -24,6 +24,7 @@ class Health:
         self._store, self._clock = services.store, services.clock
         self._running = running
         self._asked: asyncio.Task[OpenCount] | None = None
+        self._most = 0  # how far that call counts
 
     async def ready(self) -> None:
         """Return if the store answers.
@@ -43,12 +44,18 @@ class Health:
         return self._lines(waiting)
 
     async def _count(self, most: int) -> OpenCount:
-        """Ask the store. Probes of a store that hangs wait for one call, each for its own time."""
-        if self._asked is None or self._asked.done():
-            self._asked = asyncio.create_task(self._store.count_open(most), name="probe")
-            self._asked.add_done_callback(_retrieved)
+        """Ask the store. Probes of a store that hangs wait for one call, each for its own time.
+
+        One that counts further than that call does waits for its end and asks then.
+        """
         try:
             async with asyncio.timeout(PROBE_TIMEOUT_S):
+                while self._asked is not None and not self._asked.done() and self._most < most:
+                    await asyncio.wait([self._asked])
+                if self._asked is None or self._asked.done():
+                    self._asked = asyncio.create_task(self._store.count_open(most), name="probe")
+                    self._asked.add_done_callback(_retrieved)
+                    self._most = most
                 return await asyncio.shield(self._asked)
         except TimeoutError:
             raise Problem(

@@ -198,15 +198,19 @@ class LiveRuns:
             run_key = view.run.key if view.run is not None else ""
             stream = RunStream(view.thread.id, run_key, unread=self._services.limits.unread)
             watched = _Watched(stream, Wakeup())
+            watched.wakeup.notify()  # it may have ended since the view was read
             self._watched[key] = watched
             self._spawn(self._watch(key, watched, view), f"watch of thread {key[1]!r}")
         messages, state = visible(view.messages), view.thread.state
         return watched.stream.attach(run_id, peer, messages=messages, state=state, said=said)
 
-    def stop(self, scope: str, thread_id: str, stopper: StopRequest) -> Runner | None:
-        """Stop the run of a thread, if it is here; it ends at its next record, or at once."""
+    def stop(self, scope: str, thread_id: str, fence: int, stopper: StopRequest) -> Runner | None:
+        """Stop the run that has a thread under this fence, if it is here.
+
+        It ends at its next record, or at once. One that has lost the thread is not the one meant.
+        """
         live = self._live.get((scope, thread_id))
-        if live is None:
+        if live is None or live.runner.lease.fence != fence:
             return None
         live.runner.stop(stopper)
         return live.runner

@@ -70,13 +70,14 @@ class StopService:
         run_id: str | None,
         *,
         waiting: bool,
-        running_here: Callable[[StopRequest], bool],
+        running_here: Callable[[StopRequest, int], bool],
         stopper: StopRequest | None = None,
     ) -> bool:
         """Stop a thread's run; True if something was stopped.
 
         Nothing is stopped if the thread does another run than `run_id`. `waiting`: a turn that
-        waits is ended as well. `running_here` stops a run of this process; True if there is one.
+        waits is ended as well. `running_here` stops the run of this process that has the thread
+        under a fence; True if there is one.
 
         Raises:
             Problem: `unknown_thread`, the thread is not the principal's.
@@ -90,7 +91,7 @@ class StopService:
                 return False
             if view.thread.holder is None:
                 return waiting and await self._stop_waiting(view, stopper)
-            if not running_here(stopper):
+            if not running_here(stopper, view.thread.fence):
                 await self._store.request_stop(
                     principal.scope,
                     thread_id,
