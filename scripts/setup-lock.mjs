@@ -44,7 +44,7 @@ function take(lock) {
 export async function withLock(lock, work, { timeoutMs = TIMEOUT_MS } = {}) {
   mkdirSync(dirname(lock), { recursive: true });
   const deadline = Date.now() + timeoutMs;
-  let details = false;
+  let announced = false;
   while (!take(lock)) {
     const holder = holderOf(lock);
     if (holder !== null && !isAlive(holder)) {
@@ -56,8 +56,9 @@ export async function withLock(lock, work, { timeoutMs = TIMEOUT_MS } = {}) {
         `waited too long for process ${holder}, which holds ${lock}. Remove that file if it is not ours.`,
       );
     }
-    if (!details && holder !== null) console.log(`Waiting for another setup (process ${holder}) …`);
-    details = true;
+    if (!announced && holder !== null)
+      console.log(`Waiting for another setup (process ${holder}) …`);
+    announced = true;
     await delay(POLL_MS);
   }
   const release = () => rmSync(lock, { force: true });

@@ -120,7 +120,6 @@ export const stages = () => [
   {
     name: "clients",
     needs: ["tests", "node"],
-    suite: true,
     commands: [nodeTests("tests/clients", WAITING)],
   },
   {

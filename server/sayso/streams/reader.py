@@ -160,7 +160,7 @@ class Reader:
         return frames.events_in(self.drain())
 
     def readable(self) -> asyncio.Future[None]:
-        """Done when there is something to grab, at the end, and by a `wake`.
+        """Done when there is something to drain, at the end, and by a `wake`.
 
         A future and not a coroutine: an event of a slow run costs one of these and nothing else.
         """

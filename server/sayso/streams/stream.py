@@ -66,7 +66,7 @@ class RunStream:
         self._tail_size = 0
         self._ending: Ending | None = None
         self.congested: bool = (
-            False  # so much is unread that a producer should `await room()` first
+            False  # so much is unread that a producer should `await backpressure()` first
         )
         self._taking: asyncio.Future[None] | None = None
         self.on_readers: Callable[[], None] = lambda: None  # told when readers come and go
@@ -94,7 +94,7 @@ class RunStream:
 
         The thread goes first and shows no open message: those are restated as a start with the
         text so far. After the end it gets the ending at once. One that `releases_first` does
-        so before its RUN_STARTED (`opening`). `said` are messages that this reader
+        so before its RUN_STARTED (`opening_frames`). `said` are messages that this reader
         alone is shown, behind those of every snapshot. ValueError for too large a snapshot.
         """
         freed = replace(peer, finishes_before_error=False) if peer.releases_first else peer

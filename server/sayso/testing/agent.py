@@ -296,7 +296,7 @@ class Conversation:
 
     def _opened(self) -> Simulation:
         if self._world is None:
-            raise RuntimeError("use it as `with Agent(…) as agent:`")
+            raise RuntimeError("use it as `with Conversation(…) as agent:`")
         return self._world
 
 

@@ -307,7 +307,7 @@ class CopilotKitMount:
         if self._agents.newest(self._default) is None:
             raise Problem(
                 Code.INTERNAL_ERROR,
-                f"copilotkit(default={self._default!r}) names no agent that is registered.",
+                f"CopilotKit(default={self._default!r}) names no agent that is registered.",
             )
         return self._default
 

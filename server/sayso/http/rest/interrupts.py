@@ -307,7 +307,7 @@ class _Frames:
         self.wake()
 
     def readable(self) -> asyncio.Future[None]:
-        """Done when there is something to grab, at the end, and by a `wake`."""
+        """Done when there is something to drain, at the end, and by a `wake`."""
         self._waiter = waiter = asyncio.get_running_loop().create_future()
         listener = self._listener
         if self._first or listener is None or listener.ready:

@@ -39,25 +39,25 @@ class PostgresTransaction(Transaction):
         self.changed: set[tuple[str, str]] = set()
 
     def one(self, name: str, values: Values) -> Row | None:
-        """The first row, or None; see `Session.one`."""
+        """The first row, or None; see `Transaction.one`."""
         rows = self._wire.rows(self._sent(name, values))
         return rows[0] if rows else None
 
     def all(self, name: str, values: Values) -> Sequence[Row]:
-        """All rows; see `Session.all`."""
+        """All rows; see `Transaction.all`."""
         return self._wire.rows(self._sent(name, values))
 
     def prefetch(self, name: str, values: Values) -> Answer:
-        """All rows, asked for now and waited for when they are wanted; see `Session.prefetch`."""
+        """All rows, asked for now and waited for when needed; see `Transaction.prefetch`."""
         return partial(self._wire.rows, self._sent(name, values))
 
     def many(self, name: str, rows: Sequence[Values]) -> Sequence[Row]:
-        """The row of each, all asked for before the first is waited for; see `Session.many`."""
+        """The row of each, all asked for before the first is waited for; see `Transaction.many`."""
         sent = [self._sent(name, values) for values in rows]
         return [self._wire.rows(one)[0] for one in sent]
 
     def scan(self, name: str, values: Mapping[str, Any]) -> AbstractContextManager[Iterator[Row]]:
-        """Some rows at a time, more of them each time; see `Session.scan`."""
+        """Some rows at a time, more of them each time; see `Transaction.scan`."""
         return nullcontext(self._walked(name, dict(values)))
 
     def _walked(self, name: str, values: dict[str, Any]) -> Iterator[Row]:
@@ -72,22 +72,22 @@ class PostgresTransaction(Transaction):
             left, some = left - len(rows), some * 4
 
     def do(self, name: str, values: Values) -> None:
-        """Write; see `Session.do`."""
+        """Write; see `Transaction.do`."""
         self._sent(name, values)
 
     def insert_many(self, name: str, rows: Sequence[Values]) -> None:
-        """Write for each row; see `Session.insert_many`."""
+        """Write for each row; see `Transaction.insert_many`."""
         for values in rows:
             self._sent(name, values)
 
     def append_changes(self, scope: str, rows: Sequence[dict[str, Any]]) -> None:
-        """Write notes under marks that nobody waits for; see `Session.append_changes`."""
+        """Write notes under marks that nobody waits for; see `Transaction.append_changes`."""
         self._sent("next_marks", (scope, len(rows)))
         for before, row in zip(range(len(rows) - 1, -1, -1), rows, strict=True):
             self._sent("note_change", row | {"before": before})
 
     def now(self) -> int:
-        """The store's time; see `Session.now`."""
+        """The store's time; see `Transaction.now`."""
         if self._clock is not None:
             return self._clock.now()
         # Of a write, that when it began: no lease is taken for over, or for longer, than it is.
@@ -103,11 +103,11 @@ class PostgresTransaction(Transaction):
         return number
 
     def lock_scope(self, scope: str, *, deletes: bool) -> None:
-        """By an advisory lock of the scope; see `Session.lock_scope`."""
+        """By an advisory lock of the scope; see `Transaction.lock_scope`."""
         self._wire.send(_APART if deletes else _TOGETHER, (scope,))
 
     def notify(self, scope: str, thread_id: str) -> None:
-        """Keep it in `changed`; see `Session.notify`."""
+        """Keep it in `changed`; see `Transaction.notify`."""
         self.changed.add((scope, thread_id))
 
     def _sent(self, name: str, values: Values) -> Any:

@@ -21,49 +21,49 @@ class SqliteTransaction(Transaction):
         self._clock = clock
 
     def one(self, name: str, values: Values) -> Row | None:
-        """The first row, or None; see `Session.one`."""
+        """The first row, or None; see `Transaction.one`."""
         row: Row | None = self._execute(name, values).fetchone()
         return row
 
     def all(self, name: str, values: Values) -> Sequence[Row]:
-        """All rows; see `Session.all`."""
+        """All rows; see `Transaction.all`."""
         return self._execute(name, values).fetchall()
 
     def prefetch(self, name: str, values: Values) -> Answer:
-        """All rows, read at once; see `Session.prefetch`."""
+        """All rows, read at once; see `Transaction.prefetch`."""
         rows = self._execute(name, values).fetchall()
         return lambda: rows
 
     def many(self, name: str, rows: Sequence[Values]) -> Sequence[Row]:
-        """The row of each; see `Session.many`."""
+        """The row of each; see `Transaction.many`."""
         return [self._execute(name, values).fetchone() for values in rows]
 
     def scan(self, name: str, values: Mapping[str, Any]) -> AbstractContextManager[Iterator[Row]]:
-        """Rows as they are found; see `Session.scan`."""
+        """Rows as they are found; see `Transaction.scan`."""
         return closing(self._execute(name, values))
 
     def do(self, name: str, values: Values) -> None:
-        """Write; see `Session.do`."""
+        """Write; see `Transaction.do`."""
         self._execute(name, values)
 
     def insert_many(self, name: str, rows: Sequence[Values]) -> None:
-        """Write for each row; see `Session.insert_many`."""
+        """Write for each row; see `Transaction.insert_many`."""
         statement = SQL[name]
         self.db.executemany(statement.text, map(statement.values, rows))
 
     def append_changes(self, scope: str, rows: Sequence[dict[str, Any]]) -> None:
-        """Write notes; see `Session.append_changes`."""
+        """Write notes; see `Transaction.append_changes`."""
         self.insert_many("note_change", rows)
 
     def now(self) -> int:
-        """The store's time; see `Session.now`."""
+        """The store's time; see `Transaction.now`."""
         return self._clock.now()
 
     def lock_scope(self, scope: str, *, deletes: bool) -> None:
-        """Nothing to do: a file has one writer at a time; see `Session.lock_scope`."""
+        """Nothing to do: a file has one writer at a time; see `Transaction.lock_scope`."""
 
     def notify(self, scope: str, thread_id: str) -> None:
-        """Nothing to do: a file tells nobody; see `Session.notify`."""
+        """Nothing to do: a file tells nobody; see `Transaction.notify`."""
 
     def _execute(self, name: str, values: Values) -> sqlite3.Cursor:
         statement = SQL[name]

@@ -1,8 +1,4 @@
-"""One tool call, as it is recorded: its arguments, how far it has come, its outcome.
-
-Arguments come from the journal, never from what a client sends (SB-05).
-
-One tool call on its way to its result: proposed, judged, decided, run once, answered once.
+"""One tool call: its record, and how it is proposed, judged, decided, run once, answered once.
 
 A gated call asks and is not streamed again on resume, only its result is (TB-01, TB-02). Arguments
 come from the journal, never from what a client sends (SB-05).

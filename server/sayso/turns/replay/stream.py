@@ -89,7 +89,7 @@ class OwnedStream:
 
     @property
     def congested(self) -> bool:
-        """So much is unread that a producer should `await room()`."""
+        """So much is unread that a producer should `await backpressure()`."""
         return self._stream.congested
 
     async def backpressure(self) -> None:

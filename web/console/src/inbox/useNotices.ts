@@ -7,12 +7,12 @@ import { saidOf } from "./labels.js";
 /** Tells of questions that come up while nobody looks; those of the first list are not news. */
 export function useNotices({ items, connection }: InboxState): void {
   const navigate = useNavigate();
-  const refObject = useRef<ReadonlySet<string> | null>(null);
+  const knownIds = useRef<ReadonlySet<string> | null>(null);
   const ready = connection.status === "ready";
   useEffect(() => {
-    if (!ready && refObject.current === null) return;
-    const before = refObject.current;
-    refObject.current = new Set(items.map((item) => item.interrupt.id));
+    if (!ready && knownIds.current === null) return;
+    const before = knownIds.current;
+    knownIds.current = new Set(items.map((item) => item.interrupt.id));
     if (before === null) return;
     for (const { interrupt, agent } of items) {
       if (before.has(interrupt.id) || !rightsOf(interrupt).answer) continue;

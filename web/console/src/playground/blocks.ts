@@ -49,8 +49,8 @@ export function toBlocks(
   const blocks: Block[] = [...position(null)];
   for (const message of messages) {
     const settled = readSettled(message);
-    const details = settled !== null && cards.has(settled.interruptId);
-    const own = details ? [] : messageBlocks(message, results, names, gatedCalls);
+    const hasCard = settled !== null && cards.has(settled.interruptId);
+    const own = hasCard ? [] : messageBlocks(message, results, names, gatedCalls);
     blocks.push(...own, ...position(message.id));
   }
   // Blocks after a message that is gone keep their place at the end.

@@ -16,8 +16,8 @@ export function useEffects(moment: unknown, busy: boolean): readonly Effect[] | 
     const abort = new AbortController();
     const load = () => {
       fetchEffects(path, abort.signal).then(
-        (fetchEffect) => {
-          setEffects((before) => (before?.length === fetchEffect.length ? before : fetchEffect));
+        (fetched) => {
+          setEffects((before) => (before?.length === fetched.length ? before : fetched));
         },
         // The server is away: the conversation says so, and the next look may succeed.
         () => undefined,

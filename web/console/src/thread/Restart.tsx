@@ -19,11 +19,11 @@ export function Restart(props: {
   const [sure, setSure] = useState(false);
   const first = useRef<HTMLButtonElement>(null);
   const second = useRef<HTMLButtonElement>(null);
-  const refObject = useRef(false);
+  const wasSure = useRef(false);
   useEffect(() => {
     if (sure) second.current?.focus();
-    else if (refObject.current) first.current?.focus();
-    refObject.current = sure;
+    else if (wasSure.current) first.current?.focus();
+    wasSure.current = sure;
   }, [sure]);
   const restart = async () => {
     await restartThread(row.threadId);

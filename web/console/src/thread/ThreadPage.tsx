@@ -30,7 +30,7 @@ export function ThreadPage() {
     .filter((item) => item.threadId === threadId)
     .map((item) => `${item.interrupt.id}${item.held === null ? "" : "+"}`)
     .join();
-  const text = state.items.find((item) => item.threadId === threadId)?.interrupt.id ?? null;
+  const openId = state.items.find((item) => item.threadId === threadId)?.interrupt.id ?? null;
   const { thread: read, error, retryAt, again } = useThread(threadId, moment);
   const thread = read?.row.threadId === threadId ? read : null;
   useTitle(thread?.row.open ?? 0, `${agentId} ${threadId}`);
@@ -54,7 +54,7 @@ export function ThreadPage() {
             }
             action={{ label: "All conversations", onClick: back }}
           >
-            {isUnknown(error) ? <Unknown interruptId={text} /> : error.message}
+            {isUnknown(error) ? <Unknown interruptId={openId} /> : error.message}
           </Notice>
         )}
       </Layout>

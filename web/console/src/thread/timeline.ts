@@ -54,10 +54,10 @@ export function timelineOf({ runs, questions }: ThreadRecord): readonly Timeline
     );
     add({ kind: "asked", key: `asked:${id}`, at: question.createdAt, question }, 4 * asker + 2);
     if (question.decision === null && question.status !== "expired") continue;
-    const pointer = question.decision?.at ?? expiresAt;
-    const next = starts.findIndex((start, index) => index > asker && start >= timeOf(pointer));
+    const decidedAt = question.decision?.at ?? expiresAt;
+    const next = starts.findIndex((start, index) => index > asker && start >= timeOf(decidedAt));
     const turn = next < 0 ? 4 * runs.length : 4 * next;
-    add({ kind: "decided", key: `decided:${id}`, at: pointer, question }, turn);
+    add({ kind: "decided", key: `decided:${id}`, at: decidedAt, question }, turn);
   }
   return list.sort((a, b) => a.time - b.time || a.turn - b.turn).map(({ event }) => event);
 }
@@ -89,7 +89,7 @@ export function wordsOf({ interrupt, decision, status }: QuestionRecord): {
 }
 
 function ranAt({ startedAt, endedAt }: RunRecord, pointer: string | null): boolean {
-  return timeOf(startedAt) <= timeOf(pointer) && timeOf(pointer) <= timeOf(endedAt);
+  return timeOf(startedAt) <= timeOf(decidedAt) && timeOf(pointer) <= timeOf(endedAt);
 }
 
 function timeOf(position: string | null): number {

@@ -319,11 +319,11 @@ export class InterruptController {
   #listen(): () => void {
     // Messages that came while nobody listened are taken from the agent's own list, which may have
     // been loaded with a stored conversation: what is no question there is left out (A3).
-    const pendingInterrupt = this.agent.pendingInterrupts.flatMap(
+    const pending = this.agent.pendingInterrupts.flatMap(
       (interrupt) => readInterrupt(interrupt) ?? [],
     );
-    if (this.#state.interrupts.length === 0 && pendingInterrupt.length > 0) {
-      this.#interrupted("run", pendingInterrupt);
+    if (this.#state.interrupts.length === 0 && pending.length > 0) {
+      this.#interrupted("run", pending);
     } else {
       this.#dispatch({ type: "ticked", now: this.clock() });
     }

@@ -309,8 +309,8 @@ export class Conversation {
     if (canConnect(this.controller.agent) && isTransient(end.failure)) this.#lose(end.failure);
     else if (origin === "sync") {
       const { failure } = end;
-      const details = failure.kind === "agent" || isNotServed(failure);
-      this.#update({ connection: details ? { status: "ready" } : { status: "refused", failure } });
+      const isServed = failure.kind === "agent" || isNotServed(failure);
+      this.#update({ connection: isServed ? { status: "ready" } : { status: "refused", failure } });
       this.#flushQueue("failed");
     }
   }

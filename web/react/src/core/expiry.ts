@@ -6,8 +6,8 @@ import type { Interrupt } from "@ag-ui/client";
  */
 export function expiryOf(interrupt: Interrupt): number | null {
   if (interrupt.expiresAt === undefined) return null;
-  const index = Date.parse(interrupt.expiresAt);
-  return Number.isNaN(index) ? null : index;
+  const time = Date.parse(interrupt.expiresAt);
+  return Number.isNaN(time) ? null : time;
 }
 
 /** True if an interrupt is past answering; the last instant is already too late (EX-01). */

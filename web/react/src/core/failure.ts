@@ -104,8 +104,8 @@ function readDetails(details: Readonly<Record<string, unknown>> | undefined) {
     const id = asText(entry?.interruptId);
     if (entry === undefined || id === undefined) continue;
     const by = asText(entry.by);
-    const pointer = asText(entry.at);
-    named[id] = { ...(by !== undefined && { by }), ...(pointer !== undefined && { at: pointer }) };
+    const at = asText(entry.at);
+    named[id] = { ...(by !== undefined && { by }), ...(at !== undefined && { at }) };
     const readProblem = readProblems(entry.problems);
     if (readProblem.length > 0) problems[id] = readProblem;
   }

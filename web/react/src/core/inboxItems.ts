@@ -54,16 +54,16 @@ export function readListed(value: unknown, now: number): Listed | null {
     lapsed: view.lapsedAt !== undefined,
   };
   if (open) return { item, closed: null };
-  const pointer = asText(input?.at);
+  const decidedAt = asText(input?.at);
   return {
     item,
     closed: {
       interrupt,
       ending: endingOf(view.status, input?.channel),
       answer,
-      closedAt: time(pointer) ?? now,
+      closedAt: time(decidedAt) ?? now,
       ...(by !== null && { by }),
-      ...(pointer !== undefined && { at: pointer }),
+      ...(decidedAt !== undefined && { at: decidedAt }),
     },
   };
 }
@@ -79,6 +79,6 @@ function votersOf(value: unknown): readonly string[] {
 }
 
 function time(value: unknown): number | undefined {
-  const index = typeof value === "string" ? Date.parse(value) : NaN;
-  return Number.isNaN(index) ? undefined : index;
+  const ms = typeof value === "string" ? Date.parse(value) : NaN;
+  return Number.isNaN(ms) ? undefined : ms;
 }

@@ -23,7 +23,7 @@ export function readSettled(message: Message): Settled | null {
   const status = STATUSES.find((item) => item === content?.status);
   const interruptId = asText(content?.interruptId);
   if (content === undefined || status === undefined || interruptId === undefined) return null;
-  const index = Date.parse(asText(content.at) ?? "");
+  const time = Date.parse(asText(content.at) ?? "");
   return {
     interruptId,
     reason: asText(content.reason) ?? "",
@@ -31,6 +31,6 @@ export function readSettled(message: Message): Settled | null {
     status,
     said: asText(content.said) ?? "",
     by: asText(content.by) ?? null,
-    at: Number.isNaN(index) ? null : index,
+    at: Number.isNaN(time) ? null : time,
   };
 }
