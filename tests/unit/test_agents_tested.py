@@ -268,7 +268,7 @@ def test_two_runs_of_a_test_find_the_same_world() -> None:
 
 def test_wrong_use_says_what_to_do() -> None:
     """Outside of its block, and inside of an event loop."""
-    with pytest.raises(RuntimeError, match="with Agent"):
+    with pytest.raises(RuntimeError, match="with Conversation"):
         _ = Conversation(support).messages
 
     async def inside() -> None:

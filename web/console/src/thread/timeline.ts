@@ -88,11 +88,11 @@ export function wordsOf({ interrupt, decision, status }: QuestionRecord): {
   );
 }
 
-function ranAt({ startedAt, endedAt }: RunRecord, pointer: string | null): boolean {
-  return timeOf(startedAt) <= timeOf(decidedAt) && timeOf(pointer) <= timeOf(endedAt);
+function ranAt({ startedAt, endedAt }: RunRecord, at: string | null): boolean {
+  return timeOf(startedAt) <= timeOf(at) && timeOf(at) <= timeOf(endedAt);
 }
 
-function timeOf(position: string | null): number {
-  const time = position === null ? NaN : Date.parse(position);
+function timeOf(at: string | null): number {
+  const time = at === null ? NaN : Date.parse(at);
   return Number.isNaN(time) ? Number.MAX_SAFE_INTEGER : time;
 }

@@ -49,10 +49,11 @@ const OF_READERS = ["may", "waitsFor", "held"];
 
 /** The same question, whoever looks at it, whoever has agreed and however long it was extended. */
 export function asAsked(interrupt: Interrupt): Omit<Interrupt, "expiresAt"> {
-  const { expiresAt: _, metadata, ...rest } = interrupt;
-  const ours = asRecord(metadata)?.sayso;
+  const asked = { ...interrupt };
+  delete asked.expiresAt;
+  const ours = asRecord(interrupt.metadata)?.sayso;
   const sayso = Object.entries(asRecord(ours) ?? {}).filter(([name]) => !OF_READERS.includes(name));
-  return { ...rest, metadata: { ...metadata, sayso: Object.fromEntries(sayso) } };
+  return { ...asked, metadata: { ...interrupt.metadata, sayso: Object.fromEntries(sayso) } };
 }
 
 /** Those of whom a word is missing, or all that may give one. */

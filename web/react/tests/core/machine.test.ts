@@ -64,7 +64,7 @@ describe("a question that is extended", () => {
       origin: "sync",
     });
     expect(Object.keys(state.answers)).toEqual(["a"]);
-    expect(state.asked["a"]).toBe(1);
+    expect(state.asked.a).toBe(1);
   });
 
   it("can be answered again where it was seen to expire, and only then", () => {
