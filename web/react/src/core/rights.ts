@@ -45,15 +45,11 @@ export function mayAnswer(interrupt: Interrupt): boolean {
   return !Array.isArray(may) || may.includes("answer");
 }
 
-const OF_READERS = ["may", "waitsFor", "held"];
-
 /** The same question, whoever looks at it, whoever has agreed and however long it was extended. */
-export function asAsked(interrupt: Interrupt): Omit<Interrupt, "expiresAt"> {
-  const asked = { ...interrupt };
-  delete asked.expiresAt;
-  const ours = asRecord(interrupt.metadata)?.sayso;
-  const sayso = Object.entries(asRecord(ours) ?? {}).filter(([name]) => !OF_READERS.includes(name));
-  return { ...asked, metadata: { ...interrupt.metadata, sayso: Object.fromEntries(sayso) } };
+export function asAsked(interrupt: Interrupt): Interrupt {
+  const ours = asRecord(asRecord(interrupt.metadata)?.sayso);
+  const sayso = { ...ours, may: null, waitsFor: null, held: null };
+  return { ...interrupt, expiresAt: "", metadata: { ...interrupt.metadata, sayso } };
 }
 
 /** Those of whom a word is missing, or all that may give one. */
