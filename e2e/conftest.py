@@ -87,7 +87,7 @@ def poor(
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[DemoServer]:
     """The demo on a store of its own."""
-    with DemoServer(tmp_path) as running:
+    with DemoServer(tmp_path, watched=False) as running:
         yield running
 
 
@@ -138,7 +138,7 @@ def origin() -> Iterator[str]:
 def shop_server(tmp_path_factory: pytest.TempPathFactory, origin: str) -> Iterator[DemoServer]:
     """One demo for all tests, whose threads are their own."""
     folder: Path = tmp_path_factory.mktemp("shop")
-    with DemoServer(folder, options=("--cors", origin)) as running:
+    with DemoServer(folder, watched=False, options=("--cors", origin)) as running:
         yield running
 
 

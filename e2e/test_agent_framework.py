@@ -24,7 +24,7 @@ SCRIPT = ROOT / "tests" / "clients" / "minting.py"
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[DemoServer]:
-    with DemoServer(tmp_path) as started:
+    with DemoServer(tmp_path, watched=False) as started:
         yield started
 
 

@@ -247,7 +247,7 @@ def test_an_answer_to_a_server_that_is_away_can_be_given_when_it_is_back(
     chat: Chats, tmp_path: Path, origin: str
 ) -> None:
     """L1: the page looks until it answers, and shows its card without a reload."""
-    with DemoServer(tmp_path, options=("--cors", origin)) as server:
+    with DemoServer(tmp_path, watched=False, options=("--cors", origin)) as server:
         tab = chat(server=server)
         tab.say("refund")
         tab.card()
@@ -266,7 +266,9 @@ def test_an_expired_card_can_still_be_pressed_and_says_what_became_of_it(
     chat: Chats, tmp_path: Path, origin: str
 ) -> None:
     """Its time is held back, so the library sends the answer; the server refuses it, and shows."""
-    with DemoServer(tmp_path, options=("--cors", origin, "--expires-in", "2")) as server:
+    with DemoServer(
+        tmp_path, watched=False, options=("--cors", origin, "--expires-in", "2")
+    ) as server:
         tab = chat(server=server, extra="&plain")
         tab.say("deploy")
         tab.card("Deploy it to production?")

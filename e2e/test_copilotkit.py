@@ -132,7 +132,9 @@ def test_an_expired_card_can_still_be_pressed_and_says_what_became_of_it(
     shop: Opens, tmp_path: Path, origin: str
 ) -> None:
     """Its time is held back, so the hook sends the answer; the server refuses it, and shows."""
-    with DemoServer(tmp_path, options=("--cors", origin, "--expires-in", "2")) as server:
+    with DemoServer(
+        tmp_path, watched=False, options=("--cors", origin, "--expires-in", "2")
+    ) as server:
         both = [shop(way, server=server) for way in RUNTIME]
         for tab in both:
             tab.say("deploy")
@@ -354,7 +356,7 @@ def test_a_refused_answer_to_the_older_event_leaves_a_live_card(shop: Opens, way
 @pytest.mark.parametrize("way", [*WAYS, "auto"])
 def test_suggestions_run_nothing(shop: Opens, tmp_path: Path, origin: str, way: str) -> None:
     """A page asks at every load and after every message: no effect, card or thread comes of it."""
-    with DemoServer(tmp_path, options=("--cors", origin)) as server:
+    with DemoServer(tmp_path, watched=False, options=("--cors", origin)) as server:
         tab = shop(way, server=server, extra="&suggestions")
 
         def asked() -> int:

@@ -45,7 +45,7 @@ def test_an_answer_to_a_server_that_is_away_can_be_given_when_it_is_back(
     shop: Opens, tmp_path: Path, origin: str
 ) -> None:
     """L1, CK-07: the pages look until it answers, and show their cards without a reload."""
-    with DemoServer(tmp_path, options=("--cors", origin)) as server:
+    with DemoServer(tmp_path, watched=False, options=("--cors", origin)) as server:
         tabs = [shop(way, server=server) for way in WAYS]
         for tab in tabs:
             tab.say("refund")
@@ -106,7 +106,7 @@ def test_the_page_in_development_is_no_stranger(shop_server: DemoServer) -> None
 
 def test_a_killed_server_forgets_no_card(shop: Opens, tmp_path: Path, origin: str) -> None:
     """Killed with cards open: the pages answer without a reload, and each runs once (L1)."""
-    with DemoServer(tmp_path, options=("--cors", origin)) as server:
+    with DemoServer(tmp_path, watched=False, options=("--cors", origin)) as server:
         all_ways = [shop(way, server=server) for way in WAYS]
         for tab in all_ways:
             tab.say("refund")

@@ -27,7 +27,9 @@ def proxied(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DemoServer]:
     folder = tmp_path_factory.mktemp("proxied")
     (folder / "nginx").mkdir()
     with (
-        DemoServer(folder, options=["--keepalive", "0.5", "--insecure-no-auth"]) as server,
+        DemoServer(
+            folder, watched=False, options=["--keepalive", "0.5", "--insecure-no-auth"]
+        ) as server,
         Nginx(folder / "nginx", server.port, silence="2s") as nginx,
     ):
         through = copy.copy(server)
@@ -154,7 +156,7 @@ def test_long_comments_bring_events_through_a_proxy_that_holds_back_what_is_shor
     (tmp_path / "slow.py").write_text(SLOW.format(size=size), "utf-8")
     for name in ("inner", "outer"):
         (tmp_path / name).mkdir()
-    server = DemoServer(tmp_path)
+    server = DemoServer(tmp_path, watched=False)
     server.command = [sys.executable, "-m", "sayso", "serve", "slow:app", "--insecure-no-auth"]
     server.command += ["--port", str(server.port)]
     with (

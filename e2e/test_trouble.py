@@ -156,7 +156,7 @@ def test_a_clock_that_is_wrong_by_an_hour_keeps_nobody_from_deciding(
     tmp_path: Path, page: Page, hours: int
 ) -> None:
     """The server judges what is in time, and says what time it is there (EX-07)."""
-    with DemoServer(tmp_path, options=("--expires-in", "300")) as server:
+    with DemoServer(tmp_path, watched=False, options=("--expires-in", "300")) as server:
         decides_in_time(server, page, hours)
 
 

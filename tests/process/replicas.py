@@ -44,17 +44,12 @@ class Serving(DemoServer):
     def __init__(
         self, folder: Path, target: str, *, store: str, agent: str = "ops", **environment: str
     ) -> None:
-        super().__init__(folder, store=store, agent=agent)
+        super().__init__(folder, store=store, agent=agent, watched=False)
         self.command = [
             *(self.command[0], "-m", "sayso", "serve", target),
             *("--port", str(self.port), "--store", store, "--grace", "0.5"),
         ]
         self.environment = environment
-
-    @property
-    def worker(self) -> int:
-        """The id of the process that serves: the command's own."""
-        return self.process.pid
 
     def kill_worker(self) -> None:
         """Kill -9, and begin to start again."""
