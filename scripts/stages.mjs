@@ -73,62 +73,76 @@ const SCHEDULES = [
   "tests/process/test_schedules.py",
 ];
 
-const ofExample = (name, tests) => ({
-  name,
-  needs: ["tests", name, "browser"],
-  commands: [
-    { command: "npm", args: ["run", "types", "--prefix", `examples/${name}`] },
-    ...pytest([...SIDE_BY_SIDE, ...tests]),
-  ],
+const pageOf = (example) => ({
+  name: `${example}:page`,
+  aside: true,
+  needs: [example],
+  commands: [{ command: "npm", args: ["run", "types", "--prefix", `examples/${example}`] }],
+});
+
+const testsOf = (example, tests) => ({
+  name: `${example}:tests`,
+  needs: ["tests", example, "browser"],
+  commands: pytest([...SIDE_BY_SIDE, ...tests]),
 });
 
 // name: what a developer selects, whole or by what stands before the colon.
 // needs: what setup brings up for it. A command with a report must execute at least one test.
-// check: only looks at files; says little, so that several can look at a time.
+// aside: looks at files, or waits for a network or a server most of the time: several at a time.
 // long: plays more of what another stage plays a part of; only when it is asked for.
 export const stages = () => [
   {
     name: "python:types",
-    check: true,
+    aside: true,
     needs: ["tests", "node"],
     commands: [python("mypy", []), tool("pyright", []), typesAreWhole()],
   },
   {
     name: "python:format",
-    check: true,
+    aside: true,
     needs: ["tests"],
     commands: [python("ruff", ["format", "--check", "."])],
   },
   {
     name: "python:lint",
-    check: true,
+    aside: true,
     needs: ["tests"],
     commands: [python("ruff", ["check", "."])],
   },
-  { name: "web:lint", check: true, needs: ["node"], commands: inEachWorkspace("lint") },
-  { name: "web:types", check: true, needs: ["node"], commands: inEachWorkspace("types") },
-  { name: "web:format", check: true, needs: ["node"], commands: inEachWorkspace("format") },
-  { name: "house:format", check: true, needs: ["node"], commands: [tool("prettier", PRETTIER)] },
+  { name: "web:lint", aside: true, needs: ["node"], commands: inEachWorkspace("lint") },
+  { name: "web:types", aside: true, needs: ["node"], commands: inEachWorkspace("types") },
+  { name: "web:format", aside: true, needs: ["node"], commands: inEachWorkspace("format") },
+  { name: "house:format", aside: true, needs: ["node"], commands: [tool("prettier", PRETTIER)] },
   {
     name: "house:lint",
-    check: true,
+    aside: true,
     needs: ["node"],
     commands: [tool("eslint", ["--max-warnings=0", ...HOUSE])],
   },
   { name: "house:tests", needs: [], commands: [nodeTests("tests/house")] },
   { name: "python:tests", needs: ["tests", "node"], commands: pytest(SIDE_BY_SIDE) },
   {
-    name: "clients",
-    needs: ["tests", "node"],
-    commands: [nodeTests("tests/clients", WAITING)],
-  },
-  {
     name: "web:tests",
     needs: ["node"],
     commands: inEachWorkspace("test", { report: vitestReport }),
   },
   { name: "web:build", needs: ["web"], commands: [] },
-  { name: "wheel", needs: ["tests", "web"], commands: pytest([WHEEL]) },
+  { name: "wheel", aside: true, needs: ["tests", "web"], commands: pytest([WHEEL]) },
+  {
+    name: "clients",
+    aside: true,
+    needs: ["tests", "node"],
+    commands: [nodeTests("tests/clients", WAITING)],
+  },
+  pageOf("copilotkit"),
+  { name: "proxy", aside: true, needs: ["tests", "nginx"], commands: pytest([PROXY]) },
+  pageOf("assistant-ui"),
+  {
+    name: "agent-framework",
+    aside: true,
+    needs: ["tests", "agent-framework"],
+    commands: pytest([AGENT_FRAMEWORK]),
+  },
   {
     name: "browser",
     needs: ["tests", "web", "browser"],
@@ -140,14 +154,8 @@ export const stages = () => [
       ),
     ]),
   },
-  {
-    name: "agent-framework",
-    needs: ["tests", "agent-framework"],
-    commands: pytest([AGENT_FRAMEWORK]),
-  },
-  { name: "proxy", needs: ["tests", "nginx"], commands: pytest([PROXY]) },
-  ofExample("copilotkit", COPILOTKIT),
-  ofExample("assistant-ui", ASSISTANT_UI),
+  testsOf("copilotkit", COPILOTKIT),
+  testsOf("assistant-ui", ASSISTANT_UI),
   {
     name: "schedules",
     long: true,

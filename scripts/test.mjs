@@ -76,9 +76,9 @@ async function attempt(stage, circumstances) {
   }
 }
 
-// Plays a stage and says what came of it; what a check has said is shown when it is over.
+// Plays a stage and says what came of it; what one played aside has said is shown when it is over.
 async function play(stage, circumstances, results) {
-  const said = stage.check ? [] : undefined;
+  const said = stage.aside ? [] : undefined;
   if (!said) console.log(`\n=== ${stage.name}`);
   const since = performance.now();
   const wrong = await attempt(stage, { ...circumstances, said });
@@ -87,11 +87,11 @@ async function play(stage, circumstances, results) {
   console.log(`=== ${stage.name}: ${wrong ?? "passed"} in ${seconds(since)}`);
 }
 
-// Plays checks that follow each other on all cores, and all other stages one by one.
+// Plays those that go aside and follow each other on all cores, and all other stages one by one.
 async function playAll(chosen, circumstances, results) {
   const left = [...chosen];
   while (left.length > 0) {
-    const suite = left.findIndex(({ check }) => !check);
+    const suite = left.findIndex(({ aside }) => !aside);
     const next = left.splice(0, suite < 0 ? left.length : Math.max(suite, 1));
     const lane = async () => {
       while (next.length > 0) await play(next.shift(), circumstances, results);
@@ -108,7 +108,7 @@ function summarize(chosen, results) {
   for (const { name } of chosen) {
     const result = results.get(name);
     const verdict = result ? (result.wrong ? `failed: ${result.wrong}` : "passed") : "not run";
-    console.log(`  ${name.padEnd(14)} ${(result?.took ?? "").padStart(8)}  ${verdict}`);
+    console.log(`  ${name.padEnd(18)} ${(result?.took ?? "").padStart(8)}  ${verdict}`);
   }
 }
 
