@@ -9,6 +9,8 @@ T = TypeVar("T")
 
 _READERS: dict[type, Callable[[Any], tuple[Any, ...]]] = {}
 """For each kind of record, what reads all its members in order."""
+_SETTERS: dict[type, tuple[Callable[[Any, Any], None], ...]] = {}
+"""For each kind that is made from columns, what sets each of its members, in order."""
 
 
 def fast(kind: type[T]) -> type[T]:
@@ -62,8 +64,12 @@ def from_columns(kind: type[T], columns: Iterable[Sequence[Any]]) -> list[T]:
     listed = list(columns)
     if not listed:
         return []
+    setters = _SETTERS.get(kind)
+    if setters is None:
+        names = (member.name for member in fields(kind))  # type: ignore[arg-type]
+        setters = _SETTERS[kind] = tuple(getattr(kind, name).__set__ for name in names)
     made = [object.__new__(kind) for _ in listed[0]]
-    for member, column in zip(fields(kind), listed, strict=True):  # type: ignore[arg-type]
-        for _ in map(getattr(kind, member.name).__set__, made, column):
+    for setter, column in zip(setters, listed, strict=True):
+        for _ in map(setter, made, column):
             pass
     return made

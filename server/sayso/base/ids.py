@@ -1,12 +1,12 @@
 """Ids of ours: new ones, and those that a place has in every execution of its turn."""
 
 import hashlib
-from uuid import uuid4
+import secrets
 
 
 def new(prefix: str) -> str:
     """A random id, as `run_` and 32 hexadecimal digits for the prefix `run`."""
-    return f"{prefix}_{uuid4().hex}"
+    return f"{prefix}_{secrets.token_hex(16)}"
 
 
 def identify(turn_key: str, prefix: str, place: str) -> str:

@@ -264,6 +264,8 @@ def _renamed(
     A user message differs from the stored one if it says something else, or shows media that the
     stored one does not; a result if it is one of another call.
     """
+    if not stored:
+        return {}, ()
     replacements: dict[str, Message] = {}
     warnings = []
     said = (

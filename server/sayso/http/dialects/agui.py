@@ -98,7 +98,9 @@ class RunEndpoint:
         if scope["method"] != "POST":
             raise method_not_allowed(*(("GET", "HEAD", "POST") if action == "run" else ("POST",)))
         client = _client_of(scope) or agent.options.client
-        dialect = replace(DIALECTS[client], interrupts=emission_of(scope))
+        dialect, emission = DIALECTS[client], emission_of(scope)
+        if emission is not None:
+            dialect = replace(dialect, interrupts=emission)
         body = await read_json_body(scope, receive, self._limits.body)
         request = decode_run_input(body, self._limits)
         enter = self._engine.run if action == "run" else self._engine.connect
