@@ -94,7 +94,7 @@ def update_of(
 
 
 class ChangeListener(Protocol):
-    """Called with each change; both None: hints may be missing, so anything may have changed."""
+    """Called with each change; both None: some may be missing, so look at all."""
 
     def __call__(self, scope: str | None, thread_id: str | None, /) -> object:
         """Look at that thread again."""
@@ -312,16 +312,16 @@ class Store(ABC):
 
     @property
     def has_notifications(self) -> bool:
-        """True while hints come: who waits for a change may look less often by itself."""
+        """True while notifications come: who waits for a change may look less often by itself."""
         return False
 
-    def subscribe(self, hear: ChangeListener) -> None:  # noqa: B027 - a store need not have hints
+    def subscribe(self, hear: ChangeListener) -> None:  # noqa: B027 - a store may have none
         """Have `hear` called in the running event loop when others change a thread, until `close`.
 
         Others are whoever writes through another store object, mostly in another process. They tell
         of each change that `changes` has, of a holder that is asked to stop and of a thread that is
-        let go, once it is durable. A hint can be lost, come twice, or for nothing, and is never
-        more than a reason to look. A store that has none calls nobody.
+        let go, once it is durable. A notification can be lost, come twice, or for nothing, and is
+        never more than a reason to look. A store that has none calls nobody.
         """
 
 
@@ -367,7 +367,7 @@ class StoreProxy(Store):
 
     @property
     def has_notifications(self) -> bool:
-        """True while the inner store's hints come."""
+        """True while the inner store's notifications come."""
         return self.inner.has_notifications
 
     def subscribe(self, hear: ChangeListener) -> None:
@@ -380,8 +380,9 @@ def _passing_on(name: str) -> Callable[..., Any]:
     promise = getattr(Store, name)
 
     @wraps(promise, updated=())
-    async def pass_on(self: StoreProxy, *args: Any, **kwargs: Any) -> Any:
-        return await self._around(name, partial(getattr(self.inner, name), *args, **kwargs))
+    def pass_on(self: StoreProxy, *args: Any, **kwargs: Any) -> Awaitable[Any]:
+        # The coroutine of `_around` itself: one more around it would cost as much as a small step.
+        return self._around(name, partial(getattr(self.inner, name), *args, **kwargs))
 
     @wraps(promise, updated=())
     def pass_on_blocking(self: StoreProxy, *args: Any, **kwargs: Any) -> Any:
