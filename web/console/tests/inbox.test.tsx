@@ -145,6 +145,20 @@ describe("the inbox", () => {
     expect(server.posted.map((item) => item.path)).toEqual(["/interrupts/c/answer"]);
   });
 
+  it("offers to extend a question that lapsed, which can be answered again then", async () => {
+    const server = new InboxServer();
+    const times = { expiresAt: "2026-01-01T00:00:00Z", lapsedAt: "2026-01-01T00:00:00Z" };
+    server.items = [listed("a", times)];
+    open("/inbox/a", server);
+    await userEvent.click(await screen.findByText("Assign or extend"));
+    expect(screen.getByText("It expired. Extend it, and it can be answered again.")).toBeVisible();
+    server.replies.push(() => Response.json(listed("a", { expiresAt: "2099-01-01T00:00:00Z" })));
+    await userEvent.click(screen.getByRole("button", { name: "1 hour" }));
+    expect(await screen.findByText("Deadline extended by 1 hour.")).toBeVisible();
+    expect(server.posted.map((item) => item.path)).toEqual(["/interrupts/a/extend"]);
+    expect(await within(question()).findByRole("button", { name: "Approve" })).toBeVisible();
+  });
+
   it("leaves letters alone while something is written, and altogether when they are turned off", async () => {
     open("/inbox", asking("a"));
     await screen.findByText("1 open");

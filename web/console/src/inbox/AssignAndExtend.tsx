@@ -21,7 +21,7 @@ export function AssignAndExtend({
   const [to, setTo] = useState(assignedTo ?? "");
   const [said, setSaid] = useState("");
   const [refused, setRefused] = useState("");
-  const ends = expiryOf(interrupt) !== null && !item.lapsed;
+  const ends = expiryOf(interrupt) !== null;
 
   const tell = async (doing: ReturnType<Inbox["assign"]>, done: string) => {
     const failure = await doing;
@@ -58,6 +58,9 @@ export function AssignAndExtend({
           {to.trim() === "" && assignedTo !== null ? "Unassign" : "Assign"}
         </button>
       </form>
+      {ends && item.lapsed && (
+        <p className="sayso-quiet">It expired. Extend it, and it can be answered again.</p>
+      )}
       {ends && (
         <div className="handling-row" role="group" aria-label="Extend by">
           <span aria-hidden="true">Extend by</span>
