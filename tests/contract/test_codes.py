@@ -20,9 +20,10 @@ from sayso.engine import answers, engine
 from sayso.engine.engine import Engine
 from sayso.gate.refusals import Refuse
 from sayso.protocol.client_profile import ClientProfile
+from sayso.protocol.frames import events_in
 from sayso.streams.ending import Ending
 from sayso.testing import Conversation, Refused
-from sayso.testing.runs import RunResult, events_of
+from sayso.testing.runs import RunResult
 from tests.asgi import JSON, Answer, call, run_body
 
 Json = dict[str, Any]
@@ -85,7 +86,7 @@ async def post(app: Sayso, path: str, body: bytes = b"") -> Answer:
 
 
 def last(answer: Answer) -> Json:
-    return events_of(answer.body)[-1]
+    return events_in(answer.body)[-1]
 
 
 def ours(event: Mapping[str, Any]) -> Json:
@@ -225,7 +226,7 @@ def test_every_ending_is_an_outcome_and_no_refusal(speaks_v1: bool) -> None:
     """`thread_too_large` is both: only the mark tells them apart."""
     for code in ENDINGS:
         ending = Ending(type="error", code=code.value, message="no", details={"code": code.value})
-        events = events_of(ending.last_frames("t", "r", ClientProfile(speaks_v1=speaks_v1)))
+        events = tuple(events_in(ending.last_frames("t", "r", ClientProfile(speaks_v1=speaks_v1))))
         assert events[-1]["type"] == "RUN_ERROR"
         assert RunResult(events).outcome == code
         thread = ThreadState()

@@ -16,9 +16,9 @@ from sayso.gate.refusals import Refuse
 from sayso.http.errors import problem_body
 from sayso.protocol import reasons
 from sayso.protocol.client_profile import ClientProfile
+from sayso.protocol.frames import events_in
 from sayso.protocol.runinput import RunInput
 from sayso.streams.ending import Ending
-from sayso.testing.runs import events_of
 from tests.generated import check_file, check_part
 from tests.sources import PACKAGE, ROOT
 
@@ -96,12 +96,12 @@ async def _refused(code: Code) -> object:
     frames = b""
     while (chunk := await reader.next_chunk()) is not None:
         frames += chunk
-    return events_of(frames)[-1]
+    return events_in(frames)[-1]
 
 
 def _ended(code: Code) -> object:
     ending = Ending(type="error", code=code.value, message="no", details={"code": code.value})
-    return events_of(ending.last_frames("t", "r", ClientProfile(speaks_v1=True)))[-1]
+    return events_in(ending.last_frames("t", "r", ClientProfile(speaks_v1=True)))[-1]
 
 
 def test_the_web_client_has_the_facts_that_it_reads() -> None:

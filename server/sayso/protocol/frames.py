@@ -90,6 +90,11 @@ def frame(event: Mapping[str, Any]) -> bytes:
     return _checked(b"data: " + data + b"\n\n", kind)
 
 
+def object_frame(value: Mapping[str, Any]) -> bytes:
+    """One object of a stream with frames of its own kind: of a session, or of the inbox."""
+    return b"data: " + one_line(orjson.dumps(value)) + b"\n\n"
+
+
 def text_prefix(message_id: str, kind: str = "TEXT_MESSAGE_CONTENT") -> bytes:
     """The front of the frame of one delta; the encoded delta and `TEXT_TAIL` complete it."""
     return b'data: {"type":"%b","messageId":%b,"delta":' % (

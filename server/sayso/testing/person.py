@@ -6,10 +6,11 @@ from typing import Any, TypeVar
 from sayso.base.errors import Problem
 from sayso.base.records import Approval, Interrupt, ListedInterrupt, Principal
 from sayso.protocol.client_profile import ClientProfile
+from sayso.protocol.frames import events_in
 from sayso.protocol.runinput import ResumeEntry
 from sayso.streams.ending import Ending
 from sayso.testing.question import Act, Change, OpenQuestion, only
-from sayso.testing.runs import Refused, RunResult, events_of
+from sayso.testing.runs import Refused, RunResult
 from sayso.testing.world import Simulation
 
 T = TypeVar("T")
@@ -96,7 +97,9 @@ class Person:
             return RunResult((), died=self._world.dead)
         ending = Ending.from_json(run.outcome)
         return RunResult(
-            events_of(ending.last_frames(thread_id, run.run_id, ClientProfile(speaks_v1=True)))
+            tuple(
+                events_in(ending.last_frames(thread_id, run.run_id, ClientProfile(speaks_v1=True)))
+            )
         )
 
     def _do(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:

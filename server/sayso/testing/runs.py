@@ -4,8 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Self
 
-from sayso.base import jsonvalue
 from sayso.base.errors import Problem, SaysoError
+from sayso.protocol.frames import events_in
 from sayso.streams.reader import Reader
 
 
@@ -80,15 +80,6 @@ class RunResult:
         return [event for event in self.events if event["type"] in types]
 
 
-def events_of(frames: bytes) -> tuple[dict[str, Any], ...]:
-    """The events of the frames of a body."""
-    return tuple(
-        jsonvalue.decode(line.removeprefix(b"data: "))
-        for line in frames.split(b"\n")
-        if line.startswith(b"data:")
-    )
-
-
 async def collected(reader: Reader, *, died: Callable[[], bool]) -> RunResult:
     """Read a run to its end.
 
@@ -98,7 +89,7 @@ async def collected(reader: Reader, *, died: Callable[[], bool]) -> RunResult:
     chunks = []
     while (chunk := await reader.next_chunk()) is not None:
         chunks.append(chunk)
-    events = events_of(b"".join(chunks))
+    events = tuple(events_in(b"".join(chunks)))
     run = RunResult(events, died())
     ours = events[-1].get("metadata", {}).get("sayso", {}) if events and not run.died else {}
     if ours.get("refused"):

@@ -32,8 +32,6 @@ from typing import Any, Final
 from urllib.parse import parse_qsl
 from uuid import uuid4
 
-import orjson
-
 from sayso.agents.registry import Agents
 from sayso.base import ids, jsonvalue
 from sayso.base.codes import Code
@@ -52,7 +50,7 @@ from sayso.http.errors import method_not_allowed, problem_for, write_body
 from sayso.http.options import KeepAlive
 from sayso.http.sse import respond, seconds_left
 from sayso.protocol.forward_compat import Path, ReadReport, Shape, anything, flag, identifier, text
-from sayso.protocol.frames import one_line
+from sayso.protocol.frames import object_frame
 from sayso.protocol.runinput import RunInput, parse_json, read_run_input
 from sayso.streams.reader import Reader
 from sayso.turns.calls.streaming import OUTPUT
@@ -210,14 +208,9 @@ def _at_answer(error: Mapping[str, str]) -> dict[str, str]:
     return {**error, "pointer": pointer}
 
 
-def _frame(value: Json) -> bytes:
-    """One frame."""
-    return b"data: " + one_line(orjson.dumps(value)) + b"\n\n"
-
-
 def _error_frame(code: str, message: str) -> bytes:
     """The end of a body that failed."""
-    return _frame({"type": "error", "code": code, "message": message})
+    return object_frame({"type": "error", "code": code, "message": message})
 
 
 class SessionBody:
@@ -281,7 +274,9 @@ class SessionBody:
 
     def _read(self) -> bytes:
         frames = [
-            _frame(frame) for event in self.reader.drain_events() for frame in self._event(event)
+            object_frame(frame)
+            for event in self.reader.drain_events()
+            for frame in self._event(event)
         ]
         return b"".join(frames)
 

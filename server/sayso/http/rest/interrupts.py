@@ -15,7 +15,6 @@ from functools import partial
 from math import isfinite
 from typing import Any, Final, cast, get_args
 
-import orjson
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -44,7 +43,7 @@ from sayso.http.options import KeepAlive
 from sayso.http.sse import respond, seconds_left
 from sayso.http.views import listed_view
 from sayso.protocol.forward_compat import DROPPED, Check, Path, ReadReport, Shape
-from sayso.protocol.frames import one_line
+from sayso.protocol.frames import object_frame
 from sayso.protocol.runinput import answer_check, check_metadata, read_entry, read_resume_entry
 
 _STATUSES: Final = (*get_args(InterruptStatus), "all")
@@ -114,7 +113,7 @@ class InterruptRoutes:
     def __init__(
         self,
         inbox: Inbox,
-        desk: AnswerService,
+        answers: AnswerService,
         contexts: Contexts,
         limits: Limits,
         *,
@@ -122,7 +121,7 @@ class InterruptRoutes:
     ) -> None:
         self._inbox = inbox
         self._contexts = contexts
-        self._desk = desk
+        self._service = answers
         self._limits = limits
         self._one_answer = _sized(answer_check(), limits)
         self._answers = Shape({"answers": _entries(limits)}, ("answers",))
@@ -164,7 +163,9 @@ class InterruptRoutes:
         return listed_view(listed, reader, self._inbox.now())
 
     async def _one(self, request: Request) -> Response:
-        listed = await self._desk.interrupt(principal_of(request), request.path_params["interrupt"])
+        listed = await self._service.interrupt(
+            principal_of(request), request.path_params["interrupt"]
+        )
         return json_response(self._view(principal_of(request), listed))
 
     async def _context(self, request: Request) -> Response:
@@ -174,12 +175,12 @@ class InterruptRoutes:
     async def _answer(self, request: Request) -> Response:
         members = await body_of(request, self._one_answer, self._limits)
         entry = read_entry({**members, "interruptId": request.path_params["interrupt"]})
-        answered = await self._desk.answer(principal_of(request), entry)
+        answered = await self._service.answer(principal_of(request), entry)
         return json_response(_outcome(answered, principal_of(request)), _status(answered))
 
     async def _answer_all(self, request: Request) -> Response:
         members = await body_of(request, self._answers.read, self._limits)
-        taken = await self._desk.answer_all(
+        taken = await self._service.answer_all(
             principal_of(request), [read_entry(entry) for entry in members["answers"]]
         )
         if len(taken) == 1:
@@ -193,7 +194,7 @@ class InterruptRoutes:
         )
 
     async def _withdraw(self, request: Request) -> Response:
-        remaining = await self._desk.withdraw(
+        remaining = await self._service.withdraw(
             principal_of(request), request.path_params["interrupt"]
         )
         return json_response({"remaining": remaining})
@@ -202,7 +203,7 @@ class InterruptRoutes:
         members = await body_of(request, _EXTEND.read, self._limits)
         if len(members) != 1:
             raise malformed('Send either {"expiresAt"} or {"seconds"}.')
-        listed = await self._desk.extend(
+        listed = await self._service.extend(
             principal_of(request),
             request.path_params["interrupt"],
             until=members.get("expiresAt"),
@@ -212,7 +213,7 @@ class InterruptRoutes:
 
     async def _assign(self, request: Request) -> Response:
         members = await body_of(request, _assignment, self._limits)
-        listed = await self._desk.assign(
+        listed = await self._service.assign(
             principal_of(request), request.path_params["interrupt"], members["to"]
         )
         return json_response(self._view(principal_of(request), listed))
@@ -245,12 +246,8 @@ def _of_thread(item: ThreadAnswered, reader: Principal) -> dict[str, Any]:
 _GOING: Final = "This server is shutting down: connect again."
 
 
-def _frame(value: dict[str, Any]) -> bytes:
-    return b"data: " + one_line(orjson.dumps(value)) + b"\n\n"
-
-
 def _closed(code: str, message: str) -> bytes:
-    return _frame({"type": "closed", "code": code, "message": message})
+    return object_frame({"type": "closed", "code": code, "message": message})
 
 
 def _event(notice: InboxEvent, reader: Principal, now: int) -> dict[str, Any]:
@@ -299,7 +296,7 @@ class _Frames:
         self._inbox = inbox
         self._listener: InboxSubscription | None = None
         self._waiter: asyncio.Future[None] | None = None
-        self._first = _frame({"type": "connected"})
+        self._first = object_frame({"type": "connected"})
 
     async def begin(self, principal: Principal) -> None:
         """Follow from now on."""
@@ -319,7 +316,9 @@ class _Frames:
         data, self._first = self._first, b""
         if self._listener is not None:
             reader, now = self._listener.principal, self._inbox.now()
-            data += b"".join(_frame(_event(event, reader, now)) for event in self._listener.take())
+            data += b"".join(
+                object_frame(_event(event, reader, now)) for event in self._listener.take()
+            )
             if self._listener.ended and not self.ended:
                 self.ended = True
                 data += _closed(Code.SHUTTING_DOWN.value, _GOING)
