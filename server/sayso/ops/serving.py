@@ -146,8 +146,8 @@ class _Server(uvicorn.Server):
             await super().shutdown(sockets)
         finally:
             answered.set()
-        cutting.cancel()
-        await stopping
+            cutting.cancel()
+            await stopping
 
     def _cut_off(self) -> None:
         for connection in self.server_state.connections:
