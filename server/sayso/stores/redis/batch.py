@@ -39,7 +39,6 @@ class ScriptBatch:
         self._places: dict[str, int] = {}
         self._operations: list[Argument] = []
         self._fresh: dict[str, int] = {}
-        self._unseen: list[str] = []
         scope = keys.scope
         fixed = [keys.of("thread"), scope.of("counters"), scope.of("floor")]
         fixed += [scope.of(arm) for arm in _FIXED]
@@ -70,8 +69,7 @@ class ScriptBatch:
             place(self.known.number),
             before.audited,
             len(self._fresh),
-            len(self._unseen),
-            *self._unseen,
+            *self._fresh,
         ]
         return [token, *self._places], arguments + self._operations
 
@@ -109,7 +107,6 @@ class ScriptBatch:
         if old is None:
             offset = len(self._fresh) + 1
             self._fresh[interrupt.id] = offset
-            self._unseen.append(interrupt.id)
             question = known.asked[interrupt.id] = QuestionFacts(0, known.agent, interrupt)
             self.do("hset+", keys.of("interrupts"), interrupt.id, offset, question.packed())
             for key, (head, tail) in self._rows(question).items():

@@ -4,8 +4,8 @@
 -- 5 abandoned, 6 waking, 7 ready, 8 the thread's audit rows, 9 its interrupts; the operations' own.
 -- ARGV: 1 the time or "", 2 what has to be true: new, take, hold, idle or gone, 3 revision,
 -- 4 fence, 5 holder, 6 milliseconds of a lease or "", 7 thread id, 8 its number, 9 audit rows so
--- far, 10 how many interrupts are new, 11 how many ids follow that must not be known, and they;
--- then operations: a name, the place of a key, how many arguments, and they. Upper case: a command.
+-- far, 10 how many interrupts are new, and their ids, which must not be known; then operations: a
+-- name, the place of a key, how many arguments, and they. Upper case: a command.
 --
 -- Gives "conflict", "lost", "changed", or "done" with revision, fence, the number before the first
 -- new interrupt, whether to stop, and the lease's end.
@@ -73,8 +73,8 @@ end
 if redis.call("XLEN", KEYS[8]) ~= tonumber(ARGV[9]) then
     return "changed"
 end
-local at = 12
-for _ = 1, tonumber(ARGV[11]) do
+local at = 11
+for _ = 1, tonumber(ARGV[10]) do
     if redis.call("HEXISTS", KEYS[9], ARGV[at]) == 1 then
         return "changed"
     end
