@@ -7,10 +7,9 @@ import typer
 
 from sayso.cli.chat.terminal import Terminal
 from sayso.client import Client
+from sayso.turns.calls.streaming import OUTPUT
 
 Json = dict[str, Any]
-OUTPUT: Final = "sayso:tool-output"
-"""The activity of a tool that speaks while it runs: `{"toolCallId", "tool", "chunks"}`."""
 MAX_TEXT_CHARS: Final = 400
 """Characters of a tool's arguments and of its result that are shown."""
 

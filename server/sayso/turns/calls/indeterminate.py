@@ -132,7 +132,7 @@ async def verdict(place: Place, entry: Entry, returns: Codec) -> Verdict:
         if (wrong := returns.refusal(jsonvalue.encode(result))) is not None:
             execution.unfit(place, "a result of another type", wrong)
         return Verdict("skip", interrupt, result)
-    execution.stop(f"{entry.kind} {entry.name!r} was left unsure and the turn was stopped")
+    execution.stop(f"{entry.kind} {entry.name!r} has an unknown outcome and the turn was stopped")
     raise execution.pause()
 
 
