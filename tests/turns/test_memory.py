@@ -1,6 +1,7 @@
 """What turns leave behind in a process."""
 
 import gc
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -37,3 +38,30 @@ async def test_a_turn_that_waits_or_has_ended_is_gone_without_the_cycle_collecto
             assert not [one for one in executions() if one not in before]
         finally:
             gc.enable()
+
+
+class Desk:
+    """What a turn may make for itself, with a method that is a step of it."""
+
+    async def look_up(self) -> int:
+        return 17
+
+
+async def test_what_a_turn_made_for_its_steps_is_gone_after_it(kind: str, tmp_path: Path) -> None:
+    """The types of a step are kept for the next one, its function and what that holds are not."""
+    desks: list[weakref.ref[Desk]] = []
+
+    async def agent(turn: Turn) -> Any:
+        desk = Desk()
+        desks.append(weakref.ref(desk))
+
+        async def again() -> int:
+            return await desk.look_up()
+
+        return [await turn.step(desk.look_up), await turn.step(again)]
+
+    async with World.of(kind, tmp_path, lambda turn, world: agent(turn)) as world:
+        run = await Conversation(world).say()
+        assert run.last["result"] == [17, 17]
+        gc.collect()
+        assert [desk() for desk in desks] == [None]

@@ -10,6 +10,7 @@ import inspect
 import logging
 import re
 import typing
+import weakref
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import is_dataclass
 from typing import Any, Final
@@ -240,17 +241,30 @@ def annotated(fn: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def return_codec(fn: Callable[..., Any]) -> Codec:
-    """The codec of a function's return annotation; plain JSON if none can be found."""
+    """The codec of a function's return annotation; plain JSON if none can be found.
+
+    It is kept for the next call. The function is not, nor the object of a method: a step is often
+    one that a turn has made for itself, which holds the turn and all that belongs to it.
+    """
+    speaker = annotated(fn)
+    if inspect.ismethod(speaker):
+        speaker = speaker.__func__
     try:
-        return _return_codec(fn)
-    except TypeError:  # a callable that has no hash
-        return _return_codec.__wrapped__(fn)
+        return _return_codec(weakref.ref(speaker))
+    except TypeError:  # no hash, or a type written in C that has no weak references
+        return _codec_returned_by(speaker)
 
 
 @functools.lru_cache(maxsize=1024)
-def _return_codec(fn: Callable[..., Any]) -> Codec:
+def _return_codec(kept: weakref.ref[Callable[..., Any]]) -> Codec:
+    fn = kept()
+    assert fn is not None  # noqa: S101 - the caller holds it
+    return _codec_returned_by(fn)
+
+
+def _codec_returned_by(fn: Callable[..., Any]) -> Codec:
     try:
-        hints = typing.get_type_hints(annotated(fn), include_extras=True)
+        hints = typing.get_type_hints(fn, include_extras=True)
     except (NameError, TypeError, AttributeError):
         return Codec()
     try:
