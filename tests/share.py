@@ -6,5 +6,5 @@ __all__ = ["share"]
 
 
 def share(most: int) -> int:
-    """A third, and all of it in the stage `schedules`."""
-    return most if os.environ.get("SAYSO_SCHEDULES") == "all" else most // 3
+    """A tenth, and all of it in the stage `schedules`."""
+    return most if os.environ.get("SAYSO_SCHEDULES") == "all" else most // 10
