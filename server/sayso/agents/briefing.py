@@ -164,6 +164,11 @@ def approval_message(
     Line by line: the title, the call with its arguments, its facts, why, its impact.
     """
     details = None if impact is None else to_text(impact)
+    whole = display(name, arguments, 1 << 60)
+    if title is None and not facts and why is None and details is None:
+        question = f"Approve {whole}?{before}"
+        if len(question) <= MAX_MESSAGE_CHARS:
+            return question, False
     members = [
         (None if title is None else _line(title), _MAX_TITLE_CHARS),
         (_line(facts) or None, 130),
@@ -173,14 +178,12 @@ def approval_message(
     lines = [line and cut(line, most) for line, most in members]
     taken = sum(len(line) + 1 for line in lines if line)
     asking_title = f"Approve ?{before}"
-    call = display(
-        name, arguments, max(MAX_MESSAGE_CHARS - taken - len(asking_title), len(asking_title))
-    )
+    room = max(MAX_MESSAGE_CHARS - taken - len(asking_title), len(asking_title))
+    call = whole if len(whole) <= room else display(name, arguments, room)
     head, *below = lines
     question = f"Approve {call}?{before}"
     message = cut("\n".join(line for line in (head, question, *below) if line), MAX_MESSAGE_CHARS)
-    whole = [line for line, _ in members] == lines and call == display(name, arguments, 1 << 60)
-    return message, not whole
+    return message, call != whole or [line for line, _ in members] != lines
 
 
 def to_text(value: Described) -> str:

@@ -194,10 +194,13 @@ class Tool(Generic[P, R]):
             for name, words in (("title", title), ("why", why), ("impact", impact))
             if (wording := Wording.of(words, name, self.name, self._fields)) is not None
         )
+        self.any_call = ProposedCall(tool=self.name, arguments={}, effect=effect)
+        """A call that no rule has to look at: what holds of all."""
         self._scale = scale
         self._scaled_by = _scaled_by(scale, self.name, names)
         self.parameters: dict[str, Any] = self.model.model_json_schema(schema_generator=Published)
         self.parameters.pop("title", None)
+        self._has_secrets = redaction.marks_secrets(jsonvalue.encode(self.parameters))
         self.result: Codec = Codec(str) if self.streams else return_codec(fn)
         self._check_kind()
         self.expires_in = expires_in
@@ -357,6 +360,8 @@ class Tool(Generic[P, R]):
 
     def shown(self, plain: dict[str, Any]) -> dict[str, Any]:
         """The effective arguments that a text may show: without those marked as secret."""
+        if not self._has_secrets:
+            return plain
         shown: dict[str, Any] = redaction.redacted(plain, self.parameters)
         return shown
 
@@ -368,6 +373,8 @@ class Tool(Generic[P, R]):
         `why` is the agent's reason for this very call, instead of the tool's own.
         """
         said: dict[str, Any] = {} if why is None or not why.strip() else {"why": why}
+        if not said and not self._words:
+            return said
         for word in self._words:
             if word.name not in said:
                 said[word.name] = word.about(lambda: self.decode_arguments(arguments), shown)

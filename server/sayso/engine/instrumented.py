@@ -60,8 +60,10 @@ class InstrumentedStore(StoreProxy):
             self._settled(item for item in step.interrupts if item.decided_at == step.now)
         elif isinstance(step, Commit) or step.revision:
             # A thread that begins with settled questions is a copy.
-            self._settled(step.interrupts)
-            self._ended(step.run)
+            if step.interrupts:
+                self._settled(step.interrupts)
+            if step.run is not None:
+                self._ended(step.run)
 
     def _failed(self, name: str, error: Exception) -> None:
         if isinstance(error, Conflict):
@@ -80,8 +82,8 @@ class InstrumentedStore(StoreProxy):
                 taken = (item.decided_at - item.created_at) / 1000
                 self._metrics.decisions.add(taken, item.status)
 
-    def _ended(self, run: Run | None) -> None:
-        if run is None or run.ended_at is None or run.outcome is None:
+    def _ended(self, run: Run) -> None:
+        if run.ended_at is None or run.outcome is None:
             return
         outcome = outcome_type(run.outcome) or "error"
         self._metrics.runs.add((run.ended_at - run.started_at) / 1000, outcome)

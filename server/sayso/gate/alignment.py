@@ -74,20 +74,24 @@ def align(
 
     Messages under known ids are not decoded.
     """
+    if not stored:
+        return Alignment(frozenset(), tuple(messages))
     stored_places = {message.id: place for place, message in enumerate(stored)}
     renamed, warnings = _renamed(messages, stored_places, stored)
     ids = messages.ids if isinstance(messages, Messages) else [message.id for message in messages]
     if renamed:
         ids = list(dict.fromkeys(renamed[key].id if key in renamed else key for key in ids))
     new = {message.id: message for message in _unknown(messages, stored_places)}
-    new |= {message.id: message for message in renamed.values() if message.id not in stored_places}
-    if not stored:
-        return Alignment(frozenset(), tuple(new[key] for key in ids if key in new), warnings)
+    if renamed:
+        own = (message for message in renamed.values() if message.id not in stored_places)
+        new |= {message.id: message for message in own}
     book = _Book(stored, stored_places, ids, new)
     book.cover(_calling(messages))
-    if new:
-        book.pair_results()
-        book.pair(answered)
+    if not new:
+        named = frozenset([stored[place].id for place in book.taken])
+        return Alignment(named, (), warnings)
+    book.pair_results()
+    book.pair(answered)
     return Alignment(
         named=frozenset(stored[place].id for place in book.taken),
         new=tuple(new[key] for key in ids if key in new and key not in book.standing),
@@ -264,8 +268,6 @@ def _renamed(
     A user message differs from the stored one if it says something else, or shows media that the
     stored one does not; a result if it is one of another call.
     """
-    if not stored:
-        return {}, ()
     replacements: dict[str, Message] = {}
     warnings = []
     said = (

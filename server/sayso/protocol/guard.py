@@ -130,6 +130,8 @@ class StreamGuard(StreamOrder):
 
     def check_settled(self) -> None:
         """Refuse a snapshot that would cut an open text, tool call or reasoning (MS-06)."""
+        if not any(self.open.values()):  # as mostly
+            return
         for item in self.open_in(*_BOUNDARY):
             raise self.breach(
                 f"MESSAGES_SNAPSHOT would cut the open {item}", f"send {item.space.end} first"
@@ -145,6 +147,8 @@ class StreamGuard(StreamOrder):
         Text, tool calls, reasoning, then subagents with their steps, then steps (LC-06, RS-06).
         `left` gives the last event of a subagent invocation by its id; without it, they wait.
         """
+        if not any(self.open.values()):
+            return []
         steps = self.open_in(STEP)[::-1]
         events = [self._end(item) for item in self.open_in(*_BOUNDARY)]
         events += [self._end(item) for item in steps if item.owner is not None]
@@ -164,6 +168,8 @@ class StreamGuard(StreamOrder):
         Activities of this run come first, as they are now: deltas may follow (AC-01).
         """
         yield from self._activities.values()
+        if not any(self.open.values()):
+            return
         for item in self.open_in(SUBAGENT, STEP, SPAN, THOUGHT, TEXT, CALL):
             yield item.opener
             text = "".join(item.parts)

@@ -256,6 +256,8 @@ class Messages(Sequence[Message]):
 
     def _all(self, names: list[str]) -> list[Message]:
         """Those messages, of which the plain ones are made together."""
+        if not names:
+            return []
         by_id = self._by_id
         plain = [message for name in names if type(message := by_id[name]) is dict]
         if plain:

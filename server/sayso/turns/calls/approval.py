@@ -334,6 +334,8 @@ def _before(
     execution: Execution, tool: Tool[..., Any], arguments: dict[str, Any], heard: Heard
 ) -> list[dict[str, Any]] | None:
     """Decisions about an equal call in what this turn copies or repeats, and denials so far."""
+    if not (execution.interrupts or execution.marks or heard.here or heard.elsewhere):
+        return None
     return about(_known(execution, heard), tool.name, arguments) or None
 
 
@@ -405,9 +407,11 @@ def _refused_before(execution: Execution, fingerprint: str) -> dict[str, Any] | 
 
 def _ran_before(place: Place, tool: Tool[..., Any], arguments: dict[str, Any]) -> str | None:
     """How the last call of this tool with these very arguments ended that ran in this turn."""
-    execution = place.execution
+    journal = place.execution.journal
+    if not journal.holds("call"):
+        return None
     requested, ended = fingerprint("call", tool.name, arguments), None
-    for entry in execution.journal.entries():
+    for entry in journal.entries():
         if entry.kind != "call" or entry.name != tool.name or entry.status != "done":
             continue
         if entry.fingerprint != requested and b'"edited"' not in entry.data:
@@ -516,7 +520,7 @@ def ask(
 
 def _because(tool: Tool[..., Any], ruling: CallDecision) -> tuple[list[str], list[str]]:
     """Why it is asked, in sentences of ours; and those of them that tell something of the call."""
-    call = ruling.call or ProposedCall(tool=tool.name, arguments={}, effect=tool.effect)
+    call = ruling.call or tool.any_call
     plain: list[str] = []
     telling: list[str] = []
     for rule in ruling.covered:

@@ -124,7 +124,7 @@ class CallRecord(Recorded[Call[Any]]):
     @property
     def changes(self) -> list[dict[str, Any]]:
         """The changes that people have made to the proposed arguments."""
-        return differences(self.arguments, self.effective())
+        return differences(self.arguments, self.effective()) if "edited" in self.data else []
 
     @property
     def line(self) -> str:
@@ -542,8 +542,10 @@ class RunningCall(CallRecord):
             ApprovedBy(rule=rule, by=by, at=when)
             for rule, by, when in consent.people(self.data, self.effective())
         )
-        names = tuple(dict.fromkeys(vote.by for vote in said))
-        several = names if len(names) > 1 else ()
+        several: tuple[str, ...] = ()
+        if len(said) > 1:
+            names = tuple(dict.fromkeys(vote.by for vote in said))
+            several = names if len(names) > 1 else ()
         return CallInfo(
             key=self.key,
             name=self.tool.name,

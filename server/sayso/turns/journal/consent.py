@@ -95,7 +95,7 @@ def standing(
 
 def people(data: Data, arguments: Any) -> list[tuple[str, str, int]]:
     """Who has said yes to these arguments: rule, subject, and when."""
-    consents = _given(data)
+    consents = _given(data) if data.get("satisfied") else ()
     if not consents:
         return []
     digest = jsonvalue.digest(arguments)

@@ -357,23 +357,28 @@ def viewed_mark(interrupt_id: str, *, by: str, hour: int, digest: str) -> Entry:
     return _mark(_VIEWED, places.viewed(who, hour), data)
 
 
+def _made_of(entries: Iterable[Entry]) -> list[dict[str, Any]]:
+    """The records of what the turn was copied from, or was begun anew from."""
+    return [jsonvalue.decode(entry.data) for entry in entries if entry.kind in (_FORK, _AGAIN)]
+
+
 def again_by(entries: Iterable[Entry]) -> list[str]:
     """Who copied a turn, or began it anew."""
-    marks = [jsonvalue.decode(entry.data) for entry in entries if entry.kind in (_FORK, _AGAIN)]
-    return [mark["by"] for mark in marks if "by" in mark]
+    return [mark["by"] for mark in _made_of(entries) if "by" in mark]
 
 
 def copied_from(entries: Iterable[Entry]) -> str | None:
     """The first of the threads that a turn was copied from, by way of restarts too; None: none."""
-    marks = (jsonvalue.decode(entry.data) for entry in entries if entry.kind in (_FORK, _AGAIN))
-    copies = (mark for mark in marks if "threadId" in mark)
-    return next((mark.get("first", mark["threadId"]) for mark in copies), None)
+    for mark in _made_of(entries):
+        if "threadId" in mark:
+            first: str = mark.get("first", mark["threadId"])
+            return first
+    return None
 
 
 def copied_by_way_of(entries: Iterable[Entry]) -> list[str]:
     """The threads that a turn was copied from, one after the other, as far as its marks go."""
-    marks = (jsonvalue.decode(entry.data) for entry in entries if entry.kind in (_FORK, _AGAIN))
-    return [mark["threadId"] for mark in marks if "threadId" in mark]
+    return [mark["threadId"] for mark in _made_of(entries) if "threadId" in mark]
 
 
 def decided_before(entries: Iterable[Entry]) -> list[dict[str, Any]]:
@@ -381,12 +386,16 @@ def decided_before(entries: Iterable[Entry]) -> list[dict[str, Any]]:
 
     `{"tool", "arguments": digest, "said", "by", "at", "reason"?, "threadId"}`.
     """
-    marks = [jsonvalue.decode(entry.data) for entry in entries if entry.kind in (_FORK, _AGAIN)]
     decisions: list[dict[str, Any]] = []
-    for decision in (decision for mark in marks for decision in mark.get("before", ())):
+    for decision in (word for mark in _made_of(entries) for word in mark.get("before", ())):
         if decision not in decisions:  # a copy of a copy has the marks of both
             decisions.append(decision)
     return decisions
+
+
+def is_copied(entries: Iterable[Entry]) -> bool:
+    """True if the journal, or a part of it, was copied from another turn."""
+    return any(entry.kind == _FORK for entry in entries)
 
 
 def origins(entries: Sequence[Entry]) -> dict[str, str]:
@@ -405,7 +414,7 @@ def key_origins(entries: Sequence[Entry]) -> dict[str, str]:
 
 def _origins(entries: Sequence[Entry], *, open_too: bool) -> dict[str, str]:
     keys: dict[str, str] = {}
-    if all(entry.kind != _FORK for entry in entries):
+    if not is_copied(entries):
         return keys
     before: list[str] = []
     for entry in entries:

@@ -11,6 +11,7 @@ from sayso.base.records import Entry, Interrupt, Message, TurnRecord
 from sayso.turns.input import History, TurnInput
 from sayso.turns.journal.journal import (
     Journal,
+    is_copied,
     is_mark,
     key_origins,
     origins,
@@ -62,8 +63,9 @@ class OpenTurn:
 
         `begun` is what a turn begins with that begins now, with all messages that there are.
         """
-        marks = [entry for entry in entries if is_mark(entry)]
-        paused = [jsonvalue.decode(entry.data) for entry in pauses(marks)]
+        marks = [entry for entry in entries if is_mark(entry)] if entries else []
+        copied = is_copied(marks) if marks else False
+        paused = [jsonvalue.decode(entry.data) for entry in pauses(marks)] if marks else []
         messages = [*history, *waiting]
         if begun is None:
             stored = jsonvalue.decode(record.request)
@@ -90,8 +92,8 @@ class OpenTurn:
             pauses=[pause["ended"] for pause in paused],
             journal=Journal(
                 (entry for entry in entries if not is_mark(entry)) if marks else entries,
-                origins(entries),
-                key_origins(entries),
+                origins(entries) if copied else None,
+                key_origins(entries) if copied else None,
                 list(recorded_by(entries)) if marks else [],
             ),
             marks=marks,
