@@ -37,8 +37,9 @@ class SystemClock:
         """Wall time in milliseconds since the epoch, UTC."""
         return time.time_ns() // 1_000_000
 
-    monotonic = staticmethod(time.monotonic)
-    """Seconds that never go back."""
+    def monotonic(self) -> float:
+        """Seconds that never go back."""
+        return time.monotonic()
 
     async def sleep(self, seconds: float) -> None:
         """Wait that long."""

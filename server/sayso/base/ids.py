@@ -1,12 +1,12 @@
 """Ids of ours: new ones, and those that a place has in every execution of its turn."""
 
 import hashlib
-import secrets
+import os
 
 
 def new(prefix: str) -> str:
     """A random id, as `run_` and 32 hexadecimal digits for the prefix `run`."""
-    return f"{prefix}_{secrets.token_hex(16)}"
+    return f"{prefix}_{os.urandom(16).hex()}"
 
 
 def identify(turn_key: str, prefix: str, place: str) -> str:

@@ -43,7 +43,8 @@ class Histogram:
 
     def add(self, seconds: float, value: str) -> None:
         """Count one of so many seconds; a clock that went back counts as none."""
-        seconds = max(seconds, 0.0)
+        if seconds < 0.0:
+            seconds = 0.0
         counts = self._counts.get(value)
         if counts is None:
             # The sum first: who reads the counts meanwhile, from another thread, finds it.

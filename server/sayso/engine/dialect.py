@@ -56,7 +56,7 @@ class Dialect:
             changes["legacy"] = replace(options.legacy, emission=self.interrupts)
         if self.refusals not in (None, "problem"):
             changes["refusals"] = self.refusals
-        if all(getattr(options, name) == value for name, value in changes.items()):
+        if not changes or all(getattr(options, name) == value for name, value in changes.items()):
             return options
         return replace(options, **changes)
 

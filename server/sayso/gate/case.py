@@ -206,6 +206,8 @@ class Case:
     @property
     def unknown(self) -> list[str]:
         """Ids in the request that this thread never asked."""
+        if not self.entries:
+            return []
         return [key for key in self.entries if key not in self.settled and key not in self.open]
 
     @property

@@ -45,8 +45,13 @@ def headers(scope: Scope, name: bytes) -> list[str]:
 
 def header(scope: Scope, name: bytes) -> str | None:
     """The value of a header, or None unless it was sent exactly once."""
-    values = headers(scope, name)
-    return values[0] if len(values) == 1 else None
+    sent: bytes | None = None
+    for key, value in scope["headers"]:
+        if key == name:
+            if sent is not None:
+                return None
+            sent = value
+    return None if sent is None else sent.decode("latin-1")
 
 
 def path_of(scope: Scope) -> str:

@@ -260,7 +260,11 @@ class Messages(Sequence[Message]):
             return []
         by_id = self._by_id
         plain = [message for name in names if type(message := by_id[name]) is dict]
-        if plain:
+        if len(plain) == 1:  # as in most requests
+            alone = plain[0]
+            body = jsonvalue.encode(alone)
+            by_id[alone["id"]] = Message(id=alone["id"], role=alone["role"], body=body)
+        elif plain:
             ids, roles = ([message[member] for message in plain] for member in ("id", "role"))
             bodies = jsonvalue.encode_all(plain)
             shown = ["visible"] * len(plain)

@@ -133,7 +133,8 @@ class Reader:
         pending = self._pending
         if stream is not None and (stream._tail or stream.buffer.of):
             if len(stream._readers) == 1:
-                stream._put_into_words()
+                if stream.buffer.of is not None:
+                    stream._put_into_words()
                 pending += stream._tail
                 stream._tail.clear()
                 stream._tail_size = 0

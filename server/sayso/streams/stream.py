@@ -123,7 +123,8 @@ class RunStream:
         self._refuse_after_end()
         data = frames.frame(event)
         # The guard's books are of what was sent, in order.
-        self._put_into_words()
+        if self.buffer.of is not None:
+            self._put_into_words()
         if self._guard.check(event):
             self._send(event, data)
 
@@ -259,7 +260,8 @@ class RunStream:
         """Send one piece of a message that is open."""
         draft = self.buffer
         if draft.of is not text:
-            self._put_into_words()
+            if draft.of is not None:
+                self._put_into_words()
             draft.of = text
             draft.room = BUFFER_BYTES
         draft.pieces.append(piece)
@@ -270,14 +272,14 @@ class RunStream:
             self._seal()
 
     def _put_into_words(self) -> None:
-        if self.buffer.of is not None:
-            data = self.buffer.words()
-            if self._readers:
-                self._tail.append(data)
-                self._tail_size += len(data)
+        data = self.buffer.words()
+        if self._readers:
+            self._tail.append(data)
+            self._tail_size += len(data)
 
     def _append(self, data: bytes) -> None:
-        self._put_into_words()
+        if self.buffer.of is not None:
+            self._put_into_words()
         if not self._readers:
             return
         self._tail.append(data)
@@ -303,7 +305,8 @@ class RunStream:
 
     def _seal(self) -> None:
         """Turn the tail into one chunk for every reader, and cut those who left too much."""
-        self._put_into_words()
+        if self.buffer.of is not None:
+            self._put_into_words()
         if not self._tail:
             return
         chunk = b"".join(self._tail)

@@ -80,6 +80,8 @@ class CallRecord(Recorded[Call[Any]]):
 
     kind = "call"
     place: Place
+    execution: Execution
+    """The execution that it is made in."""
     id: str
 
     def __init__(
@@ -100,14 +102,9 @@ class CallRecord(Recorded[Call[Any]]):
         self._result: bytes | None = None
         self._text: str | None = None
 
-    @property
-    def execution(self) -> Execution:
-        """The execution that it is made in."""
-        return self.place.execution
-
     def take(self, place: Place) -> None:
         """Take what is recorded at its place."""
-        self.place = place
+        self.place, self.execution = place, place.execution
         if place.entry is not None:
             self.data = jsonvalue.decode(place.entry.data)
         else:

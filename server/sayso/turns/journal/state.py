@@ -27,7 +27,7 @@ class TurnState:
     """
 
     def __init__(self, start: Any, pauses: Sequence[dict[str, Any]] = ()) -> None:
-        self.value: Any = copy.deepcopy(start)
+        self.value: Any = _own(start)
         self.difference: str | None = None
         """A sentence, once the code's own writes did not lead to a recorded state."""
         self._pauses = tuple(pauses)
@@ -70,7 +70,7 @@ class TurnState:
             self._passed += 1
             self._replayed = sum(recorded["writes"].values())
             self._made = max(self._made, self._replayed)
-            self.value = copy.deepcopy(recorded["resume"])
+            self.value = _own(recorded["resume"])
 
     def has_passed(self, pause: int) -> bool:
         """True if replay has gone over to what the turn was resumed with after that pause."""
@@ -217,3 +217,8 @@ def view(value: Any) -> Any:
     if isinstance(value, list):
         return tuple(view(item) for item in value)
     return value
+
+
+def _own(value: Any) -> Any:
+    """A copy of a state, which is most often empty."""
+    return {} if value == {} else copy.deepcopy(value)
