@@ -44,6 +44,7 @@ from sayso.schemas.subschemas import strip_keywords
 from sayso.turns.input import TurnInput
 from sayso.turns.output.activities import Activity
 from sayso.turns.output.messages import Reasoning, TextMessage
+from sayso.turns.replay.branch import Pause
 from sayso.turns.replay.effects import CallInfo, current_call
 from sayso.turns.turn import Turn
 
@@ -77,6 +78,7 @@ __all__ = [
     "NotRecordable",
     "OpenMessage",
     "Option",
+    "Pause",
     "Principal",
     "Problem",
     "Question",

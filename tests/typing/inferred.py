@@ -74,6 +74,9 @@ async def tools(turn: Turn) -> None:
     assert_type(await turn.call(pay, {"order_id": 1}), Call[str])
     assert_type(await turn.call("pay", {"order_id": 1}), Call[Any])
     assert_type(await turn.call_all([ToolCall(pay, {"order_id": 1})]), list[Call[Any]])
+    assert_type(await turn.call(ToolCall(pay, {}, call=fetch, told_as="m1")), Call[Any])
+    called = await turn.call(pay, order_id=1)
+    assert_type((called.id, called.told_as), tuple[str, str | None])
     same: Tool[[int], list[int]] = Tool(fetch_all, name="fetch", idempotent=True)
     assert_type(await turn.call(same, 3), Call[list[int]])
 
@@ -121,6 +124,12 @@ async def side_by_side(turn: Turn) -> None:
         tuple[bytes, Call[str], float],
     )
     assert_type(await turn.gather(*(turn.step(charge, n) for n in range(9))), tuple[bytes, ...])
+
+
+async def frameworks(turn: Turn) -> None:
+    """What is awaited parked keeps its type."""
+    assert_type(await turn.parked(turn.call(pay, order_id=1)), Call[str])
+    assert_type(turn.halted, bool)
 
 
 def declarations() -> None:

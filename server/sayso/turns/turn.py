@@ -29,6 +29,7 @@ from sayso.turns.output.usage import report_usage
 from sayso.turns.replay.effects import contain_exit
 from sayso.turns.replay.execution import Execution
 from sayso.turns.replay.mistakes import awaited
+from sayso.turns.replay.protection import parked
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -199,13 +200,18 @@ class Turn(TurnMarker):
     @overload
     async def call(self, tool: str, arguments: Mapping[str, Any], /) -> Call[Any]: ...
 
+    @overload
+    async def call(self, tool: ToolCall, /) -> Call[Any]: ...
+
     @awaited
-    async def call(self, tool: Tool[..., Any] | str, /, *args: Any, **kwargs: Any) -> Call[Any]:
+    async def call(
+        self, tool: Tool[..., Any] | ToolCall | str, /, *args: Any, **kwargs: Any
+    ) -> Call[Any]:
         """Call a tool, given itself or by its name on this app; a person may decide first.
 
         Its arguments are written as for the function, which a type checker reads, or are one
         mapping, which is what a model wrote. A mapping that stands alone is always that: pass a
-        mapping that is an argument by its name.
+        mapping that is an argument by its name. A `ToolCall` alone has all that belongs to it.
 
         Raises pydantic's `ValidationError` for arguments that do not fit, LookupError for a name
         that no tool of the app has; a model may have made up either. Nothing was sent then.
@@ -449,6 +455,26 @@ class Turn(TurnMarker):
         if errors:
             raise errors[0]
         return tuple(outcomes)
+
+    # Inside the tasks of a framework
+
+    @property
+    def halted(self) -> bool:
+        """True if the running code may do nothing more until the turn is entered again.
+
+        It waits for a person, directly or through what it started, or the turn has ended.
+        """
+        return self._execution.halted
+
+    @awaited
+    async def parked(self, work: Awaitable[T]) -> T:
+        """Await calls of this turn in a task of a framework, which must not see them pause.
+
+        Where they pause this waits, and raises nothing, until the turn closes the task. So no
+        framework takes a pause for a failure, or cancels calls beside it that have not asked yet.
+        A cancellation that the framework itself wants passes.
+        """
+        return await parked(self._execution, work)
 
     # Recorded values
 

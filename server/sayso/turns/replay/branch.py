@@ -17,7 +17,7 @@ Patch = Sequence[dict[str, Any]]
 
 
 class Pause(asyncio.CancelledError):
-    """Unwinds author code whose turn waits for a person.
+    """Unwinds author code whose turn waits for a person, or has ended; pass it on.
 
     A `CancelledError`, so that `except Exception` cannot catch it and task groups stay quiet. It is
     only the signal: the pause itself is a state of the turn (design 3, rule 1).
@@ -236,6 +236,13 @@ class Branches:
         for branch in self._all:
             if branch.task is not None and branch.task.done():
                 branch.task = None
+
+    def blocked(self) -> bool:
+        """True if the running task may make no call: its branch, or the one that it would be."""
+        branch = self._known()
+        if branch.task is asyncio.current_task():
+            return branch.blocked
+        return branch.sealed or _unwinding.get() is branch
 
     def busy(self) -> bool:
         """True if a branch may still go on by itself: not asking, not parked, not ended."""

@@ -436,6 +436,11 @@ class Execution:
         """True if this branch may do nothing more in this execution."""
         return bool(self.closed or self.broken or self.stopped or branch.blocked)
 
+    @property
+    def halted(self) -> bool:
+        """True if the running code may do nothing more in this execution."""
+        return bool(self.closed or self.broken or self.stopped or self.branches.blocked())
+
     def ask(self, branch: Branch, interrupt: Interrupt) -> None:
         """Make the turn wait for a person; the question leaves with the suspension."""
         if interrupt.id in self.asked:

@@ -2,11 +2,13 @@
 
 import asyncio
 from collections.abc import Awaitable, Coroutine, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from sayso.base.errors import CancelledCall
 from sayso.turns.replay.execution import Execution
 from sayso.turns.replay.quiescence import cancel_again
+
+T = TypeVar("T")
 
 
 def uncancellable(
@@ -47,6 +49,26 @@ def _landed(tasks: Sequence[asyncio.Task[Any]]) -> asyncio.Future[None]:
     for task in tasks:
         task.add_done_callback(land)
     return landed
+
+
+async def parked(execution: Execution, work: Awaitable[T]) -> T:
+    """Await work that may pause; where it does, wait until the engine cancels this task.
+
+    Whoever runs the task sees neither an error nor a cancellation, so nothing is done about one. A
+    cancellation from outside passes, as does that of work which does not wait for a person.
+    """
+    try:
+        return await work
+    except asyncio.CancelledError:
+        task = asyncio.current_task()
+        if task is None or task.cancelling() or not execution.halted:
+            raise
+    branch = execution.branches.current_or_new("parked")
+    for enclosing in branch.enclosing():
+        enclosing.parked = True
+    execution.wakeup.notify()
+    await branch.park()
+    raise execution.pause()
 
 
 async def in_recorded_order(
