@@ -3,6 +3,7 @@ import { availableParallelism } from "node:os";
 import { delimiter, dirname } from "node:path";
 
 import { at, venvBin, workspaces } from "./checkout.mjs";
+import { FRAMEWORKS, pythonOf, stageOf } from "./frameworks.mjs";
 import { filesBelow } from "./stamp.mjs";
 
 const HOUSE = ["scripts", "tests/house", "tests/clients", "tests/spec", "eslint.config.mjs"];
@@ -82,6 +83,17 @@ const ofExample = (name, tests) => ({
   ],
 });
 
+// The adapters, each beside the version of its framework that has an environment.
+const ofFramework = (framework) => ({
+  name: stageOf(framework),
+  needs: [stageOf(framework)],
+  commands: pytest([...SIDE_BY_SIDE, ...framework.tests]).map((command) => ({
+    ...command,
+    command: pythonOf(framework),
+    args: ["-m", "pytest", ...command.args],
+  })),
+});
+
 // name: what a developer selects, whole or by what stands before the colon.
 // needs: what setup brings up for it. A command with a report must execute at least one test.
 // check: only looks at files; says little, so that several can look at a time.
@@ -145,6 +157,7 @@ export const stages = () => [
     needs: ["tests", "agent-framework"],
     commands: pytest([AGENT_FRAMEWORK]),
   },
+  ...FRAMEWORKS.map(ofFramework),
   { name: "proxy", needs: ["tests", "nginx"], commands: pytest([PROXY]) },
   ofExample("copilotkit", COPILOTKIT),
   ofExample("assistant-ui", ASSISTANT_UI),

@@ -28,6 +28,7 @@ class Layer:
 LAYERS = (
     Layer("cli", ("cli.*", "__main__")),
     Layer("ops"),
+    Layer("frameworks", ("frameworks.*",)),
     Layer("app", ("app", "auth", "__init__")),
     Layer("http"),
     Layer("engine"),
