@@ -41,6 +41,7 @@ from sayso.http.dialects.copilotkit import CopilotKit
 from sayso.http.dialects.session import Sessions
 from sayso.http.options import KeepAlive, ServerOptions
 from sayso.schemas.subschemas import strip_keywords
+from sayso.turns.agents.keyed import KeyedBranch
 from sayso.turns.input import TurnInput
 from sayso.turns.output.activities import Activity
 from sayso.turns.output.messages import Reasoning, TextMessage
@@ -71,6 +72,7 @@ __all__ = [
     "InterruptsDisabled",
     "JournalMissing",
     "KeepAlive",
+    "KeyedBranch",
     "LeaseLost",
     "Legacy",
     "Limits",

@@ -1,12 +1,25 @@
 """What type checkers infer of a turn: nobody runs this file, mypy and pyright read it."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from typing import Any, assert_type
 
 from pydantic import BaseModel
 
-from sayso import Answer, Call, Decision, Legacy, Option, Sayso, Tool, ToolCall, Turn, approval
+from sayso import (
+    Answer,
+    Call,
+    Decision,
+    KeyedBranch,
+    Legacy,
+    Option,
+    Sayso,
+    Tool,
+    ToolCall,
+    Turn,
+    approval,
+)
 
 app = Sayso()
 
@@ -130,6 +143,15 @@ async def frameworks(turn: Turn) -> None:
     """What is awaited parked keeps its type."""
     assert_type(await turn.parked(turn.call(pay, order_id=1)), Call[str])
     assert_type(turn.halted, bool)
+    assert_type(await turn.resting(asyncio.Queue[int]().get()), int)
+    assert_type(turn.notes("log"), tuple[Any, ...])
+    async with turn.at("calls:1", agent="researcher", description="reads") as part:
+        assert_type(part, KeyedBranch)
+        await turn.note("log", {"n": 1}, durable=True)
+        await part.end(error=None)
+    phase = turn.phase("search")
+    assert_type(await phase.begin(), None)
+    assert_type(await phase.end(), None)
 
 
 def declarations() -> None:

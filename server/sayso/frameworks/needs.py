@@ -14,13 +14,13 @@ def require(package: str, *, extra: str, least: str, below: str) -> None:
     Raises:
         DeclarationError: it is missing, too old or too new.
     """
-    wanted = f"install sayso with the extra {extra}, or {package}>={least},<{below}"
+    remedy = f"install sayso with the extra {extra}, or {package}>={least},<{below}"
     try:
         version = metadata.version(package)
     except metadata.PackageNotFoundError:
-        raise DeclarationError(f"{package} is not installed: {wanted}") from None
+        raise DeclarationError(f"{package} is not installed: {remedy}") from None
     if not _numbers(least) <= _numbers(version) < _numbers(below):
-        raise DeclarationError(f"{package} {version} is none that this version knows: {wanted}")
+        raise DeclarationError(f"{package} {version} is none that this version knows: {remedy}")
 
 
 def _numbers(version: str) -> tuple[int, ...]:

@@ -16,7 +16,9 @@ from sayso.base.errors import NestedCall
 from sayso.base.options import DEFAULT, Default
 from sayso.base.records import Principal
 from sayso.turns.agents.delegation import AgentFunction, delegate
+from sayso.turns.agents.keyed import KeyedBranch
 from sayso.turns.ask import decisions, questions
+from sayso.turns.beside import add_note, rest
 from sayso.turns.calls import batch, steps
 from sayso.turns.calls.client_tools import call_client_tool
 from sayso.turns.input import TurnInput
@@ -316,6 +318,18 @@ class Turn(TurnMarker):
             description=description,
         )
 
+    def at(self, key: str, *, agent: str | None = None, description: str = "") -> KeyedBranch:
+        """A part of the work that is found by its key: `async with turn.at("calls:1") as part`.
+
+        It is entered as often as its code is come to, by any task, one at a time; replay finds its
+        records by key, in whatever order the parts come. What is done and not come for again does
+        not count as changed code, and nothing inside waits until other parts have come as far as
+        before. Keys are those of this agent, of this tool, or of the part around it.
+
+        With `agent` clients see its work as that inner agent's, until `await part.end()`.
+        """
+        return KeyedBranch(self._execution, key, agent, description)
+
     # Questions
 
     @overload
@@ -475,6 +489,33 @@ class Turn(TurnMarker):
         A cancellation that the framework itself wants passes.
         """
         return await parked(self._execution, work)
+
+    @awaited
+    async def resting(self, awaitable: Awaitable[T]) -> T:
+        """Await what is no work of the turn, such as a queue; returns what it gives.
+
+        A turn that waits for a person comes to rest meanwhile, at once and not after 0.2 s. The
+        code that rests hears of the tasks that it made by itself: from now on it goes on when one
+        of them asks.
+        """
+        return await rest(self._execution, awaitable)
+
+    # Notes
+
+    @awaited
+    async def note(self, name: str, value: Any, *, durable: bool = False) -> None:
+        """Append a JSON value to the notes of that name, for later executions of this turn.
+
+        Replay neither looks for notes nor compares them: each call appends one more, so look at
+        `notes` first. One is stored with the next thing that the turn records; `durable` stores it
+        now, and all that was recorded before. Raises `NotRecordable` for a value without a JSON
+        form, for one above 1 MiB, and when all notes would be above `Limits.history`.
+        """
+        await add_note(self._execution, name, value, durable=durable)
+
+    def notes(self, name: str) -> tuple[Any, ...]:
+        """The notes of that name, of this and all earlier executions of the turn, oldest first."""
+        return self._execution.notes.named(name)
 
     # Recorded values
 
