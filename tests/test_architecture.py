@@ -29,7 +29,7 @@ LAYERS = (
     Layer("cli", ("cli.*", "__main__")),
     Layer("ops"),
     Layer("frameworks", ("frameworks.*",)),
-    Layer("app", ("app", "auth", "__init__")),
+    Layer("app", ("app", "auth", "providers", "__init__")),
     Layer("http"),
     Layer("engine"),
     Layer("turns"),

@@ -15,11 +15,13 @@ from sayso import (
     Legacy,
     Option,
     Sayso,
+    Speak,
     Tool,
     ToolCall,
     Turn,
     approval,
 )
+from sayso.providers import Completions, Provider, last
 
 app = Sayso()
 
@@ -137,6 +139,26 @@ async def side_by_side(turn: Turn) -> None:
         tuple[bytes, Call[str], float],
     )
     assert_type(await turn.gather(*(turn.step(charge, n) for n in range(9))), tuple[bytes, ...])
+
+
+async def close(speak: Speak) -> Closing:
+    """A request to a model."""
+    await speak.text("Closing.")
+    return Closing(note="closed")
+
+
+async def plain(speak: Speak) -> Any:
+    """A request whose result is read back as a type."""
+
+
+async def models(turn: Turn, client: Provider) -> None:
+    """A model gives what its request returns, or what it is read back as."""
+    assert_type(await turn.model(close, name="close", returns=Closing), Closing)
+    assert_type(await turn.model(plain, name="close", returns=Closing), Closing)
+    assert_type(await turn.model(plain, name="plain"), Any)
+    words = await turn.chat(client, model="m", tools=[pay, "book"], messages=last(9), seed=1)
+    assert_type(words, str)
+    assert_type(await turn.chat(Completions("http://box/v1"), model="m"), str)
 
 
 async def frameworks(turn: Turn) -> None:

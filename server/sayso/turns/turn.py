@@ -2,7 +2,7 @@
 
 import asyncio
 import random as _random
-from collections.abc import AsyncIterable, Awaitable, Mapping, Sequence
+from collections.abc import AsyncIterable, Awaitable, Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, ParamSpec, TypeVar, Unpack, overload
 from uuid import UUID, uuid4
@@ -23,6 +23,8 @@ from sayso.turns.calls import batch, steps
 from sayso.turns.calls.client_tools import call_client_tool
 from sayso.turns.input import TurnInput
 from sayso.turns.journal.state import view
+from sayso.turns.models.chat import Chat, History
+from sayso.turns.models.model import Speak, ask_model
 from sayso.turns.output import messages
 from sayso.turns.output.activities import Activity, show_activity
 from sayso.turns.output.custom_events import send_custom
@@ -286,6 +288,75 @@ class Turn(TurnMarker):
             expires_in=expires_in,
             expires_at=expires_at,
         )
+
+    # Models
+
+    @overload
+    async def model(
+        self, ask: Callable[[Speak], Awaitable[Any]], *, name: str, returns: type[T]
+    ) -> T: ...
+
+    @overload
+    async def model(
+        self, ask: Callable[[Speak], Awaitable[T]], *, name: str, returns: None = None
+    ) -> T: ...
+
+    @awaited
+    async def model(
+        self, ask: Callable[[Speak], Awaitable[Any]], *, name: str, returns: Any = None
+    ) -> Any:
+        """Ask a model of any provider: `ask` gets a `Speak`, and what it returns is recorded.
+
+        What it says meanwhile streams. After a crash it is asked again, under the same message id;
+        a stop cancels it, so that its connection closes; tokens count once. Its result comes back
+        as `returns`, plain JSON without it. The request is no part of the record: a changed prompt
+        ends no turn that waits. Nothing is retried here, which is the client's. Raises `StepFailed`
+        when `ask` raises; a retry of the turn asks again.
+        """
+        return await ask_model(self._execution, ask, name, returns)
+
+    @awaited
+    async def chat(
+        self,
+        client: Any,
+        *,
+        model: str,
+        tools: Sequence[Tool[..., Any] | str] = (),
+        system: str | None = None,
+        messages: History | None = None,
+        rounds: int = 12,
+        front_end: bool = True,
+        echo_reasoning: bool = False,
+        **settings: Any,
+    ) -> str:
+        """Let a model answer, and make the calls that it asks for; returns its last words.
+
+        - `client`: an `AsyncOpenAI` (any base URL), an `AsyncAnthropic`, a
+          `sayso.providers.Completions`, or a `Provider` of your own.
+        - `tools`: tools of the app. Free ones run, gated ones ask; the client's own, `input.tools`,
+          are offered and left to it unless `front_end` is False.
+        - `messages`: another history than the thread's, or a function of it such as
+          `providers.last(100)`.
+        - `rounds`: replies with calls, after which the model is asked for an answer without any.
+        - `echo_reasoning`: send back what it thought, where its provider wants that.
+        - `settings`: members of the request, as they are: `temperature=0.2`.
+
+        Raises `ModelFailed` when it was not reached or its answer broke off, `DeclarationError` for
+        a synchronous client and for a tool whose name no provider takes.
+        """
+        chat = Chat(
+            self._execution,
+            self,
+            client,
+            model=model,
+            tools=tools,
+            system=system,
+            messages=messages,
+            front_end=front_end,
+            echo_reasoning=echo_reasoning,
+            settings=settings,
+        )
+        return await chat.run(rounds)
 
     # Inner agents
 

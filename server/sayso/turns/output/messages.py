@@ -86,8 +86,9 @@ class TextMessage:
             scope = current_effect()
             assert scope is not None  # noqa: S101 - inside_effect() says so
             self._scope = scope
-            self._id = self._identify(places.text(scope.place, scope.emitted))
-            scope.emitted += 1
+            number = scope.emitted.get(self._kind, 0)
+            scope.emitted[self._kind] = number + 1
+            self._id = self._identify(places.text(scope.place, number))
             self._text = self._begin()
         else:
             self._place = place = await recorded(execution, _Opened(self._kind, self._live))

@@ -17,6 +17,7 @@ from sayso.base.errors import (
     InterruptsDisabled,
     JournalMissing,
     LeaseLost,
+    ModelFailed,
     NotRecordable,
     ReplayMismatch,
     ThreadTooLarge,
@@ -88,6 +89,8 @@ def conclude(execution: Execution, run: Run, answered: Sequence[Interrupt]) -> C
         _log.error("agent %r failed in turn %s", name, execution.turn.key, exc_info=error)
         _tell(execution, error)
         text = f"agent {name!r} failed with {type(error).__name__}; the server's log says where"
+        if isinstance(error, ModelFailed):
+            text = error_text(error)
         return _left(execution, run, "failed", _error(Code.AGENT_ERROR, text))
     return _finished(execution, run)
 
