@@ -28,7 +28,7 @@ Exception
 │   └── testing.Refused      the server refused what a test did
 ├── binding.CannotStart           the command cannot serve: an address, a file
 ├── importing.ImportPathError     `module:name` names nothing that can be served
-└── agentfile.YamlFileError       a file of agents that cannot be read
+└── yamlfile.YamlFileError        a file of agents that cannot be read
 
 The last three end the command with one line each. Of time: a tool or step that took longer than its
 `timeout` is a `Call` that failed, or `StepFailed` with the type `TimeoutError`; of a question

@@ -23,7 +23,7 @@ from sayso.turns.calls import batch, steps
 from sayso.turns.calls.client_tools import call_client_tool
 from sayso.turns.input import TurnInput
 from sayso.turns.journal.state import view
-from sayso.turns.models.chat import Chat, History
+from sayso.turns.models.chat import Chat, ChatTerms, History
 from sayso.turns.models.model import Speak, ask_model
 from sayso.turns.output import messages
 from sayso.turns.output.activities import Activity, show_activity
@@ -331,32 +331,18 @@ class Turn(TurnMarker):
     ) -> str:
         """Let a model answer, and make the calls that it asks for; returns its last words.
 
-        - `client`: an `AsyncOpenAI` (any base URL), an `AsyncAnthropic`, a
-          `sayso.providers.Completions`, or a `Provider` of your own.
-        - `tools`: tools of the app. Free ones run, gated ones ask; the client's own, `input.tools`,
-          are offered and left to it unless `front_end` is False.
-        - `messages`: another history than the thread's, or a function of it such as
-          `providers.last(100)`.
-        - `rounds`: replies with calls, after which the model is asked for an answer without any.
-        - `echo_reasoning`: send back what it thought, where its provider wants that.
-        - `settings`: members of the request, as they are: `temperature=0.2`.
+        `client` is an `AsyncOpenAI`, an `AsyncAnthropic`, a `sayso.providers.Completions`, or a
+        `Provider` of your own. Free `tools` run, gated ones ask; the client's own (`input.tools`)
+        are left to it, unless `front_end` is False. `messages` is another history than the
+        thread's, or a function of it such as `providers.last(100)`. After `rounds` replies with
+        calls the model is asked for an answer without any. `echo_reasoning` sends back what it
+        thought; `settings` are members of the request, as they are: `temperature=0.2`.
 
         Raises `ModelFailed` when it was not reached or its answer broke off, `DeclarationError` for
         a synchronous client and for a tool whose name no provider takes.
         """
-        chat = Chat(
-            self._execution,
-            self,
-            client,
-            model=model,
-            tools=tools,
-            system=system,
-            messages=messages,
-            front_end=front_end,
-            echo_reasoning=echo_reasoning,
-            settings=settings,
-        )
-        return await chat.run(rounds)
+        terms = ChatTerms(model, system, messages, front_end, echo_reasoning, settings)
+        return await Chat(self._execution, self, client, tools, terms).run(rounds)
 
     # Inner agents
 

@@ -77,7 +77,7 @@ def _messages(request: ModelRequest) -> list[dict[str, Any]]:
 
 
 def _assistant(said: Said) -> list[dict[str, Any]]:
-    """What the model said: its own blocks within a turn, made of text and calls otherwise."""
+    """The words of the model: its own blocks within a turn, made of text and calls otherwise."""
     calls = [
         {"type": "tool_use", "id": id, "name": name, "input": _object(arguments)}
         for id, name, arguments in said.calls
@@ -98,19 +98,19 @@ def _object(arguments: str) -> Any:
 
 
 def _result(call_id: str, content: Any) -> dict[str, Any]:
-    told = content if isinstance(content, str) else [_block(part) for part in parts_of(content)]
-    return {"type": "tool_result", "tool_use_id": call_id, "content": told or '""'}
+    blocks = content if isinstance(content, str) else [_block(part) for part in parts_of(content)]
+    return {"type": "tool_result", "tool_use_id": call_id, "content": blocks or '""'}
 
 
 def _block(part: Mapping[str, Any]) -> dict[str, Any]:
     if part["type"] == "text":
         return {"type": "text", "text": part["text"]}
     media = Media.of(part)
-    given = media.data is not None and (media.kind, media.mime_type) in _GIVEN
+    has_form = media.data is not None and (media.kind, media.mime_type) in _GIVEN
     source: dict[str, Any] | None = None
     if media.kind == "image" and media.url:
         source = {"type": "url", "url": media.url}
-    elif given:
+    elif has_form:
         source = {"type": "base64", "media_type": media.mime_type, "data": media.data}
     elif media.kind == "document" and (text := _plain(media)) is not None:
         source = {"type": "text", "media_type": "text/plain", "data": text}
@@ -168,8 +168,8 @@ class MessagesReader:
     def _begin(self, index: int, block: dict[str, Any]) -> list[Piece]:
         self._blocks[index] = block
         if block["type"] == "tool_use":
-            given = block.get("input")
-            block["input"] = jsonvalue.encode(given).decode() if given else ""
+            arguments = block.get("input")
+            block["input"] = jsonvalue.encode(arguments).decode() if arguments else ""
         if block["type"] == "text" and block.get("text"):
             return [("text", block["text"])]
         return []
@@ -244,7 +244,7 @@ def _kept(blocks: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
         if block["type"] == "tool_use":
             yield {"type": "tool_use"}
         elif block["type"] == "server_tool_use":
-            given = block.get("input")
-            yield {**block, "input": _object(given) if isinstance(given, str) else given or {}}
+            value = block.get("input")
+            yield {**block, "input": _object(value) if isinstance(value, str) else value or {}}
         elif block["type"] != "text" or block.get("text"):
             yield block

@@ -64,7 +64,7 @@ def _messages(request: ModelRequest) -> Iterator[dict[str, Any]]:
 
 
 def _assistant(said: Said, echo_reasoning: bool) -> Iterator[dict[str, Any]]:
-    """What the model said, then the results of its calls, then what no result has room for."""
+    """The words of the model, then the results of its calls, then what no result has room for."""
     if not said.content and not said.calls:
         return
     message: dict[str, Any] = {"role": "assistant", "content": said.text or None}

@@ -45,12 +45,12 @@ class ProviderError(SaysoError):
     def __init__(
         self, host: str, status: int | None = None, problem: str = "", *, code: object = None
     ) -> None:
-        told = f"{host} answered {status}" if status else host
+        text = f"{host} answered {status}" if status else host
         if isinstance(code, str) and code in _CODES:
-            told += f" ({code})"
+            text += f" ({code})"
         if problem := problem or _ADVICE.get(status or 0, ""):
-            told += f": {problem}"
-        super().__init__(told)
+            text += f": {problem}"
+        super().__init__(text)
         self.host = host
         self.status = status
 
@@ -74,7 +74,7 @@ class RequestedCall:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What a model answered, as it is recorded.
+    """The answer of a model, as it is recorded.
 
     `finish` is the provider's word for why it ended, `usage` its counts as `Speak.usage` takes
     them. `raw` is for the provider that made it: what has to go back as it came.

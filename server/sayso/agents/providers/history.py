@@ -17,7 +17,7 @@ UNANSWERED = "Unanswered: nobody said what came of this call."
 
 @dataclass(slots=True)
 class Said:
-    """What one side said: text, calls with their results, and for a user content parts.
+    """The words of one side: text, calls with their results, and for a user content parts.
 
     `blocks` is what a provider gave for this very reply, `None` for what came from the history.
     """

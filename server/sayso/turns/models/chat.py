@@ -8,6 +8,7 @@ nothing. Nothing of this is recorded but replies and calls, each for itself.
 import logging
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -52,33 +53,36 @@ History = (
 """Messages as AG-UI has them, or a function that trims those of the thread."""
 
 
+@dataclass(frozen=True, slots=True)
+class ChatTerms:
+    """The arguments of `turn.chat` that stay the same in all its rounds."""
+
+    model: str
+    system: str | None
+    messages: History | None
+    front_end: bool
+    echo_reasoning: bool
+    settings: Mapping[str, Any]
+
+
 class Chat:
-    """One `turn.chat`: what stays the same in all its rounds."""
+    """One `turn.chat`: what it was given, and the rounds so far."""
 
     def __init__(
         self,
         execution: Execution,
         turn: Any,
         client: Any,
-        *,
-        model: str,
         tools: Sequence[Tool[..., Any] | str],
-        system: str | None,
-        messages: History | None,
-        front_end: bool,
-        echo_reasoning: bool,
-        settings: Mapping[str, Any],
+        terms: ChatTerms,
     ) -> None:
-        if not model:
+        if not terms.model:
             raise DeclarationError("model= of turn.chat is the name of one, and not empty")
-        self._execution, self._turn = execution, turn
+        self._execution, self._turn, self._terms = execution, turn, terms
         self._provider: Provider = provider_of(client)
-        self._model, self._system = model, system
-        self._messages = messages
-        self._echo_reasoning = echo_reasoning
-        self._settings = settings
         self._tools = _by_name(tool_of(execution, tool) for tool in tools)
-        self._front_end = _offered_by_client(turn.input.tools, self._tools) if front_end else {}
+        offered = turn.input.tools if terms.front_end else ()
+        self._front_end = _offered_by_client(offered, self._tools)
         self._rounds: list[Round] = []
 
     async def run(self, rounds: int) -> str:
@@ -101,29 +105,31 @@ class Chat:
             return await self._provider.reply(self._request(rounds, notice), speak)
 
         try:
-            reply: Reply = await ask_model(self._execution, ask, f"model {self._model}", Reply)
+            reply: Reply = await ask_model(
+                self._execution, ask, f"model {self._terms.model}", Reply
+            )
         except StepFailed as failed:
             if failed.error_type == "ProviderError":
-                raise ModelFailed(self._model, failed.message) from None
+                raise ModelFailed(self._terms.model, failed.message) from None
             raise
         return reply
 
     def _request(self, rounds: Sequence[Round], notice: str | None) -> ModelRequest:
         """The request, made where it is sent: a replay reads no history for it."""
-        given = self._messages
-        if given is None:
-            given = self._turn.input.messages
-        elif callable(given):
-            given = given(self._turn.input.messages)
+        messages = self._terms.messages
+        if messages is None:
+            messages = self._turn.input.messages
+        elif callable(messages):
+            messages = messages(self._turn.input.messages)
         return ModelRequest(
-            model=self._model,
-            system=self._system,
-            messages=tuple(given),
+            model=self._terms.model,
+            system=self._terms.system,
+            messages=tuple(messages),
             rounds=rounds,
             tools=self._offers(),
-            settings=self._settings,
+            settings=self._terms.settings,
             notice=notice,
-            echo_reasoning=self._echo_reasoning,
+            echo_reasoning=self._terms.echo_reasoning,
         )
 
     def _offers(self) -> list[OfferedTool]:

@@ -79,9 +79,9 @@ class _Streamed:
                         await _tell(speak, kind, piece)
             return reader.reply(name)
         except Exception as error:
-            if (told := _as_provider_error(error, name)) is None:
+            if (public := _as_provider_error(error, name)) is None:
                 raise
-            raise told from None
+            raise public from None
         finally:
             if reader.usage:
                 speak.usage(provider_name(name), request.model, **reader.usage)
@@ -112,7 +112,7 @@ async def _tell(speak: Speaks, kind: str, piece: str) -> None:
 
 
 def _as_provider_error(error: Exception, host: str) -> ProviderError | None:
-    """What may be told of an error of an exchange; None for one that is about something else."""
+    """Tell what everybody may know of an error; None for one that is not about the exchange."""
     if isinstance(error, ProviderError):
         return error
     packages = {kind.__module__.partition(".")[0] for kind in type(error).__mro__}

@@ -29,7 +29,7 @@ _COUNTS = frozenset(
 
 
 class Speak:
-    """What a model says while it says it; `turn.model` hands it to what asks.
+    """The words of a model while they come; `turn.model` hands it to the function that asks.
 
     Text and thoughts are messages of their own: the next of the other kind closes one.
     """
