@@ -44,6 +44,7 @@ CALLS: dict[str, Callable[[Turn], Any]] = {
     "decide": lambda turn: turn.decide(why="w", planned_action="p", options=[]),
     "clarify": lambda turn: turn.clarify("What?"),
     "gather": lambda turn: turn.gather(),
+    "cancel": lambda turn: turn.cancel("Enough."),
     "note": lambda turn: turn.note("a", 1),
     "parked": lambda turn: turn.parked(asyncio.get_running_loop().create_future()),
     "resting": lambda turn: turn.resting(asyncio.get_running_loop().create_future()),

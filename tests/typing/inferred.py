@@ -1,7 +1,7 @@
 """What type checkers infer of a turn: nobody runs this file, mypy and pyright read it."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import replace
 from typing import Any, assert_type
 
@@ -171,6 +171,8 @@ async def frameworks(turn: Turn) -> None:
         assert_type(part, KeyedBranch)
         await turn.note("log", {"n": 1}, durable=True)
         await part.end(error=None)
+    assert_type(turn.kept, Mapping[str, bytes])
+    assert_type(turn.keep("checkpoint", b"1"), None)
     phase = turn.phase("search")
     assert_type(await phase.begin(), None)
     assert_type(await phase.end(), None)

@@ -5,8 +5,10 @@ Notes, rest, and the end that the code itself decides on.
 
 import inspect
 from collections.abc import Awaitable
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
 
+from sayso.base.errors import NestedCall
+from sayso.base.texts import to_utf8_safe
 from sayso.turns.replay import quiescence
 from sayso.turns.replay.execution import Execution
 
@@ -19,6 +21,27 @@ async def add_note(execution: Execution, name: str, value: Any, *, durable: bool
     execution.notes.add(name, value)
     if durable:
         await execution.commit()
+
+
+def keep(execution: Execution, name: str, value: bytes | None) -> None:
+    """Keep a private value of the thread, once the turn waits or has ended well."""
+    if execution.inside_effect():
+        raise NestedCall(
+            f"{name!r} was kept inside a recorded step, which does not run on replay: return the "
+            "value and keep it after the step"
+        )
+    if execution.halted:
+        raise execution.pause()
+    execution.kept.keep(name, value)
+
+
+async def cancel(execution: Execution, reason: object) -> NoReturn:
+    """End the turn as cancelled: its code says so."""
+    if not isinstance(reason, str) or not reason:
+        raise TypeError(f"turn.cancel takes a reason, a text, not {reason!r}")
+    await execution.go_on("turn.cancel")
+    execution.stop(to_utf8_safe(reason))
+    raise execution.pause()
 
 
 async def rest(execution: Execution, awaitable: Awaitable[T]) -> T:

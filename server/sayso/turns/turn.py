@@ -4,7 +4,7 @@ import asyncio
 import random as _random
 from collections.abc import AsyncIterable, Awaitable, Callable, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any, ParamSpec, TypeVar, Unpack, overload
+from typing import Any, NoReturn, ParamSpec, TypeVar, Unpack, overload
 from uuid import UUID, uuid4
 
 from sayso.agents.briefing import Described
@@ -18,7 +18,7 @@ from sayso.base.records import Principal
 from sayso.turns.agents.delegation import AgentFunction, delegate
 from sayso.turns.agents.keyed import KeyedBranch
 from sayso.turns.ask import decisions, questions
-from sayso.turns.beside import add_note, rest
+from sayso.turns.beside import add_note, cancel, keep, rest
 from sayso.turns.calls import batch, steps
 from sayso.turns.calls.client_tools import call_client_tool
 from sayso.turns.input import TurnInput
@@ -573,6 +573,36 @@ class Turn(TurnMarker):
     def notes(self, name: str) -> tuple[Any, ...]:
         """The notes of that name, of this and all earlier executions of the turn, oldest first."""
         return self._execution.notes.named(name)
+
+    # Private values of the thread
+
+    @property
+    def kept(self) -> Mapping[str, bytes]:
+        """Bytes that the thread had kept when this turn began, and that its code has kept since.
+
+        The same in each execution: what an earlier one kept is not in it until the code comes to
+        it again.
+        """
+        return self._execution.kept.values
+
+    def keep(self, name: str, value: bytes | None) -> None:
+        """Keep bytes for later turns of the thread, which nobody is sent; None takes them away.
+
+        Stored when the turn waits or ends; a turn that fails keeps nothing. All values of a thread
+        have at most 8 MiB (`NotRecordable`). A copy has them, and they are gone with the thread.
+        """
+        keep(self._execution, name, value)
+
+    # Ends
+
+    @awaited
+    async def cancel(self, reason: str) -> NoReturn:
+        """End the turn as cancelled, as a stop does; `reason` is what clients are told.
+
+        Effects that run are finished and recorded, but for those that may be repeated. What was
+        asked is not asked.
+        """
+        await cancel(self._execution, reason)
 
     # Recorded values
 

@@ -135,6 +135,7 @@ def _commit(execution: Execution, run: Run, ending: Ending, status: Any, **more:
         "turn": copy_with(execution.turn, status=status, ended_at=ended),
         "run": copy_with(run, ended_at=now, outcome=ending.to_json()),
         "release": True,
+        "kept": execution.kept.to_store(failed=status == "failed"),
         **execution.approval_writes.take(),
     }
     return Commit(**{**members, **more})
@@ -275,7 +276,7 @@ def _reopened(
     if not execution.interrupts:
         return _left(execution, run, "failed", ending)
     hidden = (hidden_message(execution.interrupts[before.id]) for before in reopened)
-    commit = _commit(execution, run, ending, "suspended")
+    commit = _commit(execution, run, ending, "suspended", kept=None)
     messages = (*commit.messages, *(message for message in hidden if message is not None))
     # A yes that is open again leaves no approval behind; replay gives it once more.
     taken_back = {"approvals": (), "uses": ()}

@@ -37,6 +37,7 @@ from sayso.turns.denials import Heard
 from sayso.turns.input import TurnInput
 from sayso.turns.journal import places
 from sayso.turns.journal.journal import Journal, copied_from, fingerprint
+from sayso.turns.journal.kept import Kept
 from sayso.turns.journal.notes import Notes
 from sayso.turns.journal.state import TurnState
 from sayso.turns.output.transcript import Transcript
@@ -131,6 +132,7 @@ class Execution:
         self.interrupts: Mapping[str, Interrupt] = opened.interrupts
         self.state: TurnState = opened.state
         self.transcript: Transcript = opened.transcript
+        self.kept: Kept = opened.kept
         self.looks: bool = opened.looks
         self._options = opened.options
         self._breakpoints = opened.breakpoints

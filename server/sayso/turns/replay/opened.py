@@ -17,6 +17,7 @@ from sayso.turns.journal.journal import (
     pauses,
     recorded_by,
 )
+from sayso.turns.journal.kept import Kept
 from sayso.turns.journal.state import TurnState
 from sayso.turns.output.transcript import Transcript
 
@@ -37,6 +38,7 @@ class OpenTurn:
     interrupts: Mapping[str, Interrupt]
     state: TurnState
     transcript: Transcript
+    kept: Kept
     options: AgentOptions
     breakpoints: Sequence[Breakpoints]
     """Those of the agent's options, and those of the requests; empty if nobody has set any."""
@@ -57,10 +59,12 @@ class OpenTurn:
         limits: Limits,
         begun: TurnInput | None = None,
         looks: bool = False,
+        kept: bytes | None = None,
     ) -> "OpenTurn":
         """Decode a turn; `history` is the list that it extends, `waiting` wait for its end.
 
-        `begun` is what a turn begins with that begins now, with all messages that there are.
+        `begun` is what a turn begins with that begins now, with all messages that there are;
+        `kept` what the thread keeps.
         """
         marks = [entry for entry in entries if is_mark(entry)]
         paused = [jsonvalue.decode(entry.data) for entry in pauses(marks)]
@@ -98,6 +102,7 @@ class OpenTurn:
             interrupts={interrupt.id: interrupt for interrupt in interrupts},
             state=TurnState(turn_input.state, paused),
             transcript=Transcript(history, count, limits.history),
+            kept=Kept(kept, record.key, again=any(mark.kind == "again" for mark in marks)),
             options=options,
             breakpoints=breakpoints,
             looks=looks,
