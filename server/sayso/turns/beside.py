@@ -1,15 +1,17 @@
 """Verbs of a turn that take no place in its journal: replay neither looks for them nor compares.
 
-Notes, rest, and the end that the code itself decides on.
+Notes, private values, rest, things side by side, and the end that the code itself decides on.
 """
 
+import asyncio
 import inspect
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Iterable
 from typing import Any, NoReturn, TypeVar
 
 from sayso.base.errors import NestedCall
 from sayso.base.texts import to_utf8_safe
 from sayso.turns.replay import quiescence
+from sayso.turns.replay.effects import contain_exit
 from sayso.turns.replay.execution import Execution
 
 T = TypeVar("T")
@@ -21,6 +23,17 @@ async def add_note(execution: Execution, name: str, value: Any, *, durable: bool
     execution.notes.add(name, value)
     if durable:
         await execution.commit()
+
+
+async def side_by_side(execution: Execution, work: Iterable[Awaitable[Any]]) -> tuple[Any, ...]:
+    """Run all to their ends; raises the first error then, `Pause` if any waits for a person."""
+    outcomes = await asyncio.gather(*map(contain_exit, work), return_exceptions=True)
+    errors = [outcome for outcome in outcomes if isinstance(outcome, BaseException)]
+    if any(isinstance(error, asyncio.CancelledError) for error in errors):
+        raise execution.pause()
+    if errors:
+        raise errors[0]
+    return tuple(outcomes)
 
 
 def keep(execution: Execution, name: str, value: bytes | None) -> None:

@@ -1,6 +1,5 @@
 """`Turn`: everything that the author of an agent gets to see."""
 
-import asyncio
 import random as _random
 from collections.abc import AsyncIterable, Awaitable, Callable, Mapping, Sequence
 from datetime import UTC, datetime
@@ -18,7 +17,7 @@ from sayso.base.records import Principal
 from sayso.turns.agents.delegation import AgentFunction, delegate
 from sayso.turns.agents.keyed import KeyedBranch
 from sayso.turns.ask import decisions, questions
-from sayso.turns.beside import add_note, cancel, keep, rest
+from sayso.turns.beside import add_note, cancel, keep, rest, side_by_side
 from sayso.turns.calls import batch, steps
 from sayso.turns.calls.client_tools import call_client_tool
 from sayso.turns.input import TurnInput
@@ -30,7 +29,6 @@ from sayso.turns.output.activities import Activity, show_activity
 from sayso.turns.output.custom_events import send_custom
 from sayso.turns.output.messages import Reasoning
 from sayso.turns.output.usage import report_usage
-from sayso.turns.replay.effects import contain_exit
 from sayso.turns.replay.execution import Execution
 from sayso.turns.replay.mistakes import awaited
 from sayso.turns.replay.protection import parked
@@ -519,13 +517,7 @@ class Turn(TurnMarker):
         The results come in order. Raises the first error once all have ended; waits for a person
         if any of them does.
         """
-        outcomes = await asyncio.gather(*map(contain_exit, work), return_exceptions=True)
-        errors = [outcome for outcome in outcomes if isinstance(outcome, BaseException)]
-        if any(isinstance(error, asyncio.CancelledError) for error in errors):
-            raise self._execution.pause()
-        if errors:
-            raise errors[0]
-        return tuple(outcomes)
+        return await side_by_side(self._execution, work)
 
     # Inside the tasks of a framework
 
@@ -551,13 +543,10 @@ class Turn(TurnMarker):
     async def resting(self, awaitable: Awaitable[T]) -> T:
         """Await what is no work of the turn, such as a queue; returns what it gives.
 
-        A turn that waits for a person comes to rest meanwhile, at once and not after 0.2 s. The
-        code that rests hears of the tasks that it made by itself: from now on it goes on when one
-        of them asks.
+        A turn that asks comes to rest meanwhile, at once and not after 0.2 s. From now on this code
+        goes on when a task that it made asks.
         """
         return await rest(self._execution, awaitable)
-
-    # Notes
 
     @awaited
     async def note(self, name: str, value: Any, *, durable: bool = False) -> None:
@@ -574,34 +563,21 @@ class Turn(TurnMarker):
         """The notes of that name, of this and all earlier executions of the turn, oldest first."""
         return self._execution.notes.named(name)
 
-    # Private values of the thread
-
     @property
     def kept(self) -> Mapping[str, bytes]:
-        """Bytes that the thread had kept when this turn began, and that its code has kept since.
-
-        The same in each execution: what an earlier one kept is not in it until the code comes to
-        it again.
-        """
+        """Bytes that the thread had kept when this turn began, and that this execution has kept."""
         return self._execution.kept.values
 
     def keep(self, name: str, value: bytes | None) -> None:
         """Keep bytes for later turns of the thread, which nobody is sent; None takes them away.
 
-        Stored when the turn waits or ends; a turn that fails keeps nothing. All values of a thread
-        have at most 8 MiB (`NotRecordable`). A copy has them, and they are gone with the thread.
+        Stored when the turn waits or ends; one that fails keeps nothing. At most 8 MiB in all.
         """
         keep(self._execution, name, value)
 
-    # Ends
-
     @awaited
     async def cancel(self, reason: str) -> NoReturn:
-        """End the turn as cancelled, as a stop does; `reason` is what clients are told.
-
-        Effects that run are finished and recorded, but for those that may be repeated. What was
-        asked is not asked.
-        """
+        """End the turn as cancelled, as a stop does; `reason` is what clients are told."""
         await cancel(self._execution, reason)
 
     # Recorded values
