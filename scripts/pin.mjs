@@ -4,8 +4,11 @@ import { join } from "node:path";
 import { at, cache, root } from "./checkout.mjs";
 import { runOrFail } from "./command.mjs";
 import { exitWith } from "./failure.mjs";
+import { FRAMEWORKS, lockOf } from "./frameworks.mjs";
 import { findPython } from "./python.mjs";
 
+// Those that go together; each framework has an environment of its own.
+const EXTRAS = ["client", "jwt", "postgres", "redis"].map((name) => `--extra=${name}`);
 const RESOLVER = "uv==0.13.9";
 // No header, no annotations and no index: a lock names packages, never where they come from.
 const OPTIONS = [
@@ -36,12 +39,22 @@ await exitWith(async () => {
   await compile(
     "requirements-dev.lock",
     "pyproject.toml",
-    "--all-extras",
+    ...EXTRAS,
     "--group=dev",
     "--group=build",
   );
-  await compile("requirements.lock", "pyproject.toml", "--all-extras", ...all);
+  await compile("requirements.lock", "pyproject.toml", ...EXTRAS, ...all);
   await compile("requirements-build.lock", "--group=build", ...all);
   await compile("requirements-agent-framework.lock", "--group=agent-framework");
+  for (const framework of FRAMEWORKS) {
+    await compile(
+      lockOf(framework),
+      "pyproject.toml",
+      "--extra=client",
+      "--group=frameworks",
+      `--group=${framework.group}`,
+      "--group=build",
+    );
+  }
   return 0;
 });

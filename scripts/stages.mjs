@@ -3,6 +3,7 @@ import { availableParallelism } from "node:os";
 import { delimiter, dirname } from "node:path";
 
 import { at, venvBin, workspaces } from "./checkout.mjs";
+import { FRAMEWORKS, pythonOf, stageOf } from "./frameworks.mjs";
 import { filesBelow } from "./stamp.mjs";
 
 const HOUSE = ["scripts", "tests/house", "tests/clients", "tests/spec", "eslint.config.mjs"];
@@ -86,6 +87,17 @@ const testsOf = (example, tests) => ({
   commands: pytest([...SIDE_BY_SIDE, ...tests]),
 });
 
+// The adapters, each beside the version of its framework that has an environment.
+const ofFramework = (framework) => ({
+  name: stageOf(framework),
+  needs: [stageOf(framework)],
+  commands: pytest([...SIDE_BY_SIDE, ...framework.tests]).map((command) => ({
+    ...command,
+    command: pythonOf(framework),
+    args: ["-m", "pytest", ...command.args],
+  })),
+});
+
 // name: what a developer selects, whole or by what stands before the colon.
 // needs: what setup brings up for it. A command with a report must execute at least one test.
 // aside: looks at files, or waits for a network or a server most of the time: several at a time.
@@ -154,6 +166,7 @@ export const stages = () => [
       ),
     ]),
   },
+  ...FRAMEWORKS.map(ofFramework),
   testsOf("copilotkit", COPILOTKIT),
   testsOf("assistant-ui", ASSISTANT_UI),
   {

@@ -11,6 +11,7 @@ import { problemWith, readReport } from "./report.mjs";
 import { setUp } from "./setup.mjs";
 import { setUpBrowser } from "./browser.mjs";
 import { setUpAgentFramework } from "./agentFramework.mjs";
+import { FRAMEWORKS, setUpFramework, stageOf } from "./frameworks.mjs";
 import { setUpNginx } from "./nginx.mjs";
 import { select, stages } from "./stages.mjs";
 
@@ -118,6 +119,9 @@ async function main() {
   const needs = new Set(chosen.flatMap((stage) => stage.needs));
   const started = performance.now();
   await setUp(new Set([...needs].map((need) => (need in LATE ? LATE[need] : need))));
+  for (const framework of FRAMEWORKS) {
+    if (needs.has(stageOf(framework))) await setUpFramework(framework);
+  }
   const env = {
     // Hundreds of processes import the package and the tests: what one of them has compiled is there
     // for all others, also where Python is told to write nothing.

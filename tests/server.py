@@ -106,8 +106,9 @@ class DemoServer:
             *(("--data", str(self.data)) if self.data else ()),
             *options,
         ]
-        self.environment: dict[str, str] = {}
-        """Variables that it is started with, beside those of the tests."""
+        self.environment: dict[str, str] = {"OPENAI_API_KEY": "", "OPENAI_BASE_URL": ""}
+        """Variables that it is started with, beside those of the tests: a key of whoever runs
+        them is not used."""
         self.folder = folder
         self.forked = not watched
         self._process: Running | None = None

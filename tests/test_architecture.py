@@ -28,7 +28,8 @@ class Layer:
 LAYERS = (
     Layer("cli", ("cli.*", "__main__")),
     Layer("ops"),
-    Layer("app", ("app", "auth", "__init__")),
+    Layer("frameworks", ("frameworks.*",)),
+    Layer("app", ("app", "auth", "providers", "__init__")),
     Layer("http"),
     Layer("engine"),
     Layer("turns"),

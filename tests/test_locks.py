@@ -11,8 +11,13 @@ import pytest
 ROOT = Path(__file__).parents[1]
 EVERYTHING = "requirements-dev.lock"
 LOCKS = (EVERYTHING, "requirements.lock", "requirements-build.lock")
-APART = "requirements-agent-framework.lock"
-"""Of an environment of its own, whose versions need not go together with the others."""
+APART = {
+    "requirements-agent-framework.lock": ("agent-framework",),
+    "requirements-langgraph.lock": ("frameworks", "langgraph", "build"),
+    "requirements-langgraph-oldest.lock": ("frameworks", "langgraph-oldest", "build"),
+}
+"""Of environments of their own, whose versions need not go together with the others, and the
+groups of dependencies that each is made from."""
 ENTRY = re.compile(r"^(?P<name>[a-z0-9][a-z0-9.-]*)==(?P<version>[^ ;]+)(?: ; .+?)?$")
 NAME = re.compile(r"^[A-Za-z0-9._-]+")
 
@@ -43,7 +48,7 @@ def name_of(requirement: str) -> str:
     return re.sub(r"[._-]+", "-", match[0]).lower()
 
 
-@pytest.mark.parametrize("lock", LOCKS)
+@pytest.mark.parametrize("lock", [*LOCKS, *APART])
 def test_every_package_is_pinned_and_hashed(lock: str) -> None:
     """A fresh clone gets the same bytes, or none (design 10)."""
     assert entries(lock)
@@ -63,7 +68,10 @@ def test_the_locks_hold_what_pyproject_asks_for() -> None:
         ("requirements.lock", asked["project"]["dependencies"]),
         ("requirements-build.lock", groups["build"]),
         (EVERYTHING, groups["dev"]),
-        (APART, groups["agent-framework"]),
+        *(
+            (lock, [each for name in names for each in groups[name]])
+            for lock, names in APART.items()
+        ),
     ):
         missing = {name_of(requirement) for requirement in requirements} - set(entries(lock))
         assert not missing, f"{lock} lacks {missing}: npm run pin"

@@ -2,7 +2,7 @@
 
 from importlib.metadata import version as _version
 
-from sayso import auth
+from sayso import auth, providers
 from sayso.agents import approval, parts
 from sayso.agents.decisions import Decision, Option, describe
 from sayso.agents.outcomes import Answer, Call, Question, ToolCall
@@ -19,6 +19,7 @@ from sayso.base.errors import (
     InterruptsDisabled,
     JournalMissing,
     LeaseLost,
+    ModelFailed,
     NestedCall,
     NotRecordable,
     OpenMessage,
@@ -41,9 +42,12 @@ from sayso.http.dialects.copilotkit import CopilotKit
 from sayso.http.dialects.session import Sessions
 from sayso.http.options import KeepAlive, ServerOptions
 from sayso.schemas.subschemas import strip_keywords
+from sayso.turns.agents.keyed import KeyedBranch
 from sayso.turns.input import TurnInput
+from sayso.turns.models.model import Speak
 from sayso.turns.output.activities import Activity
 from sayso.turns.output.messages import Reasoning, TextMessage
+from sayso.turns.replay.branch import Pause
 from sayso.turns.replay.effects import CallInfo, current_call
 from sayso.turns.turn import Turn
 
@@ -70,13 +74,16 @@ __all__ = [
     "InterruptsDisabled",
     "JournalMissing",
     "KeepAlive",
+    "KeyedBranch",
     "LeaseLost",
     "Legacy",
     "Limits",
+    "ModelFailed",
     "NestedCall",
     "NotRecordable",
     "OpenMessage",
     "Option",
+    "Pause",
     "Principal",
     "Problem",
     "Question",
@@ -87,6 +94,7 @@ __all__ = [
     "SaysoError",
     "ServerOptions",
     "Sessions",
+    "Speak",
     "StepFailed",
     "StoreError",
     "StoreUnavailable",
@@ -107,5 +115,6 @@ __all__ = [
     "current_call",
     "describe",
     "parts",
+    "providers",
     "strip_keywords",
 ]

@@ -7,13 +7,17 @@ from typing import Any
 
 import pytest
 
-from sayso import Question, ToolCall, Turn, approval
+from sayso import Question, Speak, ToolCall, Turn, approval
 from tests.contract.requirements import requirement
 from tests.contract.server import Server, approve
 
 
 async def words() -> AsyncIterator[str]:
     yield "Hm"
+
+
+async def asks(speak: Speak) -> None:
+    """A request to a model."""
 
 
 async def other(turn: Turn) -> None:
@@ -40,6 +44,12 @@ CALLS: dict[str, Callable[[Turn], Any]] = {
     "decide": lambda turn: turn.decide(why="w", planned_action="p", options=[]),
     "clarify": lambda turn: turn.clarify("What?"),
     "gather": lambda turn: turn.gather(),
+    "cancel": lambda turn: turn.cancel("Enough."),
+    "note": lambda turn: turn.note("a", 1),
+    "parked": lambda turn: turn.parked(asyncio.get_running_loop().create_future()),
+    "resting": lambda turn: turn.resting(asyncio.get_running_loop().create_future()),
+    "model": lambda turn: turn.model(asks, name="m"),
+    "chat": lambda turn: turn.chat(None, model="m"),
     "now": lambda turn: turn.now(),
     "uuid": lambda turn: turn.uuid(),
     "random": lambda turn: turn.random(),

@@ -90,6 +90,13 @@ def settings(data: Path, **changes: Any) -> Settings:
     return Settings(**{**given, **changes})
 
 
+@pytest.fixture(autouse=True)
+def no_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A key of whoever runs the tests is not used."""
+    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL"):
+        monkeypatch.delenv(name, raising=False)
+
+
 def never_die() -> None:
     """Stands for `os.kill`, where the process that would die is the test's."""
 

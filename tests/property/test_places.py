@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sayso.turns.journal import places
-from sayso.turns.journal.places import Mark, PlaceKey, Task, parse
+from sayso.turns.journal.places import Key, Mark, PlaceKey, Task, parse
 from tests.generated import check_part
 from tests.sources import ROOT
 
@@ -13,6 +13,7 @@ NUMBERS = st.integers(0, 300)
 FINGERPRINTS = st.text("ab ~/:#01é", max_size=8)
 ID = st.text("abc_019", min_size=1, max_size=6)
 TASKS = st.builds(Task, FINGERPRINTS, NUMBERS)
+KEYED = st.builds(Key, st.text("ab ~/:#@01é", min_size=1, max_size=8))
 NUMBERED = st.sampled_from(["attempt", "text", "holder", "instead", "withdrawn"])
 WORDS = st.one_of(
     st.sampled_from([(word,) for word in ("before", "after", "result", "output", "input")]),
@@ -21,12 +22,12 @@ WORDS = st.one_of(
 )
 KEYS = st.builds(
     PlaceKey,
-    path=st.lists(TASKS | NUMBERS, max_size=4).map(tuple),
+    path=st.lists(TASKS | KEYED | NUMBERS, max_size=4).map(tuple),
     number=NUMBERS,
     words=st.lists(WORDS, max_size=2).map(lambda words: sum(words, ())),
 )
 MARKS = st.one_of(
-    st.builds(Mark, st.tuples(st.sampled_from(["pause", "fork"]), NUMBERS.map(str))),
+    st.builds(Mark, st.tuples(st.sampled_from(["pause", "fork", "note"]), NUMBERS.map(str))),
     st.builds(Mark, st.tuples(st.just("pause"), NUMBERS.map(str)), NUMBERS),
     st.builds(Mark, st.tuples(st.just("usage"), ID)),
     st.builds(Mark, st.tuples(st.just("viewed"), ID, NUMBERS.map(str))),
@@ -66,6 +67,21 @@ def test_what_is_asked_of_a_key_is_what_stands_in_it(
     assert len(around) == 1 + sum(isinstance(one, int) for one in path.path)
 
 
+@given(path=KEYS, key=KEYED, task=TASKS, number=NUMBERS)
+def test_what_is_in_the_code_of_a_key_is_told_from_what_is_not(
+    path: PlaceKey, key: Key, task: Task, number: int
+) -> None:
+    """And a key is no task, however much it looks like one."""
+    outer = places.inside(str(PlaceKey(path.path, path.number)))
+    branch = places.keyed(outer, key.name)
+    place = places.place(places.task_path(branch, places.task("f", 0)), number)
+    assert parse(place) == PlaceKey((*path.path, path.number, key, Task("f", 0)), number)
+    assert places.is_keyed(place)
+    assert places.is_keyed(str(path)) == any(isinstance(one, Key) for one in path.path)
+    assert places.task_below(places.place(branch, number), outer) is None
+    assert places.is_in(branch, outer)
+
+
 @pytest.mark.parametrize(
     "key",
     [
@@ -81,6 +97,9 @@ def test_what_is_asked_of_a_key_is_what_stands_in_it(
         "0:within/1",
         "pause:",
         "again:1",
+        "@/0",
+        "@a",
+        "note:",
     ],
 )
 def test_what_is_no_key_is_refused(key: str) -> None:

@@ -24,6 +24,7 @@ SELECT 'scope ' || n % 5, 't-' || n, 'owner ' || n % 40, 'agent', 2, 1, n, n, n,
     CASE WHEN n % 100 = 1 THEN n END
 FROM generate_series(1, {ROWS}) AS n;
 INSERT INTO state (thread, body) SELECT key, 'state' FROM thread;
+INSERT INTO kept (thread, body) SELECT key, 'kept' FROM thread;
 INSERT INTO turn (thread, key, agent, version, status, subject, subject_scope, subject_roles,
     started_at)
 SELECT key, turn, agent, '1', 'suspended', owner, scope, '[]', created_at FROM thread;

@@ -112,9 +112,16 @@ def test_code_that_a_schema_is_too_new_for_leaves_it_alone(
     assert ask(url, COLUMNS) == before
 
 
-def test_a_database_of_before_the_first_release_is_refused(url: str) -> None:
+@pytest.mark.parametrize(
+    "made",
+    [
+        "UPDATE sayso.sayso_schema SET name = 'threads'",
+        "UPDATE sayso.sayso_schema SET name = 'store'",
+    ],
+)
+def test_a_database_of_before_the_first_release_is_refused(url: str, made: str) -> None:
     """Its layout is another; it says so, and is never misread."""
-    ask(url, "UPDATE sayso.sayso_schema SET name = 'threads'")
+    ask(url, made)
     with pytest.raises(StoreUnavailable, match="database was made by a sayso of before the first"):
         connect(url)
 

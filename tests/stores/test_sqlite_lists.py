@@ -162,6 +162,7 @@ def test_a_deleted_thread_leaves_no_row(tmp_path: Path) -> None:
         entries=(Entry(place="0", kind="k", name="n", fingerprint="f", status="done", data=b"1"),),
         messages=(Message(id="m", role="user", body=b"{}"),),
         state=b"1",
+        kept=b"2",
         release=True,
     )
     for n in range(3):

@@ -183,12 +183,15 @@ def test_who_is_due_is_found_between_two_moments(tmp_path: Path) -> None:
     ]
 
 
-def test_a_file_of_before_the_first_release_is_refused_and_left_alone(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["threads", "store"])
+def test_a_file_of_before_the_first_release_is_refused_and_left_alone(
+    tmp_path: Path, name: str
+) -> None:
     """Its layout is another; it says so, and is never misread."""
     path = tmp_path / "sayso.db"
     connect(path).close()
     with sqlite3.connect(path) as db:
-        db.execute("UPDATE sayso_schema SET name = 'threads'")
+        db.execute("UPDATE sayso_schema SET name = ?", (name,))
     db.close()
     before = path.read_bytes()
     with pytest.raises(StoreUnavailable, match=r"sayso\.db' was made by a sayso of"):

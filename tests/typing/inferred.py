@@ -1,12 +1,27 @@
 """What type checkers infer of a turn: nobody runs this file, mypy and pyright read it."""
 
-from collections.abc import AsyncIterator
+import asyncio
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import replace
 from typing import Any, assert_type
 
 from pydantic import BaseModel
 
-from sayso import Answer, Call, Decision, Legacy, Option, Sayso, Tool, ToolCall, Turn, approval
+from sayso import (
+    Answer,
+    Call,
+    Decision,
+    KeyedBranch,
+    Legacy,
+    Option,
+    Sayso,
+    Speak,
+    Tool,
+    ToolCall,
+    Turn,
+    approval,
+)
+from sayso.providers import Completions, Provider, last
 
 app = Sayso()
 
@@ -74,6 +89,9 @@ async def tools(turn: Turn) -> None:
     assert_type(await turn.call(pay, {"order_id": 1}), Call[str])
     assert_type(await turn.call("pay", {"order_id": 1}), Call[Any])
     assert_type(await turn.call_all([ToolCall(pay, {"order_id": 1})]), list[Call[Any]])
+    assert_type(await turn.call(ToolCall(pay, {}, call=fetch, told_as="m1")), Call[Any])
+    called = await turn.call(pay, order_id=1)
+    assert_type((called.id, called.told_as), tuple[str, str | None])
     same: Tool[[int], list[int]] = Tool(fetch_all, name="fetch", idempotent=True)
     assert_type(await turn.call(same, 3), Call[list[int]])
 
@@ -121,6 +139,43 @@ async def side_by_side(turn: Turn) -> None:
         tuple[bytes, Call[str], float],
     )
     assert_type(await turn.gather(*(turn.step(charge, n) for n in range(9))), tuple[bytes, ...])
+
+
+async def close(speak: Speak) -> Closing:
+    """A request to a model."""
+    await speak.text("Closing.")
+    return Closing(note="closed")
+
+
+async def plain(speak: Speak) -> Any:
+    """A request whose result is read back as a type."""
+
+
+async def models(turn: Turn, client: Provider) -> None:
+    """A model gives what its request returns, or what it is read back as."""
+    assert_type(await turn.model(close, name="close", returns=Closing), Closing)
+    assert_type(await turn.model(plain, name="close", returns=Closing), Closing)
+    assert_type(await turn.model(plain, name="plain"), Any)
+    words = await turn.chat(client, model="m", tools=[pay, "book"], messages=last(9), seed=1)
+    assert_type(words, str)
+    assert_type(await turn.chat(Completions("http://box/v1"), model="m"), str)
+
+
+async def frameworks(turn: Turn) -> None:
+    """What is awaited parked keeps its type."""
+    assert_type(await turn.parked(turn.call(pay, order_id=1)), Call[str])
+    assert_type(turn.halted, bool)
+    assert_type(await turn.resting(asyncio.Queue[int]().get()), int)
+    assert_type(turn.notes("log"), tuple[Any, ...])
+    async with turn.at("calls:1", agent="researcher", description="reads") as part:
+        assert_type(part, KeyedBranch)
+        await turn.note("log", {"n": 1}, durable=True)
+        await part.end(error=None)
+    assert_type(turn.kept, Mapping[str, bytes])
+    assert_type(turn.keep("checkpoint", b"1"), None)
+    phase = turn.phase("search")
+    assert_type(await phase.begin(), None)
+    assert_type(await phase.end(), None)
 
 
 def declarations() -> None:

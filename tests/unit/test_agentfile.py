@@ -8,7 +8,8 @@ import pytest
 
 from sayso import Legacy, Sayso
 from sayso.base.options import AgentOptions, OptionValues
-from sayso.ops.agentfile import BACKENDS, YamlFileError, app_of
+from sayso.ops.agentfile import BACKENDS, app_of
+from sayso.ops.yamlfile import YamlFileError
 from sayso.stores.redis.store import RedisStore
 from sayso.stores.sqlite.memory import MemoryStore
 from sayso.stores.sqlite.store import SqliteStore

@@ -3,8 +3,8 @@
 Pure records: they hold what was decided, by whom, and with which effective arguments.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import KW_ONLY, dataclass, field
 from datetime import datetime
 from typing import Any, Generic, Literal, TypedDict, TypeVar
 
@@ -88,12 +88,17 @@ class ToolCall:
     """A tool, itself or by its name on the app, with its arguments, for `Turn.call_all`.
 
     `why` is the agent's reason for the call: whoever decides about it reads that instead of the
-    tool's own (`why=`). It is not one of the arguments.
+    tool's own (`why=`). It is not one of the arguments. `call` runs instead of the tool's function
+    if this execution runs it: a function of the same arguments, which may hold what only this run
+    knows. It is not recorded. `told_as` is the id that the model gave the call: `Call.told_as`.
     """
 
     tool: Any
     args: Mapping[str, Any]
     why: str | None = None
+    _: KW_ONLY
+    call: Callable[..., Any] | None = None
+    told_as: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,7 +108,8 @@ class Call(Generic[T]):
     `args` are the effective arguments as JSON values; `edited` says that a reviewer changed them.
     `reason` is the reviewer's for a denial, the error for a failure. `by` is the person who
     decided, None when a rule did; `rule` the rule that let it run, asked or denied. `suggested` are
-    arguments that a reviewer wrote with a denial.
+    arguments that a reviewer wrote with a denial. `id` is the `toolCallId` that clients know, empty
+    for a call that nobody was told of; `told_as` the id that `ToolCall.told_as` gave.
     """
 
     status: CallStatus
@@ -115,6 +121,8 @@ class Call(Generic[T]):
     by: str | None = None
     rule: str | None = None
     suggested: dict[str, Any] | None = None
+    id: str = ""
+    told_as: str | None = None
 
     @property
     def executed(self) -> bool:

@@ -6,6 +6,7 @@ Exception
 │   ├── DeclarationError     an agent, tool or schema that cannot work, found when it is declared
 │   ├── TurnError            the author's code used a turn wrongly, or its turn cannot continue
 │   │   ├── StepFailed       a recorded step raised; the same live and on replay
+│   │   │   └── ModelFailed  a model was not reached, or its answer broke off
 │   │   ├── ToolFailed       a tool raised where that fails the turn
 │   │   ├── NotRecordable    a value that the journal cannot keep
 │   │   ├── OpenMessage      a recorded call while a text message is open
@@ -22,11 +23,12 @@ Exception
 │   │   ├── Conflict         the thread changed between reading and claiming
 │   │   ├── LeaseLost        another holder took the thread
 │   │   └── StoreUnavailable the store cannot be reached or cannot write
+│   ├── providers.ProviderError  a provider of models did not answer
 │   ├── client.ClientError   what `sayso.client` could not do; its own tree is in `client.errors`
 │   └── testing.Refused      the server refused what a test did
 ├── binding.CannotStart           the command cannot serve: an address, a file
 ├── importing.ImportPathError     `module:name` names nothing that can be served
-└── agentfile.YamlFileError       a file of agents that cannot be read
+└── yamlfile.YamlFileError        a file of agents that cannot be read
 
 The last three end the command with one line each. Of time: a tool or step that took longer than its
 `timeout` is a `Call` that failed, or `StepFailed` with the type `TimeoutError`; of a question
@@ -85,6 +87,18 @@ class StepFailed(TurnError):
         self.step = step
         self.error_type = error_type
         self.message = message
+
+
+class ModelFailed(StepFailed):
+    """A model was not reached, or its answer broke off; a retry of the turn asks again.
+
+    Its text is told to everybody: it names model, host and status, and no key or body.
+    """
+
+    def __init__(self, model: str, message: str) -> None:
+        super().__init__(f"model {model}", "ProviderError", message)
+        self.args: tuple[Any, ...] = (f"the model {model!r} did not answer: {message}",)
+        self.model = model
 
 
 class NotRecordable(TurnError):

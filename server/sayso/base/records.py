@@ -338,6 +338,8 @@ class Thread:
     stopping: bool = False
     stop_by: str | None = None
     stop_channel: str | None = None
+    kept: bytes | None = None
+    """Private values of its agents, as JSON: nobody is sent them."""
 
 
 @fast
@@ -403,6 +405,7 @@ class Claim:
     hide: tuple[str, ...] = ()
     interrupts: tuple[Interrupt, ...] = ()
     entries: tuple[Entry, ...] = ()
+    kept: bytes | None = None
 
 
 @fast
@@ -411,8 +414,8 @@ class Commit:
     """One atomic step of the holder of a lease; absent members change nothing.
 
     Order inside: turn, entries, messages, `dequeue` (waiting messages become visible, at the end),
-    interrupts, state, `next_turn` (the one that a waiting message begins; the newest from now on),
-    run, `forget` (journal of that turn is dropped), approvals, uses, release of the lease.
+    interrupts, state, kept, `next_turn` (the one that a waiting message begins; the newest from now
+    on), run, `forget` (journal of that turn is dropped), approvals, uses, release of the lease.
     """
 
     now: int
@@ -428,6 +431,7 @@ class Commit:
     approvals: tuple[Approval, ...] = ()
     uses: tuple[ApprovalUse, ...] = ()
     release: bool = False
+    kept: bytes | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,10 +20,10 @@ from sayso.cli.admin.threads import restart, show, stop, threads
 from sayso.cli.chat.chat import chat
 from sayso.cli.server_options import Cors, Host, InsecureNoAuth, LogFormat, Port, seconds
 from sayso.demo.settings import DEFAULT_STORE, Settings, data_beside
-from sayso.demo.start import check_store, make_folder, start
-from sayso.ops.agentfile import YamlFileError
+from sayso.demo.start import check_model, check_store, make_folder, start
 from sayso.ops.binding import CannotStart, bind, local_hostnames
 from sayso.ops.importing import ImportPathError
+from sayso.ops.yamlfile import YamlFileError
 
 BAD_USAGE = 2
 _SAID = (
@@ -98,11 +98,26 @@ def demo(
     ] = 15.0,
     cors: Cors = None,
     log_form: LogFormat = "text",
+    model: Annotated[
+        str | None,
+        typer.Option(help="A model for the agent `assistant`, which comes first then."),
+    ] = None,
+    base_url: Annotated[
+        str | None,
+        typer.Option(
+            help="Where the model is: the base URL of chat completions. The key is OPENAI_API_KEY.",
+            show_default="OPENAI_BASE_URL, or OpenAI's",
+        ),
+    ] = None,
+    no_model: Annotated[
+        bool, typer.Option("--no-model", help="Ask no model, whatever the environment says.")
+    ] = False,
     no_open: Annotated[bool, typer.Option("--no-open", help="Do not open a browser.")] = False,
     insecure_no_auth: InsecureNoAuth = False,
 ) -> None:
     """Serve the demo agent and the console. Needs no key and no network."""
     check_store(store)
+    check_model(model=model, base_url=base_url, no_model=no_model)
     with bind(host, port, insecure=insecure_no_auth) as sock, _data_folder(store, data) as folder:
         code = start(
             Settings(
@@ -116,6 +131,9 @@ def demo(
                 origins=tuple(cors or ()),
                 hosts=local_hostnames(host) if insecure_no_auth else (),
                 insecure_no_auth=insecure_no_auth,
+                model=model,
+                base_url=base_url,
+                no_model=no_model,
                 browser=not no_open and has_browser(),
             ),
             sock,

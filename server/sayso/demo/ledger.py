@@ -38,6 +38,10 @@ CREATE TABLE IF NOT EXISTS firsts (
     thread_id TEXT NOT NULL,
     PRIMARY KEY (what, thread_id)
 );
+CREATE TABLE IF NOT EXISTS asked (
+    number INTEGER PRIMARY KEY AUTOINCREMENT,
+    at TEXT NOT NULL
+);
 """
 _EFFECT = (
     "INSERT INTO effects (kind, args, thread_id, at, call_key, result) VALUES (?, ?, ?, ?, ?, ?)"
@@ -95,6 +99,17 @@ class Ledger:
         """True if nobody has asked this in the thread of the running step before."""
         with self._connected() as db, db:
             return db.execute(_FIRST, (what, current_call().thread_id)).rowcount == 1
+
+    def note_asked(self) -> None:
+        """Note a request to a model."""
+        with self._connected() as db, db:
+            db.execute("INSERT INTO asked (at) VALUES (?)", (format_time(self._clock.now()),))
+
+    def asked(self) -> int:
+        """Count the requests to models."""
+        with self._connected() as db:
+            count: int = db.execute("SELECT count(*) FROM asked").fetchone()[0]
+        return count
 
     def effects(self, thread_id: str | None = None) -> list[dict[str, Any]]:
         """`{kind, args, threadId, at}` of every effect in order, or of one thread's."""

@@ -25,6 +25,9 @@ class Settings:
     insecure_no_auth: bool = False
     browser: bool = False
     log_format: str = "text"
+    model: str | None = None
+    base_url: str | None = None
+    no_model: bool = False
     again: bool = False
     """True if this server takes the place of one that was killed."""
 

@@ -8,10 +8,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from sayso.base.errors import DeclarationError
+from sayso.demo.assistant import model_at
 from sayso.demo.settings import Settings
 from sayso.demo.worker import work
 from sayso.ops.binding import CannotStart
 from sayso.ops.supervisor import keep_serving, write_line
+from sayso.providers import Completions
 from sayso.stores import open_store
 
 
@@ -25,6 +27,21 @@ def check_store(url: str) -> None:
         open_store(url)
     except DeclarationError as error:
         raise CannotStart(f"--store: {error}") from None
+
+
+def check_model(*, model: str | None, base_url: str | None, no_model: bool) -> None:
+    """Check what is said of a model, before anything is served.
+
+    Raises:
+        CannotStart: nothing says where it is, its URL leads nowhere, or httpx is missing.
+    """
+    chosen = model_at(model=model, base_url=base_url, no_model=no_model)
+    if chosen is None:
+        return
+    try:
+        Completions(chosen[1])
+    except DeclarationError as error:
+        raise CannotStart(f"--base-url: {error}") from None
 
 
 def make_folder(folder: Path, option: str) -> Path:

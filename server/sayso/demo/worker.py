@@ -10,9 +10,12 @@ import webbrowser
 from sayso.base.errors import SaysoError
 from sayso.base.logs import log_to_stderr
 from sayso.demo.app import demo_app
+from sayso.demo.assistant import model_at
 from sayso.demo.settings import Settings
+from sayso.ops.binding import CannotStart
 from sayso.ops.serving import serve
 from sayso.ops.supervisor import exit_now, settings_of_parent, write_line
+from sayso.turns.models.clients import host_of
 
 BAD_SETTINGS = 2
 """Exit code for what the person who started it can put right."""
@@ -30,7 +33,7 @@ def work(settings: Settings, sock: socket.socket) -> int:
 
     try:
         serve(demo_app(settings), sock, ready=ready)
-    except (SaysoError, OSError, sqlite3.Error) as error:
+    except (SaysoError, CannotStart, OSError, sqlite3.Error) as error:
         write_line(sys.stderr, f"sayso: {error}\n")
         return BAD_SETTINGS
     return 0
@@ -44,12 +47,24 @@ def _greeting(settings: Settings) -> str:
         f"  data     {settings.data}",
         f"  effects  {settings.url}/demo/effects",
         "",
-        "No key and no network needed. Say refund, email, deploy or hello to the agent.",
+        _whom_to_ask(settings),
         "Ctrl-C stops the server; open questions are kept for the next start.",
     ]
     if settings.hosts:
         lines.append("Nobody has to log in: whoever can reach this address can approve.")
     return "\n".join(lines) + "\n"
+
+
+def _whom_to_ask(settings: Settings) -> str:
+    """The line about a model, or that there is none."""
+    chosen = model_at(model=settings.model, base_url=settings.base_url, no_model=settings.no_model)
+    if chosen is None:
+        return "No key and no network needed. Say refund, email, deploy or hello to the agent."
+    name, base_url = chosen
+    return (
+        f"The agent assistant asks model {name} at {host_of(base_url)}, once you write to it.\n"
+        "The agent ops needs none: say refund, email, deploy or hello to it."
+    )
 
 
 def main() -> None:

@@ -64,6 +64,7 @@ class Claimed:
     """The settled ones as they stood before."""
     entries: tuple[Entry, ...] = ()
     retry: bool = False
+    kept: bytes | None = None
 
 
 _OVER = "this server is shutting down: it takes no thread any more"
@@ -130,6 +131,7 @@ class Claims:
             run=run,
             messages=messages,
             begun=begun,
+            kept=view.thread.kept if view else None,
         )
 
     async def resume(
@@ -196,6 +198,7 @@ class Claims:
             run=new_run(ids.new("run"), turn, self._clock.now()),
             messages=view.messages,
             interrupts=view.interrupts,
+            kept=view.thread.kept,
             entries=tuple(
                 pause if pause is not None and entry.place == pause.place else entry
                 for entry in entries
@@ -244,6 +247,7 @@ class Claims:
                 messages=made.messages,
                 interrupts=made.interrupts,
                 entries=made.entries,
+                kept=made.kept,
             ),
             Commit(now=self._clock.now(), release=True),
         )
@@ -341,6 +345,7 @@ class Claims:
                 for entry in entries
             ),
             retry=retry,
+            kept=view.thread.kept,
         )
 
     async def _take(self, claim: Claim) -> tuple[Lease, Callable[[], bool]]:

@@ -81,6 +81,7 @@ class Runner:
         entries = claimed.entries
         self._usage = spent(claimed.run.key, entries) if entries else Usage(claimed.run.key)
         self._executed: list[Execution] = []
+        self._kept = claimed.kept
         self._execution = self._prepare(
             claimed.turn,
             without_last_failures(entries) if claimed.retry else entries,
@@ -237,6 +238,7 @@ class Runner:
             self._execution.abort(error)
             return conclude(self._execution, self._claimed.run, ())
         log_questions(self._claimed.lease.thread_id, commit.interrupts)
+        self._kept = commit.kept or self._kept
         if over:
             self._history.extend(self._waiting)
             self._waiting = []
@@ -269,6 +271,7 @@ class Runner:
             limits=self._services.limits,
             begun=begun,
             looks=self._looks,
+            kept=self._kept,
         )
         effects = Effects(self._pool, self._leased.check, self.attended)
         execution = Execution(

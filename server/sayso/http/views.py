@@ -21,6 +21,7 @@ from sayso.gate.client_tools import call_id, is_call
 from sayso.gate.rights import details_for
 from sayso.protocol.interrupts import to_wire
 from sayso.turns.journal.journal import is_after
+from sayso.turns.journal.notes import KIND as NOTE
 
 Json = dict[str, Any]
 
@@ -248,6 +249,8 @@ def _entry_view(entry: Entry, interrupts: Mapping[str, Interrupt]) -> Json:
         "name": entry.name,
         "status": entry.status,
     }
+    if entry.kind == NOTE:
+        return view  # what code keeps for itself is nobody else's
     item = _question_of(entry, interrupts)
     if item is not None and item.status != "open":
         answer = _settled_answer(item)

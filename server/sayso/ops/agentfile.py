@@ -23,17 +23,15 @@
           refusals: recover
 
 YAML is read strictly: everything is checked before anything is served, and each problem names its
-line and key.
+line and key. An agent of the type `chat_model_agent` needs no code: `ops/chatfile` has its members.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, fields
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
 from math import isfinite
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Final
-
-import yaml
 
 from sayso import auth
 from sayso.agents.tools import Tool
@@ -42,7 +40,9 @@ from sayso.base.errors import DeclarationError
 from sayso.base.options import Legacy, OptionValues
 from sayso.http.dialects.copilotkit import CopilotKit
 from sayso.http.options import ServerOptions
+from sayso.ops.chatfile import CHAT, ChatSpec
 from sayso.ops.importing import ImportPathError, load_object, module_of
+from sayso.ops.yamlfile import Value, read_file
 from sayso.stores import open_store
 
 CHECKPOINTS: Final = "checkpoints=shown"
@@ -66,14 +66,12 @@ _SCHEMES: Final = {
 }
 """Backends whose URLs begin with another word."""
 
-MAX_FILE_BYTES: Final = 1024 * 1024
-"""Bytes of a file."""
-
 _FILE: Final = ("store", "authenticate", "hosts", "origins", "copilotkit", "agents")
 _LISTS: Final = ("hosts", "origins")
 _JWT: Final = ("jwks", "issuer", "audience", "tenant", "roles")
 _AGENT: Final = ("name", "import", "version", "description", "tools", "spec", "options")
 _SPEC: Final = ("type", "interrupt")
+_CHAT_SPEC: Final = (*_SPEC, "model", "settings", "system", "rounds")
 _INTERRUPT: Final = ("enabled", "checkpoint")
 _CHECKPOINT: Final = ("backend", "ttl_seconds")
 _LEGACY: Final = tuple(field.name for field in fields(Legacy))
@@ -85,148 +83,6 @@ _ELSEWHERE: Final = (
 )
 """Options that a file says in another place, or that need Python."""
 _OPTIONS: Final = tuple(name for name in OptionValues.__annotations__ if name not in _ELSEWHERE)
-
-
-class YamlFileError(Exception):
-    """A file that cannot be used; the message has one line for each problem."""
-
-
-@dataclass(slots=True)
-class YamlProblems:
-    """The problems of a file, in the order of its lines once told."""
-
-    path: Path
-    _found: list[tuple[int, int, str]] = field(default_factory=list)
-
-    def add(self, where: "Value", message: str) -> None:
-        """Note a problem of a value."""
-        mark = where.node.start_mark
-        place = f", {where.path}" if where.path else ""
-        text = f"{self.path} line {mark.line + 1}, column {mark.column + 1}{place}: {message}"
-        self._found.append((mark.line, mark.column, text))
-
-    def raise_if_any(self) -> None:
-        """Report all problems at once.
-
-        Raises:
-            YamlFileError: there was any.
-        """
-        if self._found:
-            raise YamlFileError("\n".join(text for _, _, text in sorted(set(self._found))))
-
-
-@dataclass(frozen=True, slots=True)
-class Value:
-    """A value of a file; `path` is its place in it, as `agents[0].name`."""
-
-    node: yaml.Node
-    path: str
-    findings: YamlProblems = field(repr=False)
-
-    def wrong(self, message: str) -> None:
-        """Note that this value is invalid."""
-        self.findings.add(self, message)
-
-    @property
-    def is_scalar(self) -> bool:
-        """True if it is a plain value, not a mapping or a list."""
-        return isinstance(self.node, yaml.ScalarNode)
-
-    def members(self, allowed: Sequence[str], required: Sequence[str] = ()) -> "dict[str, Value]":
-        """The members of a mapping, by key; unknown, repeated and missing keys are noted."""
-        if not isinstance(self.node, yaml.MappingNode):
-            self.wrong(f"must be a mapping with {_listed(allowed)}")
-            return {}
-        values: dict[str, Value] = {}
-        for key_node, node in self.node.value:
-            key = Value(key_node, self.path, self.findings)
-            name = key.plain()
-            if name not in allowed:
-                key.wrong(f"unknown key {name!r}; there are {_listed(allowed)}")
-            elif name in values:
-                key.wrong(f"{name!r} stands here twice")
-            else:
-                path = f"{self.path}.{name}" if self.path else name
-                values[name] = Value(node, path, self.findings)
-        for name in required:
-            if name not in values:
-                self.wrong(f"{name!r} is missing")
-        return values
-
-    def items(self) -> "Iterator[Value]":
-        """The items of a list; anything else is noted."""
-        if not isinstance(self.node, yaml.SequenceNode):
-            self.wrong("must be a list")
-            return
-        for number, node in enumerate(self.node.value):
-            yield Value(node, f"{self.path}[{number}]", self.findings)
-
-    def plain(self) -> Any:
-        """A scalar as Python has it: a string, a number, a boolean or None; else noted."""
-        if isinstance(self.node, yaml.ScalarNode):
-            try:
-                return _Scalars().construct_object(self.node)
-            except (yaml.YAMLError, ValueError):
-                self.wrong("is no value that YAML knows")
-                return None
-        self.wrong("must be a plain value")
-        return None
-
-    def text(self) -> str | None:
-        """A string with something in it; anything else is noted."""
-        value = self.plain()
-        if isinstance(value, str) and value.strip():
-            return value
-        if isinstance(self.node, yaml.ScalarNode):
-            hint = f"; put it in quotes: '{self.node.value}'" if self.node.value else ""
-            self.wrong(f"must be a text{hint}")
-        return None
-
-    def checked(self, fits: Callable[[Any], bool], what: str) -> Any:
-        """A scalar that fits, or None and a note of what it must be."""
-        value = self.plain()
-        if isinstance(self.node, yaml.ScalarNode):
-            if fits(value):
-                return value
-            self.wrong(f"must be {what}, not {self.node.value!r}")
-        return None
-
-
-class _Scalars(yaml.constructor.SafeConstructor):
-    """Makes scalars of nodes."""
-
-
-def read_file(path: Path) -> Value:
-    """Read the one document of a file.
-
-    Raises:
-        YamlFileError: the file does not exist, or cannot be read.
-    """
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise YamlFileError(f"{path} cannot be read: {error.strerror}") from None
-    if len(data) > MAX_FILE_BYTES:
-        raise YamlFileError(f"{path} has more than {MAX_FILE_BYTES} bytes")
-    try:
-        node = yaml.compose(data, Loader=yaml.SafeLoader)
-    except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark
-        where = "" if mark is None else f" line {mark.line + 1}, column {mark.column + 1}"
-        quoted = 'quote a value that has a colon, as in store: "memory:"'
-        hint = f"; {quoted}" if "mapping values" in (error.problem or "") else ""
-        raise YamlFileError(f"{path}{where}: {error.problem}{hint}") from None
-    except RecursionError:
-        raise YamlFileError(f"{path} is nested too deeply") from None
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise YamlFileError(f"{path} is no YAML: {' '.join(str(error).split())}") from None
-    if node is None:
-        raise YamlFileError(f"{path} is empty")
-    return Value(node, "", YamlProblems(path))
-
-
-def _listed(names: Sequence[str]) -> str:
-    return ", ".join(names)
 
 
 @dataclass(frozen=True, slots=True)
@@ -327,7 +183,7 @@ def _agents(listed: Value) -> Iterator[_Declared]:
     count = 0
     for item in listed.items():
         count += 1
-        members = item.members(_AGENT, required=("name", "import"))
+        members = item.members(_AGENT, required=("name",))
         name = members["name"].text() if "name" in members else None
         version = members["version"].text() if "version" in members else "1"
         if name is not None and version is not None:
@@ -337,6 +193,11 @@ def _agents(listed: Value) -> Iterator[_Declared]:
                     "another version"
                 )
             names.add((name, version))
+        chats = _is_chat(members.get("spec"))
+        if chats and "import" in members:
+            members["import"].wrong(f"an agent of type {CHAT} has no code of its own")
+        elif not chats and "import" not in members:
+            item.wrong("'import' is missing")
         function = _imported(members["import"]) if "import" in members else None
         arguments: dict[str, Any] = {"version": version or "1"}
         if "description" in members:
@@ -349,8 +210,11 @@ def _agents(listed: Value) -> Iterator[_Declared]:
         backend = None
         if "spec" in members:
             backend = _spec(members["spec"], arguments)
+        chat = ChatSpec.read(members["spec"].members(_CHAT_SPEC)) if chats else None
+        tools = list(_tools(members, function))
+        if chat is not None:
+            function = chat.agent([tool for _, tool in tools])
         if name is not None and function is not None:
-            tools = list(_tools(members, function))
             yield _Declared(members["name"], name, function, tools, arguments, backend)
     if not count:
         listed.wrong("there is no agent in it")
@@ -368,7 +232,7 @@ def _legacy(where: Value) -> Legacy:
 
 def _spec(spec: Value, arguments: dict[str, Any]) -> Value | None:
     """Read `spec` into arguments of `Sayso.agent`; returns where it names a backend."""
-    members = spec.members(_SPEC)
+    members = spec.members(_CHAT_SPEC if _is_chat(spec) else _SPEC)
     if "type" in members and (kind := members["type"].text()) is not None:
         arguments["kind"] = kind
     if "interrupt" not in members:
@@ -387,6 +251,12 @@ def _spec(spec: Value, arguments: dict[str, Any]) -> Value | None:
             _is_lifetime, "seconds above zero, or null for no end"
         )
     return checkpoint.get("backend")
+
+
+def _is_chat(spec: Value | None) -> bool:
+    """True for the spec of an agent that is a model and no code."""
+    kind = None if spec is None else spec.peek("type")
+    return kind == CHAT
 
 
 def _is_lifetime(value: Any) -> bool:

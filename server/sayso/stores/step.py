@@ -131,6 +131,7 @@ class Writes:
     notes: Sequence[Note] = ()
     audit: Sequence[AuditLine] = ()
     state: bytes | None = None
+    kept: bytes | None = None
     forget: str | None = None
     approvals: Sequence[Approval] = ()
     uses: Sequence[ApprovalUse] = ()
@@ -167,7 +168,7 @@ def plan_claim(facts: StepFacts, claim: Claim) -> Writes:
     writes.run = claim.run
     writes.hide, writes.appended = claim.hide, claim.messages
     writes.entries_of, writes.entries = claim.turn.key, claim.entries
-    writes.state = claim.state
+    writes.state, writes.kept = claim.state, claim.kept
     _plan_turns(writes, facts, (claim.turn,))
     _plan_questions(writes, facts, claim.interrupts, claim.entries)
     return writes
@@ -182,7 +183,8 @@ def plan_commit(facts: StepFacts, lease: Lease, commit: Commit) -> Writes:
     writes.turn, writes.run = facts.turn, commit.run
     writes.messages, writes.dequeue = commit.messages, commit.dequeue
     writes.entries_of, writes.entries = facts.turn, commit.entries
-    writes.state, writes.forget = commit.state, commit.forget
+    writes.state, writes.kept = commit.state, commit.kept
+    writes.forget = commit.forget
     writes.approvals, writes.uses = commit.approvals, commit.uses
     if commit.turn is not None or commit.next_turn is not None:
         written = (commit.turn, commit.next_turn)

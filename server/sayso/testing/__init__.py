@@ -19,6 +19,7 @@ from sayso.testing.clock import FakeClock
 from sayso.testing.faults import FaultyStore, kill_process
 from sayso.testing.person import Person
 from sayso.testing.points import Barrier, Fault, StoreCall
+from sayso.testing.provider import FakeCall, FakeProvider, FakeReply, FakeRequest
 from sayso.testing.question import OpenQuestion
 from sayso.testing.runs import Refused, RunResult
 from sayso.testing.store_suite import Rule, suite
@@ -27,7 +28,11 @@ from sayso.testing.world import RanEffect
 __all__ = [
     "Barrier",
     "Conversation",
+    "FakeCall",
     "FakeClock",
+    "FakeProvider",
+    "FakeReply",
+    "FakeRequest",
     "Fault",
     "FaultyStore",
     "OpenQuestion",

@@ -1,10 +1,9 @@
 """`Turn`: everything that the author of an agent gets to see."""
 
-import asyncio
 import random as _random
-from collections.abc import AsyncIterable, Awaitable, Mapping, Sequence
+from collections.abc import AsyncIterable, Awaitable, Callable, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any, ParamSpec, TypeVar, Unpack, overload
+from typing import Any, NoReturn, ParamSpec, TypeVar, Unpack, overload
 from uuid import UUID, uuid4
 
 from sayso.agents.briefing import Described
@@ -16,19 +15,23 @@ from sayso.base.errors import NestedCall
 from sayso.base.options import DEFAULT, Default
 from sayso.base.records import Principal
 from sayso.turns.agents.delegation import AgentFunction, delegate
+from sayso.turns.agents.keyed import KeyedBranch
 from sayso.turns.ask import decisions, questions
+from sayso.turns.beside import add_note, cancel, keep, rest, side_by_side
 from sayso.turns.calls import batch, steps
 from sayso.turns.calls.client_tools import call_client_tool
 from sayso.turns.input import TurnInput
 from sayso.turns.journal.state import view
+from sayso.turns.models.chat import Chat, ChatTerms, History
+from sayso.turns.models.model import Speak, ask_model
 from sayso.turns.output import messages
 from sayso.turns.output.activities import Activity, show_activity
 from sayso.turns.output.custom_events import send_custom
 from sayso.turns.output.messages import Reasoning
 from sayso.turns.output.usage import report_usage
-from sayso.turns.replay.effects import contain_exit
 from sayso.turns.replay.execution import Execution
 from sayso.turns.replay.mistakes import awaited
+from sayso.turns.replay.protection import parked
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -199,13 +202,18 @@ class Turn(TurnMarker):
     @overload
     async def call(self, tool: str, arguments: Mapping[str, Any], /) -> Call[Any]: ...
 
+    @overload
+    async def call(self, tool: ToolCall, /) -> Call[Any]: ...
+
     @awaited
-    async def call(self, tool: Tool[..., Any] | str, /, *args: Any, **kwargs: Any) -> Call[Any]:
+    async def call(
+        self, tool: Tool[..., Any] | ToolCall | str, /, *args: Any, **kwargs: Any
+    ) -> Call[Any]:
         """Call a tool, given itself or by its name on this app; a person may decide first.
 
         Its arguments are written as for the function, which a type checker reads, or are one
         mapping, which is what a model wrote. A mapping that stands alone is always that: pass a
-        mapping that is an argument by its name.
+        mapping that is an argument by its name. A `ToolCall` alone has all that belongs to it.
 
         Raises pydantic's `ValidationError` for arguments that do not fit, LookupError for a name
         that no tool of the app has; a model may have made up either. Nothing was sent then.
@@ -279,6 +287,61 @@ class Turn(TurnMarker):
             expires_at=expires_at,
         )
 
+    # Models
+
+    @overload
+    async def model(
+        self, ask: Callable[[Speak], Awaitable[Any]], *, name: str, returns: type[T]
+    ) -> T: ...
+
+    @overload
+    async def model(
+        self, ask: Callable[[Speak], Awaitable[T]], *, name: str, returns: None = None
+    ) -> T: ...
+
+    @awaited
+    async def model(
+        self, ask: Callable[[Speak], Awaitable[Any]], *, name: str, returns: Any = None
+    ) -> Any:
+        """Ask a model of any provider: `ask` gets a `Speak`, and what it returns is recorded.
+
+        What it says meanwhile streams. After a crash it is asked again, under the same message id;
+        a stop cancels it, so that its connection closes; tokens count once. Its result comes back
+        as `returns`, plain JSON without it. The request is no part of the record: a changed prompt
+        ends no turn that waits. Nothing is retried here, which is the client's. Raises `StepFailed`
+        when `ask` raises; a retry of the turn asks again.
+        """
+        return await ask_model(self._execution, ask, name, returns)
+
+    @awaited
+    async def chat(
+        self,
+        client: Any,
+        *,
+        model: str,
+        tools: Sequence[Tool[..., Any] | str] = (),
+        system: str | None = None,
+        messages: History | None = None,
+        rounds: int = 12,
+        front_end: bool = True,
+        echo_reasoning: bool = False,
+        **settings: Any,
+    ) -> str:
+        """Let a model answer, and make the calls that it asks for; returns its last words.
+
+        `client` is an `AsyncOpenAI`, an `AsyncAnthropic`, a `sayso.providers.Completions`, or a
+        `Provider` of your own. Free `tools` run, gated ones ask; the client's own (`input.tools`)
+        are left to it, unless `front_end` is False. `messages` is another history than the
+        thread's, or a function of it such as `providers.last(100)`. After `rounds` replies with
+        calls the model is asked for an answer without any. `echo_reasoning` sends back what it
+        thought; `settings` are members of the request, as they are: `temperature=0.2`.
+
+        Raises `ModelFailed` when it was not reached or its answer broke off, `DeclarationError` for
+        a synchronous client and for a tool whose name no provider takes.
+        """
+        terms = ChatTerms(model, system, messages, front_end, echo_reasoning, settings)
+        return await Chat(self._execution, self, client, tools, terms).run(rounds)
+
     # Inner agents
 
     @awaited
@@ -309,6 +372,18 @@ class Turn(TurnMarker):
             name=name,
             description=description,
         )
+
+    def at(self, key: str, *, agent: str | None = None, description: str = "") -> KeyedBranch:
+        """A part of the work that is found by its key: `async with turn.at("calls:1") as part`.
+
+        It is entered as often as its code is come to, by any task, one at a time; replay finds its
+        records by key, in whatever order the parts come. What is done and not come for again does
+        not count as changed code, and nothing inside waits until other parts have come as far as
+        before. Keys are those of this agent, of this tool, or of the part around it.
+
+        With `agent` clients see its work as that inner agent's, until `await part.end()`.
+        """
+        return KeyedBranch(self._execution, key, agent, description)
 
     # Questions
 
@@ -442,13 +517,68 @@ class Turn(TurnMarker):
         The results come in order. Raises the first error once all have ended; waits for a person
         if any of them does.
         """
-        outcomes = await asyncio.gather(*map(contain_exit, work), return_exceptions=True)
-        errors = [outcome for outcome in outcomes if isinstance(outcome, BaseException)]
-        if any(isinstance(error, asyncio.CancelledError) for error in errors):
-            raise self._execution.pause()
-        if errors:
-            raise errors[0]
-        return tuple(outcomes)
+        return await side_by_side(self._execution, work)
+
+    # Inside the tasks of a framework
+
+    @property
+    def halted(self) -> bool:
+        """True if the running code may do nothing more until the turn is entered again.
+
+        It waits for a person, directly or through what it started, or the turn has ended.
+        """
+        return self._execution.halted
+
+    @awaited
+    async def parked(self, work: Awaitable[T]) -> T:
+        """Await calls of this turn in a task of a framework, which must not see them pause.
+
+        Where they pause this waits, and raises nothing, until the turn closes the task. So no
+        framework takes a pause for a failure, or cancels calls beside it that have not asked yet.
+        A cancellation that the framework itself wants passes.
+        """
+        return await parked(self._execution, work)
+
+    @awaited
+    async def resting(self, awaitable: Awaitable[T]) -> T:
+        """Await what is no work of the turn, such as a queue; returns what it gives.
+
+        A turn that asks comes to rest meanwhile, at once and not after 0.2 s. From now on this code
+        goes on when a task that it made asks.
+        """
+        return await rest(self._execution, awaitable)
+
+    @awaited
+    async def note(self, name: str, value: Any, *, durable: bool = False) -> None:
+        """Append a JSON value to the notes of that name, for later executions of this turn.
+
+        Replay neither looks for notes nor compares them: each call appends one more, so look at
+        `notes` first. One is stored with the next thing that the turn records; `durable` stores it
+        now, and all that was recorded before. Raises `NotRecordable` for a value without a JSON
+        form, for one above 1 MiB, and when all notes would be above `Limits.history`.
+        """
+        await add_note(self._execution, name, value, durable=durable)
+
+    def notes(self, name: str) -> tuple[Any, ...]:
+        """The notes of that name, of this and all earlier executions of the turn, oldest first."""
+        return self._execution.notes.named(name)
+
+    @property
+    def kept(self) -> Mapping[str, bytes]:
+        """Bytes that the thread had kept when this turn began, and that this execution has kept."""
+        return self._execution.kept.values
+
+    def keep(self, name: str, value: bytes | None) -> None:
+        """Keep bytes for later turns of the thread, which nobody is sent; None takes them away.
+
+        Stored when the turn waits or ends; one that fails keeps nothing. At most 8 MiB in all.
+        """
+        keep(self._execution, name, value)
+
+    @awaited
+    async def cancel(self, reason: str) -> NoReturn:
+        """End the turn as cancelled, as a stop does; `reason` is what clients are told."""
+        await cancel(self._execution, reason)
 
     # Recorded values
 

@@ -106,6 +106,7 @@ class Tables:
             stop_channel=None,
             updated_at=claim.now,
             state=held.thread.state if claim.state is None else claim.state,
+            kept=held.thread.kept if claim.kept is None else claim.kept,
         )
         self._write_turn(held, claim.turn)
         self._write_run(held, claim.run)
@@ -152,6 +153,7 @@ class Tables:
             revision=thread.revision + 1,
             updated_at=commit.now,
             state=thread.state if commit.state is None else commit.state,
+            kept=thread.kept if commit.kept is None else commit.kept,
             holder=None if commit.release else thread.holder,
             lease_until=None if commit.release else thread.lease_until,
             stopping=stopping and not commit.release,

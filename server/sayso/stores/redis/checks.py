@@ -11,9 +11,9 @@ from sayso.stores.redis.server import REMEDIES
 
 _log = logging.getLogger("sayso.store")
 
-VERSION = 2
+VERSION = 3
 """The newest layout of keys that this code knows."""
-_READER = 2
+_READER = 3
 """The oldest layout whose code still works beside what this one writes."""
 _OLDEST = (6, 2)
 

@@ -145,6 +145,8 @@ def _members(batch: ScriptBatch, writes: Writes) -> None:
         members["agent"] = writes.agent
     if writes.state is not None:
         members["state"] = writes.state
+    if writes.kept is not None:
+        members["kept"] = writes.kept
     if writes.turns or writes.questions:
         members |= {"turn": known.turn or "", "status": known.status or "", "open": known.open()}
     batch.members(members)

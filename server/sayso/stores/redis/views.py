@@ -111,6 +111,7 @@ def _thread(keys: ThreadKeys, flat: Sequence[bytes]) -> Thread:
         stopping=b"stopping" in members,
         stop_by=text(b"stop_by"),
         stop_channel=text(b"stop_channel"),
+        kept=members.get(b"kept"),
     )
 
 

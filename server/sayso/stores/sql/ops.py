@@ -60,6 +60,7 @@ _DELETIONS = (
     "delete_turns",
     "delete_runs",
     "delete_state",
+    "delete_kept",
     "delete_thread",
 )
 """Requests before the turns that name them; the thread last."""
@@ -322,6 +323,8 @@ def _write(db: Transaction, facts: _ThreadFacts, writes: Writes) -> None:
         audit.append(db, whose, writes.now, writes.audit)
     if writes.state is not None:
         db.do("put_state", (thread, writes.state))
+    if writes.kept is not None:
+        db.do("put_kept", (thread, writes.kept))
     if writes.forget is not None:
         db.do("forget_journal", (thread, writes.forget))
     if writes.approvals or writes.uses:

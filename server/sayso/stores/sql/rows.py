@@ -104,7 +104,7 @@ def seen_of(row: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def thread_of(row: tuple[Any, ...]) -> Thread:
-    """A thread from its columns, its state if it has one, whether it is stopping and by whom."""
+    """A thread from its columns, its state and what it keeps, and who is stopping it."""
     scope, thread_id, owner, agent, revision, fence, created, updated, state, holder, until = row[
         :11
     ]
@@ -123,6 +123,7 @@ def thread_of(row: tuple[Any, ...]) -> Thread:
         stopping=bool(row[11]),
         stop_by=row[12],
         stop_channel=row[13],
+        kept=row[14],
     )
 
 

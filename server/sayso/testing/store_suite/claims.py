@@ -150,6 +150,25 @@ async def state_is_written_only_when_given(store: Store, clock: FakeClock) -> No
         same(view and view.thread.state, stored)
 
 
+async def private_values_are_written_only_when_given(store: Store, clock: FakeClock) -> None:
+    """None leaves what is stored, also of a thread that has none; a claim may bring some."""
+    lease = await store.claim(claim())
+    for written, stored in (
+        (None, None),
+        (b'{"a":1}', b'{"a":1}'),
+        (None, b'{"a":1}'),
+        (b"1", b"1"),
+    ):
+        await store.commit(lease, Commit(now=3_000, kept=written, state=b"2", release=True))
+        lease = await store.claim(claim(await revision(store)))
+        view = await store.load(SCOPE, THREAD)
+        same(view and (view.thread.kept, view.thread.state), (stored, b"2"))
+    await store.commit(lease, Commit(now=4_000, release=True))
+    await store.claim(claim(await revision(store), kept=b"3"))
+    view = await store.load(SCOPE, THREAD)
+    same(view and view.thread.kept, b"3")
+
+
 async def a_takeover_writes_the_same_turn_again(store: Store, clock: FakeClock) -> None:
     """An existing key is replaced, its journal kept: recovery continues where the dead stopped."""
     await store.claim(claim(entries=(entry("0"), entry("1", status="started"))))

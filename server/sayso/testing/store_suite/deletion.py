@@ -24,7 +24,7 @@ from sayso.testing.store_suite._make import (
 
 
 async def a_deleted_thread_is_gone_with_everything(store: Store, clock: FakeClock) -> None:
-    """Messages, turns, runs, interrupts, journal and state; a new one finds nothing of it.
+    """Messages, turns, runs, interrupts, journal, state, private values; a new one has none of it.
 
     The audit trail stays: its rules say how.
     """
@@ -33,6 +33,7 @@ async def a_deleted_thread_is_gone_with_everything(store: Store, clock: FakeCloc
         "messages": (message("m-1"),),
         "entries": (entry("0"),),
         "state": b"[1]",
+        "kept": b"[2]",
     }
     await ask(store, *questions, **begun)
     await store.delete(SCOPE, THREAD, 2, 9_000)
@@ -52,7 +53,7 @@ async def a_deleted_thread_is_gone_with_everything(store: Store, clock: FakeCloc
     await store.claim(claim(owner="bob", turn=turn("turn_2"), run=run("run_2", run_id="r-2")))
     view = await store.load(SCOPE, THREAD, run_id="r-1", interrupt_ids=["int_1", "int_2"])
     same(view and view.thread.owner, "bob")
-    same(view and view.thread.state, b"{}")
+    same(view and (view.thread.state, view.thread.kept), (b"{}", None))
     same(view and (view.messages, view.interrupts, view.named_run), ((), (), None))
     same(await store.journal(SCOPE, "turn_1"), ())
     same(await store.runs(SCOPE, THREAD), Page(items=(run("run_2", run_id="r-2"),)))

@@ -73,6 +73,7 @@ async def every_record_comes_back_equal(store: Store, clock: FakeClock) -> None:
             turn=begun,
             run=made,
             state=b'{"n":1}',
+            kept=b'{"k":1}',
             messages=spoken,
             interrupts=(interrupt,),
             entries=steps,
@@ -90,6 +91,7 @@ async def every_record_comes_back_equal(store: Store, clock: FakeClock) -> None:
         state=b'{"n":1}',
         holder="process-1",
         lease_until=clock.now() + LEASE_MS,
+        kept=b'{"k":1}',
     )
     view = ThreadView(
         thread=thread,

@@ -63,7 +63,7 @@ async def delegate(
     )
     arguments = {k: v for k, v in (("text", text), ("messages", input_messages)) if v is not None}
     named = Named("agent", label, f"agent {label!r}")
-    live, place, begun = await recorded(execution, _Begin(named, arguments or None, registered))
+    live, place, begun = await recorded(execution, Begin(named, arguments or None, registered))
     chosen = _version(place, registered, begun.get("version"))
     function = chosen.function if chosen is not None else agent
     assert callable(function)  # noqa: S101 - names were looked up
@@ -85,21 +85,21 @@ async def delegate(
         if execution.may_not_continue(place.branch):
             execution.branches.unwind()
         else:  # by a timeout of the author's, in code that records nothing
-            await recorded(execution, _End(invocation, "it was cancelled"))
+            await recorded(execution, End(invocation, "it was cancelled"))
         raise
     except Exception as error:
         if not execution.check_all_replayed(places.below(inner.path), error):
             await execution.refuse(place.branch)
         because = f"{label} failed with {type(error).__name__}"
-        await recorded(execution, _End(invocation, because))
+        await recorded(execution, End(invocation, because))
         raise
     if execution.may_not_continue(place.branch):
         await execution.refuse(place.branch)
-    await recorded(execution, _End(invocation, None, named))
+    await recorded(execution, End(invocation, None, named))
     return result
 
 
-class _Begin(Recorded[tuple[bool, Place, dict[str, Any]]]):
+class Begin(Recorded[tuple[bool, Place, dict[str, Any]]]):
     """The begin of an inner agent; gives whether it is live, where, and what is recorded."""
 
     kind = "delegate"
@@ -125,7 +125,7 @@ class _Begin(Recorded[tuple[bool, Place, dict[str, Any]]]):
         return place.entry is None, place, jsonvalue.decode(entry.data)
 
 
-class _End(Recorded[None]):
+class End(Recorded[None]):
     """The end of an inner agent; said again, in silence, on replay.
 
     A run waits after what is `named`; an `error` is not held up.

@@ -150,7 +150,7 @@ async def settled_answer(
     data = jsonvalue.decode(entry.data) if data is None else data
     interrupt = interrupt_of(execution, data)
     if interrupt.status != "open":
-        await execution.replay_order.wait_for_all_before(execution.pauses[data["pause"]])
+        await execution.past_before(place.branch, data["pause"])
         execution.state.resume(data["pause"])
         execution.check_state(entry.place)
     return interrupt, data

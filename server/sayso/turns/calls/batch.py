@@ -35,10 +35,14 @@ from sayso.turns.replay.recorded import Batch, recorded_all
 
 
 def tool_call(tool: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> ToolCall:
-    """A call as `Turn.call` is given it: a mapping of arguments, or arguments as for the function.
+    """A call as `Turn.call` is given it: a `ToolCall`, a mapping, or arguments of the function.
 
     TypeError for arguments that the function has no place for, or that are given twice.
     """
+    if isinstance(tool, ToolCall):
+        if args or kwargs:
+            raise TypeError("turn.call(ToolCall(…)) takes no arguments beside those in it")
+        return tool
     if not args:
         return ToolCall(tool, kwargs)
     if len(args) == 1 and not kwargs and isinstance(args[0], Mapping):
@@ -63,10 +67,7 @@ async def call_all(
     if not requested:
         return []
     ready = await completed(execution, _found(execution, requested))
-    calls = [
-        RunningCall(tool, arguments, turn, why)
-        for tool, arguments, why in _proposed(execution, ready)
-    ]
+    calls = _proposed(execution, ready, turn)
     outcomes = iter(await recorded_all(execution, _SideBySide(execution, calls)))
     return [next(outcomes) if isinstance(item, ToolCall) else item for item in ready]
 
@@ -114,21 +115,22 @@ def _found(execution: Execution, requested: Sequence[ToolCall]) -> list[ToolCall
     for ahead, item in enumerate(requested):
         with execution.making("call", _name(item), ahead):
             tool = tool_of(execution, item.tool)
-            _check_why(item, tool)
+            _check(item, tool)
         calls.append(item if item.tool is tool else replace(item, tool=tool))
     return calls
 
 
 def _proposed(
-    execution: Execution, ready: Sequence[ToolCall | Call[Any]]
-) -> list[tuple[Tool[..., Any], bytes, str | None]]:
-    """Each call that is to be made: its tool, its effective arguments, and why it is made."""
-    proposed: list[tuple[Tool[..., Any], bytes, str | None]] = []
+    execution: Execution, ready: Sequence[ToolCall | Call[Any]], turn: Any
+) -> list[RunningCall]:
+    """The calls that are to be made, each with its effective arguments."""
+    proposed: list[RunningCall] = []
     for item in ready:
         if not isinstance(item, ToolCall):
             continue
         with execution.making("call", item.tool.name, len(proposed)):
-            proposed.append((item.tool, item.tool.arguments(dict(item.args)), item.why))
+            arguments = item.tool.arguments(dict(item.args))
+            proposed.append(RunningCall(item, arguments, turn))
     return proposed
 
 
@@ -146,10 +148,14 @@ def _name(item: ToolCall) -> str:
     return item.tool.name if isinstance(item.tool, Tool) else str(item.tool)
 
 
-def _check_why(item: ToolCall, tool: Tool[..., Any]) -> None:
-    why: object = item.why
-    if why is not None and not isinstance(why, str):
-        raise TypeError(f"why= of a call of tool {tool.name!r} is a text, not {why!r}")
+def _check(item: ToolCall, tool: Tool[..., Any]) -> None:
+    texts: tuple[tuple[str, object], ...] = (("why", item.why), ("told_as", item.told_as))
+    for name, text in texts:
+        if text is not None and not isinstance(text, str):
+            raise TypeError(f"{name}= of a call of tool {tool.name!r} is a text, not {text!r}")
+    call: object = item.call
+    if call is not None and not callable(call):
+        raise TypeError(f"call= of a call of tool {tool.name!r} is a function, not {call!r}")
 
 
 def tool_of(execution: Execution, named: Any) -> Tool[..., Any]:
@@ -299,4 +305,5 @@ def _with(item: ToolCall, answer: Answer[Any]) -> ToolCall | Call[Any]:
         args=arguments,
         text=f"Not called: arguments are missing, and {why}.",
         by=answer.by,
+        told_as=item.told_as,
     )

@@ -7,7 +7,7 @@ come from the journal, never from what a client sends (SB-05).
 import asyncio
 import logging
 import secrets
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, Final, NoReturn
 
@@ -15,7 +15,7 @@ from pydantic import ValidationError
 
 from sayso.agents.asking import AskTerms
 from sayso.agents.briefing import display
-from sayso.agents.outcomes import Call
+from sayso.agents.outcomes import Call, ToolCall
 from sayso.agents.parts import are_parts
 from sayso.agents.policy import AskingRule
 from sayso.agents.tools import Happened, Tool
@@ -24,7 +24,7 @@ from sayso.base.approvers import Approvers
 from sayso.base.errors import NotRecordable, ToolFailed
 from sayso.base.jsonpatch import differences
 from sayso.base.records import Approval, ApprovalUse, Entry, EntryStatus, Interrupt
-from sayso.base.texts import error_text
+from sayso.base.texts import error_text, to_utf8_safe
 from sayso.gate.interrupts import denied_by_expiry, settled_by_expiry
 from sayso.gate.quorum import asks_others
 from sayso.turns.ask import breakpoints
@@ -86,18 +86,20 @@ class CallRecord(Recorded[Call[Any]]):
 
     def __init__(
         self,
-        tool: Tool[..., Any],
+        requested: ToolCall,
         proposed: bytes,
         turn: Any,
-        why: str | None = None,
     ) -> None:
-        """`proposed` are its arguments, as JSON; `why` is what the agent says of it."""
-        self.tool = tool
-        self.name: str = tool.name
+        """`requested` names a tool itself; `proposed` are its effective arguments, as JSON."""
+        self.tool: Tool[..., Any] = requested.tool
+        self.name: str = self.tool.name
+        self.fn: Callable[..., Any] = requested.call or self.tool.fn
+        """The function that runs if this execution runs the call."""
         self.proposed = proposed
         self.arguments: dict[str, Any] = jsonvalue.decode(proposed)
         self.turn = turn
-        self.why = why
+        self.why = requested.why
+        self.told_as = None if requested.told_as is None else to_utf8_safe(requested.told_as)
         self.data: dict[str, Any] = {}
         self._result: bytes | None = None
         self._text: str | None = None
@@ -109,6 +111,8 @@ class CallRecord(Recorded[Call[Any]]):
             self.data = jsonvalue.decode(place.entry.data)
         else:
             self.data = {"id": place.call or place.id("call")}
+            if self.told_as is not None:
+                self.data["told"] = self.told_as
             if place.moved:  # the proposed ones stay what they were (TB-15)
                 self.data |= {"edited": self.arguments, "moved": True}
         self.id = self.data["id"]
@@ -267,6 +271,8 @@ class CallRecord(Recorded[Call[Any]]):
             by=data.get("by"),
             rule=data.get("rule"),
             suggested=data.get("suggested"),
+            id=self.id,
+            told_as=data.get("told", self.told_as),
         )
 
 
@@ -513,9 +519,9 @@ class RunningCall(CallRecord):
             started = self.write("started", at=execution.clock.now())
             await execution.commit()
         scope = EffectScope(execution=execution, info=self._info(), place=self.place.key)
-        fn = tool.fn
+        fn = self.fn
         if tool.streams:
-            fn = streamed(scope, self.place, self.id, tool.fn)
+            fn = streamed(scope, self.place, self.id, fn)
         try:
             value = await execution.effects.perform(scope, fn, (), arguments, tool.timeout)
         except EffectTimedOut as late:
@@ -563,7 +569,7 @@ class RunningCall(CallRecord):
             branch.call = {"id": self.id, "name": tool.name, "arguments": self.effective()}
             try:
                 with effect_scope(scope):
-                    value = await tool.fn(**arguments, **{str(tool.turn): self.turn})
+                    value = await self.fn(**arguments, **{str(tool.turn): self.turn})
             except Exception as error:
                 ending: dict[str, Any] = {"status": "failed", "reason": self.failure(error)}
             else:

@@ -5,6 +5,7 @@ in a tool message of a later request. Where none came, the caller is told so, an
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -131,7 +132,8 @@ class _ClientCall(Recorded[Call[Any]]):
     def read(self, place: Place, entry: Entry | None) -> Call[Any]:
         """The author's outcome: the same live and on replay."""
         assert self._interrupt is not None  # noqa: S101 - `run` has come to its end
-        return _outcome(self._interrupt, self.name, self.arguments, self._codec)
+        came = _outcome(self._interrupt, self.name, self.arguments, self._codec)
+        return replace(came, id=self._interrupt.tool_call_id or "")
 
 
 def _check_offered(execution: Execution, name: str) -> None:

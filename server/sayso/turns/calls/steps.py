@@ -162,6 +162,15 @@ async def recorded_value(execution: Execution, name: str, make: Callable[[], Any
     return await recorded(execution, _Value(name, make))
 
 
+async def repeatable_step(
+    execution: Execution, name: str, fn: Callable[[], Awaitable[Any]], returns: Codec
+) -> Any:
+    """Run a step that may run again, whatever it is called with; returns the recorded result."""
+    options = StepOptions(name=name, idempotent=True)
+    step = _Step(to_utf8_safe(name), None, fn, (), {}, returns, _UNSEEN, options)
+    return await recorded(execution, step)
+
+
 class _Value(Recorded[Any]):
     """A value that is made once."""
 
@@ -393,6 +402,10 @@ class _Step(Recorded[Any]):
         entry = self._done(data)
         for message in scope.messages:
             execution.add_message(message)
+        if scope.messages and scope.messages[-1].role == "assistant":
+            # Calls right behind it belong to this text, as behind one of the agent's own.
+            branch = self.place.branch
+            branch.said = (branch.upcoming(), scope.messages[-1].id)
         await execution.commit()
         return entry
 

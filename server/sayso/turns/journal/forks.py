@@ -18,6 +18,7 @@ from sayso.protocol.reasons import DECISION
 from sayso.turns.journal import consent, places
 from sayso.turns.journal.before import about
 from sayso.turns.journal.journal import edited, ended, fork_mark, pauses
+from sayso.turns.journal.kept import Kept
 
 _OUTCOME = frozenset(("end", "status", "value", "parts", "reason", "text", "unrecorded", "writes"))
 """What the entry of a call has more once it has ended."""
@@ -32,6 +33,7 @@ class Fork:
     messages: tuple[Message, ...]
     interrupts: tuple[Interrupt, ...]
     entries: tuple[Entry, ...]
+    kept: bytes | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +72,8 @@ def fork(
     All questions of that pause are open in the copy, under new ids and with their whole time
     before them. `origin` says in the copy's journal where it comes from.
     """
-    here = _present(view, turn, entries) if interrupt.status == "open" else None
-    here = here or _past(view, entries, interrupt)
+    waits = interrupt.status == "open"
+    here = _present(view, turn, entries) if waits else _past(view, entries, interrupt)
     if here is None:
         return None
     mine = [item for item in view.interrupts if item.id in here.interrupts]
@@ -95,7 +97,14 @@ def fork(
             for item in mine
         ),
         entries=(*renamed, fork_mark(renamed, turn.key, dict(origin), unbegun)),
+        kept=_kept(view, turn, entries).copied(key, waits=waits),
     )
+
+
+def _kept(view: ThreadView, turn: TurnRecord, entries: Sequence[Entry]) -> Kept:
+    """The private values of the thread, as the turn reads them."""
+    again = any(entry.kind == "again" for entry in entries)
+    return Kept(view.thread.kept, turn.key, again=again)
 
 
 def _present(view: ThreadView, turn: TurnRecord, entries: Sequence[Entry]) -> TurnSnapshot:

@@ -180,9 +180,13 @@ class Journal:
         """The numbers of all effects that had ended when it was read and stand, in no order."""
         return list(self._ends.values())
 
-    def ends_behind(self) -> list[int]:
-        """The numbers of those among them that nobody comes for again."""
-        return [end for place, end in self._ends.items() if self.is_behind(place)]
+    def ends_apart(self) -> list[int]:
+        """The numbers of those among them that nobody waits for.
+
+        Nobody comes for them again, or in an order of their own.
+        """
+        ends = self._ends.items()
+        return [end for place, end in ends if places.is_keyed(place) or self.is_behind(place)]
 
     def ended(self, entry: Entry) -> int | None:
         """The number under which an effect of the journal has ended, as `ended` reads it."""

@@ -5,15 +5,18 @@ What stands beside a place, and ids made of it, have its key with words behind i
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 _BEFORE: Final = ":before"
 _AFTER: Final = ":after"
 _INSIDE: Final = ":inside"
+_AT: Final = "@"
 _ESCAPES: Final = (("~", "~0"), ("/", "~1"), (":", "~2"))
 """Characters of a fingerprint that mean something in a key, and what stands for them."""
+_KEY_ESCAPES: Final = (*_ESCAPES, ("#", "~3"))
+"""The same for a key that an author gives."""
 _NUMBER: Final = re.compile("0|[1-9][0-9]*")
 
 
@@ -28,8 +31,7 @@ def place(path: str, number: int | str) -> str:
 def task(fingerprint: str, number: int | str) -> str:
     """The name of a task's branch: what it called for first, and a counter among equals."""
     if "~" in fingerprint or "/" in fingerprint or ":" in fingerprint:
-        for character, escape in _ESCAPES:
-            fingerprint = fingerprint.replace(character, escape)
+        fingerprint = _escaped(fingerprint, _ESCAPES)
     return f"{fingerprint}#{number}"
 
 
@@ -41,6 +43,17 @@ def task_path(path: str, name: str) -> str:
 def inside(key: str) -> str:
     """The path of code inside the call at a place: an inner agent's, or that of a tool."""
     return f"{key}{_INSIDE}"
+
+
+def keyed(path: str, key: str) -> str:
+    """The path of code that an author has given a key, below that of an agent or a tool."""
+    name = _AT + _escaped(key, _KEY_ESCAPES)
+    return f"{path}/{name}" if path else name
+
+
+def is_keyed(key: str) -> bool:
+    """True for what is in the code of a key, and so has an order of its own."""
+    return key.startswith(_AT) or f"/{_AT}" in key
 
 
 def below(path: str) -> str:
@@ -209,6 +222,11 @@ def again() -> str:
     return "again"
 
 
+def note(number: int | str) -> str:
+    """A note of the turn, from 0."""
+    return f"note:{number}"
+
+
 # The grammar
 
 
@@ -221,13 +239,23 @@ class Task:
 
 
 @dataclass(frozen=True, slots=True)
+class Key:
+    """A segment of a path: the branch of code that its author has given a key."""
+
+    name: str
+
+
+Segment = Task | Key | int
+
+
+@dataclass(frozen=True, slots=True)
 class PlaceKey:
     """A key of a place, taken apart.
 
     `path` has a number for each call whose inside the place is in; `words` follow the place.
     """
 
-    path: tuple[Task | int, ...]
+    path: tuple[Segment, ...]
     number: int
     words: tuple[str, ...] = ()
 
@@ -237,6 +265,8 @@ class PlaceKey:
         for segment in self.path:
             if isinstance(segment, Task):
                 path = task_path(path, task(segment.fingerprint, segment.number))
+            elif isinstance(segment, Key):
+                path = keyed(path, segment.name)
             else:
                 path = inside(place(path, segment))
         return ":".join((place(path, self.number), *self.words))
@@ -274,6 +304,7 @@ _FORMS: Final = (
     (usage("run"), "mark", "what a run has spent"),
     (viewed("reader", "hour"), "mark", "somebody read what led to a question"),
     (again(), "mark", "the turn was begun anew"),
+    (note("n"), "mark", "the n-th note of the turn"),
 )
 _ARGUMENTS: Final = {
     words[1]: len(words) - 2
@@ -292,15 +323,16 @@ _MARKS: Final = {
 
 def grammar() -> str:
     """The grammar, as `docs/design.md` shows it."""
-    escapes = ", ".join(f"`{character}` as `{escape}`" for character, escape in _ESCAPES)
+    escapes = ", ".join(f"`{character}` as `{escape}`" for character, escape in _KEY_ESCAPES)
     lines = [
         "```text",
         'place   = { segment "/" } number',
-        f'segment = branch | number "{_INSIDE}"',
+        f'segment = branch | "{_AT}" key | number "{_INSIDE}"',
         'branch  = fingerprint "#" n',
         "```",
         "",
-        f"A branch is that of an asyncio task. A fingerprint in it has {escapes}.",
+        "A branch is that of an asyncio task; a key is its author's (`turn.at`), not empty.",
+        f"They have {escapes}, a fingerprint its `#` as it is.",
         "",
         "| key | is | of what |",
         "|---|---|---|",
@@ -340,9 +372,11 @@ def _are_words(words: list[str]) -> bool:
     return True
 
 
-def _segment(text: str, key: str) -> Task | int:
+def _segment(text: str, key: str) -> Segment:
     """A segment of a path."""
     named, counted, number = text.rpartition("#")
+    if not counted and len(text) > len(_AT) and text.startswith(_AT):
+        return Key(_unescaped(text.removeprefix(_AT), _KEY_ESCAPES))
     if counted and _NUMBER.fullmatch(number):
         return Task(_fingerprint(named), int(number))
     number = text.removesuffix(_INSIDE)
@@ -352,6 +386,16 @@ def _segment(text: str, key: str) -> Task | int:
 
 
 def _fingerprint(escaped: str) -> str:
-    for character, escape in reversed(_ESCAPES):
-        escaped = escaped.replace(escape, character)
-    return escaped
+    return _unescaped(escaped, _ESCAPES)
+
+
+def _escaped(text: str, escapes: Iterable[tuple[str, str]]) -> str:
+    for character, escape in escapes:
+        text = text.replace(character, escape)
+    return text
+
+
+def _unescaped(text: str, escapes: Sequence[tuple[str, str]]) -> str:
+    for character, escape in reversed(escapes):
+        text = text.replace(escape, character)
+    return text

@@ -13,7 +13,7 @@ from typing import Any, Self
 
 from sayso.agents.codec import to_json
 from sayso.base import jsonvalue
-from sayso.base.errors import OpenMessage, StepFailed
+from sayso.base.errors import OpenMessage, StepFailed, TurnError
 from sayso.base.records import Entry, Message
 from sayso.base.texts import error_text, to_utf8_safe
 from sayso.streams.textstream import TextStream
@@ -31,6 +31,7 @@ from sayso.turns.replay.effects import (
     was_cancelled,
 )
 from sayso.turns.replay.execution import Execution, Place
+from sayso.turns.replay.mistakes import awaited
 from sayso.turns.replay.protection import uncancellable
 from sayso.turns.replay.recorded import Recorded, recorded
 
@@ -85,8 +86,9 @@ class TextMessage:
             scope = current_effect()
             assert scope is not None  # noqa: S101 - inside_effect() says so
             self._scope = scope
-            self._id = self._identify(places.text(scope.place, scope.emitted))
-            scope.emitted += 1
+            number = scope.emitted.get(self._kind, 0)
+            scope.emitted[self._kind] = number + 1
+            self._id = self._identify(places.text(scope.place, number))
             self._text = self._begin()
         else:
             self._place = place = await recorded(execution, _Opened(self._kind, self._live))
@@ -303,20 +305,23 @@ def _leading_up(place: Place) -> Message | None:
 
 
 class Phase:
-    """A named part of the work, shown to clients as an AG-UI step: `async with turn.phase(…)`."""
+    """A named part of the work, shown to clients as an AG-UI step: `async with turn.phase(…)`.
+
+    Where parts overlap, `begin` and `end` are called each for itself, in any order.
+    """
 
     def __init__(self, execution: Execution, name: str) -> None:
         self._execution = execution
         self._name = name = to_utf8_safe(name)
         self._named = Named("phase", name, f"phase {name!r}")
         self._announced = False
+        self._over = False
         self._branch: Branch | None = None
-        self._outer: tuple[Any, ...] = ()
         self._owner = execution.stream.owner
 
     def announce(self) -> None:
         """Tell clients that the phase is on, once in this execution."""
-        if not self._announced:
+        if not self._announced and not self._over:
             self._announced = True
             self._say("STEP_STARTED")
 
@@ -324,24 +329,40 @@ class Phase:
         """Steps are per owner, and it may be an inner agent's code that announces one (ST-03)."""
         self._execution.stream.emit_as(self._owner, {"type": kind, "stepName": self._name})
 
+    @awaited
+    async def begin(self) -> None:
+        """Begin the phase; TurnError for one that has begun."""
+        if self._branch is not None:
+            raise TurnError(f"phase {self._name!r} has begun: make another one by turn.phase")
+        await recorded(self._execution, _PhaseBegin(self, self._named))
+
+    @awaited
+    async def end(self) -> None:
+        """End the phase, whatever has begun since; TurnError for one that is not on."""
+        if self._branch is None or self._over:
+            raise TurnError(f"phase {self._name!r} is not on: it ends once, after its begin")
+        await recorded(self._execution, _PhaseEnd(self, self._named, failed=False))
+
     async def __aenter__(self) -> None:
         """Begin the phase."""
-        await recorded(self._execution, _PhaseBegin(self, self._named))
+        await self.begin()
 
     def into(self, branch: Branch) -> None:
         """Let the code of a branch be in the phase from now on, once."""
         if self._branch is None:
             self._branch = branch
-            self._outer = branch.phases
             self._owner = self._execution.stream.owner
-            branch.phases = (*self._outer, self)
+            branch.phases = (*branch.phases, self)
 
-    def out(self, branch: Branch) -> None:
-        """Let it be in what is around the phase again."""
-        branch.phases = self._outer
+    def out(self) -> None:
+        """Let the code that began it be in what else is around it."""
+        if self._branch is not None:
+            self._over = True
+            self._branch.phases = tuple(p for p in self._branch.phases if p is not self)
 
     def finish(self) -> None:
         """Tell clients that the phase is over."""
+        self.announce()
         self._say("STEP_FINISHED")
 
     async def __aexit__(
@@ -352,7 +373,7 @@ class Phase:
     ) -> None:
         """End the phase; a pause leaves that to the boundary."""
         execution = self._execution
-        if self._branch is None or execution.may_not_continue(self._branch):
+        if self._branch is None or self._over or execution.may_not_continue(self._branch):
             return
         await recorded(execution, _PhaseEnd(self, self._named, failed=error is not None))
 
@@ -402,12 +423,12 @@ class _PhaseEnd(Recorded[None]):
 
     def after(self, place: Place, entry: Entry | None) -> Ended:
         """The phase, which the code is out of."""
-        self._phase.out(place.branch)
+        self._phase.out()
         return Ended(place, self._named)
 
     def read(self, place: Place, entry: Entry | None) -> None:
         """Be out of it, on replay as well."""
-        self._phase.out(place.branch)
+        self._phase.out()
 
 
 class Reasoning(TextMessage):

@@ -1,7 +1,8 @@
 """Branches: every asyncio task of a turn is one, with its own places in the journal.
 
 A branch is named by its parent's path, the fingerprint of its first call and a counter among
-equals (design 3, rule 3), so that concurrent code finds its own records again on replay.
+equals (design 3, rule 3), so that concurrent code finds its own records again on replay. Code that
+its author has given a key is a branch of that name, whichever task runs it, and when.
 """
 
 import asyncio
@@ -10,6 +11,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
+from sayso.base.errors import TurnError
 from sayso.turns.journal import places
 
 Patch = Sequence[dict[str, Any]]
@@ -17,7 +19,7 @@ Patch = Sequence[dict[str, Any]]
 
 
 class Pause(asyncio.CancelledError):
-    """Unwinds author code whose turn waits for a person.
+    """Unwinds author code whose turn waits for a person, or has ended; pass it on.
 
     A `CancelledError`, so that `except Exception` cannot catch it and task groups stay quiet. It is
     only the signal: the pause itself is a state of the turn (design 3, rule 1).
@@ -43,13 +45,20 @@ class Branch:
     that code is a branch of its own, in the task of the branch that called it. `call`: the tool
     call whose code it runs. `said`: the place behind the text that it streamed last, and its id.
     `wrote`: a place, and the patches of the shared state that were made on the way to it.
+    `resting`: its code waits for what is no work of the turn. `rested`: it has done so before, so
+    it waits for none of the tasks that it made, and goes on when one of them asks.
+    `apart`: it is in the code of a key, and keeps no order with others. `scope`: the nearest agent,
+    tool or key around it. `invocation`: the inner agent of its key.
     """
 
     __slots__ = (
+        "apart",
+        "around",
         "blocked",
         "call",
         "children",
         "destroyed",
+        "invocation",
         "open_message",
         "owner",
         "parent",
@@ -57,8 +66,11 @@ class Branch:
         "path",
         "phases",
         "position",
+        "rested",
+        "resting",
         "root",
         "said",
+        "scope",
         "sealed",
         "task",
         "wrote",
@@ -75,12 +87,26 @@ class Branch:
         self.parked: bool = False
         self.sealed: bool = False
         self.destroyed: bool = False
+        self.resting: bool = False
+        self.rested: bool = False
         self.open_message: str | None = None
         self.said: tuple[str, str] | None = None
         self.wrote: tuple[str, list[Patch]] = ("", [])
         self.call: dict[str, Any] | None = None
+        self.apart: bool = parent.apart if parent else False
+        self.scope: Branch = self
+        self.invocation: Any = None
         self.owner: Any = parent.owner if parent else None
         self.phases: tuple[Any, ...] = parent.phases if parent else ()
+        self.around: int = len(self.phases)
+
+    def surround(self, outer: "Branch") -> None:
+        """Let it be in what the code around it is in, and in its own inner agent and phases."""
+        own = self.phases[self.around :]
+        self.owner, around = outer.owner, outer.phases
+        if self.invocation is not None:
+            self.owner, around = self.invocation, (*around, self.invocation)
+        self.phases, self.around = (*around, *own), len(around)
 
     def place(self) -> str:
         """The next place of this branch."""
@@ -120,10 +146,13 @@ class Branch:
 
     def block(self) -> None:
         """Refuse further calls of this branch and of all that wait for it."""
-        branch: Branch | None = self
-        while branch is not None:
+        branch = self
+        branch.blocked = True
+        while (outer := branch.parent) is not None:
+            if outer.rested and outer.task is not branch.task:
+                return
+            branch = outer
             branch.blocked = True
-            branch = branch.parent
 
     def calls(self) -> list[dict[str, Any]]:
         """The tool calls that this code is inside of, from the outside in."""
@@ -153,6 +182,7 @@ class Branches:
     def __init__(self, ended: Callable[[asyncio.Task[Any]], None]) -> None:
         """`ended` is told of each task of a branch that has ended."""
         self._ended = ended
+        self._keyed: dict[str, Branch] = {}
         self.root: Branch = Branch("", None, None)
         self.owned: bool = False
         """True if some code was an inner agent's."""
@@ -176,6 +206,7 @@ class Branches:
         parent.children[fingerprint] = number + 1
         path = places.task_path(parent.path, places.task(fingerprint, number))
         branch = Branch(path, parent, task)
+        branch.scope = parent.scope
         branch.blocked = parent.sealed or _unwinding.get() is parent
         _here.set(branch)
         self._all.append(branch)
@@ -203,6 +234,46 @@ class Branches:
         finally:
             _here.reset(token)
             self._all.remove(branch)
+
+    @contextmanager
+    def under(self, key: str) -> Iterator[Branch]:
+        """Let the running task's calls be those of the code of a key, as far as that has come.
+
+        TurnError if another task is in it.
+        """
+        outer, task = self._known(), asyncio.current_task()
+        path = places.keyed(outer.scope.path, key)
+        branch = self._keyed.get(path)
+        if branch is None:
+            branch = self._keyed[path] = Branch(path, outer, None)
+            branch.apart = True
+            self._all.append(branch)
+        elif branch.task is not None:
+            raise TurnError(
+                f"two tasks are in turn.at({key!r}) at once: one key is one line of work, so give "
+                "each task a key of its own"
+            )
+        branch.parent, branch.task = outer, task
+        if outer.task is task:
+            branch.blocked = branch.blocked or outer.blocked
+        else:
+            branch.blocked = branch.blocked or outer.sealed or _unwinding.get() is outer
+            if task is not None:
+                task.add_done_callback(self._ended)
+        branch.surround(outer)
+        token = _here.set(branch)
+        try:
+            yield branch
+        finally:
+            _here.reset(token)
+            branch.task = None
+
+    def invoke(self, branch: Branch, invocation: Any) -> None:
+        """Let the code of a key be an inner agent's from now on."""
+        self.owned = True
+        branch.invocation = invocation
+        assert branch.parent is not None  # noqa: S101 - only the root has none
+        branch.surround(branch.parent)
 
     def enclosing_branch(self) -> Branch:
         """The branch that the running code belongs to, be it an effect's, or the root."""
@@ -237,12 +308,20 @@ class Branches:
             if branch.task is not None and branch.task.done():
                 branch.task = None
 
+    def blocked(self) -> bool:
+        """True if the running task may make no call: its branch, or the one that it would be."""
+        branch = self._known()
+        if branch.task is asyncio.current_task():
+            return branch.blocked
+        return branch.sealed or _unwinding.get() is branch
+
     def busy(self) -> bool:
-        """True if a branch may still go on by itself: not asking, not parked, not ended."""
+        """True if a branch may still go on by itself: not asking, parked, resting or ended."""
         return any(
             branch.task is not None
             and not branch.task.done()
             and not branch.blocked
             and not branch.parked
+            and not branch.resting
             for branch in self._all
         )

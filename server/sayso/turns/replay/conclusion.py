@@ -17,6 +17,7 @@ from sayso.base.errors import (
     InterruptsDisabled,
     JournalMissing,
     LeaseLost,
+    ModelFailed,
     NotRecordable,
     ReplayMismatch,
     ThreadTooLarge,
@@ -88,6 +89,8 @@ def conclude(execution: Execution, run: Run, answered: Sequence[Interrupt]) -> C
         _log.error("agent %r failed in turn %s", name, execution.turn.key, exc_info=error)
         _tell(execution, error)
         text = f"agent {name!r} failed with {type(error).__name__}; the server's log says where"
+        if isinstance(error, ModelFailed):
+            text = error_text(error)
         return _left(execution, run, "failed", _error(Code.AGENT_ERROR, text))
     return _finished(execution, run)
 
@@ -132,6 +135,7 @@ def _commit(execution: Execution, run: Run, ending: Ending, status: Any, **more:
         "turn": copy_with(execution.turn, status=status, ended_at=ended),
         "run": copy_with(run, ended_at=now, outcome=ending.to_json()),
         "release": True,
+        "kept": execution.kept.to_store(failed=status == "failed"),
         **execution.approval_writes.take(),
     }
     return Commit(**{**members, **more})
@@ -272,7 +276,7 @@ def _reopened(
     if not execution.interrupts:
         return _left(execution, run, "failed", ending)
     hidden = (hidden_message(execution.interrupts[before.id]) for before in reopened)
-    commit = _commit(execution, run, ending, "suspended")
+    commit = _commit(execution, run, ending, "suspended", kept=None)
     messages = (*commit.messages, *(message for message in hidden if message is not None))
     # A yes that is open again leaves no approval behind; replay gives it once more.
     taken_back = {"approvals": (), "uses": ()}

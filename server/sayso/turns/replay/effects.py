@@ -68,7 +68,8 @@ class EffectScope:
     execution: Any
     info: CallInfo
     place: str
-    emitted: int = 0
+    emitted: dict[str, int] = field(default_factory=dict)
+    """Messages that it has begun, by kind: another thought gives no text another id."""
     messages: list[Message] = field(default_factory=list)
     opens: bool = False
     """It is no effect itself: calls inside are recorded for themselves."""

@@ -37,6 +37,8 @@ from sayso.turns.denials import Heard
 from sayso.turns.input import TurnInput
 from sayso.turns.journal import places
 from sayso.turns.journal.journal import Journal, copied_from, fingerprint
+from sayso.turns.journal.kept import Kept
+from sayso.turns.journal.notes import Notes
 from sayso.turns.journal.state import TurnState
 from sayso.turns.output.transcript import Transcript
 from sayso.turns.replay.anew import Anew, Waited
@@ -130,6 +132,7 @@ class Execution:
         self.interrupts: Mapping[str, Interrupt] = opened.interrupts
         self.state: TurnState = opened.state
         self.transcript: Transcript = opened.transcript
+        self.kept: Kept = opened.kept
         self.looks: bool = opened.looks
         self._options = opened.options
         self._breakpoints = opened.breakpoints
@@ -160,7 +163,8 @@ class Execution:
         self.replay_order: ReplayOrder = ReplayOrder(
             self.turn.key, journal.ends(), again=bool(journal.entries())
         )
-        self.replay_order.release(journal.ends_behind())
+        self.replay_order.release(journal.ends_apart())
+        self.notes: Notes = Notes(journal, services.limits.history)
         self.asked: dict[str, Interrupt] = {}
         self.bodies: dict[str, bytes] = {}
         """What is asked, as clients get it."""
@@ -216,6 +220,22 @@ class Execution:
             self._fails(ReplayMismatch(key, "nothing", requested))
         return place
 
+    async def go_on(self, what: str) -> None:
+        """Return if the running code may go on with what takes no place in the journal.
+
+        It is not looked for on replay, so it does not name the branch of a task either.
+        """
+        if self.branches.root.destroyed:
+            await Abandoned()
+        self.calls += 1
+        if current_effect() is not None and self.inside_effect():
+            raise NestedCall(
+                f"{what} inside a recorded step or tool: write it from the agent function itself"
+            )
+        if self.halted:
+            await self.refuse(self.branches.current_or_new(what))
+        self.only_looks()
+
     async def _comes(self, place: Place, anew: Anew, kind: str, name: str, arguments: Any) -> None:
         """Hold what would begin where the turn waited against what was shown there.
 
@@ -247,7 +267,7 @@ class Execution:
     async def _leaves(self, place: Place, waited: Waited) -> None:
         """Go on past a breakpoint to something else than what waited there."""
         self.journal.find(waited.entry.place, waited.entry.fingerprint)
-        await self.replay_order.wait_for_all_before(self.pauses[waited.pause])
+        await self.past_before(place.branch, waited.pause)
         self.state.resume(waited.pause)
         self.check_state(place.key)
         self.passes(place, waited)
@@ -314,11 +334,17 @@ class Execution:
 
         Not while the code has left out what the journal holds, because it could not ask for it.
         """
-        await self.replay_order.wait_for_past()
+        if not self.branches.enclosing_branch().apart:
+            await self.replay_order.wait_for_past()
         self.only_looks()
         may_begin = await self.effects.may_begin()
         if self._left_out() or isinstance(self.broken, ReplayMismatch) or not may_begin:
             raise self.pause()
+
+    async def past_before(self, branch: Branch, pause: int) -> None:
+        """Wait until all that had ended before a pause has come out; not in the code of a key."""
+        if not branch.apart:
+            await self.replay_order.wait_for_all_before(self.pauses[pause])
 
     def inside_effect(self) -> bool:
         """True if the running code is an effect of this turn."""
@@ -435,6 +461,11 @@ class Execution:
     def may_not_continue(self, branch: Branch) -> bool:
         """True if this branch may do nothing more in this execution."""
         return bool(self.closed or self.broken or self.stopped or branch.blocked)
+
+    @property
+    def halted(self) -> bool:
+        """True if the running code may do nothing more in this execution."""
+        return bool(self.closed or self.broken or self.stopped or self.branches.blocked())
 
     def ask(self, branch: Branch, interrupt: Interrupt) -> None:
         """Make the turn wait for a person; the question leaves with the suspension."""

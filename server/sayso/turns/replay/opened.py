@@ -18,6 +18,7 @@ from sayso.turns.journal.journal import (
     pauses,
     recorded_by,
 )
+from sayso.turns.journal.kept import Kept
 from sayso.turns.journal.state import TurnState
 from sayso.turns.output.transcript import Transcript
 
@@ -38,6 +39,7 @@ class OpenTurn:
     interrupts: Mapping[str, Interrupt]
     state: TurnState
     transcript: Transcript
+    kept: Kept
     options: AgentOptions
     breakpoints: Sequence[Breakpoints]
     """Those of the agent's options, and those of the requests; empty if nobody has set any."""
@@ -58,10 +60,12 @@ class OpenTurn:
         limits: Limits,
         begun: TurnInput | None = None,
         looks: bool = False,
+        kept: bytes | None = None,
     ) -> "OpenTurn":
         """Decode a turn; `history` is the list that it extends, `waiting` wait for its end.
 
-        `begun` is what a turn begins with that begins now, with all messages that there are.
+        `begun` is what a turn begins with that begins now, with all messages that there are;
+        `kept` what the thread keeps.
         """
         marks = [entry for entry in entries if is_mark(entry)] if entries else []
         copied = is_copied(marks) if marks else False
@@ -100,6 +104,7 @@ class OpenTurn:
             interrupts={interrupt.id: interrupt for interrupt in interrupts},
             state=TurnState(turn_input.state, paused),
             transcript=Transcript(history, count, limits.history),
+            kept=Kept(kept, record.key, again=any(mark.kind == "again" for mark in marks)),
             options=options,
             breakpoints=breakpoints,
             looks=looks,

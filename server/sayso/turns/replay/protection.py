@@ -2,11 +2,14 @@
 
 import asyncio
 from collections.abc import Awaitable, Coroutine, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from sayso.base.errors import CancelledCall
+from sayso.turns.replay.branch import Branch, Pause
 from sayso.turns.replay.execution import Execution
 from sayso.turns.replay.quiescence import cancel_again
+
+T = TypeVar("T")
 
 
 def uncancellable(
@@ -49,14 +52,43 @@ def _landed(tasks: Sequence[asyncio.Task[Any]]) -> asyncio.Future[None]:
     return landed
 
 
+async def parked(execution: Execution, work: Awaitable[T]) -> T:
+    """Await work that may pause; where it does, wait until the engine cancels this task.
+
+    Whoever runs the task sees neither an error nor a cancellation, so nothing is done about one. A
+    cancellation from outside passes, as does that of work which does not wait for a person.
+    """
+    try:
+        return await work
+    except asyncio.CancelledError as error:
+        task = asyncio.current_task()
+        # In the code of a key that the task has left, it alone waits for the person.
+        pauses = execution.halted or (isinstance(error, Pause) and bool(execution.asked))
+        if task is None or task.cancelling() or not pauses:
+            raise
+    branch = execution.branches.current_or_new("parked")
+    for enclosing in branch.enclosing():
+        enclosing.parked = True
+    execution.wakeup.notify()
+    await branch.park()
+    raise execution.pause()
+
+
 async def in_recorded_order(
-    execution: Execution, ends: Sequence[int], task: asyncio.Task[Any] | None = None
+    execution: Execution,
+    branch: Branch,
+    ends: Sequence[int],
+    task: asyncio.Task[Any] | None = None,
 ) -> None:
     """Wait until recorded ends may come out: the last of them, with which a batch returns.
 
-    `task` is the running one, where it is known. What has ended has ended in time: a cancellation
-    that strikes now, while things are put in order, is held back until the call has returned.
+    In the code of a key they come out at once. `task` is the running one, where it is known. What
+    has ended has ended in time: a cancellation that strikes now, while things are put in order, is
+    held back until the call has returned.
     """
+    if branch.apart:
+        execution.replay_order.release(ends)
+        return
     last = ends[0]
     if len(ends) > 1:
         *early, last = sorted(ends)

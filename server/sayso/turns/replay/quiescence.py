@@ -1,22 +1,27 @@
 """When a turn has come to rest, and how what is left of its code is unwound.
 
 A turn that asks is at rest once its other branches have asked too or ended, and no effect is in
-flight. A branch that waits for something of its own, and calls nothing, does not hold it up.
+flight. A branch that waits for something of its own, and calls nothing, does not hold it up; one
+that says so (`resting`) not for a moment.
 """
 
 import asyncio
 import logging
-from collections.abc import Collection
-from typing import Any, Protocol
+from collections.abc import Awaitable, Collection
+from typing import Any, Protocol, TypeVar
 
-from sayso.turns.replay.branch import Branches
+from sayso.turns.replay.branch import Branch, Branches
 from sayso.turns.replay.effects import Effects
 from sayso.turns.replay.wakeup import Wakeup
+
+T = TypeVar("T")
 
 _log = logging.getLogger("sayso.turn")
 
 SETTLING_STEPS = 5
 """Turns of the event loop in which tasks that were just made may begin."""
+RESTING_STEPS = 20
+"""The same where code rests: what it waits for may be on its way, through tasks of no branch."""
 IDLE_S = 0.2
 """Seconds without any call after which a branch that waits for something else is left behind."""
 
@@ -44,23 +49,38 @@ async def wait_until_quiescent(execution: Resting, main: asyncio.Task[Any]) -> N
         over = main.done() or execution.asked or execution.broken or execution.stopped
         return bool(over) and not execution.effects.in_flight
 
-    settled = 0
+    settled, root = 0, execution.branches.root
     while execution.aborted is None:
         if not at_rest():
             await execution.wakeup.until(lambda: execution.aborted is not None or at_rest())
             settled = 0
         elif not execution.asked or execution.stopped:
             return
-        elif settled < SETTLING_STEPS:
+        elif settled < (RESTING_STEPS if root.resting else SETTLING_STEPS):
             settled += 1
             await asyncio.sleep(0)
-        elif not execution.branches.busy() and (main.done() or execution.branches.root.parked):
+        elif not execution.branches.busy() and (main.done() or root.parked or root.resting):
             return
         else:
             calls = execution.calls
             moved = await execution.wakeup.within(IDLE_S)
             if not moved and calls == execution.calls and not execution.effects.in_flight:
                 return
+            settled = 0
+
+
+async def resting(execution: Resting, branch: Branch, awaitable: Awaitable[T]) -> T:
+    """Await what is no work of the turn, for a branch: the turn may come to rest meanwhile."""
+    around = branch.enclosing()
+    for outer in around:
+        outer.resting = outer.rested = True
+    execution.wakeup.notify()
+    try:
+        return await awaitable
+    finally:
+        execution.calls += 1
+        for outer in around:
+            outer.resting = False
 
 
 async def cancel_and_wait(tasks: Collection[asyncio.Task[Any]], seconds: float) -> int:

@@ -75,7 +75,7 @@ async def recorded(execution: Execution, item: Recorded[T]) -> T:
     if entry is None or entry.status != "done" or item.asks:
         entry = await item.run(place)
     if entry is not None and (end := execution.journal.ended(entry)) is not None:
-        await in_recorded_order(execution, (end,), place.branch.task)
+        await in_recorded_order(execution, place.branch, (end,), place.branch.task)
     if execution.has_breakpoints and (ended := item.after(place, entry)) is not None:
         results = await breakpoints.after(execution, [ended])
         if place.key in results:
@@ -90,7 +90,7 @@ async def recorded_all(execution: Execution, batch: Batch[T]) -> list[T]:
     if not items:
         return []
     if ends := await batch.run(places):
-        await in_recorded_order(execution, ends)
+        await in_recorded_order(execution, places[0].branch, ends)
     batch.landed()
     if execution.has_breakpoints:
         behind = (

@@ -114,20 +114,26 @@ ORDER BY since, key
 LIMIT :limit;
 
 -- name: read_thread
--- A thread with its state, and the keys of its newest turn and run.
+-- A thread with its state and what it keeps, and the keys of its newest turn and run.
 SELECT
     thread.key, thread.turn, thread.run,
     scope, id, owner, agent, revision, fence, created_at, updated_at,
     state.body, holder, lease_until,
     holder IS NOT NULL AND coalesce(stop_fence = fence, false),
     CASE WHEN stop_noted = fence THEN stop_by END,
-    CASE WHEN stop_noted = fence THEN stop_channel END
-FROM thread LEFT JOIN state ON state.thread = thread.key
+    CASE WHEN stop_noted = fence THEN stop_channel END,
+    kept.body
+FROM thread LEFT JOIN state ON state.thread = thread.key LEFT JOIN kept ON kept.thread = thread.key
 WHERE scope = :scope AND id = :id;
 
 -- name: put_state
 -- Write a thread's state.
 INSERT INTO state (thread, body) VALUES (:thread, :body)
+ON CONFLICT (thread) DO UPDATE SET body = excluded.body;
+
+-- name: put_kept
+-- Write what a thread keeps.
+INSERT INTO kept (thread, body) VALUES (:thread, :body)
 ON CONFLICT (thread) DO UPDATE SET body = excluded.body;
 
 -- name: known_turn
@@ -340,6 +346,10 @@ DELETE FROM run WHERE thread = :thread;
 -- name: delete_state
 -- Drop the state of a thread.
 DELETE FROM state WHERE thread = :thread;
+
+-- name: delete_kept
+-- Drop what a thread keeps.
+DELETE FROM kept WHERE thread = :thread;
 
 -- name: delete_thread
 -- Drop a thread itself.

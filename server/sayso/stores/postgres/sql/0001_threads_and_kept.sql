@@ -54,6 +54,12 @@ CREATE TABLE state (
     body bytea NOT NULL
 );
 
+-- Private values of agents, of threads that have any.
+CREATE TABLE kept (
+    thread bigint PRIMARY KEY,
+    body bytea NOT NULL
+);
+
 CREATE TABLE turn (
     thread bigint NOT NULL,
     key text COLLATE "C" NOT NULL,

@@ -55,6 +55,12 @@ CREATE TABLE state (
     body BLOB NOT NULL
 );
 
+-- Private values of agents, of threads that have any.
+CREATE TABLE kept (
+    thread INTEGER PRIMARY KEY,
+    body BLOB NOT NULL
+);
+
 CREATE TABLE turn (
     position INTEGER PRIMARY KEY,
     thread INTEGER NOT NULL,

@@ -1,0 +1,117 @@
+"""An agent of a file that is a model: no code, but a model, a system text, settings and tools.
+
+spec:
+  type: chat_model_agent
+  model: {name: gpt-5-mini, base_url: "https://api.openai.com/v1", api_key: "${OPENAI_API_KEY}"}
+  settings: {temperature: 0.2}    # go to the provider as they are
+  system: You are a clerk.        # or {file: clerk.md}, beside this file
+  rounds: 12
+"""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from sayso.agents.tools import Tool
+from sayso.base.errors import DeclarationError
+from sayso.ops.yamlfile import Value
+from sayso.providers import Completions
+from sayso.turns.turn import Turn
+
+CHAT: Final = "chat_model_agent"
+"""The type of such an agent."""
+_MODEL: Final = ("name", "base_url", "api_key")
+_DEFAULT_BASE_URL: Final = "https://api.openai.com/v1"
+_DEFAULT_ROUNDS: Final = 12
+
+
+@dataclass(frozen=True, slots=True)
+class ChatSpec:
+    """The members of such an agent, as a file has them."""
+
+    client: Completions
+    model: str
+    system: str | None
+    settings: Mapping[str, Any]
+    rounds: int
+
+    @classmethod
+    def read(cls, spec: Mapping[str, Value]) -> "ChatSpec | None":
+        """Read the members of `spec`; None, and notes, where they are not complete."""
+        if "model" not in spec:
+            spec["type"].wrong("'model' is missing beside it")
+            return None
+        client, name = _model(spec["model"])
+        rounds = _DEFAULT_ROUNDS
+        if "rounds" in spec:
+            rounds = spec["rounds"].checked(_is_count, "a whole number from 1") or rounds
+        settings = _settings(spec["settings"]) if "settings" in spec else {}
+        system = _system(spec["system"]) if "system" in spec else None
+        if client is None or name is None:
+            return None
+        return cls(client, name, system, settings, rounds)
+
+    def agent(self, tools: Sequence[Tool[..., Any]]) -> Callable[[Turn], Awaitable[None]]:
+        """The agent's function, over these tools."""
+        offered = tuple(dict.fromkeys(tools))
+
+        async def chat(turn: Turn) -> None:
+            await turn.chat(
+                self.client,
+                model=self.model,
+                tools=offered,
+                system=self.system,
+                rounds=self.rounds,
+                **self.settings,
+            )
+
+        return chat
+
+
+def _model(where: Value) -> tuple[Completions | None, str | None]:
+    members = where.members(_MODEL, required=("name",))
+    key = members.pop("api_key", None)
+    texts = {name: value.text() for name, value in members.items()}
+    if key is not None and not key.is_variable:
+        key.wrong("a key is not written out: put it into the environment, as ${OPENAI_API_KEY}")
+        return None, texts.get("name")
+    base_url = texts.get("base_url") or _DEFAULT_BASE_URL
+    try:
+        secret = None if key is None else str(key.plain() or "")
+        return Completions(base_url, api_key=secret), texts.get("name")
+    except DeclarationError as error:
+        members.get("base_url", where).wrong(str(error))
+        return None, texts.get("name")
+
+
+def _settings(where: Value) -> dict[str, Any]:
+    """Settings by name, of any that a request may have but what the agent itself says."""
+    taken = ("model", "messages", "tools", "stream", "system", "rounds", "client", "front_end")
+    values: dict[str, Any] = {}
+    for name, value in where.any_members():
+        if name in taken:
+            value.wrong(f"{name!r} is no setting: the agent says it")
+        else:
+            values[name] = value.value()
+    return values
+
+
+def _system(where: Value) -> str | None:
+    """The system text, or that of a file beside the one that names it."""
+    if where.is_scalar:
+        return where.text()
+    members = where.members(("file",), required=("file",))
+    name = members["file"].text() if "file" in members else None
+    if name is None:
+        return None
+    path = where.findings.path.parent / name
+    try:
+        return path.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "it is no UTF-8"
+        members["file"].wrong(f"{name} cannot be read beside this file: {reason}")
+        return None
+
+
+def _is_count(value: Any) -> bool:
+    return type(value) is int and value >= 1
