@@ -1,6 +1,8 @@
 """What a person does first: ask, decide in a browser, and see that it happened exactly once."""
 
-from playwright.sync_api import Browser, expect
+from pathlib import Path
+
+from playwright.sync_api import Browser, Page, expect
 
 from e2e.playground import MILLISECONDS, Playground
 from tests.contract.requirements import requirement
@@ -209,14 +211,18 @@ def test_a_run_in_progress_is_followed_after_a_reload(playground: Playground) ->
     playground.can_write()
 
 
-def test_a_charge_that_may_have_happened_is_asked_about(playground: Playground) -> None:
+def test_a_charge_that_may_have_happened_is_asked_about(tmp_path: Path, page: Page) -> None:
     """The worker dies between effect and record; a person decides, nothing runs twice (B2)."""
-    playground.say("crash")
-    question = playground.page.get_by_text("It may or may not have happened")
-    expect(question).to_be_visible(timeout=2 * MILLISECONDS)
-    playground.page.get_by_role("radio", name="It happened").check()
-    playground.page.get_by_role("button", name="It happened").click()
-    playground.effects_are("charge")
+    with DemoServer(tmp_path) as server:
+        playground = Playground(server, page)
+        playground.open()
+        playground.say("crash")
+        question = page.get_by_text("It may or may not have happened")
+        expect(question).to_be_visible(timeout=2 * MILLISECONDS)
+        page.get_by_role("radio", name="It happened").check()
+        page.get_by_role("button", name="It happened").click()
+        playground.effects_are("charge")
+        assert playground.faults == []
 
 
 def test_two_tabs_agree_on_who_was_first(playground: Playground, browser: Browser) -> None:

@@ -194,7 +194,7 @@ class Tool(Generic[P, R]):
             for name, words in (("title", title), ("why", why), ("impact", impact))
             if (wording := Wording.of(words, name, self.name, self._fields)) is not None
         )
-        self.any_call = ProposedCall(tool=self.name, arguments={}, effect=effect)
+        self.any_call: ProposedCall = ProposedCall(tool=self.name, arguments={}, effect=effect)
         """A call that no rule has to look at: what holds of all."""
         self._scale = scale
         self._scaled_by = _scaled_by(scale, self.name, names)
