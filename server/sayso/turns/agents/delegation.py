@@ -105,7 +105,8 @@ class Begin(Recorded[tuple[bool, Place, dict[str, Any]]]):
     kind = "delegate"
 
     def __init__(self, named: Named, arguments: Any, agent: Agent | None) -> None:
-        self.name, self.arguments = named.name, arguments
+        self.name: str = named.name
+        self.arguments: Any = arguments
         self._named, self._agent = named, agent
 
     def before(self, place: Place) -> Named:
@@ -136,7 +137,7 @@ class End(Recorded[None]):
     def __init__(
         self, invocation: Invocation, error: str | None, named: Named | None = None
     ) -> None:
-        self.name = invocation.name
+        self.name: str = invocation.name
         self._invocation, self._error, self._named = invocation, error, named
 
     async def run(self, place: Place) -> Entry:

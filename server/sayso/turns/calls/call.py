@@ -98,8 +98,10 @@ class CallRecord(Recorded[Call[Any]]):
         self.proposed = proposed
         self.arguments: dict[str, Any] = jsonvalue.decode(proposed)
         self.turn = turn
-        self.why = requested.why
-        self.told_as = None if requested.told_as is None else to_utf8_safe(requested.told_as)
+        self.why: str | None = requested.why
+        self.told_as: str | None = (
+            None if requested.told_as is None else to_utf8_safe(requested.told_as)
+        )
         self.data: dict[str, Any] = {}
         self._result: bytes | None = None
         self._text: str | None = None
