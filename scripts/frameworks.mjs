@@ -13,6 +13,8 @@ import { digest, unlessStamped } from "./stamp.mjs";
 export const FRAMEWORKS = [
   { group: "langgraph", tests: ["tests/frameworks/langgraph"] },
   { group: "langgraph-oldest", tests: ["tests/frameworks/langgraph"] },
+  { group: "pydantic-ai", tests: ["tests/frameworks/pydantic_ai"] },
+  { group: "pydantic-ai-oldest", tests: ["tests/frameworks/pydantic_ai"] },
 ];
 
 export const stageOf = ({ group }) => `frameworks:${group}`;

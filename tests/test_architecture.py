@@ -6,6 +6,8 @@ there is no order, only no cycle. A new package fails the test until a row names
 
 import ast
 import re
+import subprocess
+import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -28,7 +30,7 @@ class Layer:
 LAYERS = (
     Layer("cli", ("cli.*", "__main__")),
     Layer("ops"),
-    Layer("frameworks", ("frameworks.*",)),
+    Layer("frameworks", ("frameworks.*", "langgraph", "pydantic_ai")),
     Layer("app", ("app", "auth", "providers", "__init__")),
     Layer("http"),
     Layer("engine"),
@@ -351,3 +353,89 @@ def test_the_rule_sees_a_cycle() -> None:
 def test_the_rule_sees_impure_code(source: str) -> None:
     """An import of a clock or a loop, and a clock that came with datetime."""
     assert impurities(_module("gate", source=source))
+
+
+ADAPTERS = "frameworks"
+"""The package of what adapts other people's agents: it knows what an author knows."""
+SURFACE = ("__init__", "client", "providers")
+"""What is public of this package: the front door, the client, and what models are asked by."""
+FRAMEWORKS = frozenset(
+    {
+        "ag_ui",
+        "agent_framework",
+        "agents",
+        "anthropic",
+        "google",
+        "langchain",
+        "langchain_core",
+        "langgraph",
+        "mcp",
+        "openai",
+        "pydantic_ai",
+        "strands",
+    }
+)
+"""Top-level packages of frameworks, and of SDKs that they are used with."""
+
+
+def off_the_surface(modules: Iterable[Module]) -> list[str]:
+    """Every import by which an adapter reaches into the engine, or another module for one."""
+    wrong = []
+    for module in modules:
+        adapts = module.name.partition(".")[0] == ADAPTERS
+        for used in sorted(module.uses):
+            top = used.partition(".")[0]
+            if adapts and top not in (ADAPTERS, *SURFACE):
+                wrong.append(f"{module.name} imports {used}: adapters use what authors do")
+        tops = {name.partition(".")[0] for name in module.imports}
+        if not adapts:
+            wrong += [
+                f"{module.name} imports {top}, which only adapters do"
+                for top in sorted(tops & FRAMEWORKS)
+            ]
+        if adapts and module.name.count(".") == 0:
+            wrong += [
+                f"{module.name} imports {top} before it is asked for"
+                for top in sorted(tops & FRAMEWORKS)
+            ]
+    return wrong
+
+
+def test_adapters_of_frameworks_stand_on_the_public_surface() -> None:
+    """They use what an author of agents could, and nobody else imports a framework."""
+    wrong = off_the_surface(package_modules().values())
+    assert not wrong, "\n".join(wrong)
+
+
+def test_importing_the_package_imports_no_framework() -> None:
+    """Who has none of them installed, or waits for a command, does not pay for one."""
+    code = "import sys, sayso, sayso.cli.main; print(*sys.modules)"
+    printed = subprocess.run(  # noqa: S603 - our own package
+        [sys.executable, "-c", code], capture_output=True, check=True, text=True
+    )
+    loaded = {name.partition(".")[0] for name in printed.stdout.split()}
+    assert not loaded & FRAMEWORKS
+
+
+@pytest.mark.parametrize(
+    ("name", "uses", "source"),
+    [
+        ("frameworks.langgraph.mount", ["turns.turn"], ""),
+        ("frameworks.mcp", ["agents.tools"], ""),
+        ("frameworks.strands", ["testing"], ""),
+        ("frameworks.mcp", ["base.errors"], "from sayso.base.errors import TurnError"),
+        ("frameworks", [], "import langgraph"),
+        ("turns.turn", [], "from pydantic_ai import Agent"),
+        ("app", [], "def late():\n    import mcp.types"),
+    ],
+)
+def test_the_rule_sees_what_is_off_the_surface(name: str, uses: list[str], source: str) -> None:
+    """An adapter that reaches inside, and a framework outside of the adapters."""
+    assert off_the_surface([_module(name, uses, source)])
+
+
+def test_the_rule_lets_adapters_use_what_is_public() -> None:
+    """The front door, the client, each other, and their framework."""
+    uses = ["__init__", "client.events", "frameworks.langgraph.saver", "providers"]
+    source = "from langgraph.graph import StateGraph\nfrom sayso import Turn"
+    assert off_the_surface([_module("frameworks.langgraph.mount", uses, source)]) == []

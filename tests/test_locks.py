@@ -15,6 +15,8 @@ APART = {
     "requirements-agent-framework.lock": ("agent-framework",),
     "requirements-langgraph.lock": ("frameworks", "langgraph", "build"),
     "requirements-langgraph-oldest.lock": ("frameworks", "langgraph-oldest", "build"),
+    "requirements-pydantic-ai.lock": ("frameworks", "pydantic-ai", "build"),
+    "requirements-pydantic-ai-oldest.lock": ("frameworks", "pydantic-ai-oldest", "build"),
 }
 """Of environments of their own, whose versions need not go together with the others, and the
 groups of dependencies that each is made from."""

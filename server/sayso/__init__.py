@@ -4,9 +4,12 @@ from importlib.metadata import version as _version
 
 from sayso import auth, providers
 from sayso.agents import approval, parts
+from sayso.agents.asking import AskFirst
 from sayso.agents.decisions import Decision, Option, describe
 from sayso.agents.outcomes import Answer, Call, Question, ToolCall
+from sayso.agents.parameters import ArgumentsMisfit
 from sayso.agents.suggestions import Suggestion, SuggestionRequest
+from sayso.agents.told import Told
 from sayso.agents.tools import DidNotHappen, Happened, Tool
 from sayso.app import Sayso
 from sayso.base.breakpoints import Breakpoints
@@ -41,6 +44,7 @@ from sayso.base.records import Principal
 from sayso.http.dialects.copilotkit import CopilotKit
 from sayso.http.dialects.session import Sessions
 from sayso.http.options import KeepAlive, ServerOptions
+from sayso.schemas.errors import SchemaViolation
 from sayso.schemas.subschemas import strip_keywords
 from sayso.turns.agents.keyed import KeyedBranch
 from sayso.turns.input import TurnInput
@@ -58,6 +62,8 @@ __all__ = [
     "Activity",
     "AgentOptions",
     "Answer",
+    "ArgumentsMisfit",
+    "AskFirst",
     "Breakpoints",
     "Call",
     "CallInfo",
@@ -92,6 +98,7 @@ __all__ = [
     "ReplayMismatch",
     "Sayso",
     "SaysoError",
+    "SchemaViolation",
     "ServerOptions",
     "Sessions",
     "Speak",
@@ -102,6 +109,7 @@ __all__ = [
     "SuggestionRequest",
     "TextMessage",
     "ThreadTooLarge",
+    "Told",
     "TooManyInterrupts",
     "Tool",
     "ToolCall",

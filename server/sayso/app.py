@@ -1,19 +1,23 @@
 """`Sayso`: agents, tools and options in one ASGI app."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
-from inspect import getdoc
+from functools import partial
+from inspect import getdoc, iscoroutinefunction
 from typing import Any, Concatenate, ParamSpec, TypedDict, TypeVar, Unpack, overload
 
 from sayso.agents.approval import never
 from sayso.agents.policy import Policy
 from sayso.agents.registry import Agent, Agents, check_agent, state_type
 from sayso.agents.suggestions import Suggest, check_suggest
+from sayso.agents.told import Told
 from sayso.agents.tools import Tool, ToolDecorator, ToolOptions
+from sayso.agents.toolset import Tools
 from sayso.base.clock import SystemClock
 from sayso.base.errors import DeclarationError
 from sayso.base.options import AgentOptions, OptionValues, options_for_agent
+from sayso.base.texts import error_text
 from sayso.engine.dialect import COPILOTKIT
 from sayso.engine.engine import Engine
 from sayso.http.app import Edge
@@ -34,6 +38,8 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 AgentFunction = Callable[[Turn], Awaitable[Any]]
+OnStart = Callable[["Sayso"], Awaitable[object]]
+"""An async function of the app, which may add tools and agents to it before it serves."""
 
 
 class _Arguments(TypedDict, total=False):
@@ -44,6 +50,7 @@ class _Arguments(TypedDict, total=False):
     default_approval: Policy
     server: ServerOptions
     agent_defaults: AgentOptions
+    on_start: Sequence[OnStart]
 
 
 class Sayso:
@@ -56,6 +63,7 @@ class Sayso:
     | `default_approval` | the policy of tools that have none of their own | `approval.never` |
     | `server` | `ServerOptions(…)`: the server around the agents | `ServerOptions()` |
     | `agent_defaults` | `AgentOptions(…)`: what agents do unless they say so | `AgentOptions()` |
+    | `on_start` | async functions of the app, run in order before it serves anything | none |
 
     It starts at the first request, or with the server; an app that mounts this one uses
     `lifespan=app.lifespan`.
@@ -72,23 +80,31 @@ class Sayso:
         default_approval: Policy = never,
         server: ServerOptions | None = None,
         agent_defaults: AgentOptions | None = None,
+        on_start: Sequence[OnStart] = (),
     ) -> None:
         _check_kind("default_approval", default_approval, Policy, "a policy: approval.always")
         server = ServerOptions() if server is None else server
         _check_kind("server", server, ServerOptions, "ServerOptions(…)")
         agent_defaults = AgentOptions() if agent_defaults is None else agent_defaults
         _check_kind("agent_defaults", agent_defaults, AgentOptions, "AgentOptions(…)")
+        _check_on_start(on_start)
         self._arguments: _Arguments = {
             "store": store,
             "authenticate": authenticate,
             "default_approval": default_approval,
             "server": server,
             "agent_defaults": agent_defaults,
+            "on_start": tuple(on_start),
         }
+        self._to_start = list(on_start)
+        self._declaring: list[tuple[object, Callable[[], None]]] | None = None
+        """While such a function runs: what it has declared, and what takes that back."""
+        self._started: list[object] = []
+        """What such functions have declared: they declare it on a copy as well."""
         self._mounted: list[Sessions | CopilotKit] = []
         self._serves_sessions = False
         self._agents = Agents()
-        self._tools: dict[str, Tool[..., Any]] = {}
+        self._tools = Tools()
         clock = server.clock or SystemClock()
         self._engine = Engine(
             agents=self._agents,
@@ -100,6 +116,7 @@ class Sayso:
             shared=authenticate is not None,
             lease=server.lease,
             max_unattended=server.max_unattended,
+            prepare=self._prepare,
         )
         engine, limits = self._engine, server.limits
         self._edge = Edge(
@@ -145,8 +162,12 @@ class Sayso:
 
     @property
     def tools(self) -> tuple[Tool[..., Any], ...]:
-        """The tools that it serves, in the order in which they were declared."""
-        return tuple(self._tools.values())
+        """The tools that all its agents may call, in the order in which they were declared."""
+        return tuple(self._tools.shared.values())
+
+    def tools_of(self, agent: str) -> tuple[Tool[..., Any], ...]:
+        """The tools that one agent may call: all agents' and its own, which go before them."""
+        return tuple(self._tools.of(agent).values())
 
     @property
     def store(self) -> Store:
@@ -173,16 +194,23 @@ class Sayso:
 
         For tests and commands: over another store, or with
         `server=dataclasses.replace(app.server, hosts=[…])`. What is declared later on one of the
-        two is not on the other; agents keep the options that they were declared with.
+        two is not on the other; agents keep the options that they were declared with. The copy runs
+        its own `on_start`.
         """
         arguments: _Arguments = {**self._arguments, **changes}
         other = Sayso(**arguments)
-        other.add_tools(*self._tools.values())
+        for owner, tool in self._tools.all():
+            if not self._is_of_start(tool):
+                other.add_tools(tool, agent=owner)
         for agent in self._agents.all():
-            other._agents.add(agent)
+            if not self._is_of_start(agent):
+                other._agents.add(agent)
         for mounted in self._mounted:
             other.mount(mounted)
         return other
+
+    def _is_of_start(self, what: object) -> bool:
+        return any(declared is what for declared in self._started)
 
     def mount(self, protocol: Sessions | CopilotKit) -> None:
         """Serve every agent in a further protocol: `app.mount(CopilotKit("/copilotkit"))`.
@@ -231,17 +259,50 @@ class Sayso:
             )
         )
 
-    def add_tools(self, *tools: Tool[..., Any]) -> None:
-        """Serve tools that were made by `Tool` itself, or by another app.
+    async def _prepare(self) -> None:
+        """Run the functions of `on_start` that have not run; what one that fails did is undone.
 
         Raises:
-            DeclarationError: another tool has the same name.
+            DeclarationError: one failed.
         """
-        for tool in tools:
-            if self._tools.setdefault(tool.name, tool) is not tool:
+        while self._to_start:
+            function = self._to_start[0]
+            declared: list[tuple[object, Callable[[], None]]] = []
+            self._declaring = declared
+            try:
+                await function(self)
+            except Exception as error:
+                for _, take_back in reversed(declared):
+                    take_back()
+                name = getattr(function, "__qualname__", repr(function))
+                text = " ".join(error_text(error).split())
                 raise DeclarationError(
-                    f"tool {tool.name!r} is declared twice; give one of them another name="
-                )
+                    f"on_start: {name} failed with {type(error).__name__}: {text}"
+                ) from error
+            finally:
+                self._declaring = None
+            self._started += [what for what, _ in declared]
+            del self._to_start[0]
+
+    def _declared(self, what: object, take_back: Callable[[], None]) -> None:
+        if self._declaring is not None:
+            self._declaring.append((what, take_back))
+
+    def add_tools(self, *tools: Tool[..., Any], agent: str | None = None) -> None:
+        """Serve tools that were made by `Tool` itself, or by another app.
+
+        With `agent` they are tools of that agent alone, which go before those of all agents that
+        have the same names. Two agents may have tools of one name with other policies.
+
+        Raises:
+            DeclarationError: another tool has the same name there.
+        """
+        named: object = agent
+        if named is not None and not isinstance(named, str):
+            raise DeclarationError(f"agent= of add_tools is the name of an agent, not {named!r}")
+        for tool in tools:
+            if self._tools.add(tool, agent):
+                self._declared(tool, partial(self._tools.remove, tool, agent))
 
     def agent(
         self,
@@ -276,28 +337,34 @@ class Sayso:
 
         def register(function: AgentFunction) -> AgentFunction:
             check_agent(name, function)
-            self._agents.add(
-                Agent(
-                    name=name,
-                    version=version,
-                    function=function,
-                    description=description or getdoc(function) or "",
-                    options=chosen,
-                    state=shape,
-                    kind=kind,
-                    suggest=suggest,
-                )
+            agent = Agent(
+                name=name,
+                version=version,
+                function=function,
+                description=description or getdoc(function) or "",
+                options=chosen,
+                state=shape,
+                kind=kind,
+                suggest=suggest,
             )
+            self._agents.add(agent)
+            self._declared(agent, partial(self._agents.remove, agent))
             return function
 
         return register
 
     @overload
+    def tool(self, fn: Callable[Concatenate[Turn, P], Awaitable[Told[R]]], /) -> Tool[P, R]: ...
+    @overload
     def tool(self, fn: Callable[Concatenate[Turn, P], Awaitable[R]], /) -> Tool[P, R]: ...
     @overload
     def tool(self, fn: Callable[P, AsyncIterator[str]], /) -> Tool[P, str]: ...
     @overload
+    def tool(self, fn: Callable[P, Awaitable[Told[R]]], /) -> Tool[P, R]: ...
+    @overload
     def tool(self, fn: Callable[P, Awaitable[R]], /) -> Tool[P, R]: ...
+    @overload
+    def tool(self, fn: Callable[P, Told[R]], /) -> Tool[P, R]: ...
     @overload
     def tool(self, fn: Callable[P, R], /) -> Tool[P, R]: ...
     @overload
@@ -307,6 +374,7 @@ class Sayso:
     ) -> Tool[..., Any] | ToolDecorator:
         """Make a function a tool, to be called through `Turn.call`; `@app.tool` takes no options.
 
+        One that returns `Told` says something else than it gives back.
         An `async def` with `yield` streams text: its chunks are shown as an activity, its result is
         all of them. A tool with a parameter of type `Turn` is a part of the turn that may ask and
         record. Who decides about a call, and for how long:
@@ -351,6 +419,15 @@ class Sayso:
             return tool
 
         return register if fn is None else register(fn)
+
+
+def _check_on_start(functions: object) -> None:
+    if not isinstance(functions, list | tuple):
+        raise DeclarationError(f"on_start is a list of async functions, not {functions!r}")
+    for function in functions:
+        called = getattr(function, "__call__", None)  # noqa: B004 - the method itself is wanted
+        if not iscoroutinefunction(function) and not iscoroutinefunction(called):
+            raise DeclarationError(f"on_start takes async functions of the app, not {function!r}")
 
 
 def _check_kind(name: str, value: Any, kind: type, example: str) -> None:

@@ -25,7 +25,7 @@ async def replica(
     if server.kind != "memory":
         store = FaultyStore(BACKENDS[server.kind](server.folder, server.clock))
     app = app_with(store=store, clock=server.clock, **server.options)
-    app._tools.update(server.app._tools)
+    app.add_tools(*server.app.tools)
     for name, function in agents:
         app.agent(name)(function)
     async with app.lifespan():

@@ -121,7 +121,7 @@ async def test_a_server_that_is_stuck_inside_a_tool_loses_the_thread_and_runs_no
         await stuck.wait()
     server.store.fail("renew", times=1000)
     other = server.another()
-    other._tools.update(server.app._tools)
+    other.add_tools(*server.app.tools)
     other.agent(client.agent)(agent)
     async with other.lifespan():
         fresh = client.again(app=other)

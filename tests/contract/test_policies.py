@@ -79,7 +79,7 @@ async def test_tools_without_a_policy_are_as_the_server_says(server: Server) -> 
 
     @app.agent("all")
     async def agent(turn: Turn) -> None:
-        for called in app._tools.values():
+        for called in app.tools:
             await turn.call(called)
 
     run = await Client(app, "all").say()

@@ -38,7 +38,8 @@ def deployed(server: Server, policy: approval.Policy) -> None:
         server.effects.append(amount)
         return "Paid."
 
-    del server.app._tools["pay"]
+    (before,) = server.app.tools
+    server.app._tools.remove(before)
     server.app.tool(approval=policy)(pay)
 
 

@@ -3,7 +3,7 @@
 from importlib.util import find_spec
 from pathlib import Path
 
-FRAMEWORKS = {"langgraph": "langgraph"}
+FRAMEWORKS = {"langgraph": "langgraph", "pydantic_ai": "pydantic_ai"}
 """The module of each framework, by the folder of its tests."""
 
 HERE = Path(__file__).parent

@@ -7,6 +7,7 @@ from typing import Any, cast
 from sayso.agents import approval
 from sayso.agents.registry import Agent, Agents
 from sayso.agents.tools import Tool
+from sayso.agents.toolset import Tools
 from sayso.base.records import Principal
 from sayso.engine.dialect import Dialect
 from sayso.engine.engine import Engine
@@ -112,12 +113,15 @@ def edge(
     **options: Any,
 ) -> Edge:
     """The whole app over a stub engine."""
+    tools = Tools()
+    for tool in TOOLS.values():
+        tools.add(tool)
     return Edge(
         cast(Engine, engine or StubEngine()),
         ServerOptions(**options),
         authenticate=authenticate,
         console=console,
         agents=AGENTS,
-        tools=TOOLS,
+        tools=tools,
         routes=routes,
     )

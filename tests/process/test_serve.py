@@ -70,6 +70,14 @@ async def who(scope):
 guarded = app.replace(authenticate=who)
 other = 7
 """
+STARTING = """
+from sayso import Sayso
+
+async def listing(app):
+    raise OSError("nobody answers")
+
+app = Sayso(store="memory:", on_start=[listing])
+"""
 ANYWHERE = "0.0.0.0"  # noqa: S104 - to be refused, or for who says who is calling
 YAML = """
 agents:
@@ -84,6 +92,7 @@ def folder(tmp_path: Path) -> Path:
     (tmp_path / "served_agents.py").write_text(AGENTS)
     (tmp_path / "agents.yaml").write_text(YAML)
     (tmp_path / "colon.yaml").write_text("store: memory:\n")
+    (tmp_path / "starting.py").write_text(STARTING)
     (tmp_path / "misspelt.py").write_text("from sayso import Sayso\n\napp = Sayso(stor=1)\n")
     return tmp_path
 
@@ -199,6 +208,7 @@ def test_an_app_that_asks_who_is_calling_may_be_served_anywhere(folder: Path) ->
         (["nope.yaml"], "nope.yaml cannot be read"),
         (["colon.yaml"], 'quote a value that has a colon, as in store: "memory:"'),
         (["misspelt:app"], "misspelt.py line 3)"),
+        (["starting:app"], "on_start: listing failed with OSError: nobody answers"),
         (["served_agents:app", "--host", ANYWHERE], "--insecure-no-auth"),
         (["served_agents:app", "--store", "mongo://x"], "there is no store for mongo:"),
         (["served_agents:app", "--allow-host", "a/b"], "no host name"),

@@ -28,6 +28,7 @@ from pydantic import (
 )
 
 from sayso import DeclarationError, NotRecordable, Tool
+from sayso.agents.parameters import parameters_of
 
 
 class Colour(enum.Enum):
@@ -150,7 +151,8 @@ def test_a_tool_gets_an_equal_value_or_nothing_runs(call: tuple[Any, Any]) -> No
     except (NotRecordable, ValidationError) as error:
         assert "given" in str(error) or "JSON" in str(error)
         return
-    wanted = tool.model.model_validate({"given": value}).__dict__["given"]
+    parameters = parameters_of(tool.fn, tool.name)
+    wanted = parameters.model.model_validate({"given": value}).__dict__["given"]
     found = tool.decode_arguments(arguments)["given"]
     if isinstance(wanted, Kept):
         assert found.data == wanted.data

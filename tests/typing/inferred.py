@@ -9,17 +9,21 @@ from pydantic import BaseModel
 
 from sayso import (
     Answer,
+    AskFirst,
     Call,
     Decision,
     KeyedBranch,
     Legacy,
     Option,
     Sayso,
+    SchemaViolation,
     Speak,
+    Told,
     Tool,
     ToolCall,
     Turn,
     approval,
+    current_call,
 )
 from sayso.providers import Completions, Provider, last
 
@@ -63,6 +67,24 @@ async def bare(turn: Turn) -> int:
     return len(turn.key)
 
 
+@app.tool
+async def settle(order_id: int) -> Told[Closing]:
+    """One that says something else than it gives back."""
+    return Told(Closing(note=str(order_id)), "Settled.")
+
+
+@app.tool(idempotent=True)
+def look_at(order_id: int) -> Told[int]:
+    """One that does so in a thread."""
+    return Told(order_id, "Seen.")
+
+
+@app.tool
+async def visit(turn: Turn, town: str) -> Told[str]:
+    """One that does so as a part of the turn."""
+    return Told(turn.key, town)
+
+
 def fetch(page: int, *, size: int = 10) -> dict[str, int]:
     """A function of a step."""
     return {"page": page, "size": size}
@@ -87,9 +109,17 @@ async def tools(turn: Turn) -> None:
     assert_type(await turn.call(book, town="Bern"), Call[Closing])
     assert_type(await turn.call(bare), Call[int])
     assert_type(await turn.call(pay, {"order_id": 1}), Call[str])
+    assert_type(await turn.call(settle, 1), Call[Closing])
+    assert_type(await turn.call(look_at, order_id=1), Call[int])
+    assert_type(await turn.call(visit, town="Bern"), Call[str])
     assert_type(await turn.call("pay", {"order_id": 1}), Call[Any])
     assert_type(await turn.call_all([ToolCall(pay, {"order_id": 1})]), list[Call[Any]])
     assert_type(await turn.call(ToolCall(pay, {}, call=fetch, told_as="m1")), Call[Any])
+    made = Tool.of("made", parameters={}, call=made_of, result=Closing)
+    assert_type(made, Tool[..., Closing])
+    assert_type(await turn.call(made, {"order_id": 1}), Call[Closing])
+    loose = Tool.of("loose", parameters={}, call=made_of, check=fits, approval=approval.always)
+    assert_type(await turn.call(loose, order_id=1), Call[Any])
     called = await turn.call(pay, order_id=1)
     assert_type((called.id, called.told_as), tuple[str, str | None])
     same: Tool[[int], list[int]] = Tool(fetch_all, name="fetch", idempotent=True)
@@ -101,6 +131,16 @@ def fetch_all(pages: int) -> list[int]:
     return [pages]
 
 
+async def made_of(arguments: dict[str, Any]) -> Closing:
+    """A function of a tool that has a JSON Schema."""
+    return Closing(note=str(arguments))
+
+
+def fits(arguments: dict[str, Any]) -> list[SchemaViolation]:
+    """What its schema does not say."""
+    return [SchemaViolation("/order_id", "is missing")] if not arguments else []
+
+
 async def steps(turn: Turn) -> None:
     """A step gives what its function returns."""
     assert_type(await turn.step(fetch, 1, size=3), dict[str, int])
@@ -110,6 +150,7 @@ async def steps(turn: Turn) -> None:
     assert_type(await once(charge, order_id=1), bytes)
     assert_type(await once.options(name="fetch")(fetch, 1), dict[str, int])
     assert_type(await turn.step(lambda: 5), int)
+    assert_type(await turn.step.options(returns=int, shown="Five")(lambda: 5), int)
 
 
 async def people(turn: Turn, shape: dict[str, Any]) -> None:
@@ -161,6 +202,15 @@ async def models(turn: Turn, client: Provider) -> None:
     assert_type(await turn.chat(Completions("http://box/v1"), model="m"), str)
 
 
+@app.tool
+async def seat(flight: str) -> str:
+    """One that asks first."""
+    call = current_call()
+    assert_type(call.answer, Answer[Any] | None)
+    assert_type(call.attempt, int)
+    raise AskFirst(f"Which row of {flight}?", schema=Closing, metadata={"flight": flight})
+
+
 async def frameworks(turn: Turn) -> None:
     """What is awaited parked keeps its type."""
     assert_type(await turn.parked(turn.call(pay, order_id=1)), Call[str])
@@ -183,3 +233,11 @@ def declarations() -> None:
     assert_type(approval.always(by="lead", approvals=2), approval.Policy)
     assert_type(app.replace(server=replace(app.server, hosts=["box"])), Sayso)
     assert_type(app.agent_defaults.legacy, Legacy)
+    app.add_tools(pay, agent="till")
+    assert_type(app.tools_of("till"), tuple[Tool[..., Any], ...])
+    assert_type(Sayso(on_start=[declare]), Sayso)
+
+
+async def declare(app: Sayso) -> None:
+    """What is known at the start alone."""
+    app.add_tools(look_up)

@@ -90,7 +90,7 @@ def test_agents_are_served_as_the_file_says(folder: Path) -> None:
     assert (support.options.expires_in, support.options.refusals) == (3600, "recover")
     assert support.options.interrupts_enabled
     assert (sales.description, sales.options.interrupts_enabled) == ("Sells.", False)
-    assert list(made._tools) == ["pay"]
+    assert [tool.name for tool in made.tools] == ["pay"]
     assert isinstance(made._engine.store, MemoryStore)
 
 

@@ -193,6 +193,6 @@ def test_a_further_app_has_all_that_the_first_was_given() -> None:
     assert other._arguments == {**app._arguments, "server": other.server}
     assert other.agent_defaults == AgentOptions(refusals="recover")
     assert other._agents.all() == app._agents.all()
-    assert other._tools == app._tools
+    assert other._tools.all() == app._tools.all()
     assert other._mounted == app._mounted
     assert other.store is not app.store

@@ -165,6 +165,22 @@ def test_a_crash_between_an_effect_and_its_record_is_played() -> None:
         assert agent.question.message == "Close it?"
 
 
+def test_after_a_crash_even_code_that_takes_its_time_has_come_to_its_question() -> None:
+    """The agents of frameworks take hundreds of turns of the loop on their way there."""
+
+    async def leisurely(turn: Turn) -> None:
+        for _ in range(2_000):
+            await asyncio.sleep(0)
+        await support(turn)
+
+    with Conversation(leisurely, tools=[refund]) as agent:
+        agent.say("go")
+        agent.crash_after("refund")
+        agent.question.approve()
+        agent.restart()
+        assert agent.question.reason == "sayso:indeterminate"
+
+
 def test_a_crash_that_never_comes_fails_the_test() -> None:
     """A name that nothing has would make a test that cannot fail."""
     with (

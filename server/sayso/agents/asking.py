@@ -2,12 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypedDict
+from typing import Any, TypedDict
 
+from sayso.agents.codec import to_json
 from sayso.base.approvers import OWNER, Approvers
 from sayso.base.errors import DeclarationError
 from sayso.base.options import DEFAULT, Default, check_lifetime
 from sayso.schemas.remember import Remember
+from sayso.schemas.responses import response_type
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -17,6 +19,38 @@ class AskTerms:
     approvers: Approvers = OWNER
     expires_in: float | Default | None = DEFAULT
     remember: Remember | None = None
+
+
+class AskFirst(Exception):
+    """Raised by a tool before its effect: a person is asked, and then the same call runs again.
+
+    Without `schema` the question is an approval: a yes runs the call again, a no closes it as
+    denied, and `editable` says whether arguments may be edited, by default as the tool does. With
+    one (a pydantic model, a Python type or a JSON Schema object) any value of it is asked for. What
+    was answered is `current_call().answer`, a JSON value. `message` is the question, by default
+    that of an approval; `metadata` is for clients. The ninth time the call fails.
+    """
+
+    def __init__(
+        self,
+        message: str | None = None,
+        *,
+        metadata: Mapping[str, Any] | None = None,
+        schema: Any = None,
+        editable: bool | None = None,
+    ) -> None:
+        """Raises what a question of these members cannot be: it fails the call."""
+        text: object = message
+        if text is not None and not isinstance(text, str):
+            raise TypeError(f"message of AskFirst is a text, not {text!r}")
+        if schema is not None and editable is not None:
+            raise ValueError("editable= of AskFirst is for an approval, which has no schema=")
+        super().__init__(message or "a person is to be asked first")
+        self.message = message
+        self.metadata: dict[str, Any] = dict(metadata or {})
+        to_json(self.metadata, "the metadata of AskFirst")
+        self.schema: dict[str, Any] | None = response_type(schema).schema
+        self.editable = editable
 
 
 class AskOptions(TypedDict, total=False):

@@ -240,8 +240,14 @@ def annotated(fn: Callable[..., Any]) -> Callable[..., Any]:
     return type(fn).__call__
 
 
-def return_codec(fn: Callable[..., Any]) -> Codec:
+def _as_it_is(annotation: Any) -> Any:
+    return annotation
+
+
+def return_codec(fn: Callable[..., Any], of: Callable[[Any], Any] = _as_it_is) -> Codec:
     """The codec of a function's return annotation; plain JSON if none can be found.
+
+    `of` gives the part of the annotation that is meant.
 
     It is kept for the next call. The function is not, nor the object of a method: a step is often
     one that a turn has made for itself, which holds the turn and all that belongs to it.
@@ -250,31 +256,50 @@ def return_codec(fn: Callable[..., Any]) -> Codec:
     if inspect.ismethod(speaker):
         speaker = speaker.__func__
     try:
-        return _return_codec(weakref.ref(speaker))
+        return _return_codec(weakref.ref(speaker), of)
     except TypeError:  # no hash, or a type written in C that has no weak references
-        return _codec_returned_by(speaker)
+        return _codec_returned_by(speaker, of)
 
 
 @functools.lru_cache(maxsize=1024)
-def _return_codec(kept: weakref.ref[Callable[..., Any]]) -> Codec:
+def _return_codec(kept: weakref.ref[Callable[..., Any]], of: Callable[[Any], Any]) -> Codec:
     fn = kept()
     assert fn is not None  # noqa: S101 - the caller holds it
-    return _codec_returned_by(fn)
+    return _codec_returned_by(fn, of)
 
 
-def _codec_returned_by(fn: Callable[..., Any]) -> Codec:
+def _codec_returned_by(fn: Callable[..., Any], of: Callable[[Any], Any]) -> Codec:
     try:
         hints = typing.get_type_hints(fn, include_extras=True)
     except (NameError, TypeError, AttributeError):
         return Codec()
     try:
-        codec = Codec(hints.get("return", Any))
+        codec = Codec(of(hints.get("return", Any)))
     except (PydanticUserError, pydantic_core.SchemaError):
         return Codec()
     if (lost := left_out(codec.core())) is not None:
         raise DeclarationError(
             f"{getattr(fn, '__qualname__', fn)!r} returns {lost}: what is recorded and given back "
             "is JSON, so nobody would ever get it. Leave it out of what the function returns"
+        )
+    return codec
+
+
+def codec_of(annotation: Any, where: str) -> Codec:
+    """The codec of a type that an author names for results of what `where` says.
+
+    Raises:
+        DeclarationError: a type that JSON cannot carry.
+    """
+    try:
+        codec = Codec(annotation)
+    except (PydanticUserError, pydantic_core.SchemaError, TypeError) as error:
+        reason = str(error).partition("\n")[0]
+        raise DeclarationError(f"{where}: {annotation!r} is no type ({reason})") from None
+    if (lost := left_out(codec.core())) is not None:
+        raise DeclarationError(
+            f"{where}: its results hold {lost}: what is recorded and given back is JSON, so "
+            "nobody would ever get it"
         )
     return codec
 

@@ -87,6 +87,13 @@ class Agents:
             )
         versions[agent.version] = agent
 
+    def remove(self, agent: Agent) -> None:
+        """Take a version away again, as if it had never been registered."""
+        versions = self._versions[agent.name]
+        del versions[agent.version]
+        if not versions:
+            del self._versions[agent.name]
+
     def newest(self, name: str) -> Agent | None:
         """The version that new turns of this agent get."""
         versions = self._versions.get(name)

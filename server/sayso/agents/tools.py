@@ -1,15 +1,17 @@
 """A tool: a function with a parameter schema, an approval policy and effect options.
 
 Pure: describes and validates, never runs anything. The arguments that the policy sees, that the
-reviewer is shown and that the function gets are the same validated, coerced, defaulted ones (J3).
+reviewer is shown and that the function gets are the same validated, defaulted ones (J3).
 """
 
 import inspect
 import logging
 import typing
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sized
+from dataclasses import replace
 from math import inf, isnan
 from typing import (
+    Annotated,
     Any,
     Concatenate,
     Generic,
@@ -22,26 +24,29 @@ from typing import (
     overload,
 )
 
-from pydantic import BaseModel, ValidationError
-from pydantic_core import PydanticSerializationError
+from pydantic import AfterValidator
 
 from sayso.agents.approval import never
 from sayso.agents.briefing import Impact, Said, Wording, in_bounds
-from sayso.agents.codec import Codec, annotated, in_stable_order, is_same, return_codec
-from sayso.agents.parameters import TurnMarker, parameters_of
+from sayso.agents.codec import Codec, annotated, codec_of, return_codec
+from sayso.agents.parameters import (
+    CheckArguments,
+    Parameters,
+    SchemaParameters,
+    TurnMarker,
+    parameters_of,
+)
 from sayso.agents.policy import Effect, Policy, ProposedCall
+from sayso.agents.told import Told, value_of, value_type
 from sayso.base import jsonvalue, redaction
 from sayso.base.approvers import OWNER, Approvers
 from sayso.base.errors import DeclarationError, NotRecordable
 from sayso.base.options import DEFAULT, Default, FallbackAnswer, OnExpire, check_lifetime
 from sayso.base.records import Principal
-from sayso.base.texts import to_utf8_safe_deep
 from sayso.schemas.errors import SchemaViolation
 from sayso.schemas.remember import Remember
 from sayso.schemas.responses import approval_schema
 from sayso.schemas.schema import Schema, compile_approval
-from sayso.schemas.times import Published
-from sayso.schemas.typed import errors_of
 
 _log = logging.getLogger("sayso.agents.tools")
 
@@ -68,11 +73,9 @@ Scale = str | Callable[..., float]
 """The number of things a call touches: an argument that says or holds them, or a function."""
 
 
-class ToolOptions(TypedDict, total=False):
-    """The options of a tool, by name; see `Sayso.tool`."""
+class CallOptions(TypedDict, total=False):
+    """The options of a tool that say how its calls are decided, shown and run, by name."""
 
-    name: str | None
-    description: str | None
     approval: Policy
     editable: bool
     idempotent: bool
@@ -91,8 +94,16 @@ class ToolOptions(TypedDict, total=False):
     impact: Impact | None
 
 
+class ToolOptions(CallOptions, total=False):
+    """The options of a tool, by name; see `Sayso.tool`."""
+
+    name: str | None
+    description: str | None
+
+
 P = ParamSpec("P")
 R = TypeVar("R")
+T = TypeVar("T")
 H = TypeVar("H", bound=TurnMarker)
 
 
@@ -105,6 +116,10 @@ class Tool(Generic[P, R]):
     # A type checker takes the first that fits: the order counts, as in `ToolDecorator`.
     @overload
     def __init__(
+        self, fn: Callable[Concatenate[H, P], Awaitable[Told[R]]], **options: Unpack[ToolOptions]
+    ) -> None: ...
+    @overload
+    def __init__(
         self, fn: Callable[Concatenate[H, P], Awaitable[R]], **options: Unpack[ToolOptions]
     ) -> None: ...
     @overload
@@ -114,7 +129,13 @@ class Tool(Generic[P, R]):
         **options: Unpack[ToolOptions],
     ) -> None: ...
     @overload
+    def __init__(
+        self, fn: Callable[P, Awaitable[Told[R]]], **options: Unpack[ToolOptions]
+    ) -> None: ...
+    @overload
     def __init__(self, fn: Callable[P, Awaitable[R]], **options: Unpack[ToolOptions]) -> None: ...
+    @overload
+    def __init__(self, fn: Callable[P, Told[R]], **options: Unpack[ToolOptions]) -> None: ...
     @overload
     def __init__(self, fn: Callable[P, R], **options: Unpack[ToolOptions]) -> None: ...
     def __init__(
@@ -123,6 +144,107 @@ class Tool(Generic[P, R]):
         *,
         name: str | None = None,
         description: str | None = None,
+        **options: Unpack[CallOptions],
+    ) -> None:
+        own = getattr(fn, "__name__", type(fn).__name__)
+        self._declare(
+            name or own,
+            description or inspect.getdoc(fn) or "",
+            fn,
+            parameters_of(fn, name or own),
+            _streamed_or(fn, lambda: return_codec(fn, value_type)),
+            **options,
+        )
+
+    @overload
+    @classmethod
+    def of(
+        cls,
+        name: str,
+        *,
+        description: str = "",
+        parameters: Mapping[str, Any],
+        call: Callable[..., Any],
+        check: CheckArguments | None = None,
+        part: bool = False,
+        result: type[T],
+        from_person: Callable[[Any], T] | None = None,
+        **options: Unpack[CallOptions],
+    ) -> "Tool[..., T]": ...
+    @overload
+    @classmethod
+    def of(
+        cls,
+        name: str,
+        *,
+        description: str = "",
+        parameters: Mapping[str, Any],
+        call: Callable[..., Any],
+        check: CheckArguments | None = None,
+        part: bool = False,
+        result: Any = Any,
+        from_person: Callable[[Any], Any] | None = None,
+        **options: Unpack[CallOptions],
+    ) -> "Tool[..., Any]": ...
+    @classmethod
+    def of(
+        cls,
+        name: str,
+        *,
+        description: str = "",
+        parameters: Mapping[str, Any],
+        call: Callable[..., Any],
+        check: CheckArguments | None = None,
+        part: bool = False,
+        result: Any = Any,
+        from_person: Callable[[Any], Any] | None = None,
+        **options: Unpack[CallOptions],
+    ) -> "Tool[..., Any]":
+        """Make a tool of a JSON Schema: of a protocol, of a framework, of a file.
+
+        - `parameters`: the JSON Schema of an object; arguments fit it and are not coerced. Then
+          defaults of its properties are filled in. Rules and texts may name its properties, and
+          get None for one that is missing.
+        - `call`: gets the arguments as one mapping.
+        - `check`: looks at arguments that fit, and returns what is wrong with them all the same.
+        - `part`: `call` gets the turn and the arguments, and may ask and record.
+        - `result`: the type of what `call` returns; by default any JSON value.
+        - `from_person`: makes a result of what a person gives for one. Its annotation is the type
+          that the person is asked for.
+        - `options`: as for `Sayso.tool`.
+
+        Arguments that do not fit raise `ArgumentsMisfit` before anything is sent.
+
+        Raises:
+            DeclarationError: a schema that cannot be compiled, or an option that cannot work.
+        """
+        named: object = name
+        if not isinstance(named, str) or not named:
+            raise DeclarationError(f"a tool of a JSON Schema has a name, a text, not {name!r}")
+        for what, function in (("call", call), ("check", check), ("from_person", from_person)):
+            if not callable(function) and (what == "call" or function is not None):
+                raise DeclarationError(f"{what}= of tool {name!r} is a function, not {function!r}")
+        tool: Tool[..., Any] = cls.__new__(cls)
+        tool._declare(
+            name,
+            description,
+            call,
+            SchemaParameters(name, parameters, check, part=part),
+            _streamed_or(call, lambda: codec_of(value_type(result), f"tool {name!r}")),
+            from_person=from_person,
+            **options,
+        )
+        return tool
+
+    def _declare(
+        self,
+        name: str,
+        description: str,
+        fn: Callable[..., Any],
+        parameters: Parameters,
+        result: Codec,
+        *,
+        from_person: Callable[[Any], Any] | None = None,
         approval: Policy = never,
         editable: bool = False,
         idempotent: bool = False,
@@ -140,29 +262,28 @@ class Tool(Generic[P, R]):
         why: Said | None = None,
         impact: Impact | None = None,
     ) -> None:
-        own = getattr(fn, "__name__", type(fn).__name__)
         if not isinstance(approval, Policy):
             raise DeclarationError(
-                f"approval of tool {own!r} must be a policy, such as approval.never, "
+                f"approval of tool {name!r} must be a policy, such as approval.never, "
                 f"approval.always or approval.when(...), not {approval!r}"
             )
         if effect not in typing.get_args(Effect):
             raise DeclarationError(
-                f"effect of tool {own!r} is 'read', 'write' or 'irreversible', not {effect!r}"
+                f"effect of tool {name!r} is 'read', 'write' or 'irreversible', not {effect!r}"
             )
         if approvers is not None and not isinstance(approvers, Approvers):
-            raise DeclarationError(f"approvers of tool {own!r} is an Approvers, not {approvers!r}")
+            raise DeclarationError(f"approvers of tool {name!r} is an Approvers, not {approvers!r}")
         if timeout is not None and not timeout > 0:
-            raise DeclarationError(f"timeout of tool {own!r} must be seconds above zero")
+            raise DeclarationError(f"timeout of tool {name!r} must be seconds above zero")
         if on_error not in (None, *typing.get_args(OnError)):
             raise DeclarationError(
-                f"on_error of tool {own!r} is 'type', 'text', 'fail' or 'ask', not {on_error!r}"
+                f"on_error of tool {name!r} is 'type', 'text', 'fail' or 'ask', not {on_error!r}"
             )
         self.fn = fn
-        self.name: str | Any = name or own
+        self.name: str | Any = name
         self.complete = complete
         self.on_error = on_error
-        self.description: str = description or inspect.getdoc(fn) or ""
+        self.description: str = description
         self.editable = editable
         self.effect = effect
         self.permission = permission
@@ -170,12 +291,12 @@ class Tool(Generic[P, R]):
         self.timeout = timeout
         self.verify = verify
         self.is_async: bool = inspect.iscoroutinefunction(fn)
-        parameters = parameters_of(fn, self.name)
-        self.model: type[BaseModel] = parameters.model
-        self.turn: str | None = parameters.turn
+        self._parameters = parameters
+        self.parameters: dict[str, Any] = parameters.schema
+        self.is_part: bool = parameters.takes_turn
+        """True for a tool that takes the turn: it is a part of it, and no effect itself."""
         self.streams: bool = inspect.isasyncgenfunction(annotated(fn))
-        self._fields = tuple(self.model.model_fields)
-        names = frozenset(self._fields)
+        names = frozenset(parameters.names)
         self.approval: Policy = approval.for_tool(self.name, names)
         if editable and self.approval.kind == "never":
             raise DeclarationError(
@@ -191,17 +312,17 @@ class Tool(Generic[P, R]):
         """The people that questions about its calls may wait for, besides the owners of threads."""
         self._words = tuple(
             wording
-            for name, words in (("title", title), ("why", why), ("impact", impact))
-            if (wording := Wording.of(words, name, self.name, self._fields)) is not None
+            for label, words in (("title", title), ("why", why), ("impact", impact))
+            if (wording := Wording.of(words, label, self.name, parameters.names)) is not None
         )
         self.any_call: ProposedCall = ProposedCall(tool=self.name, arguments={}, effect=effect)
         """A call that no rule has to look at: what holds of all."""
         self._scale = scale
         self._scaled_by = _scaled_by(scale, self.name, names)
-        self.parameters: dict[str, Any] = self.model.model_json_schema(schema_generator=Published)
-        self.parameters.pop("title", None)
         self._has_secrets = redaction.marks_secrets(jsonvalue.encode(self.parameters))
-        self.result: Codec = Codec(str) if self.streams else return_codec(fn)
+        self.result: Codec = result
+        self.given: Codec = result if from_person is None else _made(from_person, result, name)
+        """Reads what a person gives for a result."""
         self._check_kind()
         self.expires_in = expires_in
         self.on_expire = on_expire
@@ -232,15 +353,7 @@ class Tool(Generic[P, R]):
         Raises:
             TypeError: an argument that the function does not take, or that is given twice.
         """
-        signature = inspect.signature(self.fn)
-        taken = [parameter for name, parameter in signature.parameters.items() if name != self.turn]
-        try:
-            bound = signature.replace(parameters=taken).bind_partial(*args)
-        except TypeError as error:
-            raise TypeError(f"tool {self.name!r}: {error}") from None
-        if twice := [name for name in bound.arguments if name in kwargs]:
-            raise TypeError(f"tool {self.name!r} is given {', '.join(map(repr, twice))} twice")
-        return {**bound.arguments, **kwargs}
+        return self._parameters.by_name(args, kwargs)
 
     def _check_kind(self) -> None:
         """Refuse options that a tool of this kind cannot have."""
@@ -249,7 +362,7 @@ class Tool(Generic[P, R]):
                 f"tool {self.name!r} is a plain generator: a tool that streams is an "
                 "`async def` with `yield`"
             )
-        if self.turn is None:
+        if not self.is_part:
             return
         if self.streams or not self.is_async:
             raise DeclarationError(
@@ -273,79 +386,56 @@ class Tool(Generic[P, R]):
         """True if a call says how many things it touches."""
         return self._scale is not None
 
-    def approval_schema(self, remember: Remember | None) -> bytes:
-        """The schema of an answer to a gated call, as JSON; made once for each way to remember."""
+    def approval_schema(self, remember: Remember | None, *, editable: bool | None = None) -> bytes:
+        """The schema of an answer to a gated call, as JSON; made once for each way to answer.
+
+        `editable`: arguments may be edited, by default as the tool says.
+        """
+        editable = self.editable if editable is None else editable
         ways = remember and (tuple(remember.arguments), tuple(remember.scopes), remember.expires_in)
-        schema_bytes = self._answers.get(ways)
+        schema_bytes = self._answers.get((ways, editable))
         if schema_bytes is None:
-            editable = self.parameters if self.editable else None
-            schema = approval_schema(editable, remember, self.parameters["properties"])
-            schema_bytes = self._answers[ways] = jsonvalue.encode(schema)
+            arguments = self.parameters if editable else None
+            schema = approval_schema(arguments, remember, self.parameters["properties"])
+            schema_bytes = self._answers[ways, editable] = jsonvalue.encode(schema)
         return schema_bytes
 
     def missing(self, arguments: Mapping[str, Any]) -> list[str]:
         """Required arguments that are not given."""
         return [name for name in self.parameters.get("required", ()) if name not in arguments]
 
-    def arguments(self, decoded: dict[str, Any]) -> bytes:
-        """The effective arguments as JSON: validated, coerced, defaults filled in.
+    def arguments(self, decoded: Mapping[str, Any]) -> bytes:
+        """The effective arguments as JSON: validated, defaults filled in.
+
+        Those of a function are coerced to its annotations.
 
         Raises:
-            ValidationError: (pydantic's) arguments that do not fit.
+            ValidationError: (pydantic's) arguments that do not fit a function.
+            ArgumentsMisfit: arguments that do not fit a JSON Schema.
             NotRecordable: an integer that a person would be shown rounded, or an argument that
                 comes back from JSON as another value.
         """
-        try:
-            model = self.model.model_validate(decoded)
-            written = self._json(model)
-        except (ValidationError, NotRecordable):
-            fitted = to_utf8_safe_deep(decoded)  # a model may have written half a character
-            if fitted == decoded:
-                raise
-            model = self.model.model_validate(fitted)
-            written = self._json(model)
-        if jsonvalue.loses_digits(written):
-            raise NotRecordable(
-                f"an argument of tool {self.name!r} is an integer beyond 64 bits, which readers of "
-                "JSON round: declare it as str, or as Decimal"
-            )
-        if lost := self._lost(model, written):
-            raise NotRecordable(
-                f"tool {self.name!r} would get another value than it was called with: argument "
-                f"{', '.join(map(repr, lost))} is not the same after it was written as JSON and "
-                "read again; give it a type whose JSON says all of it"
-            )
-        return in_stable_order(model, written)
-
-    def _json(self, model: BaseModel) -> bytes:
-        try:
-            return model.model_dump_json(by_alias=True).encode()
-        except PydanticSerializationError as error:
-            raise NotRecordable(
-                f"an argument of tool {self.name!r} has no JSON form: {error}"
-            ) from None
-
-    def _lost(self, model: BaseModel, written: bytes) -> list[str]:
-        """The arguments that do not come back from their JSON as they were given."""
-        try:
-            read = self.model.model_validate_json(written).__dict__
-        except ValidationError as error:
-            places = [item["loc"][0] for item in error.errors(include_input=False) if item["loc"]]
-            return list(dict.fromkeys(map(str, places))) or list(self._fields)
-        values = model.__dict__
-        return [name for name in self._fields if not is_same(values[name], read[name])]
+        return self._parameters.effective(decoded)
 
     def decode_arguments(self, arguments: bytes) -> dict[str, Any]:
-        """The Python values of effective arguments, as the function gets them."""
-        model = self.model.model_validate_json(arguments)
-        values = model.__dict__
-        return {name: values[name] for name in self._fields}
+        """The values of effective arguments, as the function gets them."""
+        return self._parameters.decode(arguments)
+
+    def passed(
+        self, values: dict[str, Any], turn: Any = None
+    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """The positional and named arguments of a call with these values."""
+        return self._parameters.passed(values, turn)
+
+    def _values(self, arguments: bytes) -> dict[str, Any]:
+        """The values that rules and texts may name; None for one that may be left out, and is."""
+        return {**dict.fromkeys(self._parameters.names), **self.decode_arguments(arguments)}
 
     def proposed(
         self, arguments: bytes, caller: Principal, thread_id: str, request: str = ""
     ) -> ProposedCall:
         """A call with effective arguments, as the rules see it."""
-        values = self.decode_arguments(arguments)
+        values = self._values(arguments)
         return ProposedCall(
             tool=self.name,
             arguments=values,
@@ -375,9 +465,10 @@ class Tool(Generic[P, R]):
         said: dict[str, Any] = {} if why is None or not why.strip() else {"why": why}
         if not said and not self._words:
             return said
+        named = {**dict.fromkeys(self._parameters.names), **shown}
         for word in self._words:
             if word.name not in said:
-                said[word.name] = word.about(lambda: self.decode_arguments(arguments), shown)
+                said[word.name] = word.about(lambda: self._values(arguments), named)
         texts = ((name, in_bounds(name, said.get(name))) for name in ("title", "why", "impact"))
         return {name: text for name, text in texts if text}
 
@@ -398,33 +489,51 @@ class Tool(Generic[P, R]):
 
     def argument_errors(self, arguments: Any) -> tuple[SchemaViolation, ...]:
         """List the problems of proposed arguments, each at its member."""
-        try:
-            model = self.model.model_validate_json(jsonvalue.encode(arguments))
-            lost = self._lost(model, self._json(model))
-        except ValidationError as error:
-            return errors_of(error, arguments)
-        except NotRecordable as error:
-            return (SchemaViolation("", str(error)),)
-        return tuple(
-            SchemaViolation(
-                jsonvalue.pointer((name,)),
-                "is another value after it was written as JSON and read again",
-            )
-            for name in lost
-        )
+        return self._parameters.violations(arguments)
 
 
 class ToolDecorator(Protocol):
     """The decorator `@app.tool(…)`, for functions of each kind."""
 
     @overload
+    def __call__(self, fn: Callable[Concatenate[H, P], Awaitable[Told[R]]], /) -> Tool[P, R]: ...
+    @overload
     def __call__(self, fn: Callable[Concatenate[H, P], Awaitable[R]], /) -> Tool[P, R]: ...
     @overload
     def __call__(self, fn: Callable[P, AsyncIterator[str]], /) -> Tool[P, str]: ...
     @overload
+    def __call__(self, fn: Callable[P, Awaitable[Told[R]]], /) -> Tool[P, R]: ...
+    @overload
     def __call__(self, fn: Callable[P, Awaitable[R]], /) -> Tool[P, R]: ...
     @overload
+    def __call__(self, fn: Callable[P, Told[R]], /) -> Tool[P, R]: ...
+    @overload
     def __call__(self, fn: Callable[P, R], /) -> Tool[P, R]: ...
+
+
+def _streamed_or(fn: Callable[..., Any], codec: Callable[[], Codec]) -> Codec:
+    """The codec of a tool's result: the text of one that streams, else that which is given."""
+    return Codec(str) if inspect.isasyncgenfunction(annotated(fn)) else codec()
+
+
+def _made(from_person: Callable[[Any], Any], result: Codec, tool: str) -> Codec:
+    """Reads a value that a person gives, and makes a result of the tool of it."""
+    what = f"what from_person= of tool {tool!r} made"
+
+    def make(value: Any) -> Any:
+        made = from_person(value)
+        try:
+            own = result.decode(result.encode(value_of(made), what), what)
+        except NotRecordable as error:
+            raise ValueError(str(error)) from None
+        return replace(made, value=own) if isinstance(made, Told) else own
+
+    try:
+        hints = list(typing.get_type_hints(annotated(from_person)).items())
+    except (NameError, TypeError):
+        hints = []
+    taken = next((hint for name, hint in hints if name != "return"), Any)
+    return codec_of(Annotated[taken, AfterValidator(make)], f"tool {tool!r}")
 
 
 def _check_on_expire(rule: Any, name: str, answers: Schema) -> None:

@@ -3,6 +3,7 @@
 Exception
 ├── SaysoError
 │   ├── Problem              a request that gets an HTTP error and no stream (RFC 9457)
+│   ├── agents.parameters.ArgumentsMisfit    arguments that a tool's JSON Schema refuses
 │   ├── DeclarationError     an agent, tool or schema that cannot work, found when it is declared
 │   ├── TurnError            the author's code used a turn wrongly, or its turn cannot continue
 │   │   ├── StepFailed       a recorded step raised; the same live and on replay

@@ -29,12 +29,13 @@ class ApprovalService:
 
     def stale(self, approval: Approval) -> str | None:
         """The reason why an approval that nobody revoked is no longer valid; None if it is."""
-        tool = self._tools.get(approval.tool)
+        terms = jsonvalue.decode(approval.terms or b"{}")
+        tool = self._tools.of(terms.get("agent")).get(approval.tool)
         if tool is None:
             return "its tool no longer exists"
         if approval.terms is None:
             return "it was given without its terms being kept: say yes again"
-        digests = jsonvalue.decode(approval.terms)["rules"]
+        digests = terms["rules"]
         now = tool.approval.digests
         if any(now.get(name) == digest for name, digest in digests.items()):
             return None

@@ -33,6 +33,7 @@ from sayso.gate.contents import calls
 from sayso.gate.interrupts import as_answered
 from sayso.gate.quorum import denies
 from sayso.gate.rights import changes, may
+from sayso.protocol.compat import as_text
 from sayso.protocol.interrupts import ours_of
 from sayso.stores.base import every, update_of
 from sayso.turns.input import TurnInput
@@ -158,7 +159,7 @@ class Contexts:
             view.thread.id, jsonvalue.decode(turn.request), view.messages
         )
         said = _texts(view, turn)
-        did, redacted = self._did(entries, _arguments(view))
+        did, redacted = self._did(entries, turn.agent, _arguments(view))
         left = {"said": max(0, len(said) - _MAX_TEXTS), "did": max(0, len(did) - _MAX_EFFECTS)}
         shown |= {
             "turn": "waiting" if waits else turn.status,
@@ -185,11 +186,11 @@ class Contexts:
         return shown
 
     def _did(
-        self, entries: Sequence[Entry], proposed: Mapping[str, Any]
+        self, entries: Sequence[Entry], agent: str, proposed: Mapping[str, Any]
     ) -> tuple[list[Json], list[list[str]]]:
         """The turn's effects, and pointers to the secrets left out of each; steps by name alone.
 
-        `proposed` are the arguments of calls, by id.
+        `agent` is the one whose turn it is; `proposed` are the arguments of calls, by id.
         """
         effects: list[Json] = []
         hidden: list[list[str]] = []
@@ -199,17 +200,24 @@ class Contexts:
             data = jsonvalue.decode(entry.data)
             status = data.get("status", "executed") if entry.status == "done" else "started"
             effect: Json = {"kind": entry.kind, "name": entry.name, "status": status}
-            tool = self._tools.get(entry.name) if entry.kind == "call" else None
+            tools = self._tools.named(entry.name) if entry.kind == "call" else []
             secrets: list[str] = []
-            if tool is not None:
-                effect["effect"] = tool.effect
+            if tools:
+                effect["effect"] = self._tools.of(agent).get(entry.name, tools[0]).effect
                 values = {"args": data.get("edited", proposed.get(data.get("id", "")))}
-                if "value" in data:
+                if "words" in data:
+                    words = data["words"]
+                    effect["result"] = words if isinstance(words, str) else as_text(words)
+                elif "value" in data:
                     values["result"] = data["value"]
                 for name, value in values.items():
-                    schema = tool.parameters if name == "args" else tool.result.schema()
-                    effect[name] = redaction.redacted(value, schema)
-                    hidden_here = differences(value, effect[name], f"/{name}")
+                    # Whose tool it is that ran is not recorded: none of their secrets is shown.
+                    shown = value
+                    for tool in tools:
+                        schema = tool.parameters if name == "args" else tool.result.schema()
+                        shown = redaction.redacted(shown, schema)
+                    effect[name] = shown
+                    hidden_here = differences(value, shown, f"/{name}")
                     secrets += [difference["path"] for difference in hidden_here]
                 if isinstance(effect.get("result"), str):
                     effect["result"] = effect["result"][:_MAX_CHARS]

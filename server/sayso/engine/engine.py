@@ -5,14 +5,13 @@ Every answer is a `Reader`: of a live run, or of frames that show the thread.
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
 
 from sayso.agents.registry import Agent, Agents
-from sayso.agents.tools import Tool
+from sayso.agents.toolset import Tools
 from sayso.base import breakpoints
 from sayso.base.clock import Clock
 from sayso.base.codes import Code
@@ -110,7 +109,7 @@ class Engine:
         self,
         *,
         agents: Agents,
-        tools: dict[str, Tool[..., Any]],
+        tools: Tools,
         store: Store,
         clock: Clock,
         limits: Limits,
@@ -118,8 +117,11 @@ class Engine:
         shared: bool = False,
         lease: float = 10.0,
         max_unattended: int = 8,
+        prepare: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
+        """`prepare` is awaited before anything is begun: it may declare agents and tools."""
         self.store = store
+        self._prepare = prepare
         metrics = Metrics()
         services = self._services = Services(
             store=InstrumentedStore(store, metrics, clock),
@@ -172,8 +174,11 @@ class Engine:
 
         Raises:
             StoreUnavailable: the store cannot be opened.
+            DeclarationError: the app cannot be prepared.
         """
         if not self._open:
+            if self._prepare is not None:
+                await self._prepare()
             await self.store.open()
             self._keeper.start(self._live.told_to_stop)
             self._live.open(follow=sweep)

@@ -7,11 +7,11 @@ and from time to time besides.
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
-from sayso.agents.tools import Tool
+from sayso.agents.toolset import Tools
 from sayso.base.codes import Code
 from sayso.base.errors import Problem, StoreError
 from sayso.base.records import (
@@ -264,9 +264,9 @@ def _concerns(listed: ListedInterrupt, principal: Principal) -> bool:
     return not is_call(interrupt) and may_see(interrupt, listed.owner, principal)
 
 
-def _is_approver(tools: Mapping[str, Tool[..., Any]], principal: Principal) -> bool:
+def _is_approver(tools: Tools, principal: Principal) -> bool:
     """True if questions of other people's threads may wait for this caller."""
-    approving = (approvers for tool in tools.values() for approvers in tool.asked)
+    approving = (approvers for _, tool in tools.all() for approvers in tool.asked)
     return any(
         principal.subject in approvers.people or not {*principal.roles}.isdisjoint(approvers.roles)
         for approvers in approving

@@ -9,11 +9,12 @@ restart or beside the one that asked, looks first: it enters the code over the j
 waits.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from sayso.agents.remembered import errors
 from sayso.agents.tools import Tool
+from sayso.agents.toolset import Tools
 from sayso.base import jsonvalue
 from sayso.base.errors import TurnError
 from sayso.base.records import Interrupt, ThreadView
@@ -29,10 +30,12 @@ _MEANT = ("editedArgs", "remember")
 """The members of an answer that the tool checks."""
 
 
-def tool_payload_check(
-    tools: Mapping[str, Tool[..., Any]], view: ThreadView | None
-) -> PayloadCheck:
-    """The check of answers for the thread in `view` by the tools of an app."""
+def tool_payload_check(tools: Tools, view: ThreadView | None) -> PayloadCheck:
+    """The check of answers for the thread in `view` by the tools of an app.
+
+    A tool of the asking agent goes before one of all agents.
+    """
+    turns_agent = None if view is None or view.turn is None else view.turn.agent
 
     def check(interrupt: Interrupt, payload: Any) -> Sequence[tuple[str, str]]:
         if not isinstance(payload, dict) or interrupt.reason not in _JUDGED:
@@ -43,7 +46,9 @@ def tool_payload_check(
             return ()  # the schema has said all that there is to say
         ours = jsonvalue.decode(interrupt.metadata or b"{}").get("sayso", {})
         at_breakpoint = interrupt.reason == BREAKPOINT
-        tool = tools.get(ours.get("name" if at_breakpoint else "tool", ""))
+        agent = ours.get("agent", turns_agent)
+        name = ours.get("name" if at_breakpoint else "tool", "")
+        tool = tools.of(agent if isinstance(agent, str) else None).get(name)
         if tool is None:
             return ()
         if interrupt.reason == INPUT_REQUIRED:

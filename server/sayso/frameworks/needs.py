@@ -3,7 +3,7 @@
 import re
 from importlib import metadata
 
-from sayso.base.errors import DeclarationError
+from sayso import DeclarationError
 
 _NUMBER = re.compile(r"[0-9]+")
 

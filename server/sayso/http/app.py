@@ -22,6 +22,7 @@ from starlette.routing import BaseRoute, Match, Route, Router
 from starlette.routing import Mount as Mounted
 
 from sayso.agents.registry import Agents
+from sayso.agents.toolset import Tools
 from sayso.base.errors import DeclarationError, Problem
 from sayso.base.records import Principal
 from sayso.engine.engine import Engine
@@ -40,7 +41,7 @@ from sayso.http.dialects.agui import RunEndpoint
 from sayso.http.errors import ProblemWriter, not_found, problem_for, write_problem
 from sayso.http.health import METRICS, PROBES, HealthRoutes
 from sayso.http.options import ServerOptions
-from sayso.http.rest.agents import AgentRoutes, Tools
+from sayso.http.rest.agents import AgentRoutes
 from sayso.http.security import (
     Authenticate,
     AuthMiddleware,

@@ -169,7 +169,7 @@ class Conversation:
         """Let the server restart, maybe with other code; one that died is taken over from."""
         source = None
         if agent is not None:
-            tools = self._source.tools if not isinstance(agent, Sayso) else ()
+            tools = () if isinstance(agent, Sayso) else self._source.tools_of(self._name)
             source, _ = _served(agent, self._name, tools, {})
         self._opened().restart(source)
 

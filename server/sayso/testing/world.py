@@ -9,6 +9,7 @@ import contextvars
 import functools
 import logging
 from collections.abc import Awaitable, Callable, Coroutine
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeVar
 
@@ -34,6 +35,8 @@ TIMEOUT_S = 30.0
 """Seconds of real time that anything may take; then the test fails instead of hanging."""
 UNWIND_S = 1.0
 """Seconds at the end for code of agents to notice that all is over."""
+TAKE_OVER_S = 2.0
+"""Seconds of real time that code which was taken over gets to come to rest."""
 LEASE_S = 15
 """Seconds after which another process has taken over from one that died."""
 
@@ -162,6 +165,7 @@ class Simulation:
         self.do(self._begin)
         if died:
             self.do(lambda: self.clock.advance(LEASE_S))
+            self.do(self._take_over)
 
     def crash_after(self, name: str) -> None:
         """Let the process die when that tool or step has run, before its result is recorded."""
@@ -220,6 +224,13 @@ class Simulation:
         """Wait until no thread runs."""
         while any(thread.running for thread in await self._threads()):  # noqa: ASYNC110 - the store tells nobody
             await asyncio.sleep(0.001)
+
+    async def _take_over(self) -> None:
+        """Wait until what was taken over comes to rest; code that waits for the test goes on."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(TAKE_OVER_S):
+                while self.app._engine._live.running():  # noqa: ASYNC110 - it tells nobody
+                    await asyncio.sleep(0.001)
 
     async def _threads(self) -> list[ThreadSummary]:
         """The threads of all scopes."""

@@ -5,12 +5,12 @@ read it, decide, write, and read it again if another process wrote in between (`
 """
 
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from typing import Any, Final, NoReturn, TypeVar
+from typing import Final, NoReturn, TypeVar
 
 from sayso.agents.registry import Agents
-from sayso.agents.tools import Tool
+from sayso.agents.toolset import Tools
 from sayso.base.clock import Clock
 from sayso.base.codes import Code
 from sayso.base.errors import Conflict, Problem
@@ -66,7 +66,7 @@ class Services:
     clock: Clock
     limits: Limits = field(default_factory=Limits)
     agents: Agents = field(default_factory=Agents)
-    tools: Mapping[str, Tool[..., Any]] = field(default_factory=dict)
+    tools: Tools = field(default_factory=Tools)
     metrics: Metrics = field(default_factory=Metrics)
     watchers: set[Callable[[str | None], None]] = field(default_factory=set)
     responses: Responses = field(default_factory=Responses)

@@ -215,8 +215,9 @@ class Turn(TurnMarker):
         mapping, which is what a model wrote. A mapping that stands alone is always that: pass a
         mapping that is an argument by its name. A `ToolCall` alone has all that belongs to it.
 
-        Raises pydantic's `ValidationError` for arguments that do not fit, LookupError for a name
-        that no tool of the app has; a model may have made up either. Nothing was sent then.
+        Raises pydantic's `ValidationError` for arguments that do not fit, `ArgumentsMisfit` for
+        those of a tool of a JSON Schema, LookupError for a name that no tool of the app has; a
+        model may have made up any of them. Nothing was sent then.
         """
         return (await self.call_all([batch.tool_call(tool, args, kwargs)]))[0]
 

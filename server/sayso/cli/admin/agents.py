@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from sayso.app import Sayso
 from sayso.base.breakpoints import Breakpoints
 from sayso.base.records import PageRequest
 from sayso.cli.admin.target import OpenedStore, app_at, within
@@ -31,22 +32,27 @@ def agents(
         return
     app = app_at(target)
     if json:
-        print_json({"items": [description(agent, app.tools) for agent in app.agents]})
+        items = [description(agent, app.tools_of(agent.name)) for agent in app.agents]
+        print_json({"items": items})
         return
-    asking = ", ".join(tool.name for tool in app.tools if tool.approval.kind != "never")
-    running = ", ".join(tool.name for tool in app.tools if tool.approval.kind == "never")
     rows = [
         (
             agent.name,
             agent.version,
-            asking,
-            running,
+            _tools(app, agent.name, asks=True),
+            _tools(app, agent.name, asks=False),
             _stops(agent.options.breakpoints),
             agent.description.partition("\n")[0],
         )
         for agent in app.agents
     ]
     table(("AGENT", "VERSION", "ASKS BEFORE", "RUNS", "STOPS", "DESCRIPTION"), rows)
+
+
+def _tools(app: Sayso, agent: str, *, asks: bool) -> str:
+    """The tools of an agent that ask before they run, or that do not."""
+    tools = app.tools_of(agent)
+    return ", ".join(tool.name for tool in tools if (tool.approval.kind != "never") is asks)
 
 
 def _stops(breakpoints: Breakpoints | None) -> str:

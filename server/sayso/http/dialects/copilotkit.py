@@ -21,6 +21,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from sayso.agents.registry import Agent, Agents
+from sayso.agents.toolset import Tools
 from sayso.base.clock import format_time
 from sayso.base.codes import Code
 from sayso.base.errors import DeclarationError, Problem
@@ -34,7 +35,7 @@ from sayso.http.body import choice, json_response, malformed, page_of, read_json
 from sayso.http.dialects.agui import deliver, emission_of
 from sayso.http.errors import method_not_allowed, write_body
 from sayso.http.options import KeepAlive
-from sayso.http.rest.agents import Tools, capabilities
+from sayso.http.rest.agents import capabilities
 from sayso.protocol.forward_compat import ReadReport, Shape, anything, identifier, obj, text
 from sayso.protocol.runinput import RunInput, parse_json, read_run_input
 
@@ -200,7 +201,7 @@ class CopilotKitMount:
                     "name": name,
                     "description": agent.description,
                     "className": "Sayso",
-                    "capabilities": capabilities(agent, self._tools.values()),
+                    "capabilities": capabilities(agent, self._tools.of(agent.name).values()),
                 }
                 for name, agent in self._offered().items()
             },

@@ -4,7 +4,7 @@ A declaration has the shape of `AgentCapabilities` and says only what holds; wha
 unknown, not denied (CP-01, CP-04, CP-06). Nulls are left out.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from typing import Any
 
 from starlette.requests import Request
@@ -13,10 +13,9 @@ from starlette.routing import Route
 
 from sayso.agents.registry import Agent, Agents
 from sayso.agents.tools import Tool
+from sayso.agents.toolset import Tools
 from sayso.base.options import options_to_json
 from sayso.http.body import json_response
-
-Tools = Mapping[str, Tool[..., Any]]
 
 
 def description(agent: Agent, tools: Collection[Tool[..., Any]]) -> dict[str, Any]:
@@ -101,8 +100,8 @@ class AgentRoutes:
 
     async def _one(self, request: Request) -> Response:
         agent = self._agents.require(request.path_params["agent"])
-        return json_response(description(agent, self._tools.values()))
+        return json_response(description(agent, self._tools.of(agent.name).values()))
 
     async def _capabilities(self, request: Request) -> Response:
         agent = self._agents.require(request.path_params["agent"])
-        return json_response(capabilities(agent, self._tools.values()))
+        return json_response(capabilities(agent, self._tools.of(agent.name).values()))

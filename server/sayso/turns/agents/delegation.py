@@ -74,6 +74,7 @@ async def delegate(
         description=to_utf8_safe(description or (chosen.description if chosen else "")),
         parent=outer,
         options=chosen.options if chosen else execution.options,
+        agent=chosen.name if chosen else execution.agent,
     )
     turn_input = _given(place, outer_input, text, input_messages)
     try:

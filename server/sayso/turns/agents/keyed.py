@@ -81,6 +81,7 @@ class KeyedBranch:
                 description=self._description,
                 parent=outer,
                 options=execution.options,
+                agent=execution.agent,
             )
             execution.branches.invoke(branch, invocation)
         if invocation.name != name or invocation.ended:

@@ -61,11 +61,16 @@ def record_question(
     terms = Terms()
     if asking is not None:
         terms = terms_of(asking.approvers, requesters(execution), execution.copied)
+    came_from: dict[str, Any] = {}
     if (calls := place.branch.calls()) and reason != CLIENT_TOOL:
-        metadata = with_ours(_written(metadata), {"within": calls})
+        came_from["within"] = calls
     if owner is not None:
         # Which inner agents it came through (K1).
-        metadata = with_ours(_written(metadata), {"path": owner.path})
+        came_from["path"] = owner.path
+        if owner.agent != execution.turn.agent:
+            came_from["agent"] = owner.agent  # whose tools an answer is held against
+    if came_from:
+        metadata = with_ours(_written(metadata), came_from)
     interrupt = Interrupt(
         id=ids.new("int"),
         turn_key=execution.turn.key,

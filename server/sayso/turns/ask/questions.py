@@ -11,7 +11,7 @@ from sayso.agents.summaries import answer_text
 from sayso.base import jsonvalue
 from sayso.base.errors import DeclarationError
 from sayso.base.options import DEFAULT, Default, FallbackAnswer, OnExpire, check_lifetime
-from sayso.base.records import Entry
+from sayso.base.records import Entry, Interrupt
 from sayso.protocol.reasons import CLIENT_TOOL
 from sayso.schemas.responses import ResponseType, confirmation, response_type
 from sayso.schemas.schema import compile_schema
@@ -169,26 +169,32 @@ async def _answer(place: Place, entry: Entry, response: ResponseType) -> Answer[
         execution.responses.keep(interrupt.id, response)
         execution.ask(place.branch, interrupt)
         raise execution.pause()
+    try:
+        return answer_to(execution, interrupt, data["pause"], response)
+    except Exception as error:  # a validator of the author's may raise anything
+        execution.unfit(place, "an answer of another type", error)
+
+
+def answer_to(
+    execution: Execution, interrupt: Interrupt, pause: int, response: ResponseType
+) -> Answer[Any]:
+    """The settled answer to a question of that pause; raises what `decode` of the type does."""
     metadata = jsonvalue.decode(interrupt.answer_metadata) if interrupt.answer_metadata else {}
     expired = interrupt.status == "expired"
-    resumed = None if expired else execution.resume_inputs[data["pause"]]
+    resumed = None if expired else execution.resume_inputs[pause]
     question = interrupt.message or ""
     if interrupt.status != "resolved":
         return Answer(
-            status=interrupt.status,
+            status="expired" if expired else "cancelled",
             by=interrupt.decided_by,
             metadata=metadata,
             request=resumed,
             question=question,
         )
     payload = jsonvalue.decode(interrupt.payload) if interrupt.payload is not None else None
-    try:
-        value = response.decode(payload)
-    except Exception as error:  # a validator of the author's may raise anything
-        execution.unfit(place, "an answer of another type", error)
     return Answer(
         status="resolved",
-        value=value,
+        value=response.decode(payload),
         by=interrupt.decided_by,
         metadata=metadata,
         request=resumed,

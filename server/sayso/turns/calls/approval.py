@@ -14,7 +14,7 @@ from math import isinf
 from types import MappingProxyType
 from typing import Any, Final
 
-from sayso.agents.asking import AskTerms
+from sayso.agents.asking import AskFirst, AskTerms
 from sayso.agents.briefing import approval_message
 from sayso.agents.policy import AskingRule, PolicyDecision, ProposedCall, facts
 from sayso.agents.remembered import covers_call, parse_request
@@ -27,7 +27,7 @@ from sayso.base.fastrecords import fast
 from sayso.base.options import DEFAULT
 from sayso.base.records import Approval, Interrupt
 from sayso.gate.quorum import REQUESTER, approving, met_by
-from sayso.protocol.reasons import DECISION
+from sayso.protocol.reasons import DECISION, INPUT_REQUIRED, TOOL_CALL
 from sayso.schemas.remember import Remember
 from sayso.turns.ask.interrupts import approvers_of, record_question, requesters
 from sayso.turns.denials import Heard
@@ -39,6 +39,7 @@ from sayso.turns.replay.execution import Execution, Place
 
 _NOBODY: Final[Mapping[str, ApproversAsJson | None]] = MappingProxyType({})
 _NOTHING: Final = Heard()
+_ASKS_FIRST: Final = "The tool asks before it goes on."
 _PERMITS: Final = b'"permits"'
 _SPEAKING = ("interrupt",)
 """Kinds of entries whose answer is a word of the user, and no verdict on something proposed."""
@@ -168,7 +169,7 @@ def decide_call_with(
         return CallDecision(rule=decision.rule, call=call, refusal={"forbidden": True})
     # Who has just said yes to part of it is not told that it was refused before.
     if asks and not result.partly:
-        refused = _refused_before(execution, place.fingerprint)
+        refused = refused_before(execution, place.fingerprint)
         if refused is not None:
             return CallDecision(rule=asks[0].rule, call=call, refusal={**refused, "again": True})
     chosen = _decision_for(execution, result.tool, result.arguments) if asks else None
@@ -277,6 +278,7 @@ async def _remembered(
         (approval, sum(stands_for(approval, ask) for ask in asks))
         for approval in standing
         if approval.thread_id in (None, thread_id)
+        and jsonvalue.decode(approval.terms or b"{}").get("agent") == execution.owner_of(tool)
         and covers_call(jsonvalue.decode(approval.pattern), plain)
     ]
     best, rules = max(fitting, key=lambda match: match[1], default=(None, 0))
@@ -378,7 +380,7 @@ def _approved(data: dict[str, Any], arguments: dict[str, Any]) -> list[dict[str,
     return said or None
 
 
-def _refused_before(execution: Execution, fingerprint: str) -> dict[str, Any] | None:
+def refused_before(execution: Execution, fingerprint: str) -> dict[str, Any] | None:
     """Who refused this very call, and why, if the user has not spoken since (V4).
 
     The user speaks with a message, which begins another turn, or with the answer to a question.
@@ -454,6 +456,7 @@ def ask(
             "rules": ruling.remembered,
             "terms": {
                 **how.approvers.terms(),
+                **({} if (own := execution.owner_of(tool)) is None else {"agent": own}),
                 "rules": {
                     rule.rule: rule.digest
                     for rule in ruling.covered
@@ -462,35 +465,17 @@ def ask(
                 "offered": [list(offered.arguments), list(offered.scopes), offered.expires_in],
             },
         }
-    ran = _ran_before(place, tool, arguments)
-    before = "" if ran is None else f" The same call already ran in this turn ({ran})."
-    shown = tool.shown(arguments)
-    briefing = tool.briefing(written, shown, why)
     because, facts_of_call = _because(tool, ruling)
-    message, truncated = approval_message(
-        tool.name,
-        shown,
-        title=briefing.get("title"),
-        facts=" ".join(facts_of_call),
-        why=briefing.get("why"),
-        impact=briefing.get("impact"),
-        before=before,
+    message, card = _card(
+        place, tool, arguments, written, facts_of_call, ruling.heard, why=why, changes=changes
     )
     details: dict[str, Any] = {
-        **briefing,
+        **card,
         "because": " ".join(because),
-        "truncated": truncated or None,
-        "changes": list(changes) or None,
-        "tool": tool.name,
-        "arguments": jsonvalue.raw_json(written),
         "rule": ruling.rule,
-        "effect": tool.effect,
         **_scale(ruling.call),
-        "permission": tool.permission,
         **approvers_of(how),
         "approved": _approved(data, arguments),
-        "ranBefore": ran,
-        "before": _before(execution, tool, arguments, ruling.heard),
         "stale": [
             {
                 "id": approval.id,
@@ -516,6 +501,86 @@ def ask(
         asking=how,
         denied=about(ruling.heard.elsewhere, tool.name, arguments),
     )
+
+
+def ask_first(
+    place: Place,
+    tool: Tool[..., Any],
+    data: dict[str, Any],
+    arguments: dict[str, Any],
+    written: bytes,
+    question: AskFirst,
+    how: AskTerms,
+    *,
+    why: str | None = None,
+    changes: Sequence[dict[str, Any]] = (),
+) -> None:
+    """Ask what a tool wants to know before its effect. The caller raises `Pause`.
+
+    Without a schema it is an approval of the call, else a value of it is asked for.
+    """
+    call = ProposedCall(tool=tool.name, arguments={}, effect=tool.effect)
+    message, card = _card(
+        place, tool, arguments, written, list(facts(call)), _NOTHING, why=why, changes=changes
+    )
+    details = {**card, "because": _ASKS_FIRST, **approvers_of(how)}
+    ours = {name: value for name, value in details.items() if value is not None}
+    theirs = question.metadata.get("sayso")
+    ours = {**(theirs if isinstance(theirs, dict) else {}), **ours}
+    metadata = jsonvalue.encode({**question.metadata, "sayso": ours})
+    approves = question.schema is None
+    record_question(
+        place,
+        data=data,
+        reason=TOOL_CALL if approves else INPUT_REQUIRED,
+        message=question.message or message,
+        schema=tool.approval_schema(None, editable=question.editable)
+        if approves
+        else jsonvalue.encode(question.schema),
+        metadata=metadata,
+        tool_call_id=data["id"],
+        expires_in=tool.expires_in,
+        on_expire=tool.on_expire if approves else DEFAULT,
+        asking=how,
+    )
+
+
+def _card(
+    place: Place,
+    tool: Tool[..., Any],
+    arguments: dict[str, Any],
+    written: bytes,
+    facts_of_call: Sequence[str],
+    heard: Heard,
+    *,
+    why: str | None,
+    changes: Sequence[dict[str, Any]],
+) -> tuple[str, dict[str, Any]]:
+    """The message of a question about a call, and what its card shows of the call; or None."""
+    ran = _ran_before(place, tool, arguments)
+    before = "" if ran is None else f" The same call already ran in this turn ({ran})."
+    shown = tool.shown(arguments)
+    briefing = tool.briefing(written, shown, why)
+    message, truncated = approval_message(
+        tool.name,
+        shown,
+        title=briefing.get("title"),
+        facts=" ".join(facts_of_call),
+        why=briefing.get("why"),
+        impact=briefing.get("impact"),
+        before=before,
+    )
+    return message, {
+        **briefing,
+        "truncated": truncated or None,
+        "changes": list(changes) or None,
+        "tool": tool.name,
+        "arguments": jsonvalue.raw_json(written),
+        "effect": tool.effect,
+        "permission": tool.permission,
+        "ranBefore": ran,
+        "before": _before(place.execution, tool, arguments, heard),
+    }
 
 
 def _because(tool: Tool[..., Any], ruling: CallDecision) -> tuple[list[str], list[str]]:

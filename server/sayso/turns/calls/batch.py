@@ -60,9 +60,9 @@ async def call_all(
 ) -> list[Call[Any]]:
     """Make tool calls side by side: free ones run now, gated ones ask together.
 
-    `turn` is what tools get that take one. Raises pydantic's `ValidationError` for arguments that
-    do not fit, `NotRecordable` for those that JSON would change, LookupError for a name that no
-    tool has, TypeError for what is neither, before anything is sent.
+    `turn` is what tools get that take one. Before anything is sent raises pydantic's
+    `ValidationError` or `ArgumentsMisfit` for arguments that do not fit, `NotRecordable` for those
+    that JSON would change, LookupError for a name that no tool has, TypeError for what is neither.
     """
     if not requested:
         return []
@@ -164,8 +164,8 @@ def tool_of(execution: Execution, named: Any) -> Tool[..., Any]:
         if execution.tools.get(named.name) is not named:
             # The gate holds answers against the tools of the app, and knows no others.
             raise DeclarationError(
-                f"tool {named.name!r} is not one of this app: serve it with "
-                f"app.add_tools({named.name})"
+                f"tool {named.name!r} is not one of this app, or not one of agent "
+                f"{execution.agent!r}: serve it with app.add_tools({named.name})"
             )
         return named
     if not isinstance(named, str):
@@ -201,8 +201,8 @@ async def _advance(execution: Execution, calls: Sequence[RunningCall]) -> None:
 
 async def _together(execution: Execution, calls: Sequence[RunningCall]) -> None:
     """Bring on, side by side, what more than a question comes of."""
-    effects = [call for call in calls if call.tool.turn is None]
-    parts = [call for call in calls if call.tool.turn is not None]
+    effects = [call for call in calls if not call.tool.is_part]
+    parts = [call for call in calls if call.tool.is_part]
     what = "tool " + ", ".join(call.tool.name for call in calls)
     if not parts:
         await uncancellable(execution, what, *(call.run(call.place) for call in effects))
@@ -259,9 +259,10 @@ async def completed(
 
 def _question(item: ToolCall, missing: Sequence[str]) -> Question:
     tool: Tool[..., Any] = item.tool
+    properties = tool.parameters["properties"]
     schema: dict[str, Any] = {
         "type": "object",
-        "properties": {name: tool.parameters["properties"][name] for name in missing},
+        "properties": {name: properties.get(name, {}) for name in missing},
         "required": list(missing),
         "additionalProperties": False,
     }

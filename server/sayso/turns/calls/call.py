@@ -11,13 +11,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, Final, NoReturn
 
-from pydantic import ValidationError
-
-from sayso.agents.asking import AskTerms
+from sayso.agents.asking import AskFirst, AskTerms
 from sayso.agents.briefing import display
-from sayso.agents.outcomes import Call, ToolCall
+from sayso.agents.outcomes import Answer, Call, ToolCall
+from sayso.agents.parameters import MISFITS
 from sayso.agents.parts import are_parts
 from sayso.agents.policy import AskingRule
+from sayso.agents.told import Told, value_of, words_of
 from sayso.agents.tools import Happened, Tool
 from sayso.base import jsonvalue
 from sayso.base.approvers import Approvers
@@ -27,16 +27,20 @@ from sayso.base.records import Approval, ApprovalUse, Entry, EntryStatus, Interr
 from sayso.base.texts import error_text, to_utf8_safe
 from sayso.gate.interrupts import denied_by_expiry, settled_by_expiry
 from sayso.gate.quorum import asks_others
+from sayso.schemas.responses import ResponseType
 from sayso.turns.ask import breakpoints
 from sayso.turns.ask.breakpoints import Ended, Named
 from sayso.turns.ask.interrupts import requesters, settled_answer
+from sayso.turns.ask.questions import answer_to
 from sayso.turns.calls.approval import (
     CallDecision,
     RuleResult,
     ask,
+    ask_first,
     decide_call,
     decide_call_with,
     evaluate,
+    refused_before,
     remember,
 )
 from sayso.turns.calls.indeterminate import (
@@ -49,6 +53,7 @@ from sayso.turns.calls.indeterminate import (
 )
 from sayso.turns.calls.results import (
     EXPIRED,
+    UNANSWERED_FIRST,
     Content,
     content_parts,
     result_event,
@@ -71,6 +76,11 @@ from sayso.turns.replay.recorded import Recorded
 
 MAX_CALL_CHARS: Final = 300
 """Characters of a call in a message that says more than the call."""
+
+FIRST: Final = "first"
+"""Why such an entry asks: the tool does, before its effect."""
+MAX_FIRST: Final = 8
+"""Times that one call may ask a person first."""
 
 _log = logging.getLogger("sayso.tool")
 
@@ -121,7 +131,7 @@ class CallRecord(Recorded[Call[Any]]):
         if "edited" in self.data and not self.over:
             try:
                 self.tool.decode_arguments(self.written())
-            except ValidationError as error:
+            except MISFITS as error:
                 self.execution.unfit(place, "other arguments", error)
 
     @property
@@ -146,7 +156,7 @@ class CallRecord(Recorded[Call[Any]]):
     def told(self) -> dict[str, Any]:
         """The outcome, as a breakpoint behind it shows that."""
         if self.data["status"] == "executed" and "unrecorded" not in self.data:
-            return {"result": self.data.get("value")}
+            return {"result": self.data.get("words", self.data.get("value"))}
         return {"error": self.data.get("reason") or self.data.get("unrecorded") or ""}
 
     @property
@@ -169,10 +179,16 @@ class CallRecord(Recorded[Call[Any]]):
     def ending(self, value: Any) -> dict[str, Any]:
         """The record of a result that the tool has returned: it ran, whatever comes of that."""
         try:
-            return self.returned(value, self.encoded(value))
+            return self.recorded(value)
         except Exception as error:
             _log.exception("the result of tool %r could not be recorded", self.tool.name)
             return {"unrecorded": error_text(error)}
+
+    def recorded(self, result: Any) -> dict[str, Any]:
+        """The record of a result, and of what the tool says instead of it (`Told`)."""
+        value = value_of(result)
+        words = {"words": words_of(result)} if isinstance(result, Told) else {}
+        return {**self.returned(value, self.encoded(value)), **words}
 
     def failure(self, error: BaseException) -> str:
         """The public words for an error of the tool: its type, and an id that the log has.
@@ -240,7 +256,7 @@ class CallRecord(Recorded[Call[Any]]):
     @property
     def content(self) -> Content:
         """The same as clients get it: the text, or the parts that the tool returned (TC-06)."""
-        return content_parts(self.data, self.effective()) if self.data.get("parts") else self.text
+        return content_parts(self.data, self.effective()) or self.text
 
     def _on_error(self) -> str:
         own, general = self.tool.on_error, self.execution.options.tool_errors
@@ -321,6 +337,8 @@ class RunningCall(CallRecord):
                 await self._after_verdict(entry)
             elif self.data.get("why") == FAILED:
                 await self._after_failure(entry)
+            elif self.data.get("why") == FIRST and "schema" in self.data:
+                await self._after_value(entry)
             else:
                 await self._decided(entry)
 
@@ -383,7 +401,10 @@ class RunningCall(CallRecord):
         lapsed = True if settled_by_expiry(interrupt) and interrupt.status != "expired" else None
         said_yes = interrupt.status == "resolved" and payload.get("approved") is True
         if said_yes and not denied_by_expiry(interrupt):
-            await self._approved(payload, interrupt)
+            if self.data.get("why") == FIRST:
+                await self._approved_first(payload, interrupt)
+            else:
+                await self._approved(payload, interrupt)
             return
         self.data.pop("by", None)  # who had said yes for another rule did not say this
         consent.spend(self.data)
@@ -402,13 +423,13 @@ class RunningCall(CallRecord):
             return None
         try:
             written = self.tool.arguments(payload["editedArgs"])
-        except (ValidationError, NotRecordable) as error:
+        except (*MISFITS, NotRecordable) as error:
             self.execution.unfit(self.place, "other arguments", error)
         arguments: dict[str, Any] = jsonvalue.decode(written)
         return arguments
 
-    async def _approved(self, payload: dict[str, Any], interrupt: Interrupt) -> None:
-        """Run what was approved, unless a rule that nobody was asked about has a say in it."""
+    def _edited(self, payload: dict[str, Any], interrupt: Interrupt) -> bool:
+        """Take what a yes says of the arguments; True if other ones run now than were shown."""
         edited = self._given(payload)
         if edited is not None and jsonvalue.equal(edited, self.effective()):
             edited = None  # a form was opened and left as it was
@@ -421,12 +442,75 @@ class RunningCall(CallRecord):
             self.data["edited"] = edited
         if interrupt.decided_by is not None:
             self.data["by"] = interrupt.decided_by
+        return edited is not None
+
+    async def _approved(self, payload: dict[str, Any], interrupt: Interrupt) -> None:
+        """Run what was approved, unless a rule that nobody was asked about has a say in it."""
+        edited = self._edited(payload, interrupt)
         consent.agreed(self.data, interrupt, self.effective())
         remember(self.place, self.tool, interrupt, self.data, self.effective())
-        if edited is None and not self.data.pop("partly", False):
+        await self._runs_or_asks(edited)
+
+    async def _runs_or_asks(self, edited: bool) -> None:
+        """Run it, or ask the rules again that have a say in what is to run now."""
+        if not edited and not self.data.pop("partly", False):
             await self._run()
             return
         await self._apply_rules(self._evaluate_again())
+
+    async def _ask_first(self, question: AskFirst) -> Entry:
+        """Put what the tool wants to know before its effect; it has none yet, so it runs again."""
+        times = self.data.get("firsts", 0)
+        if times >= MAX_FIRST:
+            reason = f"it has asked a person {times} times, and asks once more"
+            return await self._close("failed", reason=reason)
+        approval = question.schema is None
+        refused = refused_before(self.execution, self.place.fingerprint) if approval else None
+        if refused is not None:
+            return await self._close("denied", **refused, again=True)
+        who, _ = consent.terms_of(self.data, self.effective(), self.tool.approvers)
+        kept = {name: value for name, value in self.data.items() if name not in ("at", "schema")}
+        self.data = {**kept, "why": FIRST, "firsts": times + 1}
+        if not approval:
+            self.data["schema"] = True
+        ask_first(
+            self.place,
+            self.tool,
+            self.data,
+            self.effective(),
+            self.written(),
+            question,
+            AskTerms(approvers=who),
+            why=self.why,
+            changes=self.changes,
+        )
+        raise self.execution.pause()
+
+    def _goes_on(self, interrupt: Interrupt) -> None:
+        """Note whose answer the tool is to find when it runs again."""
+        answered = {"interrupt": interrupt.id, "pause": self.data["pause"]}
+        self.data = {name: v for name, v in self.data.items() if name not in ("why", "schema")}
+        self.data |= {"first": answered, "attempt": self.data.get("attempt", 1) + 1}
+
+    async def _approved_first(self, payload: dict[str, Any], interrupt: Interrupt) -> None:
+        """Run it again: somebody has said yes to what the tool asked."""
+        self._goes_on(interrupt)
+        await self._runs_or_asks(self._edited(payload, interrupt))
+
+    async def _after_value(self, entry: Entry) -> None:
+        """Run it again with the value that the tool asked for; without one it is not made."""
+        interrupt, _ = await settled_answer(self.place, entry, self.data)
+        if interrupt.status == "open":
+            self.execution.ask(self.place.branch, interrupt)
+            raise self.execution.pause()
+        if interrupt.status == "resolved":
+            self._goes_on(interrupt)
+            await self._runs_or_asks(edited=False)
+        elif interrupt.status == "expired":
+            await self._close("expired", text=UNANSWERED_FIRST["expired"])
+        else:
+            text = UNANSWERED_FIRST["cancelled"]
+            await self._close("cancelled", by=interrupt.decided_by, text=text)
 
     def _evaluate_again(self) -> RuleResult:
         """Ask the rules again, now that somebody has said yes to these arguments."""
@@ -444,9 +528,7 @@ class RunningCall(CallRecord):
         if happened is None:
             self._ask_indeterminate(entry)
         if isinstance(happened, Happened):
-            await self._close(
-                "executed", **self.returned(happened.value, self.encoded(happened.value))
-            )
+            await self._close("executed", **self.recorded(happened.value))
         else:
             await self._run()
 
@@ -464,20 +546,24 @@ class RunningCall(CallRecord):
             asking=AskTerms(approvers=who),
             shown=self.line,
             arguments=self.effective(),
-            returns=self.tool.result,
+            returns=self.tool.given,
             tool_call_id=self.id,
         )
         raise self.execution.pause()
 
     async def _after_verdict(self, entry: Entry) -> None:
-        decided = await verdict(self.place, entry, self.tool.result)
+        decided = await verdict(self.place, entry, self.tool.given)
         if decided.action == "run_again":
             reason = "it may or may not have happened, and was not made again"
             await self._again(decided.interrupt, reason)
             return
         self._said_by(decided.interrupt)
         encoded = jsonvalue.encode(decided.value)
-        await self._close("executed", **self.returned(decided.value, encoded))
+        if self.tool.given is self.tool.result:
+            await self._close("executed", **self.returned(decided.value, encoded))
+        else:
+            made = self.tool.given.decode(encoded, f"a result given for tool {self.tool.name!r}")
+            await self._close("executed", **self.ending(made))
 
     async def _again(self, interrupt: Interrupt, reason: str) -> None:
         """Make the call once more: who had it made is asked first, then all others who were.
@@ -500,7 +586,7 @@ class RunningCall(CallRecord):
             self.data["by"] = interrupt.decided_by
 
     async def _run(self) -> None:
-        if self.tool.turn is not None:
+        if self.tool.is_part:
             self.write("started", part=True)
             await self._part()
             return
@@ -521,11 +607,11 @@ class RunningCall(CallRecord):
             started = self.write("started", at=execution.clock.now())
             await execution.commit()
         scope = EffectScope(execution=execution, info=self._info(), place=self.place.key)
-        fn = self.fn
+        fn, (args, kwargs) = self.fn, tool.passed(arguments)
         if tool.streams:
             fn = streamed(scope, self.place, self.id, fn)
         try:
-            value = await execution.effects.perform(scope, fn, (), arguments, tool.timeout)
+            value = await execution.effects.perform(scope, fn, args, kwargs, tool.timeout)
         except EffectTimedOut as late:
             if late.indeterminate and started is not None:
                 return started
@@ -533,6 +619,8 @@ class RunningCall(CallRecord):
         except LeaseGone as lost:
             execution.abort(lost.error)
             raise execution.pause() from None
+        except AskFirst as question:
+            return await self._ask_first(question)
         except BaseException as error:
             if was_cancelled(error):
                 if not execution.stopped:
@@ -547,6 +635,7 @@ class RunningCall(CallRecord):
             ApprovedBy(rule=rule, by=by, at=when)
             for rule, by, when in consent.people(self.data, self.effective())
         )
+        first = self.data.get("first")
         several: tuple[str, ...] = ()
         if len(said) > 1:
             names = tuple(dict.fromkeys(vote.by for vote in said))
@@ -559,28 +648,42 @@ class RunningCall(CallRecord):
             approver=self.data.get("by"),
             approvers=several,
             approvals=said,
+            attempt=self.data.get("attempt", 1),
+            answer=None if first is None else self._answer(first),
         )
+
+    def _answer(self, first: dict[str, Any]) -> Answer[Any]:
+        """The answer to the tool's own question, as JSON: its type is known to the tool."""
+        interrupt = self.execution.interrupts[first["interrupt"]]
+        schema = jsonvalue.decode(interrupt.response_schema or b"{}")
+        plain = ResponseType(schema, lambda payload: payload)
+        return answer_to(self.execution, interrupt, first["pause"], plain)
 
     async def _part(self) -> None:
         """Run a tool that takes the turn: a branch of it, entered again until it has ended."""
         execution, tool = self.execution, self.tool
         info = self._info()
         scope = EffectScope(execution=execution, info=info, place=self.place.key, opens=True)
-        arguments = tool.decode_arguments(self.written())
+        args, kwargs = tool.passed(tool.decode_arguments(self.written()), self.turn)
         with execution.branches.within(self.place.branch, self.place.key, None) as branch:
             branch.call = {"id": self.id, "name": tool.name, "arguments": self.effective()}
             try:
                 with effect_scope(scope):
-                    value = await self.fn(**arguments, **{str(tool.turn): self.turn})
+                    value = await self.fn(*args, **kwargs)
+            except AskFirst as question:
+                ending: dict[str, Any] = {"question": question}
             except Exception as error:
-                ending: dict[str, Any] = {"status": "failed", "reason": self.failure(error)}
+                ending = {"status": "failed", "reason": self.failure(error)}
             else:
                 ending = {"status": "executed", **self.ending(value)}
-        ending["writes"] = execution.state.writes_of(branch.path) or None
         if execution.may_not_continue(branch) or not execution.check_all_replayed(
             places.below(branch.path)
         ):
             await execution.refuse(branch)
+        if "question" in ending:
+            await self._ask_first(ending["question"])
+            return
+        ending["writes"] = execution.state.writes_of(branch.path) or None
         await self._close(**ending)
 
     async def _failed(self, scope: EffectScope, reason: str) -> Entry:

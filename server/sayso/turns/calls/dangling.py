@@ -99,6 +99,8 @@ def _undone(question: Interrupt | None, how: str) -> tuple[CallStatus, str]:
     if question.status == "expired":
         return "expired", f"Not executed: {EXPIRED}, and nobody was there for the turn to go on."
     payload = jsonvalue.decode(question.payload) if question.payload else {}
+    if question.reason != "tool_call":  # a value that the tool had asked for first
+        return "cancelled", f"Not executed: the turn {how} before this call went on."
     if question.status == "resolved" and payload.get("approved") is True:
         by = f"Approved by {question.decided_by}" if question.decided_by else "Approved"
         return "cancelled", f"{by}; not executed: the turn {how} before the call began."

@@ -13,6 +13,7 @@ from typing import Any, Literal
 from sayso.agents.asking import AskTerms
 from sayso.agents.briefing import MAX_MESSAGE_CHARS, cut
 from sayso.agents.codec import Codec
+from sayso.agents.told import value_of
 from sayso.agents.tools import DidNotHappen, Happened, Verify
 from sayso.base import jsonvalue
 from sayso.base.clock import format_time
@@ -152,7 +153,7 @@ async def verified(
             async with asyncio.timeout(VERIFY_TIMEOUT_S):
                 answer: Any = await contain_exit(verify(key))
         if isinstance(answer, Happened):
-            returns.encode(answer.value, f"the result that verify= of {name!r} found")
+            returns.encode(value_of(answer.value), f"the result that verify= of {name!r} found")
     except Exception:
         _log.exception("verify= of %r failed; asking a person instead", name)
         return None

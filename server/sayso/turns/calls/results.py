@@ -30,6 +30,11 @@ _NOT_RUN = {
 }
 
 
+UNANSWERED_FIRST = {
+    "cancelled": "Not executed: the question that this call depends on was withdrawn.",
+    "expired": "Not executed: nobody answered in time what this call depends on.",
+}
+"""Of a call whose tool asked for a value first, and got none."""
 _FORBIDDEN = "Not executed: the rules of this server do not allow this call."
 _AGAIN = (
     "Not executed: a reviewer has denied this very call already, so nobody was asked again. "
@@ -91,14 +96,17 @@ def result_event(message_id: str, call_id: str, content: Content) -> dict[str, A
 
 
 def content_parts(data: dict[str, Any], effective: dict[str, Any]) -> list[dict[str, Any]]:
-    """The content parts that a tool returned, as clients get them (TC-06)."""
+    """The content parts that a tool returned, as clients get them (TC-06); empty for others."""
     parts: list[dict[str, Any]] = list(_parts(data))
-    if "edited" in data:
+    if parts and "edited" in data:
         parts.insert(0, {"type": "text", "text": _ran_with(effective).rstrip()})
     return parts
 
 
 def _parts(data: dict[str, Any]) -> list[dict[str, Any]]:
+    words = data.get("words")
+    if words is not None or not data.get("parts"):
+        return words if isinstance(words, list) else []
     value = data["value"]
     return value if isinstance(value, list) else [value]
 
@@ -134,10 +142,10 @@ def result_text(data: dict[str, Any], effective: dict[str, Any]) -> str:
     elif "unrecorded" in data:
         kept = f"its result could not be recorded ({data['unrecorded']})"
         text = f"Executed; {kept}. Do not call it again."
-    elif data.get("parts"):
-        text = as_text(_parts(data))
+    elif parts := _parts(data):
+        text = as_text(parts)
     else:
-        value = data.get("value")
+        value = data["words"] or "" if "words" in data else data.get("value")
         # A result is never without text: a model would not know that the call is answered.
         text = (value if isinstance(value, str) else jsonvalue.encode(value).decode()) or '""'
     if "edited" in data:

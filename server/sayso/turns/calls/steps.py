@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, NoReturn, ParamSpec, TypedDict, TypeVar, Unpack, overload
 
 from sayso.agents.briefing import display
-from sayso.agents.codec import Codec, in_stable_order, return_codec, to_json
+from sayso.agents.codec import Codec, codec_of, in_stable_order, return_codec, to_json
 from sayso.agents.codec import recorded as to_recorded
 from sayso.agents.tools import Happened, Verify
 from sayso.base import jsonvalue
@@ -105,6 +105,7 @@ class StepOptions(TypedDict, total=False):
     shown: str | None
     arguments: Mapping[str, Any] | None
     look: str | None
+    returns: Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,8 +126,10 @@ class Stepper:
         crash and is cut off by a stop, as a model call may be; nothing else is, whatever it says
         meanwhile. `timeout` is in seconds; `verify` says after a crash whether it happened.
         Else a person is asked, who sees what it does (`shown`), which values matter (`arguments`)
-        and where to see whether it was done (`look`): nobody else's arguments are shown. TypeError
-        for an unknown option and for a value of another kind, ValueError for no time at all.
+        and where to see whether it was done (`look`): nobody else's arguments are shown. `returns`
+        is the type of the result, and so of what that person may give for it, by default the
+        function's own. TypeError for an unknown option and for a value of another kind, ValueError
+        for no time at all.
         """
         if unknown := options.keys() - _OPTIONS:
             raise TypeError(
@@ -210,7 +213,11 @@ def _step(
             passed = [args, kwargs]
             written = to_recorded(passed, f"an argument of step {label!r}")
             arguments = jsonvalue.decode(in_stable_order(passed, written))
-        codec = return_codec(fn)
+        codec = (
+            codec_of(options["returns"], f"returns= of step {label!r}")
+            if "returns" in options
+            else return_codec(fn)
+        )
     return _Step(label, arguments, fn, args, kwargs, codec, seen, options)
 
 

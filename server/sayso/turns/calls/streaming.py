@@ -27,12 +27,12 @@ def streamed(
 ) -> Callable[..., Any]:
     """The tool's function as one that shows its chunks while they come and returns all of them."""
 
-    async def pour(**arguments: Any) -> str:
+    async def pour(*args: Any, **kwargs: Any) -> str:
         shown = _Output(place, call_id, scope.info.name)
         chunks: list[str] = []
         half = ""
         try:
-            async with aclosing(fn(**arguments)) as pieces:  # type: ignore[type-var]  # a generator
+            async with aclosing(fn(*args, **kwargs)) as pieces:  # type: ignore[type-var]  # a generator
                 async for piece in pieces:
                     _check(piece, scope.info.name)
                     whole, half = split_surrogate(half + piece)

@@ -20,7 +20,9 @@ from sayso.turns.journal.before import about
 from sayso.turns.journal.journal import edited, ended, fork_mark, pauses
 from sayso.turns.journal.kept import Kept
 
-_OUTCOME = frozenset(("end", "status", "value", "parts", "reason", "text", "unrecorded", "writes"))
+_OUTCOME = frozenset(
+    ("end", "status", "value", "parts", "words", "reason", "text", "unrecorded", "writes")
+)
 """What the entry of a call has more once it has ended."""
 
 
@@ -190,7 +192,7 @@ def _unsaid(entry: Entry, open_now: Set[str]) -> Entry:
     if entry.status != "asked" or b'"satisfied"' not in entry.data:
         return entry
     data = jsonvalue.decode(entry.data)
-    if data.get("interrupt") not in open_now or "why" in data:
+    if data.get("interrupt") not in open_now or data.get("why", "first") != "first":
         return entry
     kept = consent.forgotten(data)
     return entry if kept is data else replace(entry, data=jsonvalue.encode(kept))
@@ -208,7 +210,10 @@ def _entered(entry: Entry) -> Entry:
 def _has_begun(entry: Entry) -> bool:
     """True if the outside world may know of an effect that is recorded so."""
     if entry.status == "asked":
-        return jsonvalue.decode(entry.data).get("why") is not None  # indeterminate, or failed
+        data = jsonvalue.decode(entry.data)
+        if data.get("why") == "first":  # each attempt so far has asked, before its effect
+            return bool(data.get("attempt", 1) > data["firsts"])
+        return data.get("why") is not None  # indeterminate, or failed
     if entry.status == "done" and entry.kind == "call":
         return jsonvalue.decode(entry.data).get("status") in ("executed", "failed")
     return True
@@ -220,9 +225,10 @@ def _renamed(entry: Entry, names: Mapping[str, str]) -> Entry:
         return entry
     data = jsonvalue.decode(entry.data)
     for member in (data, *(question["data"] for question in data.get("asked", ()))):
-        old = member.get("interrupt")
-        if isinstance(old, str):
-            member["interrupt"] = names.get(old, old)
+        for named in (member, member.get("first")):
+            old = named.get("interrupt") if isinstance(named, dict) else None
+            if isinstance(named, dict) and isinstance(old, str):
+                named["interrupt"] = names.get(old, old)
     return replace(entry, data=jsonvalue.encode(data))
 
 

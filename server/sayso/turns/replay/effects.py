@@ -21,6 +21,7 @@ from functools import partial
 from types import FunctionType
 from typing import Any, TypeVar
 
+from sayso.agents.outcomes import Answer
 from sayso.base.errors import StoreError
 from sayso.base.records import Message, Principal
 
@@ -49,7 +50,8 @@ class CallInfo:
 
     `key` is the same for every attempt. `principal` began the turn, `approver` said yes last, if
     anyone; `approvers` are all who agreed, where there are several; `approvals` says who said yes
-    for which rule.
+    for which rule. `attempt` counts from 1; `answer` is what a person said to the `AskFirst` of an
+    attempt before, None where the tool has asked nothing.
     """
 
     key: str
@@ -59,6 +61,8 @@ class CallInfo:
     approver: str | None = None
     approvers: tuple[str, ...] = ()
     approvals: tuple[ApprovedBy, ...] = ()
+    attempt: int = 1
+    answer: Answer[Any] | None = None
 
 
 @dataclass(slots=True)

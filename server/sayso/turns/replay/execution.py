@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 
 from sayso.agents.registry import Agents
 from sayso.agents.tools import Tool
+from sayso.agents.toolset import Tools, ToolsByName
 from sayso.base import jsonvalue
 from sayso.base.breakpoints import ALL, Breakpoints
 from sayso.base.clock import Clock
@@ -139,7 +140,7 @@ class Execution:
         self.clock: Clock = services.clock
         self.limits: Limits = services.limits
         self.agents: Agents = services.agents
-        self.tools: Mapping[str, Tool[..., Any]] = services.tools
+        self._tools: Tools = services.tools
         self.responses: Responses = services.responses
         self.leased = leased
         self.usage = usage
@@ -615,6 +616,21 @@ class Execution:
         """The options of the agent whose code is running, be it an inner one."""
         owner = self.stream.owner
         return self._options if owner is None else owner.options
+
+    @property
+    def agent(self) -> str:
+        """The name of the registered agent whose code is running, be it an inner one."""
+        owner = self.stream.owner
+        return self.turn.agent if owner is None else owner.agent
+
+    @property
+    def tools(self) -> ToolsByName:
+        """The tools that the running code may call: its agent's own first, then all agents'."""
+        return self._tools.of(self.agent)
+
+    def owner_of(self, tool: Tool[..., Any]) -> str | None:
+        """The agent whose own this tool is, None for one of all agents."""
+        return self._tools.owner(tool, self.agent)
 
     @property
     def breakpoints(self) -> Sequence[Breakpoints]:

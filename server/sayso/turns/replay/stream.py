@@ -16,7 +16,10 @@ from sayso.turns.replay.branch import Branches
 
 
 class Invocation:
-    """One call of an inner agent. `options` are its own; `parent` is the one that it is inside."""
+    """One call of an inner agent. `options` are its own; `parent` is the one that it is inside.
+
+    `agent` is the registered agent whose tools its code may call.
+    """
 
     def __init__(
         self,
@@ -27,12 +30,14 @@ class Invocation:
         description: str,
         parent: "Invocation | None",
         options: AgentOptions,
+        agent: str,
     ) -> None:
         self.id = id
         self.name = name
         self.description = description
         self.parent = parent
         self.options = options
+        self.agent = agent
         self.announced: bool = False
         self.ended: bool = False
         self._stream = stream

@@ -1,0 +1,127 @@
+"""`mount`: a compiled graph of LangGraph as an agent of an app."""
+
+import logging
+from collections.abc import Callable, Iterable, Mapping
+from typing import Annotated, Any, get_args, get_origin
+
+from langgraph.channels import BinaryOperatorAggregate
+from langgraph.pregel import Pregel
+
+from sayso import DeclarationError, Sayso, Tool, Turn, approval
+from sayso.frameworks.langgraph.pump import MESSAGES, GraphTurn, Served
+from sayso.frameworks.langgraph.wrap import wrapped
+
+_log = logging.getLogger("sayso.langgraph")
+
+
+def mount(
+    app: Sayso,
+    name: str,
+    graph: Any,
+    *,
+    approve: Mapping[str, approval.Policy] | None = None,
+    repeatable: Iterable[str] = (),
+    input: Callable[[Turn], Any] | None = None,
+    context: Any = None,
+    config: Mapping[str, Any] | None = None,
+    on_cancel: Any = "raise",
+    version: str = "1",
+    description: str | None = None,
+    **options: Any,
+) -> None:
+    """Serve a compiled graph, or an `@entrypoint`, as an agent of an app; it is not changed.
+
+    - `approve`: the policy of each tool that a person may have to decide about, by name.
+    - `repeatable`: nodes that may run again after a crash, as those that only ask a model do.
+    - `input`: makes the graph's input of a turn; by default the thread's messages.
+    - `context`, `config`: passed on to the graph.
+    - `on_cancel`: the value that `interrupt()` returns where nobody answers; by default it raises.
+    - `version`, `description`, `options`: those of `Sayso.agent`.
+
+    Raises:
+        DeclarationError: it is no such graph, or a name means nothing in it.
+    """
+    if not isinstance(graph, Pregel):
+        raise DeclarationError(f"mount takes a compiled graph, as of .compile(), not {graph!r}")
+    policies, free = dict(approve or {}), frozenset(repeatable)
+    made = wrapped(graph, free)
+    _check_names(name, "approve", policies, made.tools)
+    _check_names(name, "repeatable", free, made.nodes)
+    if graph.checkpointer not in (None, True, False):
+        _log.warning("graph %r is stored by this server: its own checkpointer is not used", name)
+    tools = {each: _tool(tool, policies.get(each)) for each, tool in made.tools.items()}
+    app.add_tools(*tools.values(), agent=name)
+    served = Served(
+        graph=made.graph,
+        tools=tools,
+        tool=lambda tool: _tool(tool, policies.get(tool.name)),
+        shared=_shared(graph),
+        plain=tuple(each for each in _shared(graph) if _is_plain(graph.channels[each])),
+        reduced=_reduced(graph),
+        config=dict(config or {}),
+        stops=made.stops,
+        context=context,
+        first=input,
+        on_cancel=on_cancel,
+        serde=getattr(graph.checkpointer, "serde", None),
+    )
+
+    async def run(turn: Turn) -> Any:
+        return await GraphTurn(turn, served).go()
+
+    serve = app.agent(name, version=version, description=description, kind="langgraph", **options)
+    serve(run)
+
+
+def _check_names(agent: str, what: str, names: Iterable[str], present: Iterable[str]) -> None:
+    """Raise `DeclarationError` for a name that means nothing here."""
+    there = set(present)
+    wrong = sorted(set(names) - there)
+    if wrong:
+        raise DeclarationError(
+            f"{what}= of agent {agent!r} names {', '.join(wrong)}, and the graph has "
+            f"{', '.join(sorted(there)) or 'none'}"
+        )
+
+
+def _tool(tool: Any, policy: approval.Policy | None) -> Tool[..., Any]:
+    """A tool of LangChain's as one that a person can be asked about."""
+    schema = tool.tool_call_schema
+    parameters = schema if isinstance(schema, dict) else schema.model_json_schema()
+    gate = policy or approval.never
+    return Tool.of(
+        tool.name,
+        description=tool.description,
+        parameters=parameters,
+        call=_unbound,
+        approval=gate,
+        editable=gate.kind != "never",
+    )
+
+
+async def _unbound(arguments: Mapping[str, Any]) -> Any:
+    raise RuntimeError("a tool of a graph runs inside the graph")
+
+
+def _shared(graph: Any) -> tuple[str, ...]:
+    """The channels that clients see as the shared state: the graph's output but its messages."""
+    names = graph.output_channels
+    channels = (names,) if isinstance(names, str) else tuple(names)
+    return tuple(each for each in channels if each != MESSAGES and not each.startswith("__"))
+
+
+def _reduced(graph: Any) -> frozenset[str]:
+    """The channels whose values are added to, and not replaced."""
+    return frozenset(
+        each
+        for each, channel in graph.channels.items()
+        if isinstance(channel, BinaryOperatorAggregate)
+    )
+
+
+def _is_plain(channel: Any) -> bool:
+    """True for a channel whose values are JSON as they are."""
+    kind = getattr(channel, "typ", None)
+    if get_origin(kind) is Annotated:
+        kind = get_args(kind)[0]
+    return (get_origin(kind) or kind) in (bool, dict, float, int, list, str)

@@ -1,0 +1,107 @@
+"""The words of a graph's models: messages and thoughts, each under a place of its own.
+
+A message is open_one by its task and its number there, which are the same when the task runs again;
+LangChain's own ids are not.
+"""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+from langchain_core.messages import AIMessageChunk, BaseMessage
+
+from sayso import Turn
+from sayso.frameworks.langgraph import wire
+
+START: Final = "__start__"
+"""The node that brings the input into the graph."""
+
+
+@dataclass(slots=True)
+class _Open:
+    """A message or a thought that is being said."""
+
+    kind: Literal["text", "reasoning"]
+    stream: Any
+
+
+class Speech:
+    """The words of the graph's models, message by message."""
+
+    def __init__(self, turn: Turn) -> None:
+        self._turn = turn
+        self.hushed: set[str] = set()
+        self._open: dict[tuple[str, str], _Open] = {}
+        self._said: Counter[str] = Counter()
+        self._known: set[str] = set()
+
+    def stored(self, messages: Any) -> None:
+        """Note messages that the graph has stored: they are not said again."""
+        for message in messages if isinstance(messages, list) else ():
+            if isinstance(message, BaseMessage) and message.id:
+                self._known.add(message.id)
+
+    async def hear(self, message: BaseMessage, about: Mapping[str, Any]) -> None:
+        """Say a piece of a message."""
+        task = about["langgraph_checkpoint_ns"]
+        if about["langgraph_node"] == START or any(
+            task == each or task.startswith(f"{each}|") for each in self.hushed
+        ):
+            return
+        message_id = message.id or ""
+        if not isinstance(message, AIMessageChunk):
+            await self._whole(task, message)
+            return
+        self._known.add(message_id)
+        for kind, text, sealed in wire.spoken(message):
+            await self._say(task, message_id, kind, text, sealed)
+        if getattr(message, "chunk_position", None) == "last":
+            await self._close(task, message_id)
+
+    async def whole(self, task_id: str, message: BaseMessage) -> None:
+        """Say a message that was written whole, unless it was said."""
+        await self._whole(f":{task_id}", message)
+
+    async def _whole(self, task: str, message: BaseMessage) -> None:
+        if message.id in self._known:
+            return
+        if message.id:
+            self._known.add(message.id)
+        key = message.id or f"whole#{self._said[task]}"
+        for kind, text, sealed in wire.spoken(message):
+            await self._say(task, key, kind, text, sealed)
+        await self._close(task, key)
+
+    async def _say(self, task: str, key: str, kind: str, text: str, sealed: str | None) -> None:
+        open_one = self._open.get((task, key))
+        if open_one is not None and open_one.kind != kind:
+            await self._close(task, key)
+            open_one = None
+        if open_one is None:
+            self._said[task] += 1
+            async with self._turn.at(f"text:{task}#{self._said[task]}"):
+                stream: Any = self._turn.message() if kind == "text" else self._turn.reasoning()
+                await stream.__aenter__()
+            open_one = self._open[task, key] = _Open(
+                "text" if kind == "text" else "reasoning", stream
+            )
+        if sealed:
+            open_one.stream.encrypted = sealed
+        if text:
+            await open_one.stream.write(text)
+
+    async def _close(self, task: str, key: str) -> None:
+        open_one = self._open.pop((task, key), None)
+        if open_one is not None:
+            await open_one.stream.__aexit__(None, None, None)
+
+    async def end(self, task_id: str) -> None:
+        """End what a task is still saying."""
+        for task, key in [each for each in self._open if each[0].endswith(f":{task_id}")]:
+            await self._close(task, key)
+
+    async def close(self) -> None:
+        """End all that is still being said."""
+        for task, key in list(self._open):
+            await self._close(task, key)

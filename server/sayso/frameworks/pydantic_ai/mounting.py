@@ -1,0 +1,131 @@
+"""Serving an agent of Pydantic AI: `mount(app, "support", agent)`."""
+
+import inspect
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from difflib import get_close_matches
+from typing import Any
+
+from pydantic_ai import Agent, DeferredToolRequests
+from pydantic_ai.agent import AbstractAgent
+from pydantic_ai.durable_exec import JSON_CODEC
+from pydantic_ai.exceptions import UserError
+from pydantic_ai.messages import ModelMessage
+
+from sayso import DeclarationError, Sayso, Turn, approval
+from sayso.frameworks.pydantic_ai.declared import declared
+from sayso.frameworks.pydantic_ai.durability import SaysoDurability
+from sayso.frameworks.pydantic_ai.history import prompt_and_history
+from sayso.frameworks.pydantic_ai.replaying import replay_scope
+from sayso.frameworks.pydantic_ai.running import Running, entered
+from sayso.frameworks.pydantic_ai.tools import WILD, Toolbox
+
+_log = logging.getLogger("sayso.pydantic_ai")
+
+Trim = Callable[[list[ModelMessage]], list[ModelMessage]]
+
+
+def mount(
+    app: Sayso,
+    name: str,
+    agent: AbstractAgent[Any, Any],
+    *,
+    approve: Mapping[str, approval.Policy] | None = None,
+    parts: Mapping[str, AbstractAgent[Any, Any]] | None = None,
+    deps: Callable[[Turn], Any] | None = None,
+    history: Trim | None = None,
+    **options: Any,
+) -> Callable[[Turn], Awaitable[Any]]:
+    """Serve an agent of Pydantic AI, as it is, as `POST /agents/{name}`.
+
+    - `approve`: policies by the name of a tool, or by a pattern such as `delete_*`. They stand in
+      place of what the tool says of itself (`requires_approval`).
+    - `parts`: tools that run another agent, by name. What that agent does is recorded for itself
+      and may ask; it has `SaysoDurability(name=…)` among its capabilities.
+    - `deps`: makes the agent's `deps` of the turn; it may be async, and runs on each entry.
+    - `history`: what the model gets of the messages before this one, by default all.
+    - `options`: those of `app.agent`.
+
+    Raises:
+        DeclarationError: a name in `approve` or `parts` that no tool has, an inner agent without
+            the capability, or an agent that cannot be made durable.
+    """
+    approve, parts = dict(approve or {}), dict(parts or {})
+    _check_names(name, agent, approve, parts)
+    capability = _bound(name, agent)
+    toolbox = Toolbox(approve, parts, lambda tool: app.add_tools(tool, agent=name))
+    for each in (agent, *parts.values()):
+        for tool in declared(each)[0].values():
+            if tool.definition.kind != "external":
+                toolbox.tool(tool.definition, tool.definition.kind, tool.validator)
+    own = SaysoDurability.from_agent(agent)
+    capabilities = [] if own is not None else [capability]
+
+    async def run(turn: Turn) -> Any:
+        prompt, earlier = prompt_and_history(turn.input.messages)
+        made = None if deps is None else deps(turn)
+        if inspect.isawaitable(made):
+            made = await made
+        with entered(Running(turn, toolbox, turn.key)), replay_scope():
+            result = await agent.run(
+                prompt,
+                message_history=earlier if history is None else history(earlier),
+                deps=made,
+                capabilities=capabilities,
+            )
+        return _plain(result.output)
+
+    run.__doc__ = getattr(agent, "description", None) or ""
+    app.agent(name, **{"kind": "pydantic-ai", **options})(run)
+    return run
+
+
+def _plain(output: Any) -> Any:
+    """What the agent returns, as JSON; a text was said already."""
+    if isinstance(output, DeferredToolRequests):
+        raise RuntimeError("a call was left open at the end of a run; Sayso answers each inside it")
+    return None if isinstance(output, str) else JSON_CODEC.dump(Any, output)
+
+
+def _bound(name: str, agent: AbstractAgent[Any, Any]) -> Any:
+    """The capability of a mount, bound once."""
+    try:
+        return SaysoDurability(name=agent.name or name).for_agent(agent)
+    except UserError as error:
+        raise DeclarationError(f"agent {name!r} cannot be served: {error}") from error
+
+
+def _check_names(
+    name: str,
+    agent: AbstractAgent[Any, Any],
+    approve: Mapping[str, approval.Policy],
+    parts: Mapping[str, AbstractAgent[Any, Any]],
+) -> None:
+    for tool, policy in approve.items():
+        if not isinstance(policy, approval.Policy):
+            raise DeclarationError(
+                f"approve of agent {name!r} has {policy!r} for {tool!r}: it takes policies, "
+                "such as approval.always"
+            )
+    for tool, inner in parts.items():
+        if not isinstance(inner, Agent) or SaysoDurability.from_agent(inner) is None:
+            inner_name = getattr(inner, "name", None) or tool
+            raise DeclarationError(
+                f"the agent that tool {tool!r} runs cannot ask inside a turn: make it with "
+                f'Agent(…, capabilities=[SaysoDurability(name="{inner_name}")])'
+            )
+    listed = [declared(each) for each in (agent, *parts.values())]
+    known: set[str] = set().union(*(tools for tools, _ in listed))
+    unknown = [tool for tool in (*approve, *parts) if tool not in known and not WILD & set(tool)]
+    if not unknown:
+        return
+    if not all(whole for _, whole in listed):
+        _log.info(
+            "agent %r lists its tools when it runs: nobody has looked whether it has %s",
+            name,
+            ", ".join(map(repr, unknown)),
+        )
+        return
+    close = get_close_matches(unknown[0], known, 1)
+    hint = f"did you mean {close[0]!r}?" if close else f"it has {', '.join(sorted(known))}"
+    raise DeclarationError(f"agent {name!r} has no tool {unknown[0]!r}: {hint}")

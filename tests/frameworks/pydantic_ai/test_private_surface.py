@@ -1,0 +1,24 @@
+"""What the adapter uses of Pydantic AI that is not told as public, in this version."""
+
+from typing import get_args
+
+from pydantic_ai import Agent, durable_exec
+from pydantic_ai.durable_exec import BaseDurabilityCapability, _toolset
+
+from sayso.pydantic_ai import SaysoDurability
+
+ADVICE = "Pydantic AI has changed what the adapter stands on: look at sayso/frameworks/pydantic_ai/"
+
+
+def test_a_capability_is_bound_to_an_agent_by_a_method_that_can_be_extended() -> None:
+    for name in ("_bind_to_agent", "_find_model_id"):
+        assert hasattr(BaseDurabilityCapability, name), f"{name}: {ADVICE}durability.py"
+    bound = SaysoDurability(name="a").for_agent(Agent("test", name="a"))
+    assert isinstance(getattr(bound, "_models_by_id", None), dict), f"{ADVICE}durability.py"
+
+
+def test_the_lifecycles_of_toolsets_are_known() -> None:
+    known = get_args(getattr(_toolset, "Lifecycle", None))
+    assert "enter-never" in known, f"{ADVICE}lifecycles.py"
+    newer = hasattr(durable_exec, "record_durable_unit")
+    assert not newer or "enter-in-durable-unit" in known, f"{ADVICE}lifecycles.py"
