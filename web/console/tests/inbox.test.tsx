@@ -145,6 +145,37 @@ describe("the inbox", () => {
     expect(server.posted.map((item) => item.path)).toEqual(["/interrupts/c/answer"]);
   });
 
+  it("loses no quick key: each act meets the question of the step before it", async () => {
+    const server = open("/inbox", asking("a", "b"));
+    server.replies.push(settled, settled);
+    await screen.findByText("2 open");
+    act(() => {
+      for (const key of ["j", "a", "j", "a"]) {
+        document.body.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
+      }
+    });
+    expect(await screen.findByText("Nothing waits for you.")).toBeVisible();
+    expect(server.posted.map((item) => item.path)).toEqual([
+      "/interrupts/a/answer",
+      "/interrupts/b/answer",
+    ]);
+  });
+
+  it("forgets the keys that still wait when the reader leaves", async () => {
+    const server = open("/inbox", asking("a", "b"));
+    await screen.findByText("2 open");
+    act(() => {
+      for (const key of ["j", "a", "Escape"]) {
+        document.body.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
+      }
+    });
+    expect(await screen.findByText(/Choose a question/)).toBeVisible();
+    server.replies.push(settled);
+    await userEvent.keyboard("ja");
+    expect(await within(question()).findByText("Approved")).toBeVisible();
+    expect(server.posted.map((item) => item.path)).toEqual(["/interrupts/a/answer"]);
+  });
+
   it("offers to extend a question that lapsed, which can be answered again then", async () => {
     const server = new InboxServer();
     const times = { expiresAt: "2026-01-01T00:00:00Z", lapsedAt: "2026-01-01T00:00:00Z" };

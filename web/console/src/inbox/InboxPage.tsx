@@ -55,6 +55,7 @@ export function InboxPage() {
   }, []);
   const chosen = ids.filter((id) => selected.has(id));
   const leave = () => {
+    reset();
     if (together !== null) setTogether(null);
     else if (selected.size > 0) setSelected(new Set());
     else go(null);
