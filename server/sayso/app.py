@@ -180,6 +180,11 @@ class Sayso:
         return self._arguments["server"]
 
     @property
+    def default_approval(self) -> Policy:
+        """The policy of tools that have none of their own."""
+        return self._arguments["default_approval"]
+
+    @property
     def agent_defaults(self) -> AgentOptions:
         """The options of agents that do not say otherwise."""
         return self._arguments["agent_defaults"]
@@ -415,6 +420,7 @@ class Sayso:
 
         def register(fn: Callable[..., Any]) -> Any:
             tool = Tool(fn, **declared)
+            tool.has_policy = "approval" in options
             self.add_tools(tool)
             return tool
 

@@ -187,14 +187,13 @@ def test_every_problem_names_its_line_and_key(folder: Path) -> None:
     )
     assert found == [
         "agents.yaml line 1, column 1: unknown key 'stores'; there are store, authenticate, "
-        "hosts, origins, copilotkit, agents",
+        "hosts, origins, copilotkit, default_approval, agents",
         "agents.yaml line 4, column 13, agents[0].import: there is no 'nobody' in 'desk_agents'",
         "agents.yaml line 6, column 7, agents[0].spec: unknown key 'interupt'; there are type, "
         "interrupt",
-        "agents.yaml line 8, column 18, agents[0].spec.interrupt.enabled: must be true or false, "
-        "not 'yes'",
+        "agents.yaml line 8, column 18, agents[0].spec.interrupt.enabled: must be true or false",
         "agents.yaml line 11, column 24, agents[0].spec.interrupt.checkpoint.ttl_seconds: must be "
-        "seconds above zero, or null for no end, not '-5'",
+        "seconds above zero, or null for no end",
         "agents.yaml line 12, column 5, agents[1]: 'name' is missing",
         "agents.yaml line 13, column 32, agents[1].options: unknown key 'colour'; there are "
         + ", ".join(name for name in OptionValues.__annotations__ if name not in ELSEWHERE),
@@ -210,7 +209,7 @@ def test_every_problem_names_its_line_and_key(folder: Path) -> None:
         ("- a", "must be a mapping with store, authenticate"),
         ("store: 'memory:'", "'agents' is missing"),
         ("agents: [", "line 1, column 10: expected the node content"),
-        ("agents: [{name: 7, import: 'desk_agents:sales'}]", "put it in quotes: '7'"),
+        ("agents: [{name: 7, import: 'desk_agents:sales'}]", "put it in quotes"),
         ("agents: [{name: '', import: 'desk_agents:sales'}]", "must be a text"),
         ("agents: [{name: a/b, import: 'desk_agents:sales'}]", "leave out spaces and"),
         ("agents: [{name: a, import: 'desk_agents:plain'}]", "must be an `async def` function"),
@@ -295,7 +294,8 @@ def test_a_backend_that_is_not_there_is_answered_with_those_that_are(folder: Pat
             spec: {interrupt: {checkpoint: {backend: dynamo}}}
         """,
     )
-    assert f"must be one of {', '.join(BACKENDS)}, not 'dynamo'" in line
+    assert f"must be one of {', '.join(BACKENDS)}" in line
+    assert "dynamo" not in line
 
 
 def test_a_backend_on_other_machines_needs_its_url(folder: Path) -> None:

@@ -8,6 +8,7 @@ import inspect
 import logging
 import typing
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sized
+from copy import copy
 from dataclasses import replace
 from math import inf, isnan
 from typing import (
@@ -245,7 +246,7 @@ class Tool(Generic[P, R]):
         result: Codec,
         *,
         from_person: Callable[[Any], Any] | None = None,
-        approval: Policy = never,
+        approval: Policy | Default = DEFAULT,
         editable: bool = False,
         idempotent: bool = False,
         timeout: float | None = None,
@@ -262,6 +263,9 @@ class Tool(Generic[P, R]):
         why: Said | None = None,
         impact: Impact | None = None,
     ) -> None:
+        self.has_policy: bool = approval is not DEFAULT
+        """False for a tool that does not say itself who is asked about its calls."""
+        approval = never if approval is DEFAULT else approval
         if not isinstance(approval, Policy):
             raise DeclarationError(
                 f"approval of tool {name!r} must be a policy, such as approval.never, "
@@ -280,6 +284,8 @@ class Tool(Generic[P, R]):
                 f"on_error of tool {name!r} is 'type', 'text', 'fail' or 'ask', not {on_error!r}"
             )
         self.fn = fn
+        self.origin: Tool[..., Any] = self
+        """The tool that this one is a copy of, under another policy; else itself."""
         self.name: str | Any = name
         self.complete = complete
         self.on_error = on_error
@@ -296,20 +302,10 @@ class Tool(Generic[P, R]):
         self.is_part: bool = parameters.takes_turn
         """True for a tool that takes the turn: it is a part of it, and no effect itself."""
         self.streams: bool = inspect.isasyncgenfunction(annotated(fn))
-        names = frozenset(parameters.names)
-        self.approval: Policy = approval.for_tool(self.name, names)
-        if editable and self.approval.kind == "never":
-            raise DeclarationError(
-                f"tool {self.name!r} is editable, but nobody is ever asked about it: give it an "
-                "approval=, or leave out editable=True"
-            )
         self.approvers: Approvers = approvers or OWNER
         """The people who decide about a run that failed, or may have happened, if no rule asked."""
-        self.asked: tuple[Approvers, ...] = (
-            *self.approval.approvers,
-            *([approvers] if approvers else []),
-        )
-        """The people that questions about its calls may wait for, besides the owners of threads."""
+        self.on_expire = on_expire
+        self._gate(approval)
         self._words = tuple(
             wording
             for label, words in (("title", title), ("why", why), ("impact", impact))
@@ -318,27 +314,52 @@ class Tool(Generic[P, R]):
         self.any_call: ProposedCall = ProposedCall(tool=self.name, arguments={}, effect=effect)
         """A call that no rule has to look at: what holds of all."""
         self._scale = scale
-        self._scaled_by = _scaled_by(scale, self.name, names)
+        self._scaled_by = _scaled_by(scale, self.name, frozenset(parameters.names))
         self._has_secrets = redaction.marks_secrets(jsonvalue.encode(self.parameters))
         self.result: Codec = result
         self.given: Codec = result if from_person is None else _made(from_person, result, name)
         """Reads what a person gives for a result."""
         self._check_kind()
         self.expires_in = expires_in
-        self.on_expire = on_expire
         answers = compile_approval(jsonvalue.encode(approval_schema(self.parameters)))
         self._answers: dict[Any, bytes] = {}
         if expires_in is not DEFAULT:
             check_lifetime(expires_in, f"expires_in of tool {self.name!r}")
         if on_expire is not DEFAULT:
             _check_on_expire(on_expire, self.name, answers)
-        if on_expire == "approve" and any(
+
+    def _gate(self, approval: Policy) -> None:
+        """Put its calls under a policy."""
+        self.approval: Policy = approval.for_tool(self.name, frozenset(self._parameters.names))
+        if self.editable and self.approval.kind == "never":
+            raise DeclarationError(
+                f"tool {self.name!r} is editable, but nobody is ever asked about it: give it an "
+                "approval=, or leave out editable=True"
+            )
+        own = () if self.approvers.owners else (self.approvers,)
+        self.asked: tuple[Approvers, ...] = (*self.approval.approvers, *own)
+        """The people that questions about its calls may wait for, besides the owners of threads."""
+        if self.on_expire == "approve" and any(
             people.approvals != 1 or people.not_by for people in self.asked
         ):
             raise DeclarationError(
                 f"on_expire='approve' of tool {self.name!r}: silence cannot count as a yes of "
                 "several people, or of anybody but the requester; choose another on_expire="
             )
+
+    def under(self, approval: Policy, *, editable: bool | None = None) -> "Tool[P, R]":
+        """Copy it for an agent that has another policy; `editable` is by default the tool's own.
+
+        Where an agent has the copy (`add_tools(…, agent=)`), a call of this tool is one of it.
+
+        Raises:
+            DeclarationError: a policy that cannot work here.
+        """
+        tool = copy(self)
+        tool.origin, tool.has_policy = self.origin, True
+        tool.editable = self.editable if editable is None else editable
+        tool._gate(approval)
+        return tool
 
     def __call__(self, *args: object, **kwargs: object) -> Any:
         """Refuse a direct call: it would bypass approval and record nothing."""

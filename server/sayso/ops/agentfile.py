@@ -6,6 +6,8 @@
     hosts: [sayso.example.org]
     origins: [https://app.example.org]
     copilotkit: true                      # at /copilotkit; or another path
+    default_approval: ask                 # of tools that say nothing themselves: never, ask, deny,
+                                          # guidelines, or the import path of a Policy
     agents:
       - name: support                     # POST /agents/support
         import: shop.agents:support       # an async function of one argument, its Turn
@@ -34,12 +36,14 @@ from types import ModuleType
 from typing import Any, Final
 
 from sayso import auth
+from sayso.agents.approval import never
 from sayso.agents.tools import Tool
 from sayso.app import Sayso
 from sayso.base.errors import DeclarationError
 from sayso.base.options import Legacy, OptionValues
 from sayso.http.dialects.copilotkit import CopilotKit
 from sayso.http.options import ServerOptions
+from sayso.ops.approvals import policy_of, with_default
 from sayso.ops.chatfile import CHAT, ChatSpec
 from sayso.ops.importing import ImportPathError, load_object, module_of
 from sayso.ops.yamlfile import Value, read_file
@@ -66,12 +70,20 @@ _SCHEMES: Final = {
 }
 """Backends whose URLs begin with another word."""
 
-_FILE: Final = ("store", "authenticate", "hosts", "origins", "copilotkit", "agents")
+_FILE: Final = (
+    "store",
+    "authenticate",
+    "hosts",
+    "origins",
+    "copilotkit",
+    "default_approval",
+    "agents",
+)
 _LISTS: Final = ("hosts", "origins")
 _JWT: Final = ("jwks", "issuer", "audience", "tenant", "roles")
 _AGENT: Final = ("name", "import", "version", "description", "tools", "spec", "options")
 _SPEC: Final = ("type", "interrupt")
-_CHAT_SPEC: Final = (*_SPEC, "model", "settings", "system", "rounds")
+_CHAT_SPEC: Final = (*_SPEC, "model", "settings", "system", "rounds", "approve")
 _INTERRUPT: Final = ("enabled", "checkpoint")
 _CHECKPOINT: Final = ("backend", "ttl_seconds")
 _LEGACY: Final = tuple(field.name for field in fields(Legacy))
@@ -93,6 +105,7 @@ class _Declared:
     name: str
     function: Any
     tools: list[tuple[Value, Tool[..., Any]]]
+    chat: ChatSpec | None
     arguments: dict[str, Any]
     backend: Value | None
 
@@ -110,11 +123,13 @@ def app_of(path: Path, *, store: str | None = None) -> Sayso:
     hosts, origins = (_texts(members[name]) if name in members else () for name in _LISTS)
     authenticate = _hook(members["authenticate"]) if "authenticate" in members else None
     copilotkit = _mount(members["copilotkit"]) if "copilotkit" in members else None
+    default = policy_of(members["default_approval"]) if "default_approval" in members else None
     root.findings.raise_if_any()
     try:
         app = Sayso(
             store=url,
             authenticate=authenticate,
+            default_approval=default or never,
             server=ServerOptions(hosts=hosts, origins=origins),
         )
         if copilotkit is not None:
@@ -123,8 +138,9 @@ def app_of(path: Path, *, store: str | None = None) -> Sayso:
         root.wrong(str(error))
         root.findings.raise_if_any()
         raise
+    shared: dict[Tool[..., Any], Tool[..., Any]] = {}
     for agent in declared:
-        _declare(app, agent)
+        _declare(app, agent, shared)
     root.findings.raise_if_any()
     return app
 
@@ -166,14 +182,26 @@ def _hook(where: Value) -> Any:
         return None
 
 
-def _declare(app: Sayso, agent: _Declared) -> None:
-    for where, tool in agent.tools:
+def _declare(app: Sayso, agent: _Declared, shared: dict[Tool[..., Any], Tool[..., Any]]) -> None:
+    """Serve an agent; `shared` are the tools of agents with code, by those that they import."""
+    function = agent.function
+    tools, owner = agent.tools, None
+    if agent.chat is None:
+        for _, tool in tools:
+            shared.setdefault(tool, with_default(tool, app.default_approval))
+        tools = [(where, shared[tool]) for where, tool in tools]
+    else:
+        places = {tool: where for where, tool in reversed(tools)}
+        own = agent.chat.tools([tool for _, tool in tools], app.default_approval)
+        tools, owner = [(places[tool.origin], tool) for tool in own], agent.name
+        function = agent.chat.agent(own)
+    for where, tool in tools:
         try:
-            app.add_tools(tool)
+            app.add_tools(tool, agent=owner)
         except DeclarationError as error:
             where.wrong(str(error))
     try:
-        app.agent(agent.name, **agent.arguments)(agent.function)
+        app.agent(agent.name, **agent.arguments)(function)
     except DeclarationError as error:
         agent.where.wrong(str(error))
 
@@ -212,10 +240,8 @@ def _agents(listed: Value) -> Iterator[_Declared]:
             backend = _spec(members["spec"], arguments)
         chat = ChatSpec.read(members["spec"].members(_CHAT_SPEC)) if chats else None
         tools = list(_tools(members, function))
-        if chat is not None:
-            function = chat.agent([tool for _, tool in tools])
-        if name is not None and function is not None:
-            yield _Declared(members["name"], name, function, tools, arguments, backend)
+        if name is not None and (function is not None or chat is not None):
+            yield _Declared(members["name"], name, function, tools, chat, arguments, backend)
     if not count:
         listed.wrong("there is no agent in it")
 

@@ -6,14 +6,17 @@ spec:
   settings: {temperature: 0.2}    # go to the provider as they are
   system: You are a clerk.        # or {file: clerk.md}, beside this file
   rounds: 12
+  approve: {"delete_*": ask}      # `ops/approvals` has what may stand here
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from sayso.agents.approval import Policy
 from sayso.agents.tools import Tool
 from sayso.base.errors import DeclarationError
+from sayso.ops.approvals import Approvals
 from sayso.ops.yamlfile import Value
 from sayso.providers import Completions
 from sayso.turns.turn import Turn
@@ -34,6 +37,7 @@ class ChatSpec:
     system: str | None
     settings: Mapping[str, Any]
     rounds: int
+    approvals: Approvals
 
     @classmethod
     def read(cls, spec: Mapping[str, Value]) -> "ChatSpec | None":
@@ -47,13 +51,18 @@ class ChatSpec:
             rounds = spec["rounds"].checked(_is_count, "a whole number from 1") or rounds
         settings = _settings(spec["settings"]) if "settings" in spec else {}
         system = _system(spec["system"]) if "system" in spec else None
+        approvals = Approvals.read(spec["approve"]) if "approve" in spec else Approvals()
         if client is None or name is None:
             return None
-        return cls(client, name, system, settings, rounds)
+        return cls(client, name, system, settings, rounds, approvals)
+
+    def tools(self, declared: Sequence[Tool[..., Any]], default: Policy) -> list[Tool[..., Any]]:
+        """The agent's own tools: those declared, under what the file says about their calls."""
+        return self.approvals.applied(dict.fromkeys(declared), default)
 
     def agent(self, tools: Sequence[Tool[..., Any]]) -> Callable[[Turn], Awaitable[None]]:
         """The agent's function, over these tools."""
-        offered = tuple(dict.fromkeys(tools))
+        offered = tuple(tools)
 
         async def chat(turn: Turn) -> None:
             await turn.chat(

@@ -1,7 +1,7 @@
 """A strict reader of YAML: each value knows its line and place, and what is wrong is noted there.
 
 `${NAME}` in a text is a variable of the environment, `${NAME:-default}` one that may be missing,
-`$${` is plain. No problem repeats what a variable holds: it may be a secret.
+`$${` is plain. No problem repeats a value, nor what a variable holds: it may be a secret.
 """
 
 import os
@@ -165,7 +165,7 @@ class Value:
         if isinstance(value, str) and value.strip():
             return value
         if isinstance(self.node, yaml.ScalarNode):
-            hint = f"; put it in quotes: '{self.node.value}'" if self.node.value else ""
+            hint = "; put it in quotes" if self.node.value else ""
             self.wrong(f"must be a text{hint}")
         return None
 
@@ -175,7 +175,7 @@ class Value:
         if isinstance(self.node, yaml.ScalarNode):
             if fits(value):
                 return value
-            self.wrong(f"must be {what}, not {self.node.value!r}")
+            self.wrong(f"must be {what}")
         return None
 
 

@@ -161,13 +161,14 @@ def _check(item: ToolCall, tool: Tool[..., Any]) -> None:
 def tool_of(execution: Execution, named: Any) -> Tool[..., Any]:
     """The tool of this app that is meant by itself or by its name; raises for all others."""
     if isinstance(named, Tool):
-        if execution.tools.get(named.name) is not named:
+        own = execution.tools.get(named.name)
+        if own is None or (own is not named and own.origin is not named):
             # The gate holds answers against the tools of the app, and knows no others.
             raise DeclarationError(
                 f"tool {named.name!r} is not one of this app, or not one of agent "
                 f"{execution.agent!r}: serve it with app.add_tools({named.name})"
             )
-        return named
+        return own
     if not isinstance(named, str):
         raise TypeError(
             f"{named!r} is no tool: decorate it with @app.tool(), or use turn.step for a plain "
