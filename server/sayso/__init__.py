@@ -47,6 +47,7 @@ from sayso.http.options import KeepAlive, ServerOptions
 from sayso.schemas.errors import SchemaViolation
 from sayso.schemas.subschemas import strip_keywords
 from sayso.turns.agents.keyed import KeyedBranch
+from sayso.turns.calls.reported import ReportedCall
 from sayso.turns.input import TurnInput
 from sayso.turns.models.model import Speak
 from sayso.turns.output.activities import Activity
@@ -96,6 +97,7 @@ __all__ = [
     "Reasoning",
     "Reminder",
     "ReplayMismatch",
+    "ReportedCall",
     "Sayso",
     "SaysoError",
     "SchemaViolation",

@@ -15,6 +15,7 @@ from sayso import (
     KeyedBranch,
     Legacy,
     Option,
+    ReportedCall,
     Sayso,
     SchemaViolation,
     Speak,
@@ -24,6 +25,7 @@ from sayso import (
     Turn,
     approval,
     current_call,
+    parts,
 )
 from sayso.providers import Completions, Provider, last
 
@@ -221,6 +223,11 @@ async def frameworks(turn: Turn) -> None:
         assert_type(part, KeyedBranch)
         await turn.note("log", {"n": 1}, durable=True)
         await part.end(error=None)
+    reported = await turn.report("web_search", {"query": "paper"}, told_as="srv_1")
+    assert_type(reported, ReportedCall)
+    assert_type(reported.id, str)
+    assert_type(reported.told_as, str | None)
+    assert_type(await reported.result([parts.text("Three.")], error="slow"), None)
     assert_type(turn.kept, Mapping[str, bytes])
     assert_type(turn.keep("checkpoint", b"1"), None)
     phase = turn.phase("search")

@@ -36,11 +36,16 @@ class Question:
     metadata: Mapping[str, Any] | None = None
 
 
-class QuestionTerms(TypedDict, total=False):
-    """The lifetime of a question and its expiry policy, as in `Question`, by name."""
+class Lifetime(TypedDict, total=False):
+    """How long something waits: seconds, None forever, or until an aware datetime."""
 
     expires_in: float | Default | None
     expires_at: datetime | None
+
+
+class QuestionTerms(Lifetime, total=False):
+    """The lifetime of a question and its expiry policy, as in `Question`, by name."""
+
     on_expire: OnExpire | Default
     metadata: Mapping[str, Any] | None
 

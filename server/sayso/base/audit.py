@@ -24,6 +24,10 @@ Event = tuple[str, bytes]
 GENESIS = "0" * 64
 """The digest before the first row of a thread."""
 
+REPORTED = "reported_call"
+REPORTED_RESULT = "reported_result"
+"""Kinds of entries and of rows: a call that somebody else makes, and what came of it."""
+
 _SPELLED = "%d:%s" * 9
 """The parts that a row seals, each as its number of bytes and itself."""
 
@@ -47,8 +51,9 @@ class AuditRow:
 
     `kind`: `asked`, `held`, `withdrawn`, `agreed`, `extended`, `assigned`, `reminded`, `lapsed`,
     `resolved`, `cancelled`, `expired` of questions, `viewed` of what led to one; `started`,
-    `executed`, `denied`, `failed` and the like of tool calls; `edited` of the state; `forked` of a
-    copied thread; `deleted` of one that is gone, whose rows stay. `content` is its JSON, None where
+    `executed`, `denied`, `failed` and the like of tool calls; `reported_call` and `reported_result`
+    of those that somebody else makes; `edited` of the state; `forked` of a copied thread; `deleted`
+    of one that is gone, whose rows stay. `content` is its JSON, None where
     it was taken away, as an older version did with a deleted thread's; `content_digest` is the
     SHA-256 of it, and stays. `at` is in milliseconds since the epoch.
     """
@@ -170,7 +175,7 @@ def is_audited(entry: Entry) -> bool:
     """True if `rows_of_entries` has an event of it."""
     if entry.kind == "call":
         return entry.status != "asked"
-    return entry.kind in ("fork", "edit", "viewed")
+    return entry.kind in ("fork", "edit", "viewed", REPORTED, REPORTED_RESULT)
 
 
 def rows_of_entries(entries: Iterable[Entry]) -> list[Event]:
@@ -184,6 +189,8 @@ def rows_of_entries(entries: Iterable[Entry]) -> list[Event]:
             events = [("forked", entry.data)]
         elif entry.kind == "call" and entry.status != "asked":
             events.append(_call(entry))
+        elif entry.kind in (REPORTED, REPORTED_RESULT):
+            events.append(_reported(entry))
         elif entry.kind == "edit":
             events.append(("edited", entry.data))
         elif entry.kind == "viewed":
@@ -251,6 +258,16 @@ def _call(entry: Entry) -> Event:
     if "value" in data:
         content["resultDigest"] = jsonvalue.digest(data["value"])
     return "started" if begun else str(data.get("status", "done")), jsonvalue.encode(content)
+
+
+def _reported(entry: Entry) -> Event:
+    data = jsonvalue.decode(entry.data)
+    content: dict[str, Any] = {"toolCallId": data["id"], "tool": entry.name}
+    if entry.kind == REPORTED:
+        content["arguments"] = entry.fingerprint.rpartition(" ")[2]
+    else:
+        content["status"] = data["status"]
+    return entry.kind, jsonvalue.encode(content)
 
 
 def _approvals(data: dict[str, Any]) -> list[dict[str, Any]]:

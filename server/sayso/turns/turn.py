@@ -8,11 +8,10 @@ from uuid import UUID, uuid4
 
 from sayso.agents.briefing import Described
 from sayso.agents.decisions import ClarifyTerms, Decision, Option
-from sayso.agents.outcomes import Answer, Call, Question, QuestionTerms, ToolCall
+from sayso.agents.outcomes import Answer, Call, Lifetime, Question, QuestionTerms, ToolCall
 from sayso.agents.parameters import TurnMarker
 from sayso.agents.tools import Tool
 from sayso.base.errors import NestedCall
-from sayso.base.options import DEFAULT, Default
 from sayso.base.records import Principal
 from sayso.turns.agents.delegation import AgentFunction, delegate
 from sayso.turns.agents.keyed import KeyedBranch
@@ -20,6 +19,7 @@ from sayso.turns.ask import decisions, questions
 from sayso.turns.beside import add_note, cancel, keep, rest, side_by_side
 from sayso.turns.calls import batch, steps
 from sayso.turns.calls.client_tools import call_client_tool
+from sayso.turns.calls.reported import ReportedCall, report_call
 from sayso.turns.input import TurnInput
 from sayso.turns.journal.state import view
 from sayso.turns.models.chat import Chat, ChatTerms, History
@@ -231,12 +231,7 @@ class Turn(TurnMarker):
 
     @overload
     async def client_tool(
-        self,
-        name: str,
-        arguments: Mapping[str, Any] | None = None,
-        *,
-        expires_in: float | Default | None = DEFAULT,
-        expires_at: datetime | None = None,
+        self, name: str, arguments: Mapping[str, Any] | None = None, **times: Unpack[Lifetime]
     ) -> Call[str]: ...
 
     @overload
@@ -246,8 +241,7 @@ class Turn(TurnMarker):
         arguments: Mapping[str, Any] | None = None,
         *,
         schema: type[T],
-        expires_in: float | Default | None = DEFAULT,
-        expires_at: datetime | None = None,
+        **times: Unpack[Lifetime],
     ) -> Call[T]: ...
 
     @overload
@@ -257,8 +251,7 @@ class Turn(TurnMarker):
         arguments: Mapping[str, Any] | None = None,
         *,
         schema: Any,
-        expires_in: float | Default | None = DEFAULT,
-        expires_at: datetime | None = None,
+        **times: Unpack[Lifetime],
     ) -> Call[Any]: ...
 
     @awaited
@@ -268,8 +261,7 @@ class Turn(TurnMarker):
         arguments: Mapping[str, Any] | None = None,
         *,
         schema: Any = str,
-        expires_in: float | Default | None = DEFAULT,
-        expires_at: datetime | None = None,
+        **times: Unpack[Lifetime],
     ) -> Call[Any]:
         """Have the client run one of its own tools, and wait for what came of it.
 
@@ -279,14 +271,18 @@ class Turn(TurnMarker):
         `cancelled` (the user went on without answering it) or `expired`. The same call twice in a
         turn is made once. The client decides about it by its own rules: no policy is asked here.
         """
-        return await call_client_tool(
-            self._execution,
-            name,
-            arguments,
-            schema=schema,
-            expires_in=expires_in,
-            expires_at=expires_at,
-        )
+        return await call_client_tool(self._execution, name, arguments, schema, times)
+
+    @awaited
+    async def report(
+        self, name: str, arguments: Mapping[str, Any], *, told_as: str | None = None
+    ) -> ReportedCall:
+        """Tell of a call that somebody else makes, such as a provider's hosted tool; once.
+
+        Nobody is asked and nothing runs here. `told_as` is the id that its maker gave it. Say what
+        came of it by `await reported.result(text)`; without, the turn's end says that nobody did.
+        """
+        return await report_call(self._execution, name, arguments, told_as)
 
     # Models
 

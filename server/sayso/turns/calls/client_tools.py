@@ -6,15 +6,14 @@ in a tool message of a later request. Where none came, the caller is told so, an
 
 from collections.abc import Mapping
 from dataclasses import replace
-from datetime import datetime
 from typing import Any
 
 from sayso.agents.briefing import display
 from sayso.agents.codec import Codec, in_stable_order, to_json
-from sayso.agents.outcomes import Call
+from sayso.agents.outcomes import Call, Lifetime
 from sayso.base import jsonvalue
 from sayso.base.errors import NotRecordable, ToolNotOffered
-from sayso.base.options import Default
+from sayso.base.options import DEFAULT
 from sayso.base.records import Entry, Interrupt
 from sayso.gate.interrupts import settled_by_expiry
 from sayso.protocol import reasons
@@ -36,10 +35,8 @@ async def call_client_tool(
     execution: Execution,
     name: str,
     arguments: Mapping[str, Any] | None,
-    *,
     schema: Any,
-    expires_in: float | Default | None,
-    expires_at: datetime | None,
+    times: Lifetime,
 ) -> Call[Any]:
     """Have the client run a tool that it offered; the same call in one turn is made once.
 
@@ -50,10 +47,10 @@ async def call_client_tool(
     written = to_json(values, f"an argument of front-end tool {name!r}")
     plain = jsonvalue.decode(in_stable_order(values, written))
     codec = Codec(schema)
-    checked_times(expires_in, expires_at)
+    waits: dict[str, Any] = {"expires_in": DEFAULT, "expires_at": None, **times}
+    checked_times(**waits)
     _check_offered(execution, name)
-    item = _ClientCall(name, plain, codec, expires_in, expires_at)
-    return await recorded(execution, item)
+    return await recorded(execution, _ClientCall(name, plain, codec, waits))
 
 
 class _ClientCall(Recorded[Call[Any]]):
@@ -67,12 +64,11 @@ class _ClientCall(Recorded[Call[Any]]):
         name: str,
         arguments: dict[str, Any],
         codec: Codec,
-        expires_in: float | Default | None,
-        expires_at: datetime | None,
+        times: dict[str, Any],
     ) -> None:
         self.name, self.arguments = name, arguments
         self._codec = codec
-        self._times: dict[str, Any] = {"expires_in": expires_in, "expires_at": expires_at}
+        self._times = times
         self._interrupt: Interrupt | None = None
         shown = f"front-end tool {display(name, arguments)}"
         self._named = Named("tool", name, shown, arguments=arguments)

@@ -3,12 +3,13 @@
 Pure. Holds for a turn that was running and for one that only waited, whose code nobody enters.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from sayso.agents.outcomes import CallStatus
 from sayso.base import jsonvalue
+from sayso.base.audit import REPORTED
 from sayso.base.ids import identify
 from sayso.base.records import Entry, Interrupt, Message, TurnRecord
 from sayso.gate.contents import call_ids
@@ -29,7 +30,7 @@ class DanglingCalls:
 
 def close_dangling(
     turn: TurnRecord,
-    entries: Iterable[Entry],
+    entries: Sequence[Entry],
     history: Sequence[Message],
     end: Callable[[], int],
     *,
@@ -46,7 +47,9 @@ def close_dangling(
     how = "was stopped" if stopped else "ended"
     unknown = f"Unknown: the call was started and the turn {how} before its outcome was known."
     closed: list[Entry] = []
-    texts: dict[str, tuple[str, str]] = {}
+    unsaid = f"Unknown: the turn {how} before anyone said what came of this call."
+    reported = [entry for entry in entries if entry.kind == REPORTED]
+    texts = {jsonvalue.decode(entry.data)["id"]: (entry.place, unsaid) for entry in reported}
     done: set[str] = set()
     for entry in entries:
         if entry.kind != "call":

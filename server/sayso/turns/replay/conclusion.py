@@ -11,6 +11,7 @@ from typing import Any
 
 from sayso.agents.codec import to_json
 from sayso.base import jsonvalue
+from sayso.base.audit import REPORTED
 from sayso.base.codes import Code
 from sayso.base.errors import (
     CancelledCall,
@@ -182,7 +183,7 @@ def _finished(execution: Execution, run: Run) -> Conclusion:
     ending = Ending(type="success", result=None if result == b"null" else result)
     _keep_open(execution)
     withdrawn = execution.anew is not None and execution.anew.withdrawn()
-    closed = _closed(execution) if withdrawn else ()
+    closed = _closed(execution) if withdrawn or execution.journal.holds(REPORTED) else ()
     # Its journal stays until the next turn begins: the thread can be copied from it.
     commit = _commit(execution, run, ending, "finished")
     return Conclusion(ending, commit, (*closed, *_unmet(execution)))
