@@ -9,11 +9,11 @@ import { digest, unlessStamped } from "./stamp.mjs";
 
 // group: the dependency group of pyproject.toml, after which the lock and the stage are named.
 // extras: those of the package that it stands for; no other environment has them.
-// tests: what runs there.
+// tests: what runs there. module: what authors import, whose types are known there.
 export const FRAMEWORKS = [
-  { group: "langgraph", tests: ["tests/frameworks/langgraph"] },
+  { group: "langgraph", tests: ["tests/frameworks/langgraph"], module: "sayso.langgraph" },
   { group: "langgraph-oldest", tests: ["tests/frameworks/langgraph"] },
-  { group: "pydantic-ai", tests: ["tests/frameworks/pydantic_ai"] },
+  { group: "pydantic-ai", tests: ["tests/frameworks/pydantic_ai"], module: "sayso.pydantic_ai" },
   { group: "pydantic-ai-oldest", tests: ["tests/frameworks/pydantic_ai"] },
 ];
 

@@ -1,7 +1,5 @@
 // The stages of npm test, in order. A stage is a list of commands; those of a suite leave a report.
 import { availableParallelism } from "node:os";
-import { delimiter, dirname } from "node:path";
-
 import { at, venvBin, workspaces } from "./checkout.mjs";
 import { FRAMEWORKS, pythonOf, stageOf } from "./frameworks.mjs";
 import { filesBelow } from "./stamp.mjs";
@@ -53,12 +51,19 @@ const isTest = (path) => path.endsWith(".test.mjs");
 const [major, minor] = process.versions.node.split(".").map(Number);
 const WAITING = major > 20 || minor >= 10 ? ["--test-concurrency=4"] : [];
 
-// Fails below 100 %: an author's type checker knows the type of everything that is public. It looks
-// for the package where the first Python of the path has its own.
-const typesAreWhole = () => ({
-  ...tool("pyright", ["--verifytypes", "sayso", "--ignoreexternal"]),
-  env: { PATH: [dirname(venvBin("python")), process.env.PATH].join(delimiter) },
+// An author's type checker knows the type of everything that is public; of an adapter where its
+// framework is.
+const publicTypes = (python, module, without = []) => ({
+  command: process.execPath,
+  args: [
+    at("scripts", "publicTypes.mjs"),
+    ...without.flatMap((one) => ["--without", one]),
+    python,
+    module,
+  ],
 });
+
+const ADAPTERS = ["sayso.frameworks", ...FRAMEWORKS.flatMap(({ module = [] }) => module)];
 
 const WHEEL = "e2e/test_wheel.py";
 const PROXY = "e2e/test_proxy.py";
@@ -90,12 +95,15 @@ const testsOf = (example, tests) => ({
 // The adapters, each beside the version of its framework that has an environment.
 const ofFramework = (framework) => ({
   name: stageOf(framework),
-  needs: [stageOf(framework)],
-  commands: pytest([...SIDE_BY_SIDE, ...framework.tests]).map((command) => ({
-    ...command,
-    command: pythonOf(framework),
-    args: ["-m", "pytest", ...command.args],
-  })),
+  needs: [stageOf(framework), "node"],
+  commands: [
+    ...pytest([...SIDE_BY_SIDE, ...framework.tests]).map((command) => ({
+      ...command,
+      command: pythonOf(framework),
+      args: ["-m", "pytest", ...command.args],
+    })),
+    ...(framework.module ? [publicTypes(pythonOf(framework), framework.module)] : []),
+  ],
 });
 
 // name: what a developer selects, whole or by what stands before the colon.
@@ -107,7 +115,11 @@ export const stages = () => [
     name: "python:types",
     aside: true,
     needs: ["tests", "node"],
-    commands: [python("mypy", []), tool("pyright", []), typesAreWhole()],
+    commands: [
+      python("mypy", []),
+      tool("pyright", []),
+      publicTypes(venvBin("python"), "sayso", ADAPTERS),
+    ],
   },
   {
     name: "python:format",

@@ -469,8 +469,8 @@ class RunningCall(CallRecord):
         if refused is not None:
             return await self._close("denied", **refused, again=True)
         who, _ = consent.terms_of(self.data, self.effective(), self.tool.approvers)
-        kept = {name: value for name, value in self.data.items() if name not in ("at", "schema")}
-        self.data = {**kept, "why": FIRST, "firsts": times + 1}
+        self._forget("at", "schema")
+        self.data.update(why=FIRST, firsts=times + 1)
         if not approval:
             self.data["schema"] = True
         ask_first(
@@ -486,11 +486,15 @@ class RunningCall(CallRecord):
         )
         raise self.execution.pause()
 
+    def _forget(self, *names: str) -> None:
+        for name in names:
+            self.data.pop(name, None)
+
     def _goes_on(self, interrupt: Interrupt) -> None:
         """Note whose answer the tool is to find when it runs again."""
         answered = {"interrupt": interrupt.id, "pause": self.data["pause"]}
-        self.data = {name: v for name, v in self.data.items() if name not in ("why", "schema")}
-        self.data |= {"first": answered, "attempt": self.data.get("attempt", 1) + 1}
+        self._forget("why", "schema")
+        self.data.update(first=answered, attempt=self.data.get("attempt", 1) + 1)
 
     async def _approved_first(self, payload: dict[str, Any], interrupt: Interrupt) -> None:
         """Run it again: somebody has said yes to what the tool asked."""
