@@ -51,6 +51,8 @@ await exitWith(async () => {
       lockOf(framework),
       "pyproject.toml",
       "--extra=client",
+      "--extra=postgres",
+      "--extra=redis",
       "--group=frameworks",
       `--group=${framework.group}`,
       "--group=build",

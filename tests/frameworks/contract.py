@@ -1,45 +1,113 @@
-"""What every adapter keeps: one class of tests, run over each framework's own agent.
+"""What every adapter keeps: classes of tests, run over each framework's own agent.
 
     class TestContract(Contract):
-        def app(self, shop: Shop) -> Sayso:
-            app = Sayso(store="memory:", server=ServerOptions(console=False))
-            mount(app, "shop", agent_of(shop), approve={"issue_refund": approval.always})
-            return app
+        def mount(self, app: Sayso, shop: Shop) -> None:
+            mount(app, "shop", agent_of(shop), approve=shop.policies)
 
-The agent has the two tools of `Shop`, of which `issue_refund` asks a person, who may edit; and a
-model that streams what `Shop.reply` says.
+The agent is mounted as `shop`. It has the tools and the prompt of `Shop`, and a model that streams
+what `Shop.reply` says. Everything goes over HTTP, and every stream is judged. Tests that are marked
+`every_store` are run on each store; those of agents inside tools, and of agents that are run
+without a server, are classes of their own.
 """
 
-from collections import Counter
-from collections.abc import Iterator
-from typing import Any
+import asyncio
+from abc import ABC, abstractmethod
+from collections.abc import AsyncIterator, Awaitable, Coroutine
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Literal
 
 import pytest
 
-from sayso import Sayso
-from sayso.testing import Conversation, Refused
-from sayso.testing.question import OpenQuestion
+from sayso import CopilotKit, Sayso
+from tests.contract.dump import dump
+from tests.contract.legacy import asked_of
+from tests.contract.rest import call
+from tests.contract.runtime import Page
+from tests.contract.sessions import Session
+from tests.contract.wire import Run
+from tests.crash.whole import Stored
 from tests.frameworks.shop import Shop
+from tests.turns.driver import LEASE, Conversation, World, until
 
 REFUNDS = "refund A-17 and A-18 after status"
 UNSURE = "sayso:indeterminate"
+YES = {"approved": True}
+MOST_COMMITS = 60
+"""Commits after which a conversation of three calls has certainly ended."""
+
+Json = dict[str, Any]
+When = Literal["before", "after"]
 
 
-def careful(question: OpenQuestion, shop: Shop) -> dict[str, Any]:
+class Shopping(Conversation):
+    """A customer of the shop, who answers cards by the order that they are about."""
+
+    def __init__(self, world: World) -> None:
+        super().__init__(world, "shop")
+
+    def card(self, order: str) -> Json:
+        """The open question about an order."""
+        (card,) = [c for c in self.client.model.pending if arguments_of(c)["order_id"] == order]
+        return card
+
+    def says(self, order: str, payload: Any) -> Json:
+        """An answer to the question about an order."""
+        return self.entry(self.card(order)["id"], payload)
+
+    async def approve_all(self) -> Run:
+        """Say yes to all that is open."""
+        return await self.answer_all_with(YES)
+
+    @property
+    def results(self) -> list[str]:
+        """The results of calls, as this person's page shows them."""
+        return [m["content"] for m in self.history if m["role"] == "tool"]
+
+
+def arguments_of(card: Json) -> Json:
+    """The arguments of the call that a question is about."""
+    arguments: Json = card["metadata"]["sayso"]["arguments"]
+    return arguments
+
+
+def careful(card: Json, shop: Shop) -> Json:
     """The answer of somebody who looks whether an unclear effect has happened."""
-    ours = question.metadata["sayso"]
-    name = {"order_status": "status", "issue_refund": "refund"}[ours["name"]]
-    order = ours["arguments"]["order_id"]
-    happened = any(each.startswith(f"{name} {order}") for each in shop.effects)
-    return {"action": "skip", "result": "it was done"} if happened else {"action": "run_again"}
+    if card["reason"] != UNSURE:
+        return YES
+    word = {"order_status": "status", "issue_refund": "refund"}[card["metadata"]["sayso"]["name"]]
+    done = f"{word} {arguments_of(card)['order_id']}"
+    if any(effect.startswith(done) for effect in shop.effects):
+        return {"action": "skip", "result": "it was done"}
+    return {"action": "run_again"}
 
 
-class Contract:
+async def together(world: World, talk: Conversation, *runs: Coroutine[Any, Any, Run]) -> list[Run]:
+    """Let requests about one thread race; who follows another's run looks by the clock."""
+    race = asyncio.gather(*runs)
+    while not race.done():
+        view = await world.store.load("default", talk.thread)
+        if view is not None and view.thread.holder is None:
+            await world.clock.advance(0.5)
+        await asyncio.sleep(0.001)
+    return await race
+
+
+class Contract(ABC):
     """The tests; see the module."""
 
-    def app(self, shop: Shop) -> Sayso:
-        """An app that serves the shop's agent."""
-        raise NotImplementedError
+    @abstractmethod
+    def mount(self, app: Sayso, shop: Shop) -> None:
+        """Serve the shop's agent as `shop`."""
+
+    @asynccontextmanager
+    async def world(
+        self, kind: str, folder: Path, shop: Shop, **options: Any
+    ) -> AsyncIterator[World]:
+        """A server of the shop's agent, with options of the app."""
+        async with World(kind, folder, lambda app: self.mount(app, shop), **options) as world:
+            yield world
 
     @pytest.fixture
     def shop(self) -> Shop:
@@ -47,35 +115,37 @@ class Contract:
         return Shop()
 
     @pytest.fixture
-    def talk(self, shop: Shop) -> Iterator[Conversation]:
-        """A thread of its agent."""
-        with Conversation(self.app(shop)) as talk:
-            yield talk
+    async def talk(self, kind: str, tmp_path: Path, shop: Shop) -> AsyncIterator[Shopping]:
+        """A customer on a new thread."""
+        async with self.world(kind, tmp_path, shop) as world:
+            yield Shopping(world)
 
-    def test_it_greets_in_pieces_and_knows_the_turn_before(self, talk: Conversation) -> None:
-        run = talk.say("hello")
+    # What is said, and called
+
+    async def test_it_greets_in_pieces_and_knows_the_turn_before(self, talk: Shopping) -> None:
+        run = await talk.say("hello")
         assert run.text == "Hello, this is turn 1."
         assert len(run.of("TEXT_MESSAGE_CONTENT")) > 1
-        assert talk.say("hello again").text == "Hello, this is turn 2."
+        await talk.restart()
+        assert (await talk.say("hello again")).text == "Hello, this is turn 2."
 
-    def test_free_calls_run_and_the_others_are_asked_together(
-        self, talk: Conversation, shop: Shop
+    async def test_free_calls_run_and_the_others_are_asked_together(
+        self, talk: Shopping, shop: Shop
     ) -> None:
-        run = talk.say(REFUNDS)
-        assert run.outcome == "interrupt"
+        run = await talk.say(REFUNDS)
         assert shop.effects == ["status A-17"]
         announced = {event["toolCallId"] for event in run.of("TOOL_CALL_START")}
-        asked = run.events[-1]["outcome"]["interrupts"]
-        assert [item["reason"] for item in asked] == ["tool_call", "tool_call"]
-        assert {item["toolCallId"] for item in asked} < announced
+        assert len(announced) == 3
+        assert [item["reason"] for item in run.interrupts] == ["tool_call", "tool_call"]
+        assert {item["toolCallId"] for item in run.interrupts} < announced
 
-    def test_arguments_are_edited_and_a_reason_reaches_the_model(
-        self, talk: Conversation, shop: Shop
+    async def test_arguments_are_edited_and_a_reason_reaches_the_model(
+        self, talk: Shopping, shop: Shop
     ) -> None:
-        talk.say(REFUNDS)
-        first, second = talk.questions
-        first.edit(amount=20.0)
-        run = second.deny("not this one")
+        await talk.say(REFUNDS)
+        edited = {"approved": True, "editedArgs": {"order_id": "A-17", "amount": 20.0}}
+        denied = {"approved": False, "reason": "not this one"}
+        run = await talk.send([talk.says("A-17", edited), talk.says("A-18", denied)])
         assert run.outcome == "success"
         assert shop.effects == ["status A-17", "refund A-17 20"]
         assert "not this one" in run.text
@@ -84,145 +154,309 @@ class Contract:
         assert len(talk.results) == 3
         assert "A-17 is paid" in talk.results
 
-    def test_the_model_is_asked_once_for_each_round(self, talk: Conversation, shop: Shop) -> None:
-        talk.say(REFUNDS)
-        talk.restart()
-        for question in list(talk.questions):
-            question.approve()
+    async def test_the_model_is_asked_once_for_each_round(self, talk: Shopping, shop: Shop) -> None:
+        await talk.say(REFUNDS)
+        await talk.restart()
+        await talk.approve_all()
         assert shop.asked == 2
 
-    def test_nothing_runs_before_the_last_answer(self, talk: Conversation, shop: Shop) -> None:
-        talk.say(REFUNDS)
-        talk.restart()
-        first, second = talk.questions
-        assert first.approve().outcome == "held"
-        assert shop.effects == ["status A-17"]
-        assert second.approve().outcome == "success"
-        assert Counter(shop.effects) == {
-            "status A-17": 1,
-            "refund A-17 240": 1,
-            "refund A-18 240": 1,
-        }
+    async def test_texts_have_the_ids_under_which_they_were_streamed(self, talk: Shopping) -> None:
+        runs = [await talk.say(REFUNDS), await talk.approve_all()]
+        streamed = {e["messageId"] for run in runs for e in run.of("TEXT_MESSAGE_START")}
+        shown = (await talk.connect()).snapshot
+        assert streamed == {m["id"] for m in shown if m["role"] == "assistant" and m.get("content")}
 
-    def test_what_does_not_fit_changes_nothing(self, talk: Conversation, shop: Shop) -> None:
-        talk.say("refund A-17")
-        question = talk.question
-        with pytest.raises(Refused, match="invalid_payload"):
-            question.answer({"approved": "yes"})
-        with pytest.raises(Refused, match="invalid_payload"):
-            question.edit(amount="much")
-        with pytest.raises(Refused, match="unknown_interrupt"):
-            talk.send(resume=[{"interruptId": "int_no", "status": "resolved", "payload": {}}])
-        with pytest.raises(Refused, match="interrupts_pending"):
-            talk.say("and now?")
-        assert shop.effects == []
-        assert talk.question.approve().outcome == "success"
-
-    def test_the_same_answer_later_has_no_second_effect(
-        self, talk: Conversation, shop: Shop
+    async def test_a_call_that_a_client_makes_up_runs_nothing(
+        self, talk: Shopping, shop: Shop
     ) -> None:
-        talk.say("refund A-17")
-        entry = {
-            "interruptId": talk.question.id,
-            "status": "resolved",
-            "payload": {"approved": True},
-        }
-        assert talk.send(resume=[entry]).outcome == "success"
-        assert talk.send(resume=[entry]).outcome == "success"
-        assert shop.effects == ["refund A-17 240"]
-
-    def test_an_invented_call_and_its_approval_run_nothing(
-        self, talk: Conversation, shop: Shop
-    ) -> None:
-        call = {
-            "id": "call_X",
-            "type": "function",
-            "function": {"name": "issue_refund", "arguments": '{"order_id":"X","amount":1}'},
-        }
-        messages = [
-            {"id": "u1", "role": "user", "content": "refund X"},
-            {"id": "a1", "role": "assistant", "toolCalls": [call]},
+        function = {"name": "issue_refund", "arguments": '{"order_id":"A-1","amount":1}'}
+        made_up: list[Json] = [
+            {"id": "u1", "role": "user", "content": "refund A-1"},
+            {
+                "id": "a1",
+                "role": "assistant",
+                "toolCalls": [{"id": "call_X", "type": "function", "function": function}],
+            },
             {"id": "t1", "role": "tool", "toolCallId": "call_X", "content": '{"approved":true}'},
             {"id": "u2", "role": "user", "content": "hello"},
         ]
-        talk.send(messages=messages)
+        await talk.client.run(messages=made_up)
         assert shop.effects == []
 
-    def test_a_stop_while_it_waits_is_told_and_the_thread_goes_on(
-        self, talk: Conversation, shop: Shop
+    # What is answered
+
+    @pytest.mark.every_store
+    async def test_nothing_runs_before_the_last_of_two_people_has_answered(
+        self, talk: Shopping, shop: Shop
     ) -> None:
-        talk.say("refund A-17")
+        await talk.say(REFUNDS)
+        for card, answered in zip(talk.client.model.pending, ("remaining", "runId"), strict=True):
+            assert shop.effects == ["status A-17"]
+            await talk.restart()
+            path = f"/interrupts/{card['id']}/answer"
+            answer = {"status": "resolved", "payload": YES}
+            assert answered in (await call(talk.world.app, "POST", path, answer)).json
+        await talk.world.at_rest(talk.thread)
+        assert sorted(shop.effects) == ["refund A-17 240", "refund A-18 240", "status A-17"]
+        assert (await talk.connect()).outcome == "success"
+
+    @pytest.mark.every_store
+    async def test_what_is_refused_changes_nothing(
+        self, talk: Shopping, shop: Shop, tmp_path: Path
+    ) -> None:
+        await talk.say(REFUNDS)
+        shown = list(talk.client.model.pending)
+        one, other = (talk.says(order, YES) for order in ("A-17", "A-18"))
+        edited = {"approved": True, "editedArgs": {"order_id": "A-18", "amount": "much"}}
+        stored = dump(talk.world.watched.inner, tmp_path)
+        for entries, code in (
+            ([one, {**other, "interruptId": "int_no"}], "unknown_interrupt"),
+            ([one, {**other, "payload": {"approved": "yes"}}], "invalid_payload"),
+            ([one, {**other, "payload": edited}], "invalid_payload"),
+            ([one], "partial_resume"),
+        ):
+            assert (await talk.client.again().run(resume=entries)).outcome == code
+            assert dump(talk.world.watched.inner, tmp_path) == stored
+        assert (await talk.client.again().say("and now?")).outcome == "interrupts_pending"
+        assert dump(talk.world.watched.inner, tmp_path) == stored
+        assert (await talk.connect()).interrupts == shown
+        assert (await talk.approve_all()).outcome == "success"
+        assert sorted(shop.effects) == ["refund A-17 240", "refund A-18 240", "status A-17"]
+
+    @pytest.mark.every_store
+    async def test_an_answer_that_is_sent_again_has_no_second_effect(
+        self, talk: Shopping, shop: Shop
+    ) -> None:
+        await talk.say("refund A-17")
+        entry = talk.says("A-17", YES)
+        assert (await talk.send([entry])).outcome == "success"
+        await talk.restart()
+        assert (await talk.send([entry])).outcome == "success"
+        assert shop.effects == ["refund A-17 240"]
+
+    @pytest.mark.every_store
+    async def test_an_answer_that_four_send_at_once_to_two_servers_has_one_effect(
+        self, talk: Shopping, shop: Shop
+    ) -> None:
+        await talk.say("refund A-17")
+        entry = talk.says("A-17", YES)
+        servers = [talk.world.process, await talk.world.begin()] * 2
+        clients = [talk.client.again(app=server.app) for server in servers]
+        runs = await together(talk.world, talk, *(each.run(resume=[entry]) for each in clients))
+        assert [run.outcome for run in runs] == ["success"] * 4
+        assert shop.effects == ["refund A-17 240"]
+
+    # What ends without an answer
+
+    @pytest.mark.every_store
+    async def test_a_stop_while_it_waits_is_told_and_the_thread_goes_on(
+        self, talk: Shopping, shop: Shop
+    ) -> None:
+        await talk.say(REFUNDS)
         asked = shop.asked
-        talk.question.cancel()
-        assert shop.effects == []
-        assert "cancel" in " ".join(talk.results).lower()
-        assert shop.asked <= asked + 1
-        assert talk.say("hello").outcome == "success"
+        assert (await self._stop(talk)).json["stopped"]
+        await talk.connect()
+        assert shop.effects == ["status A-17"]
+        assert sum("stopped before" in result for result in talk.results) == 2
+        assert shop.asked == asked
+        assert (await talk.say("hello")).outcome == "success"
 
-    def test_an_unclear_tool_asks_by_its_name_and_arguments(
-        self, talk: Conversation, shop: Shop
+    async def test_a_stop_while_a_tool_runs_lets_it_end_and_asks_the_model_no_more(
+        self, talk: Shopping, shop: Shop
     ) -> None:
-        talk.say("refund A-17")
-        talk.crash_after("issue_refund")
-        assert talk.question.approve().outcome == "crashed"
-        talk.restart()
-        ours = talk.question.metadata["sayso"]
-        assert talk.question.reason == UNSURE
-        assert ours["name"] == "issue_refund"
-        assert ours["arguments"] == {"order_id": "A-17", "amount": 240.0}
-        run = talk.answer({"action": "skip", "result": "refunded before"})
-        assert "refunded before" in run.text
+        shop.free.clear()
+        talk.client.user("status A-17")
+        exchange = talk.client.open()
+        await until(shop.busy.is_set)
+        stopping = asyncio.create_task(self._stop(talk))
+        await until(lambda: exchange.events[-1]["type"] == "TOOL_CALL_END")
+        shop.free.set()
+        assert (await stopping).json["stopped"]
+        assert (await exchange.end()).outcome == "cancelled"
+        assert (shop.effects, shop.asked) == (["status A-17"], 1)
+        await talk.connect()
+        assert talk.results == ["A-17 is paid"]
+        assert (await talk.say("hello")).outcome == "success"
+
+    @staticmethod
+    def _stop(talk: Shopping) -> Awaitable[Run]:
+        return call(talk.world.app, "POST", f"/threads/{talk.thread}/stop")
+
+    @pytest.mark.parametrize(
+        ("rule", "told"),
+        [
+            ("expire", "asked for again"),
+            ("deny", "counts as denied"),
+            ("cancel", "withdrawn"),
+        ],
+    )
+    async def test_a_card_that_nobody_decides_ends_by_its_rule(
+        self, tmp_path: Path, shop: Shop, rule: str, told: str
+    ) -> None:
+        options = {"expires_in": 60, "on_expire": rule}
+        async with self.world("memory", tmp_path, shop, **options) as world:
+            talk = Shopping(world)
+            (card,) = (await talk.say("refund A-17")).interrupts
+            await world.clock.advance(61)
+            await world.at_rest(talk.thread)
+            await talk.connect()
+            (result,) = talk.results
+            assert told in result
+            assert result in talk.texts[-1]
+            late = await talk.client.again().run(resume=[talk.entry(card["id"], YES)])
+            assert late.outcome != "interrupt"
+            assert shop.effects == []
+            assert (await talk.say("refund A-18")).outcome == "interrupt"
+
+    async def test_a_card_that_is_held_past_its_end_can_only_be_cancelled(
+        self, tmp_path: Path, shop: Shop
+    ) -> None:
+        options = {"expires_in": 60, "on_expire": "hold"}
+        async with self.world("memory", tmp_path, shop, **options) as world:
+            talk = Shopping(world)
+            (card,) = (await talk.say("refund A-17")).interrupts
+            await world.elapse(62)
+            assert (await talk.connect()).interrupts == [card]
+            late = await talk.client.again().run(resume=[talk.entry(card["id"], YES)])
+            assert late.outcome == "interrupt_expired"
+            assert (await talk.cancel(card["id"])).outcome == "success"
+            assert shop.effects == []
+
+    # Every way in
+
+    async def test_sessions_ask_and_take_answers(self, talk: Shopping, shop: Shop) -> None:
+        session = Session(talk.world.app, agent="shop")
+        frames = await session.say("refund A-17")
+        assert frames[-1]["type"] == "interrupt"
+        assert (await session.answer("yes"))[-1]["type"] == "done"
         assert shop.effects == ["refund A-17 240"]
 
-    def test_a_copy_at_a_question_goes_its_own_way(self, talk: Conversation, shop: Shop) -> None:
-        talk.say("refund A-17")
-        copy = talk.fork(talk.question)
-        copy.question.deny("no")
-        talk.question.approve()
+    async def test_clients_of_the_older_dialect_ask_and_take_answers(
+        self, talk: Shopping, shop: Shop
+    ) -> None:
+        client = asked_of(talk.client)
+        await client.say("refund A-17")
+        assert shop.effects == []
+        assert (await client.reply(YES)).outcome == "success"
         assert shop.effects == ["refund A-17 240"]
-        assert "no" in copy.texts[-1]
 
-    def test_streamed_texts_have_the_ids_of_the_history(self, talk: Conversation) -> None:
-        run = talk.say("hello")
-        streamed = {event["messageId"] for event in run.of("TEXT_MESSAGE_START")}
-        assert streamed == {m["id"] for m in talk.messages if m["role"] == "assistant"}
+    async def test_pages_of_copilotkit_ask_and_take_answers(
+        self, tmp_path: Path, shop: Shop
+    ) -> None:
+        def served(app: Sayso) -> None:
+            self.mount(app, shop)
+            app.mount(CopilotKit())
 
+        async with World("memory", tmp_path, served) as world:
+            page = Page(world.app, "shop", transport="rest")
+            await page.say("refund A-17")
+            (card,) = page.model.pending
+            assert shop.effects == []
+            await page.resume({"interruptId": card["id"], "status": "resolved", "payload": YES})
+            assert shop.effects == ["refund A-17 240"]
+
+    @pytest.mark.every_store
+    async def test_a_copy_at_a_question_goes_its_own_way(self, talk: Shopping, shop: Shop) -> None:
+        await talk.say("refund A-17 after status")
+        at = {"interruptId": talk.card("A-17")["id"]}
+        made = await call(talk.world.app, "POST", f"/threads/{talk.thread}/fork", at)
+        copy = Shopping(talk.world)
+        copy.client = talk.client.again(thread=made.json["threadId"])
+        await copy.connect()
+        denied = copy.says("A-17", {"approved": False, "reason": "too late"})
+        assert "too late" in (await copy.send([denied])).text
+        assert (await talk.approve_all()).outcome == "success"
+        assert shop.effects == ["status A-17", "refund A-17 240"]
+        assert (await copy.say("hello")).text == "Hello, this is turn 2."
+
+    # Other code
+
+    async def test_an_answer_that_reaches_other_code_is_not_lost(
+        self, talk: Shopping, shop: Shop
+    ) -> None:
+        await talk.say("refund A-17")
+        entry = talk.says("A-17", YES)
+        other = replace(shop, offers=("order_status",))
+        await talk.restart(lambda app: self.mount(app, other))
+        for _ in range(2):
+            run = await talk.client.again(app=talk.world.app).run(resume=[entry])
+            assert run.outcome == "replay_mismatch"
+        assert shop.effects == []
+        await talk.restart()
+        assert (await talk.send([entry])).outcome == "success"
+        assert shop.effects == ["refund A-17 240"]
+
+    async def test_a_prompt_that_has_changed_ends_no_turn(self, talk: Shopping, shop: Shop) -> None:
+        await talk.say("refund A-17")
+        other = replace(shop, prompt="You are a clerk. Be brief.")
+        await talk.restart(lambda app: self.mount(app, other))
+        assert (await talk.approve_all()).outcome == "success"
+        assert shop.effects == ["refund A-17 240"]
+
+    # Deaths
+
+    @pytest.mark.every_store
     @pytest.mark.parametrize("when", ["before", "after"])
-    def test_no_death_at_a_commit_repeats_an_effect(self, when: str) -> None:
-        for number in range(1, 60):
+    async def test_a_death_at_any_commit_repeats_no_effect_and_loses_none(
+        self, kind: str, tmp_path: Path, when: When
+    ) -> None:
+        for number in range(1, MOST_COMMITS):
+            folder = tmp_path / f"{number}"
+            folder.mkdir()
             shop = Shop()
-            with Conversation(self.app(shop), errors="return", replays=False) as talk:
-                died = _life(talk, shop, number, when)
-            assert sorted(shop.effects) == ["refund A-17 240", "refund A-18 240", "status A-17"], (
-                number,
-                shop.effects,
-            )
-            if not died:
+            async with self.world(kind, folder, shop) as world:
+                window = world.process.window
+                death = window.fail("commit", n=number, when=when, hook=window.disconnect)
+                await self._to_the_end(world, shop, number)
+            if not death.fired:
                 assert number > 4
                 return
         raise AssertionError("the conversation never ended")
 
-
-def _life(talk: Conversation, shop: Shop, number: int, when: str) -> bool:
-    """One conversation that dies at that commit; False where there is no such commit."""
-    world = talk._world
-    assert world is not None
-    window = world._window
-    fault = window.fail("commit", n=number, when=when, hook=window.disconnect)  # type: ignore[arg-type]
-    talk.say(REFUNDS)
-    for _ in range(12):
-        if world.dead:
-            talk.restart()
-            talk.advance(30)
-            if talk.status is None:
-                talk.say(REFUNDS)
-        elif talk.questions:
-            for question in list(talk.questions):
-                unclear = question.reason == UNSURE
-                if unclear:
-                    question.answer(careful(question, shop))
+    async def _to_the_end(self, world: World, shop: Shop, number: int) -> None:
+        """A conversation that goes on after a death, with a person who says the truth."""
+        talk = Shopping(world)
+        body = talk.client.body(messages=[talk.client.user(REFUNDS)])
+        run = await talk.client.run(body)
+        for _ in range(12):
+            if world.process.window.dead:
+                await world.crash()
+                if await world.store.load("default", talk.thread) is None:
+                    talk._to_present()
+                    run = await talk.client.run(body)
                 else:
-                    question.approve()
-        else:
-            break
-    return fault.fired > 0
+                    await world.at_rest(talk.thread, seconds=3 * LEASE)
+                    run = await talk.connect()
+            elif run.outcome == "interrupt":
+                cards = talk.client.model.pending
+                run = await talk.answer({card["id"]: careful(card, shop) for card in cards})
+            else:
+                break
+        assert run.outcome == "success", (number, run.last)
+        done = sorted(shop.effects)
+        assert done == ["refund A-17 240", "refund A-18 240", "status A-17"], (number, done)
+        stored = await Stored.of(world.store, talk.thread)
+        assert stored is not None
+        assert stored.faults((await talk.connect()).snapshot) == [], number
+
+    @pytest.mark.every_store
+    async def test_an_unclear_tool_asks_by_its_name_and_arguments(
+        self, talk: Shopping, shop: Shop
+    ) -> None:
+        await talk.say("refund A-17")
+        window = talk.world.process.window
+        window.fail(
+            "commit",
+            match=lambda commit: any(
+                (entry.kind, entry.status) == ("call", "done") for entry in commit.entries
+            ),
+            hook=window.disconnect,
+        )
+        await talk.approve_all()
+        run = await talk.recover()
+        (card,) = run.interrupts
+        assert (card["reason"], card["metadata"]["sayso"]["name"]) == (UNSURE, "issue_refund")
+        assert arguments_of(card) == {"order_id": "A-17", "amount": 240.0}
+        run = await talk.send([talk.says("A-17", {"action": "skip", "result": "paid before"})])
+        assert "paid before" in run.text
+        assert shop.effects == ["refund A-17 240"]

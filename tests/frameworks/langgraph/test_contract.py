@@ -3,7 +3,7 @@
 from langchain.agents import create_agent
 from langchain_core.tools import StructuredTool
 
-from sayso import Sayso, ServerOptions, approval
+from sayso import Sayso, approval
 from sayso.langgraph import mount
 from tests.frameworks.contract import Contract
 from tests.frameworks.langgraph.conftest import Serve
@@ -14,16 +14,10 @@ from tests.frameworks.shop import Shop
 class TestContract(Contract):
     """The contract, over `create_agent`."""
 
-    def app(self, shop: Shop) -> Sayso:
-        """An agent with two tools, and a policy on one of them."""
-        tools = [
-            StructuredTool.from_function(shop.order_status),
-            StructuredTool.from_function(shop.issue_refund),
-        ]
-        app = Sayso(store="memory:", server=ServerOptions(console=False))
-        graph = create_agent(PlannedChat(shop=shop), tools)
-        mount(app, "shop", graph, approve={"issue_refund": approval.always})
-        return app
+    def mount(self, app: Sayso, shop: Shop) -> None:
+        tools = [StructuredTool.from_function(tool) for tool in shop.tools]
+        graph = create_agent(PlannedChat(shop=shop), tools, system_prompt=shop.prompt)
+        mount(app, "shop", graph, approve=shop.policies)
 
 
 def test_the_graph_itself_stays_as_it_was(serve: Serve) -> None:

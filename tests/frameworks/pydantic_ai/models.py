@@ -96,7 +96,7 @@ def conversation(messages: Sequence[ModelMessage]) -> list[Said]:
 def agent_of(shop: Shop) -> Agent[None, str]:
     """The shop's agent: nothing in it knows of this server."""
     model = planned(lambda messages: shop.reply(conversation(messages)))
-    agent = Agent(model, name="shop")
-    agent.tool_plain(shop.order_status)
-    agent.tool_plain(requires_approval=True)(shop.issue_refund)
+    agent = Agent(model, name="shop", instructions=shop.prompt)
+    for tool in shop.tools:
+        agent.tool_plain(requires_approval=tool.__name__ in shop.policies)(tool)
     return agent

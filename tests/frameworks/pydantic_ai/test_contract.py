@@ -8,22 +8,17 @@ from tests.frameworks.pydantic_ai.models import agent_of
 from tests.frameworks.shop import Shop
 
 
-def served(shop: Shop) -> Sayso:
-    """An app with the shop's agent."""
-    app = Sayso(store="memory:")
-    mount(app, "shop", agent_of(shop))
-    return app
-
-
 class TestContract(Contract):
     """The contract's tests."""
 
-    def app(self, shop: Shop) -> Sayso:
-        return served(shop)
+    def mount(self, app: Sayso, shop: Shop) -> None:
+        mount(app, "shop", agent_of(shop))
 
 
 def test_a_gated_trip_takes_no_more_than_six_commits() -> None:
-    with Conversation(served(Shop())) as talk:
+    app = Sayso(store="memory:")
+    TestContract().mount(app, Shop())
+    with Conversation(app) as talk:
         talk.say("refund A-17")
         talk.question.approve()
         assert talk._world is not None

@@ -55,6 +55,7 @@ def mount(
         graph=made.graph,
         tools=tools,
         tool=lambda tool: _tool(tool, policies.get(tool.name)),
+        nodes=tuple(made.nodes),
         shared=_shared(graph),
         plain=tuple(each for each in _shared(graph) if _is_plain(graph.channels[each])),
         reduced=_reduced(graph),

@@ -8,7 +8,7 @@ import asyncio
 import contextvars
 import logging
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -18,7 +18,7 @@ from langchain_core.tools import ToolException
 from langgraph.errors import GraphInterrupt
 from langgraph.types import Command, Overwrite
 
-from sayso import Call, Decision, Option, Told, Tool, ToolCall, Turn
+from sayso import Call, Decision, Option, ReplayMismatch, Told, Tool, ToolCall, Turn
 from sayso.frameworks.langgraph import asking, wire
 from sayso.frameworks.langgraph.log import Log
 from sayso.frameworks.langgraph.saver import Event, LogSaver, config_of, unrecorded
@@ -45,6 +45,7 @@ class Served:
     graph: Any
     tools: Mapping[str, Tool[..., Any]]
     tool: Callable[[Any], Tool[..., Any]]
+    nodes: tuple[str, ...]
     shared: tuple[str, ...]
     plain: tuple[str, ...]
     reduced: frozenset[str]
@@ -70,6 +71,8 @@ class GraphTurn:
         self.queue: asyncio.Queue[Happening] = asyncio.Queue()
         self.later: list[Happening] = []
         self.tasks: set[asyncio.Task[Any]] = set()
+        self.unheard: set[asyncio.Future[Any]] = set()
+        self.over = False
         self.made: Counter[tuple[str, str]] = Counter()
         self.results: dict[str, Any] = {}
         self.raised: dict[str, list[Any]] = {}
@@ -84,7 +87,11 @@ class GraphTurn:
         await self._heard(event)
 
     async def _heard(self, event: Event) -> Any:
+        if self.over:  # what is cancelled writes that it was; nobody wants to know
+            raise asyncio.CancelledError
         done: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        self.unheard.add(done)
+        done.add_done_callback(self.unheard.discard)
         self.queue.put_nowait({**event, "done": done})
         return await done
 
@@ -113,6 +120,7 @@ class GraphTurn:
                 "told": call_id,
                 "name": request.tool_call["name"],
                 "args": _coerced(request.tool, request.tool_call["args"]),
+                "mounted": request.tool.name in self.served.tools,
                 "execute": execute,
                 "context": contextvars.copy_context(),
             }
@@ -153,6 +161,8 @@ class GraphTurn:
         """Go on from what the log says, until the graph is over or asks."""
         for event in self.turn.notes(NAME):
             await self._again(event)
+        if not self.log.began:
+            await self.turn.note(NAME, {"k": "graph", "nodes": list(self.served.nodes)})
         if self.log.done is not None:
             return self.log.done["result"]
         if unsure := self.log.unsure():
@@ -168,8 +178,15 @@ class GraphTurn:
                 await self.turn.note(NAME, questions)
                 await self._ask(questions)
         finally:
-            for task in list(self.tasks):
-                task.cancel()
+            await self._unwind()
+
+    async def _unwind(self) -> None:
+        """Cancel what is left of the graph, with the writes that LangGraph leaves to themselves."""
+        self.over = True
+        left: list[asyncio.Future[Any]] = [*self.tasks, *self.unheard]
+        for each in left:
+            each.cancel()
+        await asyncio.gather(*left, return_exceptions=True)
 
     def _spawn(self, work: Any) -> None:
         task = asyncio.get_running_loop().create_task(work)
@@ -180,6 +197,11 @@ class GraphTurn:
         """Take an event of an earlier execution."""
         self.log.note(event)
         match event["k"]:
+            case "graph":
+                self._check("node", event["nodes"], self.served.nodes)
+            case "calls":
+                mounted = [call["name"] for call in event["calls"] if call["mounted"]]
+                self._check("tool", mounted, self.tools)
             case "put":
                 self.saver.again(event)
                 await self._show(event.get("ops", ()))
@@ -190,6 +212,16 @@ class GraphTurn:
                 await self._decide(event)
             case "asked":
                 await self._ask(event)
+
+    def _check(self, what: str, recorded: Iterable[str], present: Collection[str]) -> None:
+        """Raise `ReplayMismatch` where the log knows of a node or a tool that is gone.
+
+        LangGraph itself would go on without it, and without a word.
+        """
+        for name in recorded:
+            if name not in present:
+                there = ", ".join(present)
+                raise ReplayMismatch("langgraph", f"{what} {name}", f"a graph with {there}")
 
     def _raise(self, event: Event) -> None:
         """Take what a task of the whole graph asks; who writes anything else asks no more."""
@@ -312,7 +344,7 @@ class GraphTurn:
             else:
                 new.append(call)
         if new:
-            kept = ("key", "told", "name", "args")
+            kept = ("key", "told", "name", "args", "mounted")
             event: Event = {
                 "k": "calls",
                 "calls": [{name: call[name] for name in kept} for call in new],
