@@ -12,7 +12,7 @@ without a server, are classes of their own.
 
 import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator, Awaitable, Coroutine
+from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -279,8 +279,8 @@ class Contract(ABC):
         assert (await talk.say("hello")).outcome == "success"
 
     @staticmethod
-    def _stop(talk: Shopping) -> Awaitable[Run]:
-        return call(talk.world.app, "POST", f"/threads/{talk.thread}/stop")
+    async def _stop(talk: Shopping) -> Run:
+        return await call(talk.world.app, "POST", f"/threads/{talk.thread}/stop")
 
     @pytest.mark.parametrize(
         ("rule", "told"),
