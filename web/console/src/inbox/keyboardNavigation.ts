@@ -16,6 +16,12 @@ export function stepTo(
   return ids[Math.max(0, index)] ?? null;
 }
 
+/** True while the card on the page does not know yet whether all of it was on the screen. */
+export function isBeingRead(page: HTMLElement | null): boolean {
+  const button = ".detail-card .sayso-body:not([hidden]) [data-reading='unknown']";
+  return page !== null && page.querySelector(button) !== null;
+}
+
 /**
  * Does to the question on the page what its own button does. One without such a button is answered
  * in its fields, so the first of them gets the focus.

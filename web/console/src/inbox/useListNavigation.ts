@@ -1,13 +1,13 @@
 import { useEffect, useRef, type RefObject } from "react";
-import { press, stepTo, type Act } from "./keyboardNavigation.js";
+import { isBeingRead, press, stepTo, type Act } from "./keyboardNavigation.js";
 
 /** A step to the question after this one, or before it. */
 type Step = 1 | -1;
 
 /**
- * Going through a list by keys. The address follows the keys a moment later, so what is pressed
- * after a step waits, in its order, until the question of that step is on the screen: it must
- * never meet the one before.
+ * Going through a list by keys. The address follows the keys a moment later, and a card knows a
+ * moment later whether it was on the screen whole. So what is pressed waits, in its order, until
+ * the question that it is meant for can take it: it must never meet the one before.
  */
 export function useListNavigation(options: {
   readonly ids: readonly string[];
@@ -23,6 +23,8 @@ export function useListNavigation(options: {
   const place = useRef(0);
   const ahead = useRef<string | null>(null);
   const waiting = useRef<(Act | Step)[]>([]);
+  const frame = useRef<number | null>(null);
+  const latest = useRef<() => void>(null);
   const index = currentId === null ? -1 : ids.indexOf(currentId);
   useEffect(() => {
     if (index >= 0) place.current = index;
@@ -38,15 +40,39 @@ export function useListNavigation(options: {
     return true;
   };
 
+  const takeKeys = () => {
+    while (ahead.current === null && waiting.current.length > 0) {
+      if (isBeingRead(page.current)) {
+        frame.current ??= requestAnimationFrame(() => {
+          frame.current = null;
+          latest.current?.();
+        });
+        return;
+      }
+      const key = waiting.current.shift();
+      if (typeof key === "string") press(page.current, key);
+      // What follows a step that leads nowhere was meant for another question.
+      else if (key !== undefined && !move(key)) waiting.current = [];
+    }
+  };
+
   useEffect(() => {
+    latest.current = takeKeys;
     if (ahead.current === null || ahead.current !== currentId) return;
     ahead.current = null;
     page.current?.querySelector<HTMLElement>('.row-link[aria-current="true"]')?.focus();
-    let key = waiting.current.shift();
-    for (; typeof key === "string"; key = waiting.current.shift()) press(page.current, key);
-    // What follows a step that leads nowhere was meant for another question.
-    if (key !== undefined && !move(key)) waiting.current = [];
+    takeKeys();
   });
+  const reset = () => {
+    ahead.current = null;
+    waiting.current = [];
+  };
+  useEffect(
+    () => () => {
+      if (frame.current !== null) cancelAnimationFrame(frame.current);
+    },
+    [],
+  );
 
   return {
     step: (by) => {
@@ -54,12 +80,9 @@ export function useListNavigation(options: {
       else waiting.current.push(by);
     },
     act: (act) => {
-      if (ahead.current === null) press(page.current, act);
-      else waiting.current.push(act);
+      waiting.current.push(act);
+      takeKeys();
     },
-    reset: () => {
-      ahead.current = null;
-      waiting.current = [];
-    },
+    reset,
   };
 }

@@ -35,6 +35,7 @@ export function ReadFirst(props: { readonly label: ReactNode; readonly onPress?:
         className="sayso-button sayso-primary"
         disabled={unread}
         title={unread ? "Read to the end first" : undefined}
+        data-reading={status}
         {...(onPress !== undefined && {
           ...(!unread && { "data-act": "approve" }),
           onClick: () => {
