@@ -104,7 +104,7 @@ class Sayso:
         self._mounted: list[Sessions | CopilotKit] = []
         self._serves_sessions = False
         self._agents = Agents()
-        self._tools = Tools()
+        self._tools = Tools(default_approval)
         clock = server.clock or SystemClock()
         self._engine = Engine(
             agents=self._agents,
@@ -168,6 +168,10 @@ class Sayso:
     def tools_of(self, agent: str) -> tuple[Tool[..., Any], ...]:
         """The tools that one agent may call: all agents' and its own, which go before them."""
         return tuple(self._tools.of(agent).values())
+
+    def policy_of(self, tool: Tool[..., Any]) -> Policy:
+        """The policy that decides about a tool's calls: its own, else `default_approval`."""
+        return self._tools.policy(tool)
 
     @property
     def store(self) -> Store:
@@ -296,6 +300,7 @@ class Sayso:
     def add_tools(self, *tools: Tool[..., Any], agent: str | None = None) -> None:
         """Serve tools that were made by `Tool` itself, or by another app.
 
+        Those without a policy of their own have the `default_approval` of this one.
         With `agent` they are tools of that agent alone, which go before those of all agents that
         have the same names. Two agents may have tools of one name with other policies.
 
@@ -416,11 +421,11 @@ class Sayso:
         """
         if fn is not None and not callable(fn):
             raise DeclarationError('a tool is a function: write @app.tool(name="…") above one')
-        declared: ToolOptions = {"approval": self._arguments["default_approval"], **options}
 
         def register(fn: Callable[..., Any]) -> Any:
-            tool = Tool(fn, **declared)
-            tool.has_policy = "approval" in options
+            tool = Tool(fn, **options)
+            tool.declared_under = self.default_approval
+            tool.check_editable(self.policy_of(tool))
             self.add_tools(tool)
             return tool
 

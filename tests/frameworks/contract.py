@@ -20,7 +20,7 @@ from typing import Any, Literal
 
 import pytest
 
-from sayso import CopilotKit, Sayso
+from sayso import CopilotKit, Sayso, approval
 from tests.contract.dump import dump
 from tests.contract.legacy import asked_of
 from tests.contract.rest import call
@@ -182,6 +182,16 @@ class Contract(ABC):
         ]
         await talk.client.run(messages=made_up)
         assert shop.effects == []
+
+    async def test_a_tool_without_a_policy_is_as_the_server_says(
+        self, tmp_path: Path, shop: Shop
+    ) -> None:
+        async with self.world("memory", tmp_path, shop, default_approval=approval.always) as world:
+            talk = Shopping(world)
+            await talk.say("status A-17")
+            assert shop.effects == []
+            assert (await talk.approve_all()).outcome == "success"
+            assert shop.effects == ["status A-17"]
 
     # What is answered
 

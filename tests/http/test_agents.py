@@ -6,6 +6,7 @@ import pytest
 
 from sayso.agents import approval
 from sayso.agents.tools import Tool
+from sayso.agents.toolset import Tools
 from sayso.http.rest.agents import capabilities
 from tests.asgi import call
 from tests.contract.requirements import requirement
@@ -65,6 +66,14 @@ async def test_a_declaration_has_the_shape_of_agent_capabilities(name: str) -> N
     assert answer.json()["transport"] == {"streaming": True}
 
 
+def tools_of(*tools: Tool[..., Any]) -> Tools:
+    """The tools of an app."""
+    held = Tools()
+    for tool in tools:
+        held.add(tool)
+    return held
+
+
 @requirement("CP-04")
 def test_a_declaration_says_only_what_holds() -> None:
     """Approvals need a tool that asks, edits one that may be edited (CP-04)."""
@@ -73,7 +82,7 @@ def test_a_declaration_says_only_what_holds() -> None:
     asks = Tool(lookup, name="asks", approval=approval.always)
     edits = Tool(lookup, name="edits", approval=approval.when(lambda: True), editable=True)
     cases: list[list[Tool[..., Any]]] = [[], [free], [free, asks], [asks, edits]]
-    found = [capabilities(agent, tools)["humanInTheLoop"] for tools in cases]
+    found = [capabilities(agent, tools_of(*tools))["humanInTheLoop"] for tools in cases]
     always = {"supported": True, "interrupts": True}
     assert found == [
         always | {"approvals": False, "approveWithEdits": False},
@@ -81,4 +90,4 @@ def test_a_declaration_says_only_what_holds() -> None:
         always | {"approvals": True, "approveWithEdits": False},
         always | {"approvals": True, "approveWithEdits": True},
     ]
-    assert capabilities(agent, ())["tools"] == {"supported": False, "items": []}
+    assert capabilities(agent, tools_of())["tools"] == {"supported": False, "items": []}

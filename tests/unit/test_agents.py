@@ -136,7 +136,7 @@ def test_a_declared_agent_is_the_function_it_was() -> None:
 
 
 def test_a_tool_is_declared_with_brackets_and_without() -> None:
-    """Without, it has the defaults of every option."""
+    """Without, it has the defaults of every option, and no policy of its own."""
     app = Sayso(
         store="memory:", default_approval=approval.always, server=ServerOptions(console=False)
     )
@@ -146,7 +146,9 @@ def test_a_tool_is_declared_with_brackets_and_without() -> None:
         return "seen"
 
     assert isinstance(look, Tool)
-    assert (look.name, look.approval.kind) == ("look", "always")
+    assert (look.name, look.approval) == ("look", None)
+    with pytest.raises(DeclarationError, match="nobody is ever asked"):
+        Sayso(store="memory:").tool(editable=True)(lambda: "seen")
 
 
 def test_an_answer_in_a_text_is_its_sentence() -> None:

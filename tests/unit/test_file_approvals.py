@@ -80,7 +80,8 @@ def ran() -> list[Any]:
 def verdict(app: Sayso, name: str, **arguments: Any) -> str:
     """What becomes of a call: `allow`, `ask` or `deny`."""
     tool = next(tool for tool in app.tools_of("clerk") if tool.name == name)
-    return tool.approval.decide(tool.proposed(tool.arguments(arguments), LEE, "t1")).verdict
+    call = tool.proposed(tool.arguments(arguments), LEE, "t1")
+    return app.policy_of(tool).decide(call).verdict
 
 
 def test_a_file_says_who_is_asked_and_what_may_be_edited(
@@ -113,7 +114,9 @@ def test_a_file_says_who_is_asked_and_what_may_be_edited(
 def test_roles_and_counts_of_a_file_are_those_of_the_question(folder: Path) -> None:
     app = served(folder, "{issue_refund: {ask: true, by: [lead, chief], of: 2}}")
     tool = next(tool for tool in app.tools_of("clerk") if tool.name == "issue_refund")
-    assert [people.terms() for people in tool.asked] == [{"by": ["lead", "chief"], "of": 2}]
+    assert [people.terms() for people in tool.asked_by(app.policy_of(tool))] == [
+        {"by": ["lead", "chief"], "of": 2}
+    ]
 
 
 @pytest.mark.parametrize(

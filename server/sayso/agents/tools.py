@@ -27,7 +27,6 @@ from typing import (
 
 from pydantic import AfterValidator
 
-from sayso.agents.approval import never
 from sayso.agents.briefing import Impact, Said, Wording, in_bounds
 from sayso.agents.codec import Codec, annotated, codec_of, return_codec
 from sayso.agents.parameters import (
@@ -77,7 +76,7 @@ Scale = str | Callable[..., float]
 class CallOptions(TypedDict, total=False):
     """The options of a tool that say how its calls are decided, shown and run, by name."""
 
-    approval: Policy
+    approval: Policy | None
     editable: bool
     idempotent: bool
     timeout: float | None
@@ -246,7 +245,7 @@ class Tool(Generic[P, R]):
         result: Codec,
         *,
         from_person: Callable[[Any], Any] | None = None,
-        approval: Policy | Default = DEFAULT,
+        approval: Policy | None = None,
         editable: bool = False,
         idempotent: bool = False,
         timeout: float | None = None,
@@ -263,10 +262,7 @@ class Tool(Generic[P, R]):
         why: Said | None = None,
         impact: Impact | None = None,
     ) -> None:
-        self.has_policy: bool = approval is not DEFAULT
-        """False for a tool that does not say itself who is asked about its calls."""
-        approval = never if approval is DEFAULT else approval
-        if not isinstance(approval, Policy):
+        if not (approval is None or isinstance(approval, Policy)):
             raise DeclarationError(
                 f"approval of tool {name!r} must be a policy, such as approval.never, "
                 f"approval.always or approval.when(...), not {approval!r}"
@@ -286,6 +282,8 @@ class Tool(Generic[P, R]):
         self.fn = fn
         self.origin: Tool[..., Any] = self
         """The tool that this one is a copy of, under another policy; else itself."""
+        self.declared_under: Policy | None = None
+        """The default of the app that has declared it: another app that serves it may ask more."""
         self.name: str | Any = name
         self.complete = complete
         self.on_error = on_error
@@ -305,7 +303,6 @@ class Tool(Generic[P, R]):
         self.approvers: Approvers = approvers or OWNER
         """The people who decide about a run that failed, or may have happened, if no rule asked."""
         self.on_expire = on_expire
-        self._gate(approval)
         self._words = tuple(
             wording
             for label, words in (("title", title), ("why", why), ("impact", impact))
@@ -327,27 +324,16 @@ class Tool(Generic[P, R]):
             check_lifetime(expires_in, f"expires_in of tool {self.name!r}")
         if on_expire is not DEFAULT:
             _check_on_expire(on_expire, self.name, answers)
+        self._decide_by(approval)
 
-    def _gate(self, approval: Policy) -> None:
-        """Put its calls under a policy."""
-        self.approval: Policy = approval.for_tool(self.name, frozenset(self._parameters.names))
-        if self.editable and self.approval.kind == "never":
-            raise DeclarationError(
-                f"tool {self.name!r} is editable, but nobody is ever asked about it: give it an "
-                "approval=, or leave out editable=True"
-            )
-        own = () if self.approvers.owners else (self.approvers,)
-        self.asked: tuple[Approvers, ...] = (*self.approval.approvers, *own)
-        """The people that questions about its calls may wait for, besides the owners of threads."""
-        if self.on_expire == "approve" and any(
-            people.approvals != 1 or people.not_by for people in self.asked
-        ):
-            raise DeclarationError(
-                f"on_expire='approve' of tool {self.name!r}: silence cannot count as a yes of "
-                "several people, or of anybody but the requester; choose another on_expire="
-            )
+    def _decide_by(self, approval: Policy | None) -> None:
+        """Put its calls under a policy, or leave them to that of the app."""
+        self.approval: Policy | None = None if approval is None else self.fitted(approval)
+        """Its own policy; None where it has none, and that of the app counts."""
+        if self.approval is not None:
+            self.check_editable(self.approval)
 
-    def under(self, approval: Policy, *, editable: bool | None = None) -> "Tool[P, R]":
+    def under(self, approval: Policy | None, *, editable: bool | None = None) -> "Tool[P, R]":
         """Copy it for an agent that has another policy; `editable` is by default the tool's own.
 
         Where an agent has the copy (`add_tools(…, agent=)`), a call of this tool is one of it.
@@ -356,10 +342,42 @@ class Tool(Generic[P, R]):
             DeclarationError: a policy that cannot work here.
         """
         tool = copy(self)
-        tool.origin, tool.has_policy = self.origin, True
+        tool.origin = self.origin
         tool.editable = self.editable if editable is None else editable
-        tool._gate(approval)
+        tool._decide_by(approval)
         return tool
+
+    def fitted(self, policy: Policy) -> Policy:
+        """The rules of a policy that can speak about this tool.
+
+        Raises:
+            DeclarationError: a rule takes other arguments, or cannot go with `on_expire`.
+        """
+        fitting = policy.for_tool(self.name, frozenset(self._parameters.names))
+        if self.on_expire == "approve" and any(
+            people.approvals != 1 or people.not_by for people in self.asked_by(fitting)
+        ):
+            raise DeclarationError(
+                f"on_expire='approve' of tool {self.name!r}: silence cannot count as a yes of "
+                "several people, or of anybody but the requester; choose another on_expire="
+            )
+        return fitting
+
+    def asked_by(self, policy: Policy) -> tuple[Approvers, ...]:
+        """The people that questions about its calls may wait for, besides the owners of threads."""
+        return (*policy.approvers, *(() if self.approvers.owners else (self.approvers,)))
+
+    def check_editable(self, policy: Policy) -> None:
+        """Refuse to offer edits to nobody.
+
+        Raises:
+            DeclarationError: it is editable, and the policy never asks.
+        """
+        if self.editable and policy.kind == "never":
+            raise DeclarationError(
+                f"tool {self.name!r} is editable, but nobody is ever asked about it: give it an "
+                "approval=, or leave out editable=True"
+            )
 
     def __call__(self, *args: object, **kwargs: object) -> Any:
         """Refuse a direct call: it would bypass approval and record nothing."""

@@ -1,14 +1,18 @@
 """The tools of an app: those that all its agents may call, and those of one agent alone. Pure data.
 
 An agent's own tool goes before one of all agents that has the same name, and two agents may each
-have one: with another policy, or another function.
+have one: with another policy, or another function. A tool without a policy of its own has the
+app's, wherever it comes from.
 """
 
 from collections import ChainMap
 from collections.abc import Mapping
 from typing import Any
 
+from sayso.agents.approval import never
+from sayso.agents.policy import Policy
 from sayso.agents.tools import Tool
+from sayso.base.approvers import Approvers
 from sayso.base.errors import DeclarationError
 
 ToolsByName = Mapping[str, Tool[..., Any]]
@@ -17,7 +21,10 @@ ToolsByName = Mapping[str, Tool[..., Any]]
 class Tools:
     """All tools of an app."""
 
-    def __init__(self) -> None:
+    def __init__(self, default_approval: Policy = never) -> None:
+        """`default_approval` is the policy of tools that have none of their own."""
+        self._default = default_approval
+        self._under_default: dict[Tool[..., Any], Policy] = {}
         self._shared: dict[str, Tool[..., Any]] = {}
         self._own: dict[str, dict[str, Tool[..., Any]]] = {}
 
@@ -25,8 +32,10 @@ class Tools:
         """Add a tool: for one agent alone, or for all. False if that very one is there.
 
         Raises:
-            DeclarationError: another tool has the same name there.
+            DeclarationError: another tool has the same name there, or the app's policy does not
+                fit a tool that has none.
         """
+        self.policy(tool)
         tools = self._shared if agent is None else self._own.setdefault(agent, {})
         is_new = tool.name not in tools
         if tools.setdefault(tool.name, tool) is not tool:
@@ -35,6 +44,30 @@ class Tools:
                 f"tool {tool.name!r} is declared twice{where}; give one of them another name="
             )
         return is_new
+
+    def policy(self, tool: Tool[..., Any]) -> Policy:
+        """The policy that decides about calls of a tool: its own, else the app's."""
+        if tool.approval is not None:
+            return tool.approval
+        policy = self._under_default.get(tool)
+        if policy is None:
+            policy = self._under_default[tool] = tool.fitted(self._default_for(tool))
+        return policy
+
+    def _default_for(self, tool: Tool[..., Any]) -> Policy:
+        """The app's policy; for a tool that another app has declared, beside that of the other."""
+        before = tool.declared_under
+        if before is None or before in (never, self._default):
+            return self._default
+        return Policy.all_of(before, self._default)
+
+    def asked(self, tool: Tool[..., Any]) -> tuple[Approvers, ...]:
+        """The people that questions about its calls may wait for, besides the owners of threads."""
+        return tool.asked_by(self.policy(tool))
+
+    def is_editable(self, tool: Tool[..., Any]) -> bool:
+        """True if who is asked about its calls may change the arguments."""
+        return tool.editable and self.policy(tool).kind != "never"
 
     def remove(self, tool: Tool[..., Any], agent: str | None = None) -> None:
         """Take a tool away again."""

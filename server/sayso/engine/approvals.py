@@ -36,7 +36,7 @@ class ApprovalService:
         if approval.terms is None:
             return "it was given without its terms being kept: say yes again"
         digests = terms["rules"]
-        now = tool.approval.digests
+        now = self._tools.policy(tool).digests
         if any(now.get(name) == digest for name, digest in digests.items()):
             return None
         return "the rules that it was given for have changed: say yes again"

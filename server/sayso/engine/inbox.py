@@ -266,7 +266,7 @@ def _concerns(listed: ListedInterrupt, principal: Principal) -> bool:
 
 def _is_approver(tools: Tools, principal: Principal) -> bool:
     """True if questions of other people's threads may wait for this caller."""
-    approving = (approvers for _, tool in tools.all() for approvers in tool.asked)
+    approving = (approvers for _, tool in tools.all() for approvers in tools.asked(tool))
     return any(
         principal.subject in approvers.people or not {*principal.roles}.isdisjoint(approvers.roles)
         for approvers in approving

@@ -12,6 +12,7 @@ waits.
 from collections.abc import Collection, Sequence
 from typing import Any
 
+from sayso.agents.policy import Policy
 from sayso.agents.remembered import errors
 from sayso.agents.tools import Tool
 from sayso.agents.toolset import Tools
@@ -65,7 +66,9 @@ def tool_payload_check(tools: Tools, view: ThreadView | None) -> PayloadCheck:
                 return wrong
             arguments = jsonvalue.decode(tool.arguments(payload["editedArgs"]))
             # Arguments beside a denial do not run: they are a suggestion.
-            if approved and (forbidden := _forbidden(tool, view, payload["editedArgs"])):
+            if approved and (
+                forbidden := _forbidden(tools.policy(tool), tool, view, payload["editedArgs"])
+            ):
                 return forbidden
         return errors(payload.get("remember"), arguments, approved=approved)
 
@@ -73,13 +76,13 @@ def tool_payload_check(tools: Tools, view: ThreadView | None) -> PayloadCheck:
 
 
 def _forbidden(
-    tool: Tool[..., Any], view: ThreadView | None, edited: dict[str, Any]
+    policy: Policy, tool: Tool[..., Any], view: ThreadView | None, edited: dict[str, Any]
 ) -> Sequence[tuple[str, str]]:
     if view is None or view.turn is None:
         return ()
     begun = TurnInput.from_json(view.thread.id, jsonvalue.decode(view.turn.request), ())
     call = tool.proposed(tool.arguments(edited), view.turn.principal, view.thread.id, begun.text)
-    decision = tool.approval.decide(call)
+    decision = policy.decide(call)
     if decision.verdict != "deny":
         return ()
     return [("/editedArgs", f"are not allowed by rule {decision.rule!r}: write others, or deny")]

@@ -43,7 +43,7 @@ from sayso.base.errors import DeclarationError
 from sayso.base.options import Legacy, OptionValues
 from sayso.http.dialects.copilotkit import CopilotKit
 from sayso.http.options import ServerOptions
-from sayso.ops.approvals import policy_of, with_default
+from sayso.ops.approvals import policy_of
 from sayso.ops.chatfile import CHAT, ChatSpec
 from sayso.ops.importing import ImportPathError, load_object, module_of
 from sayso.ops.yamlfile import Value, read_file
@@ -138,9 +138,8 @@ def app_of(path: Path, *, store: str | None = None) -> Sayso:
         root.wrong(str(error))
         root.findings.raise_if_any()
         raise
-    shared: dict[Tool[..., Any], Tool[..., Any]] = {}
     for agent in declared:
-        _declare(app, agent, shared)
+        _declare(app, agent)
     root.findings.raise_if_any()
     return app
 
@@ -182,15 +181,10 @@ def _hook(where: Value) -> Any:
         return None
 
 
-def _declare(app: Sayso, agent: _Declared, shared: dict[Tool[..., Any], Tool[..., Any]]) -> None:
-    """Serve an agent; `shared` are the tools of agents with code, by those that they import."""
+def _declare(app: Sayso, agent: _Declared) -> None:
     function = agent.function
     tools, owner = agent.tools, None
-    if agent.chat is None:
-        for _, tool in tools:
-            shared.setdefault(tool, with_default(tool, app.default_approval))
-        tools = [(where, shared[tool]) for where, tool in tools]
-    else:
+    if agent.chat is not None:
         places = {tool: where for where, tool in reversed(tools)}
         own = agent.chat.tools([tool for _, tool in tools], app.default_approval)
         tools, owner = [(places[tool.origin], tool) for tool in own], agent.name

@@ -149,24 +149,18 @@ class Approvals:
                 continue  # a pattern means the tools that have the arguments of its `when`
             policies.append(entry.policy)
         if not policies and not editable:
-            return with_default(tool, default)
-        if not policies and not tool.has_policy:
-            policies = [default]
+            return tool
+        own = tool.approval or tool.declared_under or approval.never
         try:
-            return tool.under(
-                approval.all_of(tool.approval, *policies),
+            ruled = tool.under(
+                approval.all_of(own, *policies) if policies else tool.approval,
                 editable=all(bool(e.editable) for e in editable) if editable else None,
             )
+            ruled.check_editable(ruled.approval or approval.all_of(own, default))
+            return ruled
         except DeclarationError as error:
             (editable[0] if editable else self.entries[0]).where.wrong(str(error))
             return tool
-
-
-def with_default(tool: Tool[..., Any], default: Policy) -> Tool[..., Any]:
-    """The tool, under the default where it says nothing itself."""
-    if tool.has_policy or default is approval.never:
-        return tool
-    return tool.under(approval.all_of(tool.approval, default))
 
 
 def policy_of(where: Value) -> Policy | None:

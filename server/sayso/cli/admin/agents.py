@@ -32,7 +32,7 @@ def agents(
         return
     app = app_at(target)
     if json:
-        items = [description(agent, app.tools_of(agent.name)) for agent in app.agents]
+        items = [description(agent, app._tools) for agent in app.agents]
         print_json({"items": items})
         return
     rows = [
@@ -52,7 +52,7 @@ def agents(
 def _tools(app: Sayso, agent: str, *, asks: bool) -> str:
     """The tools of an agent that ask before they run, or that do not."""
     tools = app.tools_of(agent)
-    return ", ".join(tool.name for tool in tools if (tool.approval.kind != "never") is asks)
+    return ", ".join(t.name for t in tools if (app.policy_of(t).kind != "never") is asks)
 
 
 def _stops(breakpoints: Breakpoints | None) -> str:

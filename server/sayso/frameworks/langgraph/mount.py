@@ -31,7 +31,7 @@ def mount(
 ) -> None:
     """Serve a compiled graph, or an `@entrypoint`, as an agent of an app; it is not changed.
 
-    - `approve`: the policy of each tool that a person may have to decide about, by name.
+    - `approve`: policies of tools, by name; for the others the app's `default_approval` counts.
     - `repeatable`: nodes that may run again after a crash, as those that only ask a model do.
     - `input`: makes the graph's input of a turn; by default the thread's messages.
     - `context`, `config`: passed on to the graph.
@@ -86,17 +86,16 @@ def _check_names(agent: str, what: str, names: Iterable[str], present: Iterable[
 
 
 def _tool(tool: Any, policy: approval.Policy | None) -> Tool[..., Any]:
-    """A tool of LangChain's as one that a person can be asked about."""
+    """A tool of LangChain's as one that a person can be asked about; by default as the app says."""
     schema = tool.tool_call_schema
     parameters = schema if isinstance(schema, dict) else schema.model_json_schema()
-    gate = policy or approval.never
     return Tool.of(
         tool.name,
         description=tool.description,
         parameters=parameters,
         call=_unbound,
-        approval=gate,
-        editable=gate.kind != "never",
+        approval=policy,
+        editable=policy is None or policy.kind != "never",
     )
 
 

@@ -39,7 +39,8 @@ def mount(
     """Serve an agent of Pydantic AI, as it is, as `POST /agents/{name}`.
 
     - `approve`: policies by the name of a tool, or by a pattern such as `delete_*`. They stand in
-      place of what the tool says of itself (`requires_approval`).
+      place of what the tool says of itself (`requires_approval`). Tools about which neither says
+      anything are as the app's `default_approval` says.
     - `parts`: tools that run another agent, by name. What that agent does is recorded for itself
       and may ask; it has `SaysoDurability(name=…)` among its capabilities.
     - `deps`: makes the agent's `deps` of the turn; it may be async, and runs on each entry.

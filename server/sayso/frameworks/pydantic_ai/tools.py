@@ -27,15 +27,15 @@ class Toolbox:
     serve: Callable[[Tool[..., Any]], None]
     _made: dict[str, tuple[str, Tool[..., Any]]] = field(default_factory=dict)
 
-    def policy(self, name: str, kind: str) -> approval.Policy:
-        """Who is asked about a tool: what the mount says of its name, else what the tool says."""
+    def policy(self, name: str, kind: str) -> approval.Policy | None:
+        """The mount's policy for a tool of that name, else what the tool says; None: the app's."""
         exact = self.approve.get(name)
         if exact is not None:
             return exact
         for pattern, policy in self.approve.items():
             if WILD & set(pattern) and fnmatchcase(name, pattern):
                 return policy
-        return approval.always if kind == "unapproved" else approval.never
+        return approval.always if kind == "unapproved" else None
 
     def tool(
         self, definition: ToolDefinition, kind: str, validator: SchemaValidator | None
@@ -53,7 +53,7 @@ class Toolbox:
             tool = self._make(definition, kind, validator)
             self.serve(tool)
             made = self._made[name] = (kind, tool)
-        elif kind == "unapproved" and made[0] != kind and self.policy(name, "").kind == "never":
+        elif kind == "unapproved" and made[0] != kind and self._may_run_free(name):
             raise DeclarationError(
                 f"tool {name!r} asks for an approval in this run and not in others: give it a "
                 "policy by approve="
@@ -73,8 +73,12 @@ class Toolbox:
             part=definition.name in self.parts,
             from_person=from_person,
             approval=policy,
-            editable=policy.kind != "never",
+            editable=policy is None or policy.kind != "never",
         )
+
+    def _may_run_free(self, name: str) -> bool:
+        policy = self.policy(name, "")
+        return policy is None or policy.kind == "never"
 
 
 @dataclass(frozen=True)

@@ -201,7 +201,7 @@ class CopilotKitMount:
                     "name": name,
                     "description": agent.description,
                     "className": "Sayso",
-                    "capabilities": capabilities(agent, self._tools.of(agent.name).values()),
+                    "capabilities": capabilities(agent, self._tools),
                 }
                 for name, agent in self._offered().items()
             },

@@ -4,7 +4,6 @@ A declaration has the shape of `AgentCapabilities` and says only what holds; wha
 unknown, not denied (CP-01, CP-04, CP-06). Nulls are left out.
 """
 
-from collections.abc import Collection
 from typing import Any
 
 from starlette.requests import Request
@@ -12,14 +11,14 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from sayso.agents.registry import Agent, Agents
-from sayso.agents.tools import Tool
 from sayso.agents.toolset import Tools
 from sayso.base.options import options_to_json
 from sayso.http.body import json_response
 
 
-def description(agent: Agent, tools: Collection[Tool[..., Any]]) -> dict[str, Any]:
+def description(agent: Agent, tools: Tools) -> dict[str, Any]:
     """An agent with the tools it may call, as `GET /agents/{a}` shows it."""
+    callable_tools = tools.of(agent.name).values()
     return _without_empty(
         {
             **_heading(agent),
@@ -28,10 +27,10 @@ def description(agent: Agent, tools: Collection[Tool[..., Any]]) -> dict[str, An
                     "name": tool.name,
                     "description": tool.description,
                     "parameters": tool.parameters,
-                    "approval": tool.approval.kind,
-                    "editable": tool.editable,
+                    "approval": tools.policy(tool).kind,
+                    "editable": tools.is_editable(tool),
                 }
-                for tool in tools
+                for tool in callable_tools
             ],
             "options": options_to_json(agent.options),
             "stateSchema": "" if agent.state is None else agent.state.schema,
@@ -39,25 +38,29 @@ def description(agent: Agent, tools: Collection[Tool[..., Any]]) -> dict[str, An
     )
 
 
-def capabilities(agent: Agent, tools: Collection[Tool[..., Any]]) -> dict[str, Any]:
+def capabilities(agent: Agent, tools: Tools) -> dict[str, Any]:
     """The `AgentCapabilities` of an agent with the tools it may call."""
-    gated = [tool for tool in tools if tool.approval.kind != "never"]
+    callable_tools = tools.of(agent.name).values()
+    gated = [tool for tool in callable_tools if tools.policy(tool).kind != "never"]
     asks = agent.options.interrupts_enabled
     return {
         "identity": _without_empty({**_heading(agent), "type": agent.kind}),
         "transport": {"streaming": True},
         "tools": {
-            "supported": bool(tools),
+            "supported": bool(callable_tools),
             "items": [
                 {
                     "name": tool.name,
                     "description": tool.description,
                     "parameters": tool.parameters,
                     "metadata": {
-                        "sayso": {"approval": tool.approval.kind, "editable": tool.editable},
+                        "sayso": {
+                            "approval": tools.policy(tool).kind,
+                            "editable": tools.is_editable(tool),
+                        },
                     },
                 }
-                for tool in tools
+                for tool in callable_tools
             ],
         },
         "state": {"snapshots": True, "deltas": True, "persistentState": True},
@@ -100,8 +103,8 @@ class AgentRoutes:
 
     async def _one(self, request: Request) -> Response:
         agent = self._agents.require(request.path_params["agent"])
-        return json_response(description(agent, self._tools.of(agent.name).values()))
+        return json_response(description(agent, self._tools))
 
     async def _capabilities(self, request: Request) -> Response:
         agent = self._agents.require(request.path_params["agent"])
-        return json_response(capabilities(agent, self._tools.of(agent.name).values()))
+        return json_response(capabilities(agent, self._tools))

@@ -105,13 +105,14 @@ def evaluate(
 
     `satisfied` are rules that somebody has said yes to, under the terms that they had then.
     """
-    settled = tool.approval.constant
+    policy = execution.policy_of(tool)
+    settled = policy.constant
     if settled is not None and (settled.verdict == "allow" or not tool.scaled):
         call, decision = None, settled  # nobody is going to look at the call
     else:
         turn_input = execution.input
         call = tool.proposed(arguments, execution.principal, turn_input.thread_id, turn_input.text)
-        decision = tool.approval.decide(call)
+        decision = policy.decide(call)
     asks = [rule for rule in decision.asks if not _satisfied(rule, satisfied)]
     return RuleResult(
         decision=decision,

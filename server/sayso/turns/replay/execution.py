@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
+from sayso.agents.policy import Policy
 from sayso.agents.registry import Agents
 from sayso.agents.tools import Tool
 from sayso.agents.toolset import Tools, ToolsByName
@@ -627,6 +628,10 @@ class Execution:
     def tools(self) -> ToolsByName:
         """The tools that the running code may call: its agent's own first, then all agents'."""
         return self._tools.of(self.agent)
+
+    def policy_of(self, tool: Tool[..., Any]) -> Policy:
+        """The policy that decides about calls of a tool: its own, else the app's."""
+        return self._tools.policy(tool)
 
     def owner_of(self, tool: Tool[..., Any]) -> str | None:
         """The agent whose own this tool is, None for one of all agents."""
