@@ -2,18 +2,21 @@
 
 import importlib
 import inspect
-import pkgutil
 import re
 import resource
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from functools import partial
+from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import sayso
 from sayso.agents.wildcard import matches
+from sayso.base.errors import DeclarationError
 
 SHORT, LONG = 6_000, 24_000
 MOST = 8
@@ -80,7 +83,7 @@ def is_slow(search: Callable[[str], Any], text: Callable[[int], str]) -> bool:
 
 
 def searches() -> Iterator[tuple[str, Callable[[str], Any]]]:
-    for module in (importlib.import_module(name) for name in modules()):
+    for module in modules():
         for name, value in vars(module).items():
             # Those over bytes read JSON that was written or parsed before.
             if not isinstance(value, re.Pattern) or not isinstance(value.pattern, str):
@@ -95,9 +98,14 @@ def searches() -> Iterator[tuple[str, Callable[[str], Any]]]:
     yield "is_like(…, …)", lambda text: matches(text, text)
 
 
-def modules() -> list[str]:
-    found = pkgutil.walk_packages(sayso.__path__, "sayso.")
-    return [one.name for one in found if not one.name.endswith("__main__")]
+def modules() -> Iterator[ModuleType]:
+    """All of the package but adapters of frameworks that are in other environments."""
+    folder = Path(sayso.__path__[0])
+    for path in sorted(folder.rglob("*.py")):
+        name = ".".join(path.relative_to(folder.parent).with_suffix("").parts)
+        if path.stem != "__main__":
+            with suppress(DeclarationError):
+                yield importlib.import_module(name.removesuffix(".__init__"))
 
 
 def texts() -> Iterator[Callable[[int], str]]:
