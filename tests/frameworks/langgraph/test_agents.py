@@ -2,27 +2,32 @@
 
 import inspect
 import operator
-from typing import Annotated, Any, get_args
+import threading
+from typing import Annotated, Any, TypedDict, get_args
 
 import pytest
 from langchain.agents import create_agent
 from langchain.agents.middleware import HumanInTheLoopMiddleware
 from langchain.agents.middleware.human_in_the_loop import DecisionType
-from langchain_core.messages import AIMessage, AIMessageChunk, ToolMessage
+from langchain_core.messages import AIMessage, AIMessageChunk, AnyMessage, ToolMessage
 from langchain_core.tools import StructuredTool, tool
 from langgraph.config import get_stream_writer
 from langgraph.graph import START, MessagesState, StateGraph
+from langgraph.graph.message import add_messages
+from langgraph.prebuilt import ToolNode
 from langgraph.types import Command, interrupt
 
 from sayso import DeclarationError, Sayso, ServerOptions, approval
 from sayso.frameworks.langgraph.wire import spoken
 from sayso.langgraph import mount
 from sayso.testing import Conversation
+from sayso.turns.replay.quiescence import IDLE_S
 from tests.frameworks.langgraph.conftest import Serve
 from tests.frameworks.langgraph.graphs import line
 from tests.frameworks.langgraph.models import PlannedChat
 from tests.frameworks.shop import Shop
 
+CALL: Any = {"id": "1", "name": "issue_refund", "args": {"order_id": "A-17", "amount": 1.0}}
 REFUNDS = "refund A-17 and A-18 after status"
 MODES = [
     mode
@@ -90,7 +95,7 @@ def test_a_trip_with_langchain_s_review_writes_four_times(serve: Serve) -> None:
         assert world is not None
         talk.say("refund A-17")
         talk.answer({"type": "approve"})
-        assert len([c for c in world._window.calls if c.point == "commit"]) <= 5
+        assert len([c for c in world._window.calls if c.point == "commit"]) == 4
 
 
 def test_a_tool_may_return_a_command_and_fail(serve: Serve) -> None:
@@ -219,19 +224,68 @@ def test_the_graph_s_values_are_the_shared_state(serve: Serve) -> None:
         assert run.result == {"count": 41}
 
 
-def test_the_next_turn_begins_with_the_state_of_the_one_before(serve: Serve) -> None:
-    class Counted(MessagesState):
+def test_the_next_turn_goes_on_from_the_state_of_the_one_before(serve: Serve) -> None:
+    class Shown(TypedDict):
         count: int
         names: Annotated[list[str], operator.add]
+        messages: Annotated[list[AnyMessage], add_messages]
+
+    class Counted(Shown):
+        secret: str
+
+    seen: list[str] = []
 
     def count(state: Counted) -> dict[str, Any]:
-        names = [f"turn {state.get('count', 0) + 1}"]
-        return {"count": state.get("count", 0) + 1, "names": names}
+        seen.append(state.get("secret", "none"))
+        number = state.get("count", 0) + 1
+        said = [message.text for message in state["messages"]]
+        return {
+            "count": number,
+            "names": [f"turn {number}"],
+            "secret": f"kept {number}",
+            "messages": [AIMessage(f"after {said}")],
+        }
 
-    with serve(line(count, state=Counted)) as talk:
-        talk.say("go")
-        talk.say("go on", state=talk.state)
+    builder = StateGraph(Counted, output_schema=Shown)
+    builder.add_node("count", count)
+    builder.add_edge(START, "count")
+    with serve(builder.compile()) as talk:
+        talk.say("one")
+        talk.restart()
+        talk.say("two", state=talk.state)
         assert talk.state == {"count": 2, "names": ["turn 1", "turn 2"]}
+        assert seen == ["none", "kept 1"]
+        assert talk.texts[-1] == "after ['one', \"after ['one']\", 'two']"
+        talk.say("three", state={**talk.state, "count": 9, "names": ["mine"]})
+        assert talk.state == {"count": 10, "names": ["mine", "turn 10"]}
+
+
+def test_a_message_that_is_edited_takes_what_came_of_it_out_of_the_graph(serve: Serve) -> None:
+    def tell(state: MessagesState) -> dict[str, Any]:
+        return {"messages": [AIMessage(" ".join(m.text for m in state["messages"]))]}
+
+    with serve(line(tell)) as talk:
+        talk.say("one")
+        talk.say("two")
+        first, *_ = talk.messages
+        edited = {"id": "edited", "role": "user", "content": "three"}
+        talk.send(messages=[first, talk.messages[1], edited])
+        assert talk.texts[-1] == "one one three"
+
+
+def test_a_turn_that_was_stopped_leaves_its_message_to_the_next(serve: Serve) -> None:
+    def tell(state: MessagesState) -> dict[str, Any]:
+        said = [m.text for m in state["messages"] if m.type == "human" and " " not in m.text]
+        if said[-1] == "two":
+            interrupt("Go on?")
+        return {"messages": [AIMessage(" ".join(said))]}
+
+    with serve(line(tell), errors="return") as talk:
+        talk.say("one")
+        talk.say("two")
+        talk.question.cancel()
+        assert talk.status == "failed"
+        assert talk.say("three").text == "one two three"
 
 
 def test_what_a_node_streams_for_itself_is_a_custom_event(serve: Serve) -> None:
@@ -243,24 +297,93 @@ def test_what_a_node_streams_for_itself_is_a_custom_event(serve: Serve) -> None:
         assert (event["name"], event["value"]) == ("langgraph:custom", {"done": 3})
 
 
-def test_a_tool_that_asks_for_itself_asks_before_it_runs_on(serve: Serve) -> None:
+def test_a_tool_that_asks_for_itself_is_one_call_that_asks_before_it_runs_on(
+    serve: Serve,
+) -> None:
     effects: list[str] = []
 
     @tool
     def issue_refund(order_id: str, amount: float) -> str:
         """Refund an order."""
+        why = interrupt({"message": f"Why {order_id}?", "responseSchema": {"type": "string"}})
         said = interrupt("Really?")
-        effects.append("refund")
-        return f"refunded, {said}"
+        effects.append(f"refund {order_id}")
+        return f"refunded {order_id}, {why}, {said}"
 
-    graph = create_agent(PlannedChat(shop=Shop()), [issue_refund])
+    with serve(create_agent(PlannedChat(shop=Shop()), [issue_refund])) as talk:
+        run = talk.say("refund A-17 and A-18")
+        calls = {event["toolCallId"] for event in run.of("TOOL_CALL_START")}
+        asked = run.events[-1]["outcome"]["interrupts"]
+        assert {item["toolCallId"] for item in asked} == calls
+        assert [question.message for question in talk.questions] == ["Why A-17?", "Why A-18?"]
+        talk.restart()
+        for question in list(talk.questions):
+            question.answer("late")
+        assert [question.message for question in talk.questions] == ["Really?", "Really?"]
+        talk.restart()
+        first, second = talk.questions
+        first.answer("yes")
+        run = second.answer("no")
+        assert effects == ["refund A-17", "refund A-18"]
+        assert run.of("TOOL_CALL_START") == []
+        assert run.text == "Done: refunded A-17, late, yes | refunded A-18, late, no"
+
+
+def test_a_node_that_runs_beside_a_question_runs_to_its_end(serve: Serve) -> None:
+    effects: list[str] = []
+    ends = threading.Event()
+
+    @tool
+    def issue_refund(order_id: str, amount: float) -> str:
+        """Refund an order."""
+        return "refunded"
+
+    def slow(state: MessagesState) -> None:
+        effects.append("begins")
+        assert not ends.wait(2 * IDLE_S)
+        effects.append("ends")
+
+    builder = StateGraph(MessagesState)
+    builder.add_node("model", lambda state: {"messages": [AIMessage("", tool_calls=[CALL])]})
+    builder.add_node("tools", ToolNode([issue_refund]))
+    builder.add_node("slow", slow)
+    builder.add_edge(START, "model")
+    builder.add_edge("model", "tools")
+    builder.add_edge("model", "slow")
+    with serve(builder.compile(), approve={"issue_refund": approval.always}) as talk:
+        talk.say("go")
+        assert effects == ["begins", "ends"]
+        assert talk.question.approve().outcome == "success"
+        assert effects == ["begins", "ends"]
+
+
+def test_nodes_of_the_whole_graph_are_steps_that_overlap(serve: Serve) -> None:
+    def first(state: MessagesState) -> None:
+        return None
+
+    def left(state: MessagesState) -> None:
+        interrupt("Go on?")
+
+    builder = StateGraph(MessagesState)
+    builder.add_node("first", first)
+    builder.add_node("left", left)
+    builder.add_node("right", line(first))
+    builder.add_edge(START, "first")
+    builder.add_edge("first", "left")
+    builder.add_edge("first", "right")
+    graph = builder.compile()
     with serve(graph) as talk:
-        talk.say("refund A-17")
-        assert talk.question.message == "Really?"
+        run = talk.say("go")
+        steps = [(e["type"][5:], e["stepName"]) for e in run.of("STEP_STARTED", "STEP_FINISHED")]
+        assert steps[:2] == [("STARTED", "first"), ("FINISHED", "first")]
+        assert sorted(steps[2:4]) == [("STARTED", "left"), ("STARTED", "right")]
+        assert sorted(steps[4:]) == [("FINISHED", "left"), ("FINISHED", "right")]
         talk.restart()
         run = talk.answer("yes")
-        assert effects == ["refund"]
-        assert "refunded, yes" in run.text
+        steps = [(e["type"][5:], e["stepName"]) for e in run.of("STEP_STARTED", "STEP_FINISHED")]
+        assert steps == [("STARTED", "left"), ("FINISHED", "left")]
+    with serve(graph, steps=False) as talk:
+        assert talk.say("go").of("STEP_STARTED") == []
 
 
 def test_a_model_inside_a_tool_does_not_speak_for_the_agent(serve: Serve) -> None:

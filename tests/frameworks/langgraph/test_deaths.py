@@ -3,6 +3,8 @@
 from typing import Any
 
 import pytest
+from langchain_core.messages import AIMessage
+from langgraph.func import entrypoint, task
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import RetryPolicy
 
@@ -128,11 +130,49 @@ def test_an_unclear_node_is_skipped_or_stops_the_turn(effects: list[str]) -> Non
             assert effects == done
 
 
-def test_a_gated_trip_writes_at_most_eight_times(serve: Serve, effects: list[str]) -> None:
+def test_a_task_that_died_is_asked_about_by_its_own_name(effects: list[str]) -> None:
+    cut: list[Any] = []
+
+    @task
+    def look(order: str) -> str:
+        effects.append("look")
+        return order
+
+    @task
+    async def charge(amount: int) -> int:
+        effects.append(f"charge {amount}")
+        if cut:
+            cut.pop()()
+        return amount
+
+    @entrypoint()
+    async def flow(given: dict[str, Any]) -> dict[str, Any]:
+        await look("A-17")
+        charged = await charge(3)
+        return {"messages": [AIMessage(f"charged {charged}")]}
+
+    for action, done in (
+        ("skip", ["look", "charge 3"]),
+        ("run_again", ["look", *["charge 3"] * 2]),
+    ):
+        effects.clear()
+        with _talk(flow) as talk:
+            world = talk._world
+            assert world is not None
+            cut.append(world._window.disconnect)
+            talk.say("go")
+            talk.restart()
+            talk.advance(30)
+            assert "'charge'" in talk.question.message
+            assert talk.answer({"action": action}).outcome == "success"
+            assert effects == done
+
+
+def test_a_trip_of_three_branches_writes_six_times(serve: Serve, effects: list[str]) -> None:
     with serve(checked(effects)) as talk:
         world = talk._world
         assert world is not None
         talk.say("go")
         for question in list(talk.questions):
             question.answer("yes")
-        assert len([c for c in world._window.calls if c.point == "commit"]) <= 8
+        assert len([c for c in world._window.calls if c.point == "commit"]) == 6

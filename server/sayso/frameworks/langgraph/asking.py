@@ -8,7 +8,7 @@ from typing import Any, Final, Literal, TypeAlias
 
 import orjson
 
-from sayso import Answer, Question
+from sayso import Answer, AskFirst, Question
 
 Event: TypeAlias = Mapping[str, Any]
 OnCancel: TypeAlias = Any
@@ -154,14 +154,27 @@ def resumed(
     for raised in event["raised"]:
         reviews = _reviews(raised)
         if reviews is None:
-            values[raised["id"]] = _value(next(left), on_cancel)
+            values[raised["id"]] = value_of(next(left), on_cancel)
         else:
             decisions = [_decision(next(left), action) for action, _ in reviews]
             values[raised["id"]] = {"decisions": decisions}
     return values
 
 
-def _value(answer: Answer[Any], on_cancel: OnCancel) -> Any:
+def first_of(raised: Sequence[Any]) -> AskFirst:
+    """What a tool asks by `interrupt()`, before it goes on."""
+    event = _raised(raised[0])
+    value = event["value"]
+    metadata = {"langgraph": {"value": value}}
+    return AskFirst(_message(value), metadata=metadata, schema=_schema(event) or {})
+
+
+def value_of(answer: Answer[Any], on_cancel: OnCancel) -> Any:
+    """The value that `interrupt()` returns.
+
+    Raises:
+        NotAnswered: it was cancelled or has expired, and that is no answer.
+    """
     if answer.resolved:
         return answer.value
     if isinstance(on_cancel, str) and on_cancel == "raise":

@@ -3,6 +3,7 @@
 Pure. The same events come here when they happen and when they are read again.
 """
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
@@ -26,6 +27,8 @@ class Log:
         """Tasks that a person has said must not run again."""
         self.batches: dict[str, Event] = {}
         """The batch that each call belongs to, by the key of the call."""
+        self.replies: defaultdict[str, dict[int, Any]] = defaultdict(dict)
+        """Answers to what a tool has asked, by the key of its call and the attempt they began."""
         self.done: Event | None = None
         """The end of the turn, once it is over."""
         self._answers: dict[str, Any] = {}
@@ -48,6 +51,8 @@ class Log:
                 self.begun[event["task"]] = event
             case "calls":
                 self.batches |= {call["key"]: event for call in event["calls"]}
+            case "reply":
+                self.replies[event["key"]][event["attempt"]] = event["value"]
             case "done":
                 self.done = event
 
@@ -63,13 +68,22 @@ class Log:
             self._raised[task] = event["raised"]
 
     def unsure(self) -> list[Event]:
-        """Nodes that began, and of which nobody knows whether they ended."""
-        return [event for task, event in self.begun.items() if task not in self.skipped]
+        """Nodes that began, and of which nobody knows whether they ended.
+
+        One that has called tasks, as an `@entrypoint` does, is sure where one of these is not.
+        """
+        around = {event["within"] for event in self.begun.values()}
+        return [
+            event
+            for task, event in self.begun.items()
+            if task not in self.skipped and task not in around
+        ]
 
     def decided(self, task: str, *, again: bool) -> None:
         """Take what a person has said about a node that is unsure."""
         if again:
-            del self.begun[task]
+            around = self.begun.pop(task)["within"]
+            self.begun.pop(around, None)
         else:
             self.skipped.add(task)
 

@@ -8,7 +8,8 @@ from langgraph.channels import BinaryOperatorAggregate
 from langgraph.pregel import Pregel
 
 from sayso import DeclarationError, Sayso, Tool, Turn, approval
-from sayso.frameworks.langgraph.pump import MESSAGES, GraphTurn, Served
+from sayso.frameworks.langgraph.before import MESSAGES
+from sayso.frameworks.langgraph.pump import GraphTurn, Served
 from sayso.frameworks.langgraph.wrap import wrapped
 
 _log = logging.getLogger("sayso.langgraph")
@@ -24,6 +25,7 @@ def mount(
     input: Callable[[Turn], Any] | None = None,
     context: Any = None,
     config: Mapping[str, Any] | None = None,
+    steps: bool = True,
     on_cancel: Any = "raise",
     version: str = "1",
     description: str | None = None,
@@ -35,6 +37,7 @@ def mount(
     - `repeatable`: nodes that may run again after a crash, as those that only ask a model do.
     - `input`: makes the graph's input of a turn; by default the thread's messages.
     - `context`, `config`: passed on to the graph.
+    - `steps`: clients see the nodes of the graph as steps.
     - `on_cancel`: the value that `interrupt()` returns where nobody answers; by default it raises.
     - `version`, `description`, `options`: those of `Sayso.agent`.
 
@@ -44,7 +47,7 @@ def mount(
     if not isinstance(graph, Pregel):
         raise DeclarationError(f"mount takes a compiled graph, as of .compile(), not {graph!r}")
     policies, free = dict(approve or {}), frozenset(repeatable)
-    made = wrapped(graph, free)
+    made = wrapped(graph, free, steps=steps)
     _check_names(name, "approve", policies, made.tools)
     _check_names(name, "repeatable", free, made.nodes)
     if graph.checkpointer not in (None, True, False):

@@ -5,37 +5,34 @@ take it for an error of the node.
 """
 
 import asyncio
-import contextvars
 import logging
-from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, ToolMessage
-from langchain_core.tools import ToolException
-from langgraph.errors import GraphInterrupt
+from langchain_core.messages import AIMessage, AIMessageChunk
 from langgraph.types import Command, Overwrite
 
-from sayso import Call, Decision, Option, ReplayMismatch, Told, Tool, ToolCall, Turn
+from sayso import Decision, Option, ReplayMismatch, Tool, Turn
 from sayso.frameworks.langgraph import asking, wire
+from sayso.frameworks.langgraph.before import MESSAGES, Before
+from sayso.frameworks.langgraph.calls import Calls, Happening
 from sayso.frameworks.langgraph.log import Log
-from sayso.frameworks.langgraph.saver import Event, LogSaver, config_of, unrecorded
+from sayso.frameworks.langgraph.saver import Event, LogSaver, config_of
 from sayso.frameworks.langgraph.speech import START, Speech
+from sayso.frameworks.langgraph.steps import Steps
 from sayso.frameworks.langgraph.wrap import Execute, recorder
 
 _log = logging.getLogger("sayso.langgraph")
 
-MESSAGES: Final = "messages"
-"""The channel of a conversation, as LangGraph's own states have it."""
 NAME: Final = "langgraph"
 """The name of the turn's notes."""
 QUIET_TURNS: Final = 20
 """Turns of the event loop without a call after which those that were made are one batch."""
 
-Happening = dict[str, Any]
-"""Something that the graph tells: an event, and what only this process knows of it."""
+BEAT_S: Final = 0.05
+"""Seconds after which a turn says that it goes on, while a node runs that must not be cut."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,23 +60,33 @@ class GraphTurn:
     def __init__(self, turn: Turn, served: Served) -> None:
         self.turn, self.served = turn, served
         self.log = Log()
-        self.tools = dict(served.tools)
         self.saver = LogSaver(self._tell, served.serde)
         self.graph = served.graph.copy({"checkpointer": self.saver})
         self.config = config_of(served.config)
         self.shown = self._own(turn.input.state)
+        self.before = Before.read(turn.kept.get(NAME))
         self.queue: asyncio.Queue[Happening] = asyncio.Queue()
+        self._nothing: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._nothing.set_result(None)
         self.later: list[Happening] = []
         self.tasks: set[asyncio.Task[Any]] = set()
         self.unheard: set[asyncio.Future[Any]] = set()
         self.over = False
-        self.made: Counter[tuple[str, str]] = Counter()
-        self.results: dict[str, Any] = {}
         self.raised: dict[str, list[Any]] = {}
-        self.handlers: dict[str, asyncio.Future[Happening]] = {}
-        self.waiting: dict[str, asyncio.Future[Any]] = {}
-        self.failures: dict[str, BaseException] = {}
+        self.getter: asyncio.Future[Happening] | None = None
         self.speech = Speech(turn)
+        self.steps = Steps(turn)
+        self.calls = Calls(
+            turn,
+            self.saver,
+            self.log,
+            served.tools,
+            served.tool,
+            served.on_cancel,
+            spawn=self._spawn,
+            tell=self._heard,
+            fail=lambda error: self.queue.put_nowait({"k": "error", "error": error}),
+        )
 
     # What the graph tells, in tasks of its own
 
@@ -95,12 +102,17 @@ class GraphTurn:
         self.queue.put_nowait({**event, "done": done})
         return await done
 
-    async def begin(self, task: str, node: str, passed: Any) -> bool:
+    async def begin(self, task: str, node: str, passed: Any, within: str | None = None) -> bool:
         """Note that a node begins; False where a person has said that it must not."""
         if task in self.log.skipped:
             return False
-        await self._heard({"k": "begin", "task": task, "node": node, "given": _brief(passed)})
+        event = {"k": "begin", "task": task, "node": node, "given": _brief(passed)}
+        await self._heard({**event, "within": within})
         return True
+
+    def enter(self, task: str, node: str) -> None:
+        """Tell that a node of the whole graph begins, for the steps that clients see."""
+        self.queue.put_nowait({"k": "enter", "task": task, "node": node})
 
     def hush(self, task: str) -> None:
         """Say nothing that models say below this task."""
@@ -108,23 +120,7 @@ class GraphTurn:
 
     async def call(self, task: str, request: Any, execute: Execute) -> Any:
         """Have the turn make a call of a tool; returns what the node takes for its result."""
-        if request.tool.name not in self.tools:  # one that only this run knows
-            self.tools[request.tool.name] = self.served.tool(request.tool)
-        call_id = request.tool_call["id"] or ""
-        self.made[task, call_id] += 1
-        key = f"{task}/{call_id}#{self.made[task, call_id]}"
-        return await self._heard(
-            {
-                "k": "call",
-                "key": key,
-                "told": call_id,
-                "name": request.tool_call["name"],
-                "args": _coerced(request.tool, request.tool_call["args"]),
-                "mounted": request.tool.name in self.served.tools,
-                "execute": execute,
-                "context": contextvars.copy_context(),
-            }
-        )
+        return await self._heard(self.calls.wished(task, request, execute))
 
     async def _drive(self, begins_with: Any) -> None:
         """Run the graph until it is over, or asks."""
@@ -159,6 +155,8 @@ class GraphTurn:
 
     async def go(self) -> Any:
         """Go on from what the log says, until the graph is over or asks."""
+        if self.before is not None:
+            self.saver.again(self.before.put)
         for event in self.turn.notes(NAME):
             await self._again(event)
         if not self.log.began:
@@ -184,6 +182,8 @@ class GraphTurn:
         """Cancel what is left of the graph, with the writes that LangGraph leaves to themselves."""
         self.over = True
         left: list[asyncio.Future[Any]] = [*self.tasks, *self.unheard]
+        if self.getter is not None:
+            left.append(self.getter)
         for each in left:
             each.cancel()
         await asyncio.gather(*left, return_exceptions=True)
@@ -201,7 +201,7 @@ class GraphTurn:
                 self._check("node", event["nodes"], self.served.nodes)
             case "calls":
                 mounted = [call["name"] for call in event["calls"] if call["mounted"]]
-                self._check("tool", mounted, self.tools)
+                self._check("tool", mounted, self.served.tools)
             case "put":
                 self.saver.again(event)
                 await self._show(event.get("ops", ()))
@@ -237,19 +237,28 @@ class GraphTurn:
         answers = self.log.answers()
         if not answers and not self.log.update:
             return None
-        update = {
-            name: Overwrite(value) if name in self.served.reduced else value
-            for name, value in self.log.update.items()
-        }
+        update = {name: self._whole(name, value) for name, value in self.log.update.items()}
         return Command(resume=answers or None, update=update or None)
 
     def _input(self) -> Any:
         """The input: the author's, or the thread's messages and what its state says."""
         if self.served.first is not None:
             return self.served.first(self.turn)
-        state = {name: self.shown[name] for name in self.served.plain if name in self.shown}
-        messages = wire.langchain_messages(self.turn.input.messages)
-        return {**state, MESSAGES: messages}
+        known = {} if self.before is None else self.before.shown
+        state = {
+            name: self._whole(name, self.shown[name])
+            for name in self.served.plain
+            if name in self.shown and (name not in known or known[name] != self.shown[name])
+        }
+        history = self.turn.input.messages
+        if self.before is None:
+            return {**state, MESSAGES: wire.langchain_messages(history)}
+        return {**state, MESSAGES: self.before.news(history, self.saver)}
+
+    def _whole(self, name: str, value: Any) -> Any:
+        """A value of the shared state that takes the place of the graph's own."""
+        holds = self.log.began or self.before is not None
+        return Overwrite(value) if holds and name in self.served.reduced else value
 
     async def _pump(self) -> Event | None:
         """Note what the graph does until it stops; returns what it asks, if it does."""
@@ -262,6 +271,10 @@ class GraphTurn:
                     await self._begin(await self._together(happening))
                 case "call":
                     await self._call(await self._together(happening))
+                case "reply":
+                    await self._reply(happening)
+                case "enter":
+                    await self._enter(happening)
                 case "said":
                     await self.speech.hear(happening["message"], happening["about"])
                 case "custom":
@@ -277,7 +290,15 @@ class GraphTurn:
     async def _next(self) -> Happening:
         if self.later:
             return self.later.pop(0)
-        return await self.turn.resting(self.queue.get())
+        if self.getter is None:
+            self.getter = asyncio.ensure_future(self.queue.get())
+        while self.log.unsure() and not self.getter.done():
+            # A question beside it must not end the turn: it would be cut in the midst of its work.
+            await asyncio.wait({self.getter}, timeout=BEAT_S)
+            await self.turn.resting(self._nothing)
+        happening = await self.turn.resting(self.getter)
+        self.getter = None
+        return happening
 
     async def _together(self, first: Happening) -> list[Happening]:
         """All of a kind that come at this moment."""
@@ -305,6 +326,7 @@ class GraphTurn:
         else:
             self._raise(event)
             await self._say_whole(event, live)
+            await self.steps.leave(event["task"])
         self.log.note(event)
         await self.turn.note(NAME, event)
         done.set_result(None)
@@ -319,149 +341,32 @@ class GraphTurn:
                 for message in wire.said_whole(value):
                     await self.speech.whole(event["task"], message)
 
+    async def _enter(self, happening: Happening) -> None:
+        await self.steps.enter(happening["task"], happening["node"], self.log.asked)
+
     async def _begin(self, begun: list[Happening]) -> None:
         """Note that nodes begin, durably, and let them."""
         for number, happening in enumerate(begun, start=1):
-            event = {name: happening[name] for name in ("k", "task", "node", "given")}
+            event = {name: happening[name] for name in ("k", "task", "node", "given", "within")}
             self.log.note(event)
             await self.turn.note(NAME, event, durable=number == len(begun))
         for happening in begun:
             happening["done"].set_result(None)
 
-    # Calls of tools
-
-    async def _call(self, calls: list[Happening]) -> None:
-        """Make the calls that came together; those of an earlier batch with all of it."""
-        new = []
-        for call in calls:
-            self._handler(call["key"]).set_result(call)
-            if call["key"] in self.results:
-                self._settle(call["key"])
-            elif call["key"] in self.log.batches:
-                self._launch(self.log.batches[call["key"]])
-            elif (misfit := self._misfit(call)) is not None:
-                call["done"].set_result(misfit)
-            else:
-                new.append(call)
-        if new:
-            kept = ("key", "told", "name", "args", "mounted")
-            event: Event = {
-                "k": "calls",
-                "calls": [{name: call[name] for name in kept} for call in new],
-            }
+    async def _call(self, wishes: list[Happening]) -> None:
+        """Make the calls that came together."""
+        event = self.calls.come(wishes)
+        if event is not None:
             self.log.note(event)
             await self.turn.note(NAME, event)
-            self._launch(event)
+            self.calls.launch(event)
 
-    def _misfit(self, call: Happening) -> ToolMessage | None:
-        """The word for a model whose arguments do not fit; nobody is asked, and nothing runs."""
-        try:
-            self.tools[call["name"]].arguments(call["args"])
-        except ValueError as error:
-            text = f"Not called: {error}"
-            call_id = call["told"]
-            return ToolMessage(text, tool_call_id=call_id, name=call["name"], status="error")
-        return None
-
-    def _handler(self, key: str) -> asyncio.Future[Happening]:
-        """The live graph's wish to make this call; it comes, or is here."""
-        if key not in self.handlers:
-            self.handlers[key] = asyncio.get_running_loop().create_future()
-        return self.handlers[key]
-
-    def _launch(self, batch: Mapping[str, Any]) -> None:
-        first = batch["calls"][0]["key"]
-        if first not in self.waiting:
-            self.waiting[first] = asyncio.get_running_loop().create_future()
-            self._spawn(self._make(batch["calls"]))
-
-    async def _make(self, calls: Sequence[Event]) -> None:
-        """Make one batch of calls, and give the graph what came of them."""
-        try:
-            async with self.turn.at(f"calls:{calls[0]['key']}"):
-                outcomes = await self.turn.call_all([self._tool_call(call) for call in calls])
-            for call, outcome in zip(calls, outcomes, strict=True):
-                self.results[call["key"]] = self._result(call, outcome)
-                self._settle(call["key"])
-        except Exception as error:
-            self.queue.put_nowait({"k": "error", "error": error})
-
-    def _tool_call(self, call: Event) -> ToolCall:
-        async def run(arguments: Mapping[str, Any]) -> Any:
-            return await self._execute(call, arguments)
-
-        tool = self.tools[call["name"]]
-        return ToolCall(tool, call["args"], call=run, told_as=call["told"])
-
-    async def _execute(self, call: Event, arguments: Mapping[str, Any]) -> Any:
-        """Run the tool as its node would; this is the turn's effect."""
-        happening = await self._handler(call["key"])
-        inside: list[bool] = []
-        _take_over(happening["context"])
-        unrecorded.set(lambda: inside.append(True))
-        try:
-            result = await happening["execute"](arguments)
-        except GraphInterrupt as raised:
-            if inside:
-                self.failures[call["key"]] = RuntimeError(
-                    f"tool {call['name']!r} runs a graph that asks a person, and nothing inside a "
-                    "tool is recorded: all of it would run again. Make that graph a node"
-                )
-                raise self.failures[call["key"]] from raised
-            waits = {"asked": self.log.asked, "raised": self.saver.pack(raised.args[0])}
-            return Told(waits, "It asks a person before it goes on.")
-        except Exception as error:
-            self.failures[call["key"]] = error
-            raise
-        return Told({"packed": self.saver.pack(result)}, _text(result))
-
-    def _result(self, call: Event, outcome: Call[Any]) -> Any:
-        """The result of a call for its node: a message, a command, or an error."""
-        if outcome.failed:
-            return self.failures.pop(call["key"], ToolException(outcome.text))
-        value = outcome.value
-        if outcome.executed and isinstance(value, dict) and "packed" in value:
-            return self.saver.unpack(value["packed"])
-        if outcome.executed and isinstance(value, dict) and "raised" in value:
-            return _Asks(self.saver.unpack(value["raised"]), value["asked"])
-        return ToolMessage(
-            str(outcome),
-            tool_call_id=call["told"],
-            name=call["name"],
-            status="success" if outcome.executed else "error",
-        )
-
-    def _settle(self, key: str) -> None:
-        """Give the live graph the result of a call, if it waits for it."""
-        handler = self.handlers.get(key)
-        if handler is None or not handler.done():
-            return
-        result, done = self.results[key], handler.result()["done"]
-        if done.done():
-            return
-        if isinstance(result, _Asks):
-            if result.round < self.log.asked:  # it has its answer now, and runs again
-                self.queue.put_nowait({**handler.result(), "key": f"{key}+"})
-            else:
-                done.set_exception(self._raised(key, result))
-        elif isinstance(result, BaseException):
-            done.set_exception(result)
-        else:
-            done.set_result(result)
-
-    def _raised(self, key: str, asks: "_Asks") -> BaseException:
-        """The interrupt of a tool, as LangGraph has it; it knows one at a time in a task."""
-        task = key.rpartition("/")[0]
-        beside = [
-            each
-            for each, result in self.results.items()
-            if each != key and each.rpartition("/")[0] == task
-            if isinstance(result, _Asks) and result.round == asks.round
-        ]
-        if beside:
-            return RuntimeError("two tools of one task ask at once: send each call to its own task")
-        interrupt: BaseException = GraphInterrupt(asks.raised)
-        return interrupt
+    async def _reply(self, happening: Happening) -> None:
+        """Note what a tool was answered, and let it go on."""
+        done = happening.pop("done")
+        self.log.note(happening)
+        await self.turn.note(NAME, happening)
+        done.set_result(None)
 
     # People
 
@@ -528,23 +433,9 @@ class GraphTurn:
         result = dict(self.shown) or None
         event = {"k": "done", "result": result}
         await self.turn.note(NAME, event)
+        kept = Before.of(self.saver, self.shown, self.turn.input.messages)
+        self.turn.keep(NAME, kept)
         return result
-
-
-@dataclass(frozen=True, slots=True)
-class _Asks:
-    """The result of a tool that has called `interrupt()`: what it asks, and when it did."""
-
-    raised: Any
-    round: int
-
-
-def _take_over(context: contextvars.Context) -> None:
-    """Let the running task know what a task of the graph knows, beside what it knows itself."""
-    own = contextvars.copy_context()
-    for variable in context:
-        if variable not in own:
-            variable.set(context[variable])
 
 
 def _brief(passed: Any) -> str:
@@ -552,35 +443,6 @@ def _brief(passed: Any) -> str:
     with suppress(Exception):
         passed = asking.as_json(passed)
     return f"Its input: {str(passed)[:300]}"
-
-
-def _coerced(tool: Any, arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Arguments as the tool's own types read them, which take "240" for a number."""
-    schema = tool.tool_call_schema
-    try:
-        read = schema.model_validate(arguments)
-    except (AttributeError, ValueError):
-        return dict(arguments)
-    declared = {name: getattr(read, name) for name in arguments if name in schema.model_fields}
-    return {**arguments, **asking.as_json(declared)}
-
-
-def _text(result: Any) -> str:
-    """The result of a tool as people and models read it."""
-    if isinstance(result, BaseMessage):
-        return str(result.text)
-    if isinstance(result, Command) and isinstance(result.update, dict):
-        for value in result.update.values():
-            texts = (
-                [m.text for m in value if isinstance(m, ToolMessage)]
-                if isinstance(value, list)
-                else []
-            )
-            if texts:
-                return str(texts[-1])
-    if isinstance(result, list):
-        return "\n".join(filter(None, map(_text, result)))
-    return "" if isinstance(result, Command) else str(result)
 
 
 def _pointer(name: str) -> str:

@@ -147,6 +147,25 @@ class LogSaver(InMemorySaver):
         entry = (checkpoint, _unpack(event["metadata"]), parent)
         self.storage[THREAD][namespace][event["id"]] = entry
 
+    def newest(self) -> Event:
+        """The last checkpoint of the whole graph, as an event without a past."""
+        checkpoints = self.storage[THREAD][""]
+        newest = max(checkpoints)
+        checkpoint, metadata, _ = checkpoints[newest]
+        versions = self.serde.loads_typed(checkpoint)["channel_versions"]
+        blobs = {name: (v, self.blobs.get((THREAD, "", name, v))) for name, v in versions.items()}
+        return {
+            "k": "put",
+            "at": ["", None],
+            "id": newest,
+            "checkpoint": _pack(checkpoint),
+            "metadata": _pack(metadata),
+            "values": {
+                name: [version, None if blob is None or blob[0] == "empty" else _pack(blob)]
+                for name, (version, blob) in blobs.items()
+            },
+        }
+
     def raised(self, event: Event) -> list[Any]:
         """The questions in the event of what a task wrote."""
         return [

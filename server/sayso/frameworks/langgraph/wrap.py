@@ -6,18 +6,33 @@ the turn. Nothing of the graph that was given is changed.
 
 import asyncio
 import contextvars
-from collections.abc import Awaitable, Callable, Mapping
+import dataclasses
+import functools
+import inspect
+import itertools
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeAlias
 
 from langchain_core.runnables import Runnable, RunnableConfig
+from langchain_core.runnables.config import var_child_runnable_config
 from langchain_core.tools import BaseTool
+from langgraph.config import get_config
 from langgraph.prebuilt import ToolNode
 from langgraph.pregel import Pregel
 
-Execute: TypeAlias = Callable[[Mapping[str, Any]], Awaitable[Any]]
-"""Runs a tool with these arguments, as its node would."""
+from sayso.frameworks.langgraph.log import RESUME
+
+Execute: TypeAlias = Callable[[Mapping[str, Any], Sequence[Any]], Awaitable[Any]]
+"""Runs a tool with these arguments, as its node would, and with answers for its interrupts."""
+
+CALL = "__pregel_call"
+"""The member of a configuration by which a task calls another one."""
+SCRATCHPAD = "__pregel_scratchpad"
+"""The member that holds the answers to a task's interrupts."""
+SEND = "__pregel_send"
+"""The member by which a task writes."""
 
 FREE = ("langchain.", "langgraph.prebuilt.")
 """Packages whose nodes ask models and change the graph's own state, and do nothing else."""
@@ -26,8 +41,14 @@ FREE = ("langchain.", "langgraph.prebuilt.")
 class Recorder(Protocol):
     """A running turn, as far as a graph speaks to it."""
 
-    async def begin(self, task: str, node: str, passed: Any) -> bool:
-        """Note that a node begins; False where a person has said that it must not."""
+    def enter(self, task: str, node: str) -> None:
+        """Tell that a node of the whole graph begins, for the steps that clients see."""
+
+    async def begin(self, task: str, node: str, passed: Any, within: str | None = None) -> bool:
+        """Note that a node begins; False where a person has said that it must not.
+
+        `within` is the task that has called it.
+        """
 
     async def call(self, task: str, request: Any, execute: Execute) -> Any:
         """Have the turn make a call of a tool; returns what the node takes for its result."""
@@ -50,14 +71,14 @@ class Wrapped:
     stops: bool = False
 
 
-def wrapped(graph: Any, repeatable: frozenset[str]) -> Wrapped:
-    """Wrap a compiled graph, with all graphs that are nodes of it."""
+def wrapped(graph: Any, repeatable: frozenset[str], *, steps: bool) -> Wrapped:
+    """Wrap a compiled graph, with all graphs that are nodes of it; `steps` tells of its nodes."""
     made = Wrapped(graph)
-    made.graph = _copy(graph, repeatable, made)
+    made.graph = _copy(graph, repeatable, made, steps=steps)
     return made
 
 
-def _copy(graph: Any, repeatable: frozenset[str], made: Wrapped) -> Any:
+def _copy(graph: Any, repeatable: frozenset[str], made: Wrapped, *, steps: bool) -> Any:
     nodes = {}
     made.stops |= bool(graph.interrupt_before_nodes or graph.interrupt_after_nodes)
     for name, node in graph.nodes.items():
@@ -65,15 +86,18 @@ def _copy(graph: Any, repeatable: frozenset[str], made: Wrapped) -> Any:
         bound = node.bound
         if name == "__start__":
             nodes[name] = node
-        elif isinstance(bound, Pregel):
-            nodes[name] = node.copy({"bound": _copy(bound, repeatable, made)})
+            continue
+        marks = False
+        if isinstance(bound, Pregel):
+            bound = _copy(bound, repeatable, made, steps=False)
         elif isinstance(bound, ToolNode):
             made.tools.update(bound.tools_by_name)
-            nodes[name] = node.copy({"bound": _tool_node(bound)})
-        elif name in repeatable or node.retry_policy or _is_free(bound):
-            nodes[name] = node
+            bound = _tool_node(bound)
         else:
-            nodes[name] = node.copy({"bound": Marked(name, bound)})
+            marks = not (name in repeatable or node.retry_policy or _is_free(bound))
+        if marks or steps:
+            bound = Telling(name, bound, marks=marks, step=steps)
+        nodes[name] = node.copy({"bound": bound})
     return graph.copy({"nodes": nodes})
 
 
@@ -89,12 +113,16 @@ def _module(function: Any) -> str:
     return str(getattr(function if owner is None else type(owner), "__module__", None) or "")
 
 
-class Marked(Runnable[Any, Any]):
-    """A node that says that it begins before it does."""
+class Telling(Runnable[Any, Any]):
+    """A node that tells of itself before it runs."""
 
-    def __init__(self, name: str, inner: Runnable[Any, Any]) -> None:
+    def __init__(
+        self, name: str, inner: Runnable[Any, Any], *, marks: bool, step: bool = False
+    ) -> None:
+        """`marks`: it may not run twice; `step`: clients see it."""
         self.name = name
         self.inner = inner
+        self.marks, self.step = marks, step
 
     def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
         """Refuse: a graph that is served runs on an event loop."""
@@ -102,9 +130,45 @@ class Marked(Runnable[Any, Any]):
 
     async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
         """Say that the node begins, and run it unless it must not."""
-        if await recorder.get().begin(task_of(config), str(self.name), input):
-            return await self.inner.ainvoke(input, config, **kwargs)
-        return None
+        running, task = recorder.get(), task_of(config)
+        if self.step:
+            running.enter(task, str(self.name))
+        if self.marks:
+            if not await running.begin(task, str(self.name), input):
+                return None
+            config = _calling(config, task)
+            var_child_runnable_config.set(config)  # where its tasks look; this task is its own
+        return await self.inner.ainvoke(input, config, **kwargs)
+
+
+def _calling(config: Any, within: str) -> Any:
+    """A configuration whose `@task`s say that they begin, but for those that may be retried."""
+    own = config["configurable"]
+    call = own.get(CALL)
+    if call is None:
+        return config
+
+    def telling(func: Any, *args: Any, **options: Any) -> Any:
+        free = options.get("retry_policy") or options.get("retry")
+        return call(func if free else _told_task(func, within), *args, **options)
+
+    return {**config, "configurable": {**own, CALL: telling}}
+
+
+def _told_task(func: Any, within: str) -> Any:
+    """A task that says that it begins before it does."""
+
+    @functools.wraps(func)
+    async def telling(*args: Any, **kwargs: Any) -> Any:
+        running, task = recorder.get(), task_of(get_config())
+        passed = kwargs if not args else list(args)
+        if not await running.begin(task, func.__name__, passed, within):
+            return None
+        if inspect.iscoroutinefunction(func):
+            return await func(*args, **kwargs)
+        return await asyncio.to_thread(func, *args, **kwargs)
+
+    return telling
 
 
 def task_of(config: Any) -> str:
@@ -117,9 +181,10 @@ def _tool_node(node: ToolNode) -> ToolNode:
     outer, outer_sync = node._awrap_tool_call, node._wrap_tool_call
 
     async def innermost(request: Any, execute: Callable[[Any], Awaitable[Any]]) -> Any:
-        async def run(arguments: Mapping[str, Any]) -> Any:
+        async def run(arguments: Mapping[str, Any], answers: Sequence[Any]) -> Any:
             call = {**request.tool_call, "args": dict(arguments)}
-            return await execute(request.override(tool_call=call))
+            tool = _Answered(request.tool, answers)
+            return await execute(request.override(tool_call=call, tool=tool))
 
         if request.tool is None:  # the node itself says that there is no such tool
             return await execute(request)
@@ -142,6 +207,32 @@ def _tool_node(node: ToolNode) -> ToolNode:
         messages_key=node._messages_key,
         awrap_tool_call=composed,
     )
+
+
+class _Answered:
+    """A tool whose `interrupt()`s return these answers, and that asks what is not among them."""
+
+    def __init__(self, inner: BaseTool, answers: Sequence[Any]) -> None:
+        self._inner, self._answers = inner, answers
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._inner, name)
+
+    async def ainvoke(self, input: Any, config: Any = None, **kwargs: Any) -> Any:
+        """Run the tool."""
+        own = config["configurable"]
+        pad = dataclasses.replace(
+            own[SCRATCHPAD],
+            interrupt_counter=itertools.count().__next__,
+            get_null_resume=lambda consume=False: None,
+            resume=list(self._answers),
+        )
+
+        def send(writes: Sequence[tuple[str, Any]]) -> None:
+            own[SEND]([write for write in writes if write[0] != RESUME])
+
+        asking = {**config, "configurable": {**own, SCRATCHPAD: pad, SEND: send}}
+        return await self._inner.ainvoke(input, asking, **kwargs)
 
 
 async def _in_sync(wrapper: Any, request: Any, execute: Callable[[Any], Awaitable[Any]]) -> Any:

@@ -1,0 +1,222 @@
+"""Calls of tools that a graph makes: the turn makes each, together with those that came with it.
+
+A call is what its node wishes for and what has become of it. Both may come first: the live graph
+comes to a call whose outcome is recorded, and a person answers a call that the graph comes to
+later.
+"""
+
+import asyncio
+import contextvars
+from collections import Counter
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from typing import Any, TypeAlias
+
+from langchain_core.messages import BaseMessage, ToolMessage
+from langchain_core.tools import ToolException
+from langgraph.errors import GraphInterrupt
+from langgraph.types import Command
+
+from sayso import Call, Told, Tool, ToolCall, Turn, current_call
+from sayso.frameworks.langgraph import asking
+from sayso.frameworks.langgraph.log import Event, Log
+from sayso.frameworks.langgraph.saver import LogSaver, unrecorded
+from sayso.frameworks.langgraph.wrap import Execute
+
+Happening: TypeAlias = dict[str, Any]
+"""Something that the graph tells: an event, and what only this process knows of it."""
+RECORDED = ("key", "told", "name", "args", "mounted")
+"""The members of a call that stand in the log."""
+
+
+class Calls:
+    """The calls of one execution of a turn."""
+
+    def __init__(
+        self,
+        turn: Turn,
+        saver: LogSaver,
+        log: Log,
+        tools: Mapping[str, Tool[..., Any]],
+        read: Callable[[Any], Tool[..., Any]],
+        on_cancel: asking.OnCancel,
+        spawn: Callable[[Coroutine[Any, Any, None]], None],
+        tell: Callable[[Happening], Awaitable[Any]],
+        fail: Callable[[BaseException], None],
+    ) -> None:
+        """`read` makes a tool of one of LangChain's; `tell` has the pump note an event."""
+        self.tools = dict(tools)
+        self._turn, self._saver, self._log = turn, saver, log
+        self._mounted, self._read, self._on_cancel = frozenset(tools), read, on_cancel
+        self._spawn, self._tell, self._fail = spawn, tell, fail
+        self._made: Counter[tuple[str, str]] = Counter()
+        self._wishes: dict[str, asyncio.Future[Happening]] = {}
+        self._results: dict[str, Any] = {}
+        self._launched: set[str] = set()
+        self._failures: dict[str, BaseException] = {}
+
+    def wished(self, task: str, request: Any, execute: Execute) -> Happening:
+        """The wish of a node for a call."""
+        tool, wanted = request.tool, request.tool_call
+        if tool.name not in self.tools:  # one that only this run knows
+            self.tools[tool.name] = self._read(tool)
+        call_id = wanted["id"] or ""
+        self._made[task, call_id] += 1
+        return {
+            "k": "call",
+            "key": f"{task}/{call_id}#{self._made[task, call_id]}",
+            "told": call_id,
+            "name": wanted["name"],
+            "args": _coerced(tool, wanted["args"]),
+            "mounted": tool.name in self._mounted,
+            "execute": execute,
+            "context": contextvars.copy_context(),
+        }
+
+    def come(self, wishes: Sequence[Happening]) -> Event | None:
+        """Take wishes that came together; returns those that are new, as an event for the log."""
+        new = []
+        for wish in wishes:
+            self._wish(wish["key"]).set_result(wish)
+            if wish["key"] in self._results:
+                self._settle(wish["key"])
+            elif wish["key"] in self._log.batches:
+                self.launch(self._log.batches[wish["key"]])
+            elif (misfit := self._misfit(wish)) is not None:
+                wish["done"].set_result(misfit)
+            else:
+                new.append({name: wish[name] for name in RECORDED})
+        return {"k": "calls", "calls": new} if new else None
+
+    def _misfit(self, wish: Happening) -> ToolMessage | None:
+        """The word for a model whose arguments do not fit; nobody is asked, and nothing runs."""
+        try:
+            self.tools[wish["name"]].arguments(wish["args"])
+        except ValueError as error:
+            text, call_id = f"Not called: {error}", wish["told"]
+            return ToolMessage(text, tool_call_id=call_id, name=wish["name"], status="error")
+        return None
+
+    def _wish(self, key: str) -> asyncio.Future[Happening]:
+        """The live graph's wish for this call; it comes, or is here."""
+        if key not in self._wishes:
+            self._wishes[key] = asyncio.get_running_loop().create_future()
+        return self._wishes[key]
+
+    def launch(self, batch: Event) -> None:
+        """Begin to make the calls of a batch, unless they are being made."""
+        first = batch["calls"][0]["key"]
+        if first not in self._launched:
+            self._launched.add(first)
+            self._spawn(self._make(batch["calls"]))
+
+    async def _make(self, calls: Sequence[Event]) -> None:
+        """Make one batch of calls, and give the graph what came of them."""
+        try:
+            async with self._turn.at(f"calls:{calls[0]['key']}"):
+                outcomes = await self._turn.call_all([self._tool_call(call) for call in calls])
+            for call, outcome in zip(calls, outcomes, strict=True):
+                self._results[call["key"]] = self._result(call, outcome)
+                self._settle(call["key"])
+        except Exception as error:
+            self._fail(error)
+
+    def _tool_call(self, call: Event) -> ToolCall:
+        async def run(arguments: Mapping[str, Any]) -> Any:
+            return await self._execute(call, arguments)
+
+        tool = self.tools[call["name"]]
+        return ToolCall(tool, call["args"], call=run, told_as=call["told"])
+
+    async def _execute(self, call: Event, arguments: Mapping[str, Any]) -> Any:
+        """Run the tool as its node would; this is the turn's effect."""
+        key = call["key"]
+        wish = await self._wish(key)
+        inside: list[bool] = []
+        _take_over(wish["context"])
+        unrecorded.set(lambda: inside.append(True))
+        try:
+            result = await wish["execute"](arguments, await self._answers(key))
+        except GraphInterrupt as raised:
+            if not inside:
+                raise asking.first_of(raised.args[0]) from None
+            self._failures[key] = RuntimeError(
+                f"tool {call['name']!r} runs a graph that asks a person, and nothing inside a "
+                "tool is recorded: all of it would run again. Make that graph a node"
+            )
+            raise self._failures[key] from raised
+        except Exception as error:
+            self._failures[key] = error
+            raise
+        return Told({"packed": self._saver.pack(result)}, _text(result))
+
+    async def _answers(self, key: str) -> list[Any]:
+        """The answers to what the tool has asked by `interrupt()`, in order."""
+        running = current_call()
+        replies = self._log.replies[key]
+        if running.answer is not None and running.attempt not in replies:
+            value = asking.value_of(running.answer, self._on_cancel)
+            event = {"k": "reply", "key": key, "attempt": running.attempt, "value": value}
+            await self._tell(event)
+        return [replies[attempt] for attempt in sorted(replies)]
+
+    def _result(self, call: Event, outcome: Call[Any]) -> Any:
+        """The result of a call for its node: a message, a command, or an error."""
+        if outcome.failed:
+            return self._failures.pop(call["key"], ToolException(outcome.text))
+        value = outcome.value
+        if outcome.executed and isinstance(value, dict) and "packed" in value:
+            return self._saver.unpack(value["packed"])
+        return ToolMessage(
+            str(outcome),
+            tool_call_id=call["told"],
+            name=call["name"],
+            status="success" if outcome.executed else "error",
+        )
+
+    def _settle(self, key: str) -> None:
+        """Give the live graph the result of a call, if it waits for it."""
+        wish = self._wishes.get(key)
+        if wish is None or not wish.done() or wish.result()["done"].done():
+            return
+        result, done = self._results[key], wish.result()["done"]
+        if isinstance(result, BaseException):
+            done.set_exception(result)
+        else:
+            done.set_result(result)
+
+
+def _take_over(context: contextvars.Context) -> None:
+    """Let the running task know what a task of the graph knows, beside what it knows itself."""
+    own = contextvars.copy_context()
+    for variable in context:
+        if variable not in own:
+            variable.set(context[variable])
+
+
+def _coerced(tool: Any, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Arguments as the tool's own types read them, which take "240" for a number."""
+    schema = tool.tool_call_schema
+    try:
+        read = schema.model_validate(arguments)
+    except (AttributeError, ValueError):
+        return dict(arguments)
+    declared = {name: getattr(read, name) for name in arguments if name in schema.model_fields}
+    return {**arguments, **asking.as_json(declared)}
+
+
+def _text(result: Any) -> str:
+    """The result of a tool as people and models read it."""
+    if isinstance(result, BaseMessage):
+        return str(result.text)
+    if isinstance(result, Command) and isinstance(result.update, dict):
+        for value in result.update.values():
+            texts = (
+                [m.text for m in value if isinstance(m, ToolMessage)]
+                if isinstance(value, list)
+                else []
+            )
+            if texts:
+                return str(texts[-1])
+    if isinstance(result, list):
+        return "\n".join(filter(None, map(_text, result)))
+    return "" if isinstance(result, Command) else str(result)
