@@ -94,6 +94,33 @@ async def together(world: World, talk: Conversation, *runs: Coroutine[Any, Any, 
     return await race
 
 
+async def to_the_end(world: World, shop: Shop, number: int) -> None:
+    """A conversation that goes on after a death, with a person who says the truth."""
+    talk = Shopping(world)
+    body = talk.client.body(messages=[talk.client.user(REFUNDS)])
+    run = await talk.client.run(body)
+    for _ in range(12):
+        if world.process.window.dead:
+            await world.crash()
+            if await world.store.load("default", talk.thread) is None:
+                talk._to_present()
+                run = await talk.client.run(body)
+            else:
+                await world.at_rest(talk.thread, seconds=3 * LEASE)
+                run = await talk.connect()
+        elif run.outcome == "interrupt":
+            cards = talk.client.model.pending
+            run = await talk.answer({card["id"]: careful(card, shop) for card in cards})
+        else:
+            break
+    assert run.outcome == "success", (number, run.last)
+    done = sorted(shop.effects)
+    assert done == ["refund A-17 240", "refund A-18 240", "status A-17"], (number, done)
+    stored = await Stored.of(world.store, talk.thread)
+    assert stored is not None
+    assert stored.faults((await talk.connect()).snapshot) == [], number
+
+
 class Contract(ABC):
     """The tests; see the module."""
 
@@ -417,37 +444,11 @@ class Contract(ABC):
             async with self.world(kind, folder, shop) as world:
                 window = world.process.window
                 death = window.fail("commit", n=number, when=when, hook=window.disconnect)
-                await self._to_the_end(world, shop, number)
+                await to_the_end(world, shop, number)
             if not death.fired:
                 assert number > 4
                 return
         raise AssertionError("the conversation never ended")
-
-    async def _to_the_end(self, world: World, shop: Shop, number: int) -> None:
-        """A conversation that goes on after a death, with a person who says the truth."""
-        talk = Shopping(world)
-        body = talk.client.body(messages=[talk.client.user(REFUNDS)])
-        run = await talk.client.run(body)
-        for _ in range(12):
-            if world.process.window.dead:
-                await world.crash()
-                if await world.store.load("default", talk.thread) is None:
-                    talk._to_present()
-                    run = await talk.client.run(body)
-                else:
-                    await world.at_rest(talk.thread, seconds=3 * LEASE)
-                    run = await talk.connect()
-            elif run.outcome == "interrupt":
-                cards = talk.client.model.pending
-                run = await talk.answer({card["id"]: careful(card, shop) for card in cards})
-            else:
-                break
-        assert run.outcome == "success", (number, run.last)
-        done = sorted(shop.effects)
-        assert done == ["refund A-17 240", "refund A-18 240", "status A-17"], (number, done)
-        stored = await Stored.of(world.store, talk.thread)
-        assert stored is not None
-        assert stored.faults((await talk.connect()).snapshot) == [], number
 
     @pytest.mark.every_store
     async def test_an_unclear_tool_asks_by_its_name_and_arguments(
@@ -470,3 +471,70 @@ class Contract(ABC):
         run = await talk.send([talk.says("A-17", {"action": "skip", "result": "paid before"})])
         assert "paid before" in run.text
         assert shop.effects == ["refund A-17 240"]
+
+
+class InnerAgents(ABC):
+    """An agent that runs the shop's agent inside one of its tools."""
+
+    @abstractmethod
+    def mount_outer(self, app: Sayso, shop: Shop) -> None:
+        """Serve, as `shop`, an agent whose only tool `ask_clerk` asks the shop's agent.
+
+        Its model makes one call, with what the user says, and tells what came of it. The shop's
+        agent is named `clerk`.
+        """
+
+    async def test_an_agent_inside_a_tool_asks_by_its_name_and_its_effects_happen_once(
+        self, tmp_path: Path
+    ) -> None:
+        shop = Shop()
+        async with World("sqlite", tmp_path, lambda app: self.mount_outer(app, shop)) as world:
+            talk = Shopping(world)
+            run = await talk.say(REFUNDS)
+            assert run.outcome == "interrupt"
+            assert {event["name"] for event in run.of("SUBAGENT_STARTED")} == {"clerk"}
+            within = {c["metadata"]["sayso"]["within"][0]["name"] for c in run.interrupts}
+            assert within == {"ask_clerk"}
+            assert shop.effects == ["status A-17"]
+            await talk.restart()
+            run = await talk.approve_all()
+            assert run.outcome == "success"
+            assert "refunded 240.00 for A-17" in run.text
+            assert sorted(shop.effects) == ["refund A-17 240", "refund A-18 240", "status A-17"]
+            assert shop.asked == 2
+
+    @pytest.mark.parametrize("when", ["before", "after"])
+    async def test_a_death_at_any_commit_inside_repeats_no_effect_and_loses_none(
+        self, tmp_path: Path, when: When
+    ) -> None:
+        for number in range(1, MOST_COMMITS):
+            shop, folder = Shop(), tmp_path / f"{number}"
+            folder.mkdir()
+            async with World("memory", folder, lambda app: self.mount_outer(app, shop)) as world:  # noqa: B023 - mounted at once
+                window = world.process.window
+                death = window.fail("commit", n=number, when=when, hook=window.disconnect)
+                await to_the_end(world, shop, number)
+            if not death.fired:
+                assert number > 4
+                return
+        raise AssertionError("the conversation never ended")
+
+
+class Untouched(ABC):
+    """An agent that its author goes on to use without a server."""
+
+    @abstractmethod
+    async def outside(self, app: Sayso, shop: Shop, text: str) -> str:
+        """Mount the shop's agent as `shop`, then run it as its author would; its last words."""
+
+    async def test_outside_a_turn_an_agent_behaves_as_before_it_was_mounted(
+        self, tmp_path: Path
+    ) -> None:
+        shop = Shop()
+        async with World("memory", tmp_path, lambda app: None) as world:
+            assert await self.outside(world.app, shop, "status A-17") == "Done: A-17 is paid"
+            assert (await Shopping(world).say("refund A-17")).outcome == "interrupt"
+            assert shop.effects == ["status A-17"]
+            other = Sayso(store="memory:")
+            assert await self.outside(other, shop, "status A-18") == "Done: A-18 is paid"
+            assert shop.effects == ["status A-17", "status A-18"]
