@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from sayso import Sayso, Turn, approval, parts
+from sayso import Sayso, Told, Turn, approval, parts
 from sayso.providers import Completions
 from sayso.testing import Conversation, FakeProvider
 from sayso.testing.provider import Plan
@@ -87,13 +87,22 @@ def declared(provider: FakeProvider, client: Any, store: str = "memory:") -> Sho
         """Take a picture of an order."""
         return [parts.text(f"This is {order_id}."), parts.image(data=b"png", mime_type="image/png")]
 
+    @app.tool(effect="read")
+    async def scan(order_id: str) -> Told[int]:
+        """Scan an order; its pages are counted, and seen."""
+        seen = [
+            parts.text(f"Scan of {order_id}."),
+            parts.image(data=b"jpg", mime_type="image/jpeg"),
+        ]
+        return Told(1, seen)
+
     @app.tool(complete=True)
     async def book(town: str, nights: int) -> str:
         """Book a room."""
         made.effects.append(f"book {town} {nights}")
         return f"{nights} nights in {town}"
 
-    tools = [order_status, issue_refund, photograph, book]
+    tools = [order_status, issue_refund, photograph, scan, book]
 
     @app.agent("clerk")
     async def clerk(turn: Turn) -> str:

@@ -1,6 +1,7 @@
 """`turn.chat` over every kind of client: real HTTP to a provider on loopback."""
 
 import logging
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
@@ -232,6 +233,61 @@ def test_parts_of_a_result_reach_the_model(client: str) -> None:
         assert [*results_sent(made.sent)] == calls_sent(made.sent)
         agent.say("and again")
         assert "cG5n" in str(made.sent)
+
+
+@every_client
+def test_parts_that_a_tool_tells_beside_its_value_reach_the_model(client: str) -> None:
+    plan = [FakeReply(calls=[FakeCall("scan", STATUS)]), FakeReply("I see."), FakeReply("Yes.")]
+    with shop(client, plan) as made, talk(made) as agent:
+        assert agent.say("scan it").text == "I see."
+        assert "Scan of A-17." in str(results_sent(made.sent))
+        assert "anBn" in str(made.sent)
+        agent.restart()
+        agent.say("and again")
+        assert "anBn" in str(made.sent)
+
+
+@every_client
+@pytest.mark.parametrize("side_by_side", [True, False])
+def test_a_tool_of_the_page_is_called_as_often_as_the_model_says(
+    client: str, side_by_side: bool
+) -> None:
+    """Rolled twice, a die has two results, though both calls are the same."""
+    roll = FakeCall("roll", {})
+    rolls = [FakeReply(calls=[roll, roll])] if side_by_side else [FakeReply(calls=[roll])] * 2
+
+    def plan(request: FakeRequest) -> FakeReply:
+        heard = len(request.results)
+        if heard == 2:
+            return FakeReply("Rolled " + " and ".join(request.results))
+        return rolls[heard]
+
+    die = [{"name": "roll", "description": "", "parameters": {"type": "object"}}]
+    with shop(client, plan) as made, talk(made) as agent:
+        agent.say("roll twice", tools=die)
+        for number in range(1 if side_by_side else 2):
+            agent.restart()
+            open_calls = calls_without_result(agent.messages)
+            assert len(open_calls) == (2 if side_by_side else 1)
+            run = agent.send(
+                messages=[
+                    {
+                        "id": f"r{number}{n}",
+                        "role": "tool",
+                        "toolCallId": call,
+                        "content": f"{n}{number}",
+                    }
+                    for n, call in enumerate(open_calls, 3)
+                ]
+            )
+        assert run.text == ("Rolled 30 and 40" if side_by_side else "Rolled 30 and 31")
+
+
+def calls_without_result(messages: Sequence[Mapping[str, Any]]) -> list[str]:
+    """The ids of the calls that nobody has answered."""
+    answered = {message.get("toolCallId") for message in messages}
+    made = [call["id"] for message in messages for call in message.get("toolCalls", ())]
+    return [call for call in made if call not in answered]
 
 
 @every_client

@@ -3,7 +3,7 @@
 Pure records: they hold what was decided, by whom, and with which effective arguments.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from datetime import datetime
 from typing import Any, Generic, Literal, TypedDict, TypeVar
@@ -41,6 +41,12 @@ class Lifetime(TypedDict, total=False):
 
     expires_in: float | Default | None
     expires_at: datetime | None
+
+
+class ClientCallTerms(Lifetime, total=False):
+    """How long a client's tool is waited for; `again` makes an equal call of this turn anew."""
+
+    again: bool
 
 
 class QuestionTerms(Lifetime, total=False):
@@ -114,7 +120,8 @@ class Call(Generic[T]):
     `reason` is the reviewer's for a denial, the error for a failure. `by` is the person who
     decided, None when a rule did; `rule` the rule that let it run, asked or denied. `suggested` are
     arguments that a reviewer wrote with a denial. `id` is the `toolCallId` that clients know, empty
-    for a call that nobody was told of; `told_as` the id that `ToolCall.told_as` gave.
+    for a call that nobody was told of; `told_as` the id that `ToolCall.told_as` gave. `parts` are
+    the content parts of a result that is more than text, as clients get them (JSON objects).
     """
 
     status: CallStatus
@@ -128,6 +135,7 @@ class Call(Generic[T]):
     suggested: dict[str, Any] | None = None
     id: str = ""
     told_as: str | None = None
+    parts: Sequence[Mapping[str, Any]] = ()
 
     @property
     def executed(self) -> bool:

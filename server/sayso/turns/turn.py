@@ -8,7 +8,7 @@ from uuid import UUID, uuid4
 
 from sayso.agents.briefing import Described
 from sayso.agents.decisions import ClarifyTerms, Decision, Option
-from sayso.agents.outcomes import Answer, Call, Lifetime, Question, QuestionTerms, ToolCall
+from sayso.agents.outcomes import Answer, Call, ClientCallTerms, Question, QuestionTerms, ToolCall
 from sayso.agents.parameters import TurnMarker
 from sayso.agents.tools import Tool
 from sayso.base.errors import NestedCall
@@ -231,7 +231,10 @@ class Turn(TurnMarker):
 
     @overload
     async def client_tool(
-        self, name: str, arguments: Mapping[str, Any] | None = None, **times: Unpack[Lifetime]
+        self,
+        name: str,
+        arguments: Mapping[str, Any] | None = None,
+        **how: Unpack[ClientCallTerms],
     ) -> Call[str]: ...
 
     @overload
@@ -241,7 +244,7 @@ class Turn(TurnMarker):
         arguments: Mapping[str, Any] | None = None,
         *,
         schema: type[T],
-        **times: Unpack[Lifetime],
+        **how: Unpack[ClientCallTerms],
     ) -> Call[T]: ...
 
     @overload
@@ -251,7 +254,7 @@ class Turn(TurnMarker):
         arguments: Mapping[str, Any] | None = None,
         *,
         schema: Any,
-        **times: Unpack[Lifetime],
+        **how: Unpack[ClientCallTerms],
     ) -> Call[Any]: ...
 
     @awaited
@@ -261,7 +264,7 @@ class Turn(TurnMarker):
         arguments: Mapping[str, Any] | None = None,
         *,
         schema: Any = str,
-        **times: Unpack[Lifetime],
+        **how: Unpack[ClientCallTerms],
     ) -> Call[Any]:
         """Have the client run one of its own tools, and wait for what came of it.
 
@@ -269,9 +272,10 @@ class Turn(TurnMarker):
         `ToolNotOffered`. `schema` is a type for the result: text by default, JSON in it for others.
         The outcome is `executed`, `failed` (the client said so, or the result is no such value),
         `cancelled` (the user went on without answering it) or `expired`. The same call twice in a
-        turn is made once. The client decides about it by its own rules: no policy is asked here.
+        turn is made once, but with `again=True`, as for a model, each is one. The client decides
+        about it by its own rules: no policy is asked here.
         """
-        return await call_client_tool(self._execution, name, arguments, schema, times)
+        return await call_client_tool(self._execution, name, arguments, schema, how)
 
     @awaited
     async def report(

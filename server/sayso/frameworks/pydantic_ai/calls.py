@@ -172,7 +172,7 @@ async def left(
     turn = run.turn
     arguments = to_jsonable_python(dict(args), serialize_unknown=True)
     if run.offers(name):
-        outcome: Call[Any] = await turn.parked(turn.client_tool(name, arguments))
+        outcome: Call[Any] = await turn.parked(turn.client_tool(name, arguments, again=True))
         return outcome.value if outcome.executed else _not_executed(outcome)
     question = Question(
         reason="pydantic-ai:result",

@@ -291,6 +291,7 @@ class CallRecord(Recorded[Call[Any]]):
             suggested=data.get("suggested"),
             id=self.id,
             told_as=data.get("told", self.told_as),
+            parts=content_parts(data, self.effective()),
         )
 
 

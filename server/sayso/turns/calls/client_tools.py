@@ -10,7 +10,7 @@ from typing import Any
 
 from sayso.agents.briefing import display
 from sayso.agents.codec import Codec, in_stable_order, to_json
-from sayso.agents.outcomes import Call, Lifetime
+from sayso.agents.outcomes import Call, ClientCallTerms
 from sayso.base import jsonvalue
 from sayso.base.errors import NotRecordable, ToolNotOffered
 from sayso.base.options import DEFAULT
@@ -36,9 +36,11 @@ async def call_client_tool(
     name: str,
     arguments: Mapping[str, Any] | None,
     schema: Any,
-    times: Lifetime,
+    terms: ClientCallTerms,
 ) -> Call[Any]:
-    """Have the client run a tool that it offered; the same call in one turn is made once.
+    """Have the client run a tool that it offered.
+
+    The same call in one turn is made once, unless it is to be made `again`.
 
     Raises `ToolNotOffered`, `NotRecordable` for arguments without a JSON form, ValueError for times
     that are none. Nothing has been sent then.
@@ -47,14 +49,15 @@ async def call_client_tool(
     written = to_json(values, f"an argument of front-end tool {name!r}")
     plain = jsonvalue.decode(in_stable_order(values, written))
     codec = Codec(schema)
-    waits: dict[str, Any] = {"expires_in": DEFAULT, "expires_at": None, **times}
+    waits: dict[str, Any] = {"expires_in": DEFAULT, "expires_at": None, **terms}
+    again: bool = waits.pop("again", False)
     checked_times(**waits)
     _check_offered(execution, name)
-    return await recorded(execution, _ClientCall(name, plain, codec, waits))
+    return await recorded(execution, _ClientCall(name, plain, codec, waits, again=again))
 
 
 class _ClientCall(Recorded[Call[Any]]):
-    """A call that the client makes; the same call again has the answer of the first."""
+    """A call that the client makes; an equal one has the first one's answer, or is made `again`."""
 
     kind = "client_tool"
     asks = True
@@ -65,7 +68,10 @@ class _ClientCall(Recorded[Call[Any]]):
         arguments: dict[str, Any],
         codec: Codec,
         times: dict[str, Any],
+        *,
+        again: bool,
     ) -> None:
+        self._again = again
         self.name, self.arguments = name, arguments
         self._codec = codec
         self._times = times
@@ -75,6 +81,8 @@ class _ClientCall(Recorded[Call[Any]]):
 
     def _first(self, place: Place) -> Entry | None:
         """The record here, or that of the first call that asked for the same."""
+        if self._again:
+            return place.entry
         return place.entry or place.execution.journal.earlier(self.kind, place.fingerprint)
 
     def before(self, place: Place) -> Named | None:
@@ -185,6 +193,7 @@ def _outcome(interrupt: Interrupt, name: str, arguments: dict[str, Any], codec: 
         text=text or '""',  # a model would take nothing at all for no answer
         value=value,
         by=interrupt.decided_by,
+        parts=content if isinstance(content, list) else (),
     )
 
 

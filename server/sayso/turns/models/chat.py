@@ -15,7 +15,6 @@ from typing import Any
 from pydantic import ValidationError
 
 from sayso.agents.outcomes import Call, ToolCall
-from sayso.agents.parts import Part, are_parts
 from sayso.agents.providers.exchange import (
     ModelRequest,
     OfferedTool,
@@ -30,6 +29,7 @@ from sayso.base.errors import DeclarationError, ModelFailed, NotRecordable, Step
 from sayso.schemas.errors import SchemaViolation
 from sayso.schemas.subschemas import strip_keywords
 from sayso.turns.calls.batch import tool_of
+from sayso.turns.calls.client_tools import call_client_tool
 from sayso.turns.models.clients import provider_of
 from sayso.turns.models.model import Speak, ask_model
 from sayso.turns.replay.execution import Execution
@@ -187,7 +187,7 @@ class Chat:
 
     async def _leave(self, name: str, arguments: dict[str, Any]) -> list[Call[Any]]:
         """Leave a call to the client, whose tool it is."""
-        return [await self._turn.client_tool(name, arguments)]
+        return [await call_client_tool(self._execution, name, arguments, Any, {"again": True})]
 
 
 def _by_name(tools: Any) -> dict[str, Tool[..., Any]]:
@@ -263,11 +263,7 @@ def _faults(faults: Sequence[SchemaViolation]) -> str:
 
 def _told(outcome: Call[Any]) -> Any:
     """The result as a model gets it: its text, and parts that are none behind it."""
-    value = outcome.value
-    if not outcome.executed or not are_parts(value):
-        return str(outcome)
-    parts: Sequence[Part] = value if isinstance(value, list | tuple) else [value]  # type: ignore[list-item]  # `are_parts` says so
-    media = [part.model_dump(mode="json", by_alias=True) for part in parts if part.type != "text"]
+    media = [part for part in outcome.parts if part.get("type") != "text"]
     if not media:
         return str(outcome)
     return [*([{"type": "text", "text": outcome.text}] if outcome.text else []), *media]
