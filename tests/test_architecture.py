@@ -30,7 +30,7 @@ class Layer:
 LAYERS = (
     Layer("cli", ("cli.*", "__main__")),
     Layer("ops"),
-    Layer("frameworks", ("frameworks.*", "langgraph", "pydantic_ai")),
+    Layer("frameworks", ("frameworks.*", "agui", "langgraph", "pydantic_ai")),
     Layer("app", ("app", "auth", "providers", "__init__")),
     Layer("http"),
     Layer("engine"),
@@ -49,7 +49,10 @@ BESIDE = {
     "testing": tuple(layer.name for layer in LAYERS if layer.name != "cli"),
     "demo": ("testing", *(layer.name for layer in LAYERS if layer.name != "cli")),
 }
-"""Packages beside the line, with what they may import; of the line, only `cli` imports them."""
+"""Packages beside the line, with what they may import.
+
+Of the line, only `cli` imports them, and `frameworks` the client: for agents that speak AG-UI.
+"""
 INTERFACE = "stores.base"
 KNOW_THE_INTERFACE = ("http", "engine", "turns", "streams")
 """Layers that know of storage its interface alone, and never a backend."""
@@ -88,6 +91,8 @@ SDK = "ag_ui"
 SDK_IN_THE_PACKAGE = 1
 SDK_JUDGE = "tests/judge.py"
 """The one test module that asks the protocol's own SDK for its opinion."""
+SDK_PRODUCERS = "tests/frameworks/agui/producers.py"
+"""The one whose agents are written with the SDK, as those of its users are."""
 
 # Written in halves, so that this file does not hold what it looks for.
 FORBIDDEN_TEXT = (
@@ -119,7 +124,7 @@ def may_import(layer: str, other: str) -> bool:
     if layer in BESIDE:
         return other in BESIDE[layer]
     if other in BESIDE:
-        return layer == "cli"
+        return layer == "cli" or (layer, other) == ("frameworks", "client")
     line = [each.name for each in LAYERS]
     return line.index(layer) < line.index(other)
 
@@ -274,7 +279,8 @@ def test_the_protocol_sdk_is_imported_in_one_place() -> None:
         if any(name.partition(".")[0] == SDK for name in _imported(ast.parse(text))):
             users.append(str(path.relative_to(ROOT)))
     in_package = [path for path in users if path.startswith("server/")]
-    elsewhere = [path for path in users if not path.startswith("server/") and path != SDK_JUDGE]
+    known = (SDK_JUDGE, SDK_PRODUCERS)
+    elsewhere = [path for path in users if not path.startswith("server/") and path not in known]
     assert len(in_package) <= SDK_IN_THE_PACKAGE, f"{SDK} is imported by {in_package}"
     assert not elsewhere, f"{SDK} belongs in {SDK_JUDGE}, not in {elsewhere}"
 

@@ -18,6 +18,7 @@ from tests.sources import ROOT, files_below
 PAGES = (
     "README.md",
     "docs/agents.md",
+    "docs/agui.md",
     "docs/models.md",
     "docs/policies.md",
     "docs/serving.md",

@@ -16,6 +16,7 @@ from sayso.base.breakpoints import Breakpoints
 from sayso.base.clock import Clock
 from sayso.base.codes import Code
 from sayso.base.errors import (
+    AgentFailed,
     CancelledCall,
     Conflict,
     DeclarationError,
@@ -61,6 +62,7 @@ __version__ = _version("sayso")
 __all__ = [
     "DEFAULT",
     "Activity",
+    "AgentFailed",
     "AgentOptions",
     "Answer",
     "ArgumentsMisfit",

@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import Any, Generic, Literal, TypedDict, TypeVar
 
 from sayso.agents.summaries import summarize
+from sayso.base.approvers import Approvers
 from sayso.base.options import DEFAULT, Default, OnExpire
 
 T = TypeVar("T")
@@ -24,7 +25,8 @@ class Question:
     `reason` is `input_required`, `confirmation`, or a namespaced one of your own (`shop:refund`).
     `schema` is a pydantic model, a Python type or a JSON Schema object. `expires_in` is in seconds
     (None: never), `expires_at` an aware datetime. `on_expire` is `expire`, `hold`, `cancel` or a
-    `FallbackAnswer`. Members left out are the agent's.
+    `FallbackAnswer`. `approvers` answer instead of the thread's owner. Members left out are the
+    agent's.
     """
 
     reason: str
@@ -34,6 +36,7 @@ class Question:
     expires_at: Any = None
     on_expire: OnExpire | Default = DEFAULT
     metadata: Mapping[str, Any] | None = None
+    approvers: Approvers | None = None
 
 
 class Lifetime(TypedDict, total=False):
@@ -54,6 +57,7 @@ class QuestionTerms(Lifetime, total=False):
 
     on_expire: OnExpire | Default
     metadata: Mapping[str, Any] | None
+    approvers: Approvers | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

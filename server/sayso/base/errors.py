@@ -8,6 +8,7 @@ Exception
 │   ├── TurnError            the author's code used a turn wrongly, or its turn cannot continue
 │   │   ├── StepFailed       a recorded step raised; the same live and on replay
 │   │   │   └── ModelFailed  a model was not reached, or its answer broke off
+│   │   ├── AgentFailed      an agent elsewhere failed, or refused a request
 │   │   ├── ToolFailed       a tool raised where that fails the turn
 │   │   ├── NotRecordable    a value that the journal cannot keep
 │   │   ├── OpenMessage      a recorded call while a text message is open
@@ -100,6 +101,13 @@ class ModelFailed(StepFailed):
         super().__init__(f"model {model}", "ProviderError", message)
         self.args: tuple[Any, ...] = (f"the model {model!r} did not answer: {message}",)
         self.model = model
+
+
+class AgentFailed(TurnError):
+    """An agent that is a stream of events said that it failed, or refused what it was sent.
+
+    Its text is told to everybody: it has that agent's own words, and no header.
+    """
 
 
 class NotRecordable(TurnError):

@@ -57,6 +57,15 @@ def _entry(interrupt_id: str, answer: Answer) -> dict[str, Any]:
     return {"interruptId": interrupt_id, "status": "resolved", **payload, **metadata}
 
 
+def is_checkable(schema: Any) -> bool:
+    """True for a schema that answers can be held to here."""
+    try:
+        compile_schema(schema)
+    except DeclarationError:
+        return False
+    return True
+
+
 def errors(interrupt: Mapping[str, Any], answer: Any) -> tuple[tuple[str, str], ...]:
     """List what `responseSchema` has against an answer, as (JSON pointer, message).
 

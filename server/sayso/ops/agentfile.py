@@ -25,7 +25,8 @@
           refusals: recover
 
 YAML is read strictly: everything is checked before anything is served, and each problem names its
-line and key. An agent of the type `chat_model_agent` needs no code: `ops/chatfile` has its members.
+line and key. Agents of the types `chat_model_agent` and `remote_agent` need no code: `ops/chatfile`
+and `ops/remotefile` have their members.
 """
 
 from collections.abc import Iterator
@@ -43,9 +44,11 @@ from sayso.base.errors import DeclarationError
 from sayso.base.options import Legacy, OptionValues
 from sayso.http.dialects.copilotkit import CopilotKit
 from sayso.http.options import ServerOptions
+from sayso.ops import remotefile
 from sayso.ops.approvals import policy_of
 from sayso.ops.chatfile import CHAT, ChatSpec
 from sayso.ops.importing import ImportPathError, load_object, module_of
+from sayso.ops.remotefile import RemoteSpec
 from sayso.ops.yamlfile import Value, read_file
 from sayso.stores import open_store
 
@@ -84,6 +87,9 @@ _JWT: Final = ("jwks", "issuer", "audience", "tenant", "roles")
 _AGENT: Final = ("name", "import", "version", "description", "tools", "spec", "options")
 _SPEC: Final = ("type", "interrupt")
 _CHAT_SPEC: Final = (*_SPEC, "model", "settings", "system", "rounds", "approve")
+_REMOTE_SPEC: Final = (*_SPEC, *remotefile.MEMBERS)
+_WITHOUT_CODE: Final = {CHAT: _CHAT_SPEC, remotefile.REMOTE: _REMOTE_SPEC}
+"""Types of agents that have no code of their own, with the members of their specs."""
 _INTERRUPT: Final = ("enabled", "checkpoint")
 _CHECKPOINT: Final = ("backend", "ttl_seconds")
 _LEGACY: Final = tuple(field.name for field in fields(Legacy))
@@ -106,6 +112,7 @@ class _Declared:
     function: Any
     tools: list[tuple[Value, Tool[..., Any]]]
     chat: ChatSpec | None
+    remote: RemoteSpec | None
     arguments: dict[str, Any]
     backend: Value | None
 
@@ -182,6 +189,13 @@ def _hook(where: Value) -> Any:
 
 
 def _declare(app: Sayso, agent: _Declared) -> None:
+    if agent.remote is not None:
+        offered = [tool for _, tool in agent.tools]
+        try:
+            agent.remote.mount(app, agent.name, offered, agent.arguments)
+        except DeclarationError as error:
+            agent.where.wrong(str(error))
+        return
     function = agent.function
     tools, owner = agent.tools, None
     if agent.chat is not None:
@@ -215,11 +229,8 @@ def _agents(listed: Value) -> Iterator[_Declared]:
                     "another version"
                 )
             names.add((name, version))
-        chats = _is_chat(members.get("spec"))
-        if chats and "import" in members:
-            members["import"].wrong(f"an agent of type {CHAT} has no code of its own")
-        elif not chats and "import" not in members:
-            item.wrong("'import' is missing")
+        kind = _without_code(members.get("spec"))
+        _check_import(item, members, kind)
         function = _imported(members["import"]) if "import" in members else None
         arguments: dict[str, Any] = {"version": version or "1"}
         if "description" in members:
@@ -232,12 +243,25 @@ def _agents(listed: Value) -> Iterator[_Declared]:
         backend = None
         if "spec" in members:
             backend = _spec(members["spec"], arguments)
-        chat = ChatSpec.read(members["spec"].members(_CHAT_SPEC)) if chats else None
+        chat = remote = None
+        if kind == CHAT:
+            chat = ChatSpec.read(members["spec"].members(_CHAT_SPEC))
+        elif kind is not None:
+            remote = RemoteSpec.read(members["spec"].members(_REMOTE_SPEC))
         tools = list(_tools(members, function))
-        if name is not None and (function is not None or chat is not None):
-            yield _Declared(members["name"], name, function, tools, chat, arguments, backend)
+        if name is not None and (function or chat or remote) is not None:
+            where = members["name"]
+            yield _Declared(where, name, function, tools, chat, remote, arguments, backend)
     if not count:
         listed.wrong("there is no agent in it")
+
+
+def _check_import(item: Value, members: dict[str, Value], kind: str | None) -> None:
+    """Note code of an agent that has none, and an agent without any that should have some."""
+    if kind is not None and "import" in members:
+        members["import"].wrong(f"an agent of type {kind} has no code of its own")
+    elif kind is None and "import" not in members:
+        item.wrong("'import' is missing")
 
 
 def _legacy(where: Value) -> Legacy:
@@ -252,7 +276,7 @@ def _legacy(where: Value) -> Legacy:
 
 def _spec(spec: Value, arguments: dict[str, Any]) -> Value | None:
     """Read `spec` into arguments of `Sayso.agent`; returns where it names a backend."""
-    members = spec.members(_CHAT_SPEC if _is_chat(spec) else _SPEC)
+    members = spec.members(_WITHOUT_CODE.get(_without_code(spec) or "", _SPEC))
     if "type" in members and (kind := members["type"].text()) is not None:
         arguments["kind"] = kind
     if "interrupt" not in members:
@@ -273,10 +297,10 @@ def _spec(spec: Value, arguments: dict[str, Any]) -> Value | None:
     return checkpoint.get("backend")
 
 
-def _is_chat(spec: Value | None) -> bool:
-    """True for the spec of an agent that is a model and no code."""
+def _without_code(spec: Value | None) -> str | None:
+    """The type of an agent that has no code, None for any other."""
     kind = None if spec is None else spec.peek("type")
-    return kind == CHAT
+    return kind if kind in _WITHOUT_CODE else None
 
 
 def _is_lifetime(value: Any) -> bool:

@@ -82,7 +82,7 @@ def _comparable(value: Any) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """What a file says about the calls of a tool, or of those that a pattern names."""
+    """The words of a file on the calls of a tool, or of those that a pattern names."""
 
     where: Value
     pattern: str
@@ -98,7 +98,7 @@ class _Entry:
 
 @dataclass(frozen=True, slots=True)
 class Approvals:
-    """What a file says about the calls of one agent."""
+    """The words of a file on the calls of one agent."""
 
     entries: tuple[_Entry, ...] = ()
 
@@ -107,23 +107,29 @@ class Approvals:
         """Read `approve`; what is wrong in it is noted and left out."""
         return cls(tuple(e for key, v in where.any_members() if (e := _entry(key, v)) is not None))
 
-    def policies(self) -> dict[str, Policy]:
-        """Its policies by tool or pattern, for an agent whose tools nobody here knows."""
+    def policies(self, tools: Iterable[str] = ()) -> dict[str, Policy]:
+        """Its policies by name or pattern, for calls of which nobody here knows the tools.
+
+        `tools` are those of this server, whose calls alone can be edited.
+        """
+        here = list(tools)
         for entry in self.entries:
-            if entry.editable is not None:
+            if entry.editable is not None and not fnmatch.filter(here, entry.pattern):
                 entry.where.wrong("editable: is for tools of this server")
         return {e.pattern: e.policy for e in self.entries if e.policy is not None}
 
-    def applied(self, tools: Iterable[Tool[..., Any]], default: Policy) -> list[Tool[..., Any]]:
+    def applied(
+        self, tools: Iterable[Tool[..., Any]], default: Policy, *, others: bool = False
+    ) -> list[Tool[..., Any]]:
         """The tools under what the file says, beside what they say themselves.
 
-        `default` is for those that neither say anything themselves nor are named. Notes names that
-        no tool has, and rules that do not fit one.
+        `default` is for those that neither say anything themselves nor are named. Notes rules that
+        do not fit a tool, and names that none has, unless they may be of `others`.
         """
         tools = list(tools)
         names = [tool.name for tool in tools]
         for entry in self.entries:
-            if not entry.is_wild and entry.pattern not in names:
+            if not others and not entry.is_wild and entry.pattern not in names:
                 entry.where.wrong(
                     f"the agent has no such tool; there are {listed(names) or 'none'}"
                 )
@@ -253,7 +259,7 @@ def _terms(where: Value, members: Mapping[str, Value]) -> AskTerms | None:
 
 
 def _without_values(error: DeclarationError) -> str:
-    """What is wrong with approvers, in the words of a file and without what stands there."""
+    """Say what is wrong with approvers, in the words of a file and without what stands there."""
     text = str(error).partition(", not ")[0]
     return text.replace("approvals=", "of:").replace("by=", "by:")
 
@@ -265,12 +271,12 @@ def _conditions(where: Value) -> tuple[_Condition, ...] | None:
     for argument, compared in where.any_members():
         members = compared.members(tuple(_COMPARISONS))
         complete = complete and bool(members)
-        for name, given in members.items():
-            problem = _misfit(name, given.value())
+        for name, operand in members.items():
+            problem = _misfit(name, operand.value())
             if problem is not None:
-                given.wrong(problem)
+                operand.wrong(problem)
                 complete = False
-            conditions.append(_Condition(argument, name, given.value()))
+            conditions.append(_Condition(argument, name, operand.value()))
     if complete and not conditions:
         where.wrong(f"compares nothing: write an argument with one of {listed(list(_COMPARISONS))}")
     return tuple(conditions) if complete and conditions else None

@@ -159,6 +159,12 @@ class Value:
         written = getattr(self.node, "value", None)
         return isinstance(written, str) and re.fullmatch(r"\$\{[^}:]*(:-)?\}", written) is not None
 
+    @property
+    def has_variable(self) -> bool:
+        """True if a variable stands in it."""
+        written = getattr(self.node, "value", None)
+        return isinstance(written, str) and any(m[2] for m in _VARIABLE.finditer(written))
+
     def text(self) -> str | None:
         """A string with something in it; anything else is noted."""
         value = self.plain()

@@ -5,17 +5,19 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
+from sayso.agents.asking import AskTerms
 from sayso.agents.codec import to_json
 from sayso.agents.outcomes import Answer, Question
 from sayso.agents.summaries import answer_text
 from sayso.base import jsonvalue
+from sayso.base.approvers import Approvers
 from sayso.base.errors import DeclarationError
 from sayso.base.options import DEFAULT, Default, FallbackAnswer, OnExpire, check_lifetime
 from sayso.base.records import Entry, Interrupt
 from sayso.protocol.reasons import CLIENT_TOOL
 from sayso.schemas.responses import ResponseType, confirmation, response_type
 from sayso.schemas.schema import compile_schema
-from sayso.turns.ask.interrupts import record_question, settled_answer
+from sayso.turns.ask.interrupts import approvers_of, record_question, settled_answer
 from sayso.turns.replay.execution import Execution, Place
 from sayso.turns.replay.recorded import Batch, Recorded, recorded_all
 
@@ -52,16 +54,21 @@ class _Question(Recorded[Answer[Any]]):
     def put(self, place: Place) -> None:
         """Record it; the turn waits from now on."""
         question, response = self._question, self._response
+        asking = None if question.approvers is None else AskTerms(approvers=question.approvers)
+        metadata = None if question.metadata is None else dict(question.metadata)
+        if who := approvers_of(asking):
+            metadata = {**(metadata or {}), "sayso": {**(metadata or {}).get("sayso", {}), **who}}
         record_question(
             place,
             data={},
             reason=question.reason,
             message=question.message,
             schema=None if response.schema is None else jsonvalue.encode(response.schema),
-            metadata=None if question.metadata is None else dict(question.metadata),
+            metadata=metadata,
             expires_in=question.expires_in,
             expires_at=question.expires_at,
             on_expire=question.on_expire,
+            asking=asking,
             response=response,
         )
 
@@ -121,6 +128,9 @@ def _checked(item: Question) -> ResponseType:
             f"reason {CLIENT_TOOL!r} belongs to the client's tools: use turn.client_tool"
         )
     checked_times(item.expires_in, item.expires_at)
+    who: object = item.approvers
+    if who is not None and not isinstance(who, Approvers):
+        raise TypeError(f"approvers of a question are an Approvers, not {who!r}")
     if item.reason == "input_required" and item.schema is None:
         raise ValueError("an input_required question needs schema= (IN-06)")
     if item.metadata:

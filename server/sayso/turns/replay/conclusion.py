@@ -14,6 +14,7 @@ from sayso.base import jsonvalue
 from sayso.base.audit import REPORTED
 from sayso.base.codes import Code
 from sayso.base.errors import (
+    AgentFailed,
     CancelledCall,
     InterruptsDisabled,
     JournalMissing,
@@ -90,7 +91,7 @@ def conclude(execution: Execution, run: Run, answered: Sequence[Interrupt]) -> C
         _log.error("agent %r failed in turn %s", name, execution.turn.key, exc_info=error)
         _tell(execution, error)
         text = f"agent {name!r} failed with {type(error).__name__}; the server's log says where"
-        if isinstance(error, ModelFailed):
+        if isinstance(error, AgentFailed | ModelFailed):
             text = error_text(error)
         return _left(execution, run, "failed", _error(Code.AGENT_ERROR, text))
     return _finished(execution, run)

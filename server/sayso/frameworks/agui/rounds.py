@@ -1,0 +1,462 @@
+"""The engine under agents that are streams of AG-UI: one run of the agent is a round of the turn.
+
+A round is noted durably before it begins. What it says is shown as it comes; calls that it leaves
+open are made here, or by the page; what it asks is asked. Results and answers begin the next one.
+Each is begun once: one that was begun and not seen to end is unsure, and a person is asked.
+"""
+
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, Final
+
+from pydantic import ValidationError
+from pydantic_core import to_json
+
+from sayso import (
+    AgentFailed,
+    ArgumentsMisfit,
+    Decision,
+    DidNotHappen,
+    Happened,
+    NotRecordable,
+    Option,
+    ReportedCall,
+    Tool,
+    ToolCall,
+    ToolNotOffered,
+    Turn,
+)
+from sayso.client.chunks import Chunks
+from sayso.client.events import read_event
+from sayso.client.order import BodyOrder
+from sayso.client.stream import PROTOCOL
+from sayso.client.thread import ThreadState
+from sayso.frameworks.agui.asking import Policies, ask
+from sayso.frameworks.agui.log import KeptThread, RoundEnd, RoundLog, digest, plain
+from sayso.frameworks.agui.showing import ON_INTERRUPT, Showing, arguments_of, namespaced
+from sayso.frameworks.agui.source import Json, NothingBegan, Source
+
+_log = logging.getLogger("sayso.agui")
+
+MAX_ROUNDS: Final = 40
+_SUCCESS: Final[Json] = {"type": "success"}
+_MAX_SHOWN: Final = 200
+"""Characters of what an unsure round was told."""
+
+Verify = Callable[[Json], Awaitable[Happened | DidNotHappen]]
+"""Looks whether a run that was asked for has happened; its value is the outcome of the run."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServedAgent:
+    """An agent that is a stream of events, and how it is served."""
+
+    name: str
+    source: Source
+    tools: Mapping[str, Tool[..., Any]] = field(default_factory=dict)
+    approve: Policies = field(default_factory=dict)
+    headers: Callable[[Turn], Any] | None = None
+    again: bool = False
+    verify: Verify | None = None
+    raw: bool = False
+
+
+class _Lost(Exception):
+    """A run whose end was not seen; the text says why."""
+
+
+class Rounds:
+    """The rounds of one turn, or of one part of it."""
+
+    def __init__(self, turn: Turn, served: ServedAgent) -> None:
+        self._turn, self._served = turn, served
+        self._name = f"agui:{served.name}"
+        self._kept = KeptThread.of(turn, self._name)
+        self._mirror = ThreadState()
+        self._mirror.messages = self._kept.messages
+        self._thread = "t-" + digest(turn.principal.scope, turn.input.thread_id, served.name)
+        self._number = 0
+        self._asked_as = self._thread
+        self._asked: set[str] = set()
+        self._decisions: dict[tuple[int, int], Decision] = {}
+        self._reported: dict[str, ReportedCall | None] = {}
+        self._offered = {
+            tool["name"]: tool for tool in turn.input.tools if tool["name"] not in served.tools
+        }
+
+    async def go(self, message: Json) -> Any:
+        """Tell the agent a message, and go on with it until it asks and calls nothing more."""
+        self._forget_what_the_thread_lost(message)
+        if self._kept.open and self._kept.thread == self._thread:
+            await self._withdraw()
+        new: list[Json] = [message]
+        resume: list[Json] | None = None
+        props: Json = {}
+        answered: dict[str, str] = {}
+        for _ in range(MAX_ROUNDS):
+            end = await self._round(new, resume, props)
+            outcome, legacy = end.outcome, end.outcome.get("legacy")
+            new, resume, props = [], None, {}
+            if outcome["type"] == "cancelled":
+                await self._turn.cancel("the agent's run was cancelled")
+            if outcome["type"] == "interrupt":
+                resume, answered, new = await self._settle(
+                    outcome["interrupts"], end.left, answered
+                )
+            elif legacy is not None:
+                props = await self._answer_legacy(legacy)
+            elif end.left:
+                new = await self._call(end.left)
+            else:
+                self._keep(())
+                return end.result
+        raise AgentFailed(f"the agent does not come to an end in {MAX_ROUNDS} rounds")
+
+    # What it is told
+
+    def _forget_what_the_thread_lost(self, message: Json) -> None:
+        """Cut the mirror where the thread's messages are others: edited, hidden, or said anew."""
+        there = {each["id"] for each in self._turn.input.messages if each["role"] == "user"}
+        there.discard(message["id"])
+        for position, held in enumerate(self._mirror.messages):
+            if held["role"] == "user" and held["id"] not in there:
+                del self._mirror.messages[position:]
+                return
+
+    def _keep(self, waiting: Sequence[str]) -> None:
+        kept = KeptThread(self._mirror.messages, list(waiting), self._thread)
+        kept.keep(self._turn, self._name)
+
+    async def _withdraw(self) -> None:
+        """Tell the agent that nobody answers what it asked before this turn."""
+        entries = [{"interruptId": each, "status": "cancelled"} for each in self._kept.open]
+        try:
+            await self._round([], entries, {}, told_to_stop=True)
+        except AgentFailed as failed:
+            _log.info("agent %r knows no more of its open questions: %s", self._served.name, failed)
+
+    def _request(
+        self, new: Sequence[Json], resume: list[Json] | None, props: Json, number: int
+    ) -> Json:
+        turn_input = self._turn.input
+        request: Json = {
+            "threadId": self._thread,
+            "runId": "r-" + digest(self._turn.key, self._served.name, str(number)),
+            "protocolVersion": PROTOCOL,
+            "state": plain(self._turn.state),
+            "messages": [m for m in [*self._mirror.messages, *new] if m["role"] != "activity"],
+            "tools": [*self._own_tools(), *map(plain, self._offered.values())],
+            "context": [plain(item) for item in turn_input.context],
+            "forwardedProps": {**_object(plain(turn_input.forwarded_props)), **props},
+        }
+        return request if resume is None else {**request, "resume": resume}
+
+    def _own_tools(self) -> list[Json]:
+        return [
+            {"name": name, "description": tool.description, "parameters": tool.parameters}
+            for name, tool in self._served.tools.items()
+        ]
+
+    # A round
+
+    async def _round(
+        self,
+        new: Sequence[Json],
+        resume: list[Json] | None,
+        props: Json,
+        *,
+        told_to_stop: bool = False,
+    ) -> RoundEnd:
+        number = self._number
+        self._number += 1
+        log = RoundLog(self._turn, number)
+        for patch in log.states:
+            await self._turn.patch(patch)
+        for begun in log.unsure:
+            await self._decide(number, begun, log.why or "", "")
+        self._asked_as = log.thread or self._thread
+        if log.end is not None:
+            log.restore(self._mirror)
+            return log.end
+        request = self._request(new, resume, props, number)
+        before = [dict(message) for message in self._mirror.messages]
+        self._mirror.messages = self._mirror.messages + [dict(message) for message in new]
+        end: RoundEnd | None = None
+        if log.begun and not log.failed and not told_to_stop:
+            end = await self._unsure(log, number, request)
+        while end is None:
+            await log.begin(self._thread)
+            try:
+                end = await self._run(log, number, request)
+            except _Lost as lost:
+                if told_to_stop:
+                    end = RoundEnd(_SUCCESS)
+                elif self._served.again:
+                    raise AgentFailed(f"the agent's run broke off: {lost}") from None
+                else:
+                    await log.lost(str(lost))
+                    end = await self._unsure(log, number, request)
+        await log.finish(end, before, self._mirror)
+        return end
+
+    async def _unsure(self, log: RoundLog, number: int, request: Json) -> RoundEnd | None:
+        """Find out about a round that was begun and not seen to end; None: it begins again."""
+        if self._served.again:
+            return None
+        if self._served.verify is not None:
+            async with self._turn.at(f"verify:{number}:{log.begun}"):
+                look = partial(_looked, self._served.verify, request)
+                step = self._turn.step.options(name="verify", idempotent=True, returns=Json)
+                verdict = await step(look)
+            if verdict["happened"]:
+                return RoundEnd(_object(verdict["outcome"]) or _SUCCESS)
+            return None
+        decision = self._decisions.get((number, log.begun))
+        if decision is None:
+            await log.ask()
+            why = log.why or "the server stopped meanwhile"
+            decision = await self._decide(number, log.begun, why, _told(request))
+        if decision.action == "run_again":
+            return None
+        if decision.action != "skip":
+            await self._turn.cancel("the agent's run was left unsure")
+        return RoundEnd(_SUCCESS)
+
+    async def _decide(self, number: int, begun: int, why: str, told: str) -> Decision:
+        async with self._turn.at(f"unsure:{number}:{begun}"):
+            decision = await self._turn.decide(
+                why=f"Its run broke off, and nobody knows what it has done: {why}.",
+                planned_action=f"Run agent {self._served.name!r} again? It was told: {told}",
+                options=[
+                    Option("Run it again", "run_again", "What it has done may be done twice."),
+                    Option("Skip it", "skip", "The turn goes on as if it had ended."),
+                    Option("Stop", "stop", "The turn ends."),
+                ],
+            )
+        self._decisions[number, begun] = decision
+        return decision
+
+    async def _run(self, log: RoundLog, number: int, request: Json) -> RoundEnd:
+        """Run the agent once, and show what it does."""
+        showing = Showing(
+            self._turn,
+            number,
+            self._mirror,
+            log,
+            self._reported,
+            self._is_ours,
+            raw=self._served.raw,
+        )
+        order, chunks = BodyOrder(), Chunks()
+        headers = None if self._served.headers is None else self._served.headers(self._turn)
+        if isinstance(headers, Awaitable):
+            headers = await headers
+        try:
+            async with aclosing(self._served.source.run(request, headers)) as events:  # type: ignore[type-var]  # all sources are generators
+                async for event in _read(events, order, chunks):
+                    if event["type"] == "RUN_ERROR":
+                        await showing.close("its agent failed")
+                        await log.fail()
+                        raise AgentFailed(_words(event))
+                    await showing.take(event)
+                    if event["type"] == "RUN_FINISHED":
+                        end = await self._finished(event, showing)
+        except NothingBegan as error:
+            await log.fail()
+            raise AgentFailed(f"the agent did not begin: {error}") from None
+        except _Lost:
+            await showing.close("its agent's run broke off")
+            raise
+        return end
+
+    async def _finished(self, event: Json, showing: Showing) -> RoundEnd:
+        for usage in _list(event.get("usage")):
+            await self._count(usage)
+        outcome = event.get("outcome") or _SUCCESS
+        if showing.asked is not None and outcome["type"] == "success":
+            outcome = {**outcome, "legacy": {"value": showing.asked}}
+        waiting = {each.get("toolCallId") for each in outcome.get("interrupts", ())}
+        return RoundEnd(outcome, event.get("result"), [c for c in showing.left if c not in waiting])
+
+    async def _count(self, usage: Any) -> None:
+        if not isinstance(usage, dict):
+            return
+        counts = {ours: usage.get(theirs) for ours, theirs in _COUNTS.items()}
+        async with self._turn.at(f"usage:{self._number}"):
+            await self._turn.usage(usage.get("provider"), usage.get("model"), **counts)
+
+    def _is_ours(self, name: str) -> bool:
+        """True for a call that may be left to this turn: it is told of once that is clear."""
+        return name in self._served.tools or name in self._offered
+
+    # What it wants
+
+    async def _settle(
+        self, interrupts: list[Json], left: Sequence[str], earlier: Mapping[str, str]
+    ) -> tuple[list[Json], dict[str, str], list[Json]]:
+        ids = {each["id"] for each in interrupts}
+        if again := ids & self._asked:
+            raise AgentFailed(
+                f"the agent asks {', '.join(sorted(again))} again: it did not take the answer"
+            )
+        self._asked |= ids
+        self._keep([each["id"] for each in interrupts])
+        called = await self._asked_with(interrupts, left, earlier)
+        if self._kept_elsewhere():
+            raise AgentFailed(
+                "this thread is a copy: the agent knows its questions by the thread that was copied"
+            )
+        return called
+
+    async def _asked_with(
+        self, interrupts: list[Json], left: Sequence[str], earlier: Mapping[str, str]
+    ) -> tuple[list[Json], dict[str, str], list[Json]]:
+        """Ask, and make what is left to be called, in one outcome."""
+
+        async def asked() -> tuple[list[Json], dict[str, str]]:
+            async with self._turn.at(f"ask:{self._number}"):
+                return await ask(
+                    self._turn, interrupts, self._mirror, self._served.approve, earlier
+                )
+
+        if not left:
+            resume, answered = await asked()
+            return resume, answered, []
+        (resume, answered), new = await self._turn.gather(asked(), self._call(left))
+        return resume, answered, new
+
+    def _kept_elsewhere(self) -> bool:
+        """True if the agent was asked in the thread that this one is a copy of."""
+        return self._asked_as != self._thread
+
+    async def _answer_legacy(self, legacy: Json) -> Json:
+        value = legacy["value"]
+        message = value if isinstance(value, str) else to_json(value).decode()[:_MAX_SHOWN]
+        self._keep(())
+        async with self._turn.at(f"ask:{self._number}"):
+            answer = await self._turn.interrupt(namespaced(ON_INTERRUPT), message or ON_INTERRUPT)
+        if not answer.resolved:
+            await self._turn.cancel("nobody answered what the agent asked")
+        return {"command": {"resume": answer.value}}
+
+    async def _call(self, left: Sequence[str]) -> list[Json]:
+        """Make the calls that it left open: those of tools here, and of the page."""
+        self._keep(())
+        calls = [call for each in left if (call := self._mirror.call(each)) is not None]
+        results: dict[str, str] = {}
+        made: list[tuple[str, ToolCall]] = []
+        works: list[Awaitable[Any]] = []
+        for call in calls:
+            name, arguments = call["function"]["name"], arguments_of(call)
+            tool = self._served.tools.get(name)
+            if tool is not None:
+                misfit = _misfit(tool, arguments)
+                if misfit is None:
+                    made.append((call["id"], ToolCall(tool, arguments, told_as=call["id"])))
+                else:
+                    results[call["id"]] = misfit
+            elif name in self._offered:
+                works.append(self._leave(call["id"], name, arguments, results))
+            else:
+                results[call["id"]] = f"Not called: there is no tool {name!r} here."
+        if made:
+            works.append(self._make(made, results))
+        if works:
+            await self._turn.gather(*works)
+        return [
+            {
+                "id": f"{call['id']}-result",
+                "role": "tool",
+                "toolCallId": call["id"],
+                "content": results[call["id"]],
+            }
+            for call in calls
+        ]
+
+    async def _make(self, made: Sequence[tuple[str, ToolCall]], results: dict[str, str]) -> None:
+        async with self._turn.at(f"calls:{self._number}"):
+            outcomes = await self._turn.call_all([call for _, call in made])
+        results.update((name, str(o)) for (name, _), o in zip(made, outcomes, strict=True))
+
+    async def _leave(self, call: str, name: str, arguments: Json, results: dict[str, str]) -> None:
+        async with self._turn.at(f"page:{self._number}:{call}"):
+            try:
+                results[call] = str(await self._turn.client_tool(name, arguments))
+            except ToolNotOffered as error:
+                results[call] = f"Not called: {error}"
+
+
+_COUNTS: Final = {
+    "input_tokens": "inputTokens",
+    "output_tokens": "outputTokens",
+    "reasoning_tokens": "reasoningTokens",
+    "cached_input_tokens": "cachedInputTokens",
+    "cache_write_input_tokens": "cacheWriteInputTokens",
+}
+
+
+async def _read(
+    events: AsyncIterator[Json], order: BodyOrder, chunks: Chunks
+) -> AsyncIterator[Json]:
+    """The events as the protocol has them; `_Lost` for whatever ends them before their run."""
+    notes: list[str] = []
+    while True:
+        try:
+            value = await anext(events)
+            event = read_event(value, notes)
+            plainly = [] if event is None else chunks.expanded(event)
+            for each in plainly:
+                order.take(each)
+        except StopAsyncIteration:
+            break
+        except NothingBegan:
+            raise
+        except Exception as error:
+            _log.warning("a run of an agent broke off", exc_info=error)
+            raise _Lost(f"{type(error).__name__}: {error}") from None
+        for note in notes:
+            _log.warning("%s", note)
+        notes.clear()
+        for each in plainly:
+            yield each
+    if not order.ended:
+        raise _Lost("its stream ended before its run did")
+
+
+async def _looked(verify: Verify, request: Json) -> Json:
+    verdict = await verify(request)
+    if isinstance(verdict, Happened):
+        return {"happened": True, "outcome": verdict.value}
+    return {"happened": False, "outcome": None}
+
+
+def _misfit(tool: Tool[..., Any], arguments: Json) -> str | None:
+    """Why arguments do not fit a tool, as the agent is told; None if they do."""
+    try:
+        tool.arguments(arguments)
+    except (ArgumentsMisfit, NotRecordable, ValidationError) as error:
+        return f"Not called: the arguments do not fit. {error}"
+    return None
+
+
+def _told(request: Json) -> str:
+    """Say in a line what a run is told: the answers, or the newest message."""
+    newest = request.get("resume") or (request["messages"] or [""])[-1]
+    text = to_json(newest).decode()
+    return text if len(text) <= _MAX_SHOWN else text[: _MAX_SHOWN - 1] + "…"
+
+
+def _words(error: Json) -> str:
+    code = f" ({error['code']})" if error.get("code") else ""
+    return f"the agent failed{code}: {error['message']}"
+
+
+def _object(value: Any) -> Json:
+    return value if isinstance(value, dict) else {}
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [] if value is None else [value]

@@ -1,0 +1,36 @@
+"""The one module that knows the protocol's SDK: its run input, and its events as plain JSON."""
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import aclosing
+from typing import Any, Final
+
+from ag_ui.core import BaseEvent, RunAgentInput
+
+from sayso.frameworks.agui.source import Json, Source
+
+Produce = Callable[[RunAgentInput], AsyncIterator[BaseEvent]]
+"""A function of a run input that yields events, such as the `run` of an SDK's agent."""
+_NULLABLE: Final = ("event", "snapshot", "value")
+"""Members whose value may be null, which says something."""
+
+
+class Producer(Source):
+    """A function of this process."""
+
+    def __init__(self, produce: Produce) -> None:
+        self._produce = produce
+
+    async def run(self, request: Json, headers: Any = None) -> AsyncIterator[Json]:
+        """The events of one run; whatever the function raises."""
+        events = self._produce(RunAgentInput.model_validate(request))
+        async with aclosing(events) as iterated:  # type: ignore[type-var]  # an iterator may have no `aclose`
+            async for event in iterated:
+                yield _plain(event)
+
+
+def _plain(event: BaseEvent) -> Json:
+    plain: Json = event.model_dump(mode="json", by_alias=True, exclude_none=True)
+    for name in _NULLABLE:
+        if name in type(event).model_fields:
+            plain.setdefault(name, None)
+    return plain
