@@ -140,8 +140,8 @@ def _newest(turn: Turn) -> Json:
     """The message that began the turn, as it is told to the agent."""
     for message in reversed(turn.input.messages):
         if message["role"] == "user":
-            told: Json = plain(message)
-            return told
+            newest: Json = plain(message)
+            return newest
     return {"id": turn.key, "role": "user", "content": turn.input.text}
 
 

@@ -225,11 +225,11 @@ class Rounds:
             await self._turn.cancel("the agent's run was left unsure")
         return RoundEnd(_SUCCESS)
 
-    async def _decide(self, number: int, begun: int, why: str, told: str) -> Decision:
+    async def _decide(self, number: int, begun: int, why: str, words: str) -> Decision:
         async with self._turn.at(f"unsure:{number}:{begun}"):
             decision = await self._turn.decide(
                 why=f"Its run broke off, and nobody knows what it has done: {why}.",
-                planned_action=f"Run agent {self._served.name!r} again? It was told: {told}",
+                planned_action=f"Run agent {self._served.name!r} again? It was told: {words}",
                 options=[
                     Option("Run it again", "run_again", "What it has done may be done twice."),
                     Option("Skip it", "skip", "The turn goes on as if it had ended."),
