@@ -10,7 +10,8 @@ from sayso.agents.outcomes import Answer, Call, Question, ToolCall
 from sayso.agents.parameters import ArgumentsMisfit
 from sayso.agents.suggestions import Suggestion, SuggestionRequest
 from sayso.agents.told import Told
-from sayso.agents.tools import DidNotHappen, Happened, Tool
+from sayso.agents.tooloptions import DidNotHappen, Happened
+from sayso.agents.tools import Tool
 from sayso.app import Sayso
 from sayso.base.breakpoints import Breakpoints
 from sayso.base.clock import Clock

@@ -12,7 +12,8 @@ from sayso.agents.policy import Policy
 from sayso.agents.registry import Agent, Agents, check_agent, state_type
 from sayso.agents.suggestions import Suggest, check_suggest
 from sayso.agents.told import Told
-from sayso.agents.tools import Tool, ToolDecorator, ToolOptions
+from sayso.agents.tooloptions import ToolOptions
+from sayso.agents.tools import Tool, ToolDecorator
 from sayso.agents.toolset import Tools
 from sayso.base.clock import SystemClock
 from sayso.base.errors import DeclarationError

@@ -10,7 +10,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
-from sayso.agents.tools import DidNotHappen, Happened
+from sayso.agents.tooloptions import DidNotHappen, Happened
 from sayso.base import jsonvalue
 from sayso.base.clock import Clock, SystemClock, format_time
 from sayso.turns.replay.effects import current_call

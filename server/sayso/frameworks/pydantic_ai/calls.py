@@ -59,7 +59,7 @@ class _Execution:
     ran: bool = False
 
     async def result(self) -> Any:
-        """What the framework gets: the tool's result, or how the call ended instead."""
+        """The tool's result as the framework takes it, or how the call ended instead."""
         outcome = await self._call()
         unit_done(executed=self.ran)
         if not outcome.executed:
@@ -130,8 +130,8 @@ class _Execution:
             with entered(Running(inner_turn, self.run.toolbox, key)):
                 return await self._run(arguments)
 
-        told: Told[Any] = await turn.delegate(body, name=inner.name or self.name)
-        return told
+        result: Told[Any] = await turn.delegate(body, name=inner.name or self.name)
+        return result
 
     async def _run(self, arguments: Mapping[str, Any]) -> Told[Any]:
         info = current_call()
@@ -155,7 +155,7 @@ class _Execution:
         return returned(self.name, value)
 
     async def _edited(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        """What a person wrote, read as the model's own would be."""
+        """Read arguments of a person as the model's own would be."""
         values = self._read(arguments)
         look = getattr(self.tool, "args_validator_func", None)
         if look is not None:
@@ -187,7 +187,7 @@ async def left(
 
 
 def _not_executed(outcome: Call[Any]) -> ToolDenied:
-    """What the model hears of a call that brought no result.
+    """Tell the model of a call that brought no result.
 
     Raises:
         ToolFailed: the tool ran, and failed.

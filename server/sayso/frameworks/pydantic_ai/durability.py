@@ -124,7 +124,7 @@ async def _recorded(turn: Turn, name: str, body: Callable[[], Awaitable[object]]
 
 
 class _Voice:
-    """What a model says, and that it has said something."""
+    """The words of a model on their way out; notes that there were some."""
 
     def __init__(self, speak: Any) -> None:
         self._speak = speak
@@ -175,11 +175,11 @@ class SaysoDurability(BaseDurabilityCapability[Any]):
     def _find_model_id(self, model: Model) -> str | None:
         """The id of a model; one that a test or a run puts in place of the agent's gets one."""
         try:
-            known = super()._find_model_id(model)
+            model_id = super()._find_model_id(model)
         except UserError:
-            known = ""
-        if known is None or known in self._models_by_id:
-            return known
+            model_id = ""
+        if model_id is None or model_id in self._models_by_id:
+            return model_id
         placed = [each for each in self._models_by_id if each.startswith(PLACED)]
         for oldest in placed[: len(placed) - MOST_PLACED + 1]:
             del self._models_by_id[oldest]
@@ -188,7 +188,7 @@ class SaysoDurability(BaseDurabilityCapability[Any]):
         return key
 
     def get_durable_operation_backend(self) -> _Backend:
-        """What records pieces of work."""
+        """The backend that records pieces of work."""
         assert self._backend is not None  # noqa: S101 - binding made it
         return self._backend
 
@@ -253,8 +253,8 @@ class SaysoDurability(BaseDurabilityCapability[Any]):
         if run is None:
             return None
         calls = [*requests.approvals, *requests.calls]
-        asked = [_question(call, requests, call in requests.approvals) for call in calls]
-        answers = await run.turn.parked(run.turn.interrupt_all(asked))
+        put = [_question(call, requests, call in requests.approvals) for call in calls]
+        answers = await run.turn.parked(run.turn.interrupt_all(put))
         by_call = dict(zip((call.tool_call_id for call in calls), answers, strict=True))
         return DeferredToolResults(
             approvals={

@@ -40,7 +40,7 @@ _REQUESTING = {"user", "system", "developer", "tool"}
 
 
 def prompt_and_history(messages: Sequence[Mapping[str, Any]]) -> tuple[Prompt, list[ModelMessage]]:
-    """What the user says now, and what was said before; nothing is said now by anybody else."""
+    """Part the user's newest words from all before; None if somebody else spoke last."""
     if messages and messages[-1]["role"] == "user":
         return content_of(messages[-1]["content"]), history_of(messages[:-1])
     return None, history_of(messages)
@@ -68,7 +68,7 @@ def history_of(messages: Sequence[Mapping[str, Any]]) -> list[ModelMessage]:
 
 
 def content_of(content: str | Sequence[Mapping[str, Any]]) -> str | list[UserContent]:
-    """What a user wrote: text, or text and media."""
+    """Convert the words of a user: a text, or text and media."""
     if isinstance(content, str):
         return content
     return [_content(part) for part in content]

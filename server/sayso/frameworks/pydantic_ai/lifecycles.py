@@ -10,8 +10,8 @@ _KEPT = "enter-in-durable-unit"
 
 def _mcp() -> Any:
     """Each entry of the turn opens a server once at most; older versions open it for each call."""
-    known = get_args(getattr(_toolset, "Lifecycle", None))
-    return _KEPT if _KEPT in known else "enter-never"
+    lifecycles = get_args(getattr(_toolset, "Lifecycle", None))
+    return _KEPT if _KEPT in lifecycles else "enter-never"
 
 
 LIFECYCLES: dict[Any, Any] = {"function": "enter-always", "mcp": _mcp(), "dynamic": "enter-never"}

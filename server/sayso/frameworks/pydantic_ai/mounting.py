@@ -82,7 +82,7 @@ def mount(
 
 
 def _plain(output: Any) -> Any:
-    """What the agent returns, as JSON; a text was said already."""
+    """The agent's output as JSON; a text was said already."""
     if isinstance(output, DeferredToolRequests):
         raise RuntimeError("a call was left open at the end of a run; Sayso answers each inside it")
     return None if isinstance(output, str) else JSON_CODEC.dump(Any, output)
@@ -116,17 +116,17 @@ def _check_names(
                 f'Agent(…, capabilities=[SaysoDurability(name="{inner_name}")])'
             )
     listed = [declared(each) for each in (agent, *parts.values())]
-    known: set[str] = set().union(*(tools for tools, _ in listed))
-    unknown = [tool for tool in (*approve, *parts) if tool not in known and not WILD & set(tool)]
-    if not unknown:
+    names: set[str] = set().union(*(tools for tools, _ in listed))
+    unnames = [tool for tool in (*approve, *parts) if tool not in names and not WILD & set(tool)]
+    if not unnames:
         return
     if not all(whole for _, whole in listed):
         _log.info(
             "agent %r lists its tools when it runs: nobody has looked whether it has %s",
             name,
-            ", ".join(map(repr, unknown)),
+            ", ".join(map(repr, unnames)),
         )
         return
-    close = get_close_matches(unknown[0], known, 1)
-    hint = f"did you mean {close[0]!r}?" if close else f"it has {', '.join(sorted(known))}"
-    raise DeclarationError(f"agent {name!r} has no tool {unknown[0]!r}: {hint}")
+    close = get_close_matches(unnames[0], names, 1)
+    hint = f"did you mean {close[0]!r}?" if close else f"it has {', '.join(sorted(names))}"
+    raise DeclarationError(f"agent {name!r} has no tool {unnames[0]!r}: {hint}")

@@ -57,7 +57,7 @@ def from_person(value: Any) -> Told[Any]:
 
 
 def restored(record: Any) -> Any:
-    """What the framework gets of a record.
+    """Give the framework a recorded result or ending.
 
     Raises:
         ModelRetry: the tool wants the model to call it in another way.

@@ -1,4 +1,4 @@
-"""What a model says while it is asked: its events as text, thoughts and counts of the turn."""
+"""The words of a model while it is asked: its events as text, thoughts and counts of the turn."""
 
 from collections.abc import AsyncIterable, Mapping
 from contextvars import ContextVar
@@ -69,9 +69,9 @@ def counted(speak: Any, response: Mapping[str, Any]) -> None:
         "cache_write_input_tokens": usage.get("cache_write_tokens"),
         "reasoning_tokens": details.get("reasoning_tokens"),
     }
-    known = {name: count for name, count in counts.items() if count}
-    if known:
-        speak.usage(response.get("provider_name"), response.get("model_name"), **known)
+    counted_ones = {name: count for name, count in counts.items() if count}
+    if counted_ones:
+        speak.usage(response.get("provider_name"), response.get("model_name"), **counted_ones)
 
 
 async def _said(speak: Any, part: Any) -> None:

@@ -11,8 +11,8 @@ _MEMBERS = ("id", "signature", "provider_name", "provider_details")
 def sealed(part: ThinkingPart) -> str | None:
     """All of a thought but its words, as text; None if there is nothing."""
     members = {name: getattr(part, name) for name in _MEMBERS}
-    known = {name: value for name, value in members.items() if value is not None}
-    return to_json(known).decode() if known else None
+    present = {name: value for name, value in members.items() if value is not None}
+    return to_json(present).decode() if present else None
 
 
 def unsealed(words: str, seal: str | None) -> ThinkingPart:

@@ -14,7 +14,7 @@ from sayso.agents.asking import AskTerms
 from sayso.agents.briefing import MAX_MESSAGE_CHARS, cut
 from sayso.agents.codec import Codec
 from sayso.agents.told import value_of
-from sayso.agents.tools import DidNotHappen, Happened, Verify
+from sayso.agents.tooloptions import DidNotHappen, Happened, Verify
 from sayso.base import jsonvalue
 from sayso.base.clock import format_time
 from sayso.base.records import Entry, Interrupt

@@ -10,7 +10,7 @@ from typing import Any, NoReturn, ParamSpec, TypedDict, TypeVar, Unpack, overloa
 from sayso.agents.briefing import display
 from sayso.agents.codec import Codec, codec_of, in_stable_order, return_codec, to_json
 from sayso.agents.codec import recorded as to_recorded
-from sayso.agents.tools import Happened, Verify
+from sayso.agents.tooloptions import Happened, Verify
 from sayso.base import jsonvalue
 from sayso.base.errors import NotRecordable, StepFailed, TurnError
 from sayso.base.jsonpatch import Operation
