@@ -15,6 +15,11 @@ export const FRAMEWORKS = [
   { group: "langgraph-oldest", tests: ["tests/frameworks/langgraph"] },
   { group: "pydantic-ai", tests: ["tests/frameworks/pydantic_ai"], module: "sayso.pydantic_ai" },
   { group: "pydantic-ai-oldest", tests: ["tests/frameworks/pydantic_ai"] },
+  {
+    group: "agent-framework",
+    tests: ["tests/frameworks/agent_framework"],
+    module: "sayso.agent_framework",
+  },
 ];
 
 export const stageOf = ({ group }) => `frameworks:${group}`;

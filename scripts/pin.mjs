@@ -45,7 +45,7 @@ await exitWith(async () => {
   );
   await compile("requirements.lock", "pyproject.toml", ...EXTRAS, ...all);
   await compile("requirements-build.lock", "--group=build", ...all);
-  await compile("requirements-agent-framework.lock", "--group=agent-framework");
+  await compile("requirements-agent-framework-client.lock", "--group=agent-framework-client");
   for (const framework of FRAMEWORKS) {
     await compile(
       lockOf(framework),

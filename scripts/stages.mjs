@@ -67,7 +67,7 @@ const ADAPTERS = ["sayso.frameworks", ...FRAMEWORKS.flatMap(({ module = [] }) =>
 
 const WHEEL = "e2e/test_wheel.py";
 const PROXY = "e2e/test_proxy.py";
-const AGENT_FRAMEWORK = "e2e/test_agent_framework.py";
+const AGENT_FRAMEWORK_CLIENT = "e2e/test_agent_framework_client.py";
 const COPILOTKIT = ["", "_elsewhere", "_node", "_v1"].map(
   (name) => `e2e/test_copilotkit${name}.py`,
 );
@@ -162,10 +162,10 @@ export const stages = () => [
   { name: "proxy", aside: true, needs: ["tests", "nginx"], commands: pytest([PROXY]) },
   pageOf("assistant-ui"),
   {
-    name: "agent-framework",
+    name: "agent-framework-client",
     aside: true,
-    needs: ["tests", "agent-framework"],
-    commands: pytest([AGENT_FRAMEWORK]),
+    needs: ["tests", "agent-framework-client"],
+    commands: pytest([AGENT_FRAMEWORK_CLIENT]),
   },
   {
     name: "browser",
@@ -173,7 +173,7 @@ export const stages = () => [
     commands: pytest([
       "e2e",
       ...SIDE_BY_SIDE,
-      ...[WHEEL, ...COPILOTKIT, ...ASSISTANT_UI, PROXY, AGENT_FRAMEWORK].map(
+      ...[WHEEL, ...COPILOTKIT, ...ASSISTANT_UI, PROXY, AGENT_FRAMEWORK_CLIENT].map(
         (path) => `--ignore=${path}`,
       ),
     ]),

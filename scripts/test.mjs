@@ -10,7 +10,7 @@ import { Failure, Interrupted, exitWith } from "./failure.mjs";
 import { problemWith, readReport } from "./report.mjs";
 import { setUp } from "./setup.mjs";
 import { setUpBrowser } from "./browser.mjs";
-import { setUpAgentFramework } from "./agentFramework.mjs";
+import { setUpAgentFrameworkClient } from "./agentFrameworkClient.mjs";
 import { FRAMEWORKS, setUpFramework, stageOf } from "./frameworks.mjs";
 import { setUpNginx } from "./nginx.mjs";
 import { select, stages } from "./stages.mjs";
@@ -128,8 +128,8 @@ async function main() {
     PYTHONDONTWRITEBYTECODE: "",
     ...(needs.has("browser") && { SAYSO_BROWSER: await setUpBrowser() }),
     ...(needs.has("nginx") && { SAYSO_NGINX: await setUpNginx() }),
-    ...(needs.has("agent-framework") && {
-      SAYSO_AGENT_FRAMEWORK: await setUpAgentFramework(),
+    ...(needs.has("agent-framework-client") && {
+      SAYSO_AGENT_FRAMEWORK_CLIENT: await setUpAgentFrameworkClient(),
     }),
   };
   console.log(`Set up in ${seconds(started)}.`);

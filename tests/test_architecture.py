@@ -30,7 +30,10 @@ class Layer:
 LAYERS = (
     Layer("cli", ("cli.*", "__main__")),
     Layer("ops"),
-    Layer("frameworks", ("frameworks.*", "agui", "langgraph", "pydantic_ai")),
+    Layer(
+        "frameworks",
+        ("frameworks.*", "agent_framework", "agui", "langgraph", "pydantic_ai"),
+    ),
     Layer("app", ("app", "auth", "providers", "__init__")),
     Layer("http"),
     Layer("engine"),

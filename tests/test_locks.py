@@ -12,7 +12,8 @@ ROOT = Path(__file__).parents[1]
 EVERYTHING = "requirements-dev.lock"
 LOCKS = (EVERYTHING, "requirements.lock", "requirements-build.lock")
 APART = {
-    "requirements-agent-framework.lock": ("agent-framework",),
+    "requirements-agent-framework-client.lock": ("agent-framework-client",),
+    "requirements-agent-framework.lock": ("frameworks", "agent-framework", "build"),
     "requirements-langgraph.lock": ("frameworks", "langgraph", "build"),
     "requirements-langgraph-oldest.lock": ("frameworks", "langgraph-oldest", "build"),
     "requirements-pydantic-ai.lock": ("frameworks", "pydantic-ai", "build"),

@@ -12,7 +12,7 @@ from typing import Any
 import httpx
 
 # Only the environment that runs this file has them.
-from agent_framework import (  # type: ignore[import-not-found]
+from agent_framework import (
     Agent,
     Message,
     tool,

@@ -80,6 +80,35 @@ async def test_an_answer_is_held_against_the_tool_of_the_agent_that_asks(server:
         assert run.last["result"] == ["executed", "till", {"amount": 1.5}]
 
 
+async def test_a_tool_that_a_run_brings_along_is_known_wherever_it_is_answered(
+    server: Server,
+) -> None:
+    """Another process enters the code first, and so holds the answer against it."""
+    tool = paying(server, "till", approval=approval.always, editable=True)
+
+    async def brings(turn: Turn) -> Any:
+        turn.add_tools(tool)
+        with pytest.raises(DeclarationError, match="declared twice for agent 'till'"):
+            turn.add_tools(paying(server, "another"))
+        return await calls(turn)
+
+    server.app.agent("till")(brings)
+    till = server.client("till")
+    await till.say()
+    assert server.app.tools_of("clerk") == ()
+    there = server.another()
+    there.agent("till")(brings)
+    async with there.lifespan():
+        later = till.again(app=there)
+        await later.connect()
+        refused = await later.resume(approve(editedArgs={"amount": "5"}))
+        assert refused.outcome == "invalid_payload"
+        assert server.effects == []
+        run = await later.resume(approve(editedArgs={"amount": 7}))
+        assert run.last["result"] == ["executed", "till", {"amount": 7}]
+    assert server.effects == ["till pays 7"]
+
+
 async def test_an_inner_agent_calls_and_asks_with_its_own(server: Server) -> None:
     """By its registered name, whatever it is called; its function alone as well."""
     till, _ = two_agents(server)

@@ -9,7 +9,11 @@ from tests.stores.backends import BACKENDS
 
 pytest.register_assert_rewrite("tests.frameworks.contract")
 
-FRAMEWORKS = {"langgraph": "langgraph", "pydantic_ai": "pydantic_ai"}
+FRAMEWORKS = {
+    "agent_framework": "agent_framework",
+    "langgraph": "langgraph",
+    "pydantic_ai": "pydantic_ai",
+}
 """The module of each framework, by the folder of its tests."""
 
 HERE = Path(__file__).parent

@@ -6,10 +6,10 @@ afterwards.
 
 A process that has met a question knows its type (`turns.services`). Another one, after a
 restart or beside the one that asked, looks first: it enters the code over the journal up to what
-waits.
+waits. So it does for a call of a tool that only the running code has brought along.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from sayso.agents.policy import Policy
@@ -46,16 +46,13 @@ def tool_payload_check(tools: Tools, view: ThreadView | None) -> PayloadCheck:
         if interrupt.reason == TOOL_CALL and payload.keys().isdisjoint(_MEANT):
             return ()  # the schema has said all that there is to say
         ours = jsonvalue.decode(interrupt.metadata or b"{}").get("sayso", {})
-        at_breakpoint = interrupt.reason == BREAKPOINT
-        agent = ours.get("agent", turns_agent)
-        name = ours.get("name" if at_breakpoint else "tool", "")
-        tool = tools.of(agent if isinstance(agent, str) else None).get(name)
+        tool = _tool_of(tools, interrupt, ours, turns_agent)
         if tool is None:
             return ()
         if interrupt.reason == INPUT_REQUIRED:
             whole = {**ours.get("arguments", {}), **payload}
             return tool.argument_errors(whole) if "missing" in ours else ()
-        approved = at_breakpoint or payload.get("approved") is True
+        approved = interrupt.reason == BREAKPOINT or payload.get("approved") is True
         arguments = ours.get("arguments", {})
         if "editedArgs" in payload:
             wrong = [
@@ -73,6 +70,15 @@ def tool_payload_check(tools: Tools, view: ThreadView | None) -> PayloadCheck:
         return errors(payload.get("remember"), arguments, approved=approved)
 
     return check
+
+
+def _tool_of(
+    tools: Tools, interrupt: Interrupt, ours: Mapping[str, Any], turns_agent: str | None
+) -> Tool[..., Any] | None:
+    """The tool that a question is about."""
+    agent = ours.get("agent", turns_agent)
+    name = ours.get("name" if interrupt.reason == BREAKPOINT else "tool", "")
+    return tools.of(agent if isinstance(agent, str) else None).get(name)
 
 
 def _forbidden(
@@ -108,7 +114,9 @@ class Looks:
         """The check of answers to these questions of a thread (None: to any) before they count."""
         if view is not None and view.turn is not None and view.turn.status == "suspended":
             interrupts = [item for item in view.interrupts if ids is None or item.id in ids]
-            if view.thread.holder is None and any(map(self._is_unknown, interrupts)):
+            if view.thread.holder is None and any(
+                self._is_unknown(item, view.turn.agent) for item in interrupts
+            ):
                 await self.look(view)
         by_tool = tool_payload_check(self._tools, view)
 
@@ -131,8 +139,13 @@ class Looks:
             return None
         return await self._live.look(await self._claims.unclaimed(view, turn, agent))
 
-    def _is_unknown(self, item: Interrupt) -> bool:
-        """True if there is a type to a question, and it is not known here."""
+    def _is_unknown(self, item: Interrupt, turns_agent: str) -> bool:
+        """True if there is a type to a question, or a tool, and it is not known here."""
         if item.status != "open" or self._responses.of(item.id) is not None:
             return False
-        return item.terms.typed
+        if item.terms.typed:
+            return True
+        if item.reason != TOOL_CALL:
+            return False
+        ours = jsonvalue.decode(item.metadata or b"{}").get("sayso", {})
+        return _tool_of(self._tools, item, ours, turns_agent) is None

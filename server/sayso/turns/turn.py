@@ -24,11 +24,8 @@ from sayso.turns.input import TurnInput
 from sayso.turns.journal.state import view
 from sayso.turns.models.chat import Chat, ChatTerms, History
 from sayso.turns.models.model import Speak, ask_model
-from sayso.turns.output import messages
+from sayso.turns.output import custom_events, messages, usage
 from sayso.turns.output.activities import Activity, show_activity
-from sayso.turns.output.custom_events import send_custom
-from sayso.turns.output.messages import Reasoning
-from sayso.turns.output.usage import report_usage
 from sayso.turns.replay.execution import Execution
 from sayso.turns.replay.mistakes import awaited
 from sayso.turns.replay.protection import parked
@@ -90,21 +87,20 @@ class Turn(TurnMarker):
         encrypted: str | None = None,
         encrypted_type: str | None = None,
         metadata: Mapping[str, Any] | None = None,
-    ) -> Reasoning:
+    ) -> messages.Reasoning:
         """A model's thoughts, piece by piece: `async with turn.reasoning() as thought`.
 
         `encrypted` is the model's sealed form of it, `encrypted_type` its provider's name for the
         kind of that; both may also be set on `thought`. They come back in `input.messages` of later
         turns, unchanged (RS-03). Clients that declare protocol 1.1 are sent the type.
         """
-        return Reasoning(self._execution, encrypted, encrypted_type, metadata)
+        return messages.Reasoning(self._execution, encrypted, encrypted_type, metadata)
 
     @awaited
     async def stream(self, chunks: AsyncIterable[str]) -> str:
         """Send an asynchronous iterable of text as one message; returns the whole text.
 
-        Recorded when it ends; after a crash in the middle it is consumed again. Raises `StepFailed`
-        when the iterable raises.
+        Recorded when it ends, consumed again after a crash before that; `StepFailed` if it raises.
         """
         return await messages.stream_text(self._execution, chunks)
 
@@ -125,7 +121,7 @@ class Turn(TurnMarker):
     @awaited
     async def custom(self, name: str, value: Any) -> None:
         """Send an event of your own, once; `name` has its vendor in front: `shop:stock`."""
-        await send_custom(self._execution, name, value)
+        await custom_events.send_custom(self._execution, name, value)
 
     @awaited
     async def usage(
@@ -151,7 +147,7 @@ class Turn(TurnMarker):
             "cached_input_tokens": cached_input_tokens,
             "cache_write_input_tokens": cache_write_input_tokens,
         }
-        await report_usage(self._execution, provider, model, counts)
+        await usage.report_usage(self._execution, provider, model, counts)
 
     # State
 
@@ -228,6 +224,10 @@ class Turn(TurnMarker):
         The others run before the pause and keep their results. Outcomes come in order.
         """
         return await batch.call_all(self._execution, calls, self)
+
+    def add_tools(self, *tools: Tool[..., Any]) -> None:
+        """Serve tools that only this run knows, for its agent; on each entry, before a call."""
+        self._execution.add_tools(tools)
 
     @overload
     async def client_tool(

@@ -11,6 +11,7 @@ from pydantic_core import SchemaValidator, to_json
 
 from sayso import DeclarationError, SchemaViolation, Tool, Turn, approval
 from sayso.frameworks.pydantic_ai.results import from_person
+from sayso.frameworks.violations import violations
 
 WILD: Final = frozenset("*?[")
 
@@ -92,16 +93,8 @@ class Check:
         try:
             self.validator.validate_json(to_json(arguments))
         except ValidationError as error:
-            return [
-                SchemaViolation(_pointer(item["loc"]), item["msg"])
-                for item in error.errors(include_url=False, include_input=False)
-            ]
+            return violations(error)
         return ()
-
-
-def _pointer(location: Sequence[int | str]) -> str:
-    """A place as a JSON Pointer."""
-    return "".join(f"/{str(step).replace('~', '~0').replace('/', '~1')}" for step in location)
 
 
 async def _nothing(arguments: Mapping[str, Any]) -> Any:

@@ -633,6 +633,11 @@ class Execution:
         """The policy that decides about calls of a tool: its own, else the app's."""
         return self._tools.policy(tool)
 
+    def add_tools(self, tools: Sequence[Tool[..., Any]]) -> None:
+        """Serve tools that only the running code knows, for its agent."""
+        for tool in tools:
+            self._tools.add(tool, self.agent)
+
     def owner_of(self, tool: Tool[..., Any]) -> str | None:
         """The agent whose own this tool is, None for one of all agents."""
         return self._tools.owner(tool, self.agent)

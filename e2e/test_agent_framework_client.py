@@ -30,8 +30,8 @@ def server(tmp_path: Path) -> Iterator[DemoServer]:
 
 def conversation(server: DemoServer, scenario: str) -> tuple[list[str], list[str], list[str]]:
     """What it got to read, what was done, and who spoke in the thread in turn."""
-    python = os.environ.get("SAYSO_AGENT_FRAMEWORK")
-    assert python, "run it by npm test -- agent-framework, which sets the client up"
+    python = os.environ.get("SAYSO_AGENT_FRAMEWORK_CLIENT")
+    assert python, "run it by npm test -- agent-framework-client, which sets the client up"
     thread = f"af-{uuid4().hex[:8]}"
     ran = subprocess.run(
         [python, str(SCRIPT), server.url, scenario, thread],

@@ -7,11 +7,11 @@ import { runOrFail } from "./command.mjs";
 import { findPython } from "./python.mjs";
 import { digest, unlessStamped } from "./stamp.mjs";
 
-const FOLDER = join(cache, "agent-framework");
-const LOCK = at("requirements-agent-framework.lock");
+const FOLDER = join(cache, "agent-framework-client");
+const LOCK = at("requirements-agent-framework-client.lock");
 
 // The path of a Python that has the client.
-export async function setUpAgentFramework() {
+export async function setUpAgentFrameworkClient() {
   const { version, executable } = findPython();
   const python = join(FOLDER, "bin", "python");
   await unlessStamped(

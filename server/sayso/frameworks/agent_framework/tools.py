@@ -1,0 +1,124 @@
+"""The tools of a mounted agent as the turn knows them, and as the framework has them in a run."""
+
+import copy
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+from weakref import WeakKeyDictionary
+
+from agent_framework import FunctionTool
+from pydantic import ValidationError
+
+from sayso import DeclarationError, SchemaViolation, Tool, Turn
+from sayso.frameworks.agent_framework.results import from_person
+from sayso.frameworks.policies import Policies, may_run_free
+from sayso.frameworks.violations import violations
+
+ASKS: Final = "asks"
+"""The kind of a tool that its author has marked with `approval_mode="always_require"`."""
+ELSEWHERE: Final = "elsewhere"
+"""The kind of a tool that is declared only: its result comes from elsewhere."""
+
+
+@dataclass
+class Functions:
+    """Tools by name: those known at the mount, and those that a run brought along."""
+
+    policies: Policies
+    parts: Mapping[str, Any]
+    _made: dict[str, tuple[str, Tool[..., Any]]] = field(default_factory=dict)
+    _copies: WeakKeyDictionary[Any, FunctionTool] = field(default_factory=WeakKeyDictionary)
+    _kinds: WeakKeyDictionary[Any, str] = field(default_factory=WeakKeyDictionary)
+
+    def kind(self, function: FunctionTool) -> str:
+        """The mark that its author gave to a tool: `ASKS`, `ELSEWHERE`, or none."""
+        copied = self._kinds.get(function)
+        if copied is not None:
+            return copied
+        if function.approval_mode == "always_require":
+            return ASKS
+        return ELSEWHERE if function.declaration_only else ""
+
+    def in_run(self, function: Any) -> Any:
+        """The tool as a run has it.
+
+        A copy without the marks at which the framework ends a run, before any middleware hears of
+        the call; the tool itself stays as it is.
+        """
+        if not isinstance(function, FunctionTool) or not (kind := self.kind(function)):
+            return function
+        if function in self._kinds:
+            return function
+        made = self._copies.get(function)
+        if made is None:
+            made = copy.copy(function)
+            made.approval_mode = "never_require"
+            if function.declaration_only:
+                made.func = _elsewhere
+            self._copies[function] = made
+            self._kinds[made] = ELSEWHERE if function.declaration_only else kind
+        return made
+
+    def tool(self, function: FunctionTool) -> Tool[..., Any]:
+        """The tool of a function.
+
+        It is made once: another one of the same name, from another run, shows the first one's form.
+
+        Raises:
+            DeclarationError: it asks for an approval now, and was made as one that does not.
+        """
+        name, kind = function.name, self.kind(function)
+        made = self._made.get(name)
+        if made is None:
+            made = self._made[name] = (kind, self._make(function, kind))
+        elif kind == ASKS and made[0] != kind and may_run_free(self.policies.policy(name)):
+            raise DeclarationError(
+                f"tool {name!r} asks for an approval in this run and not in others: give it a "
+                "policy by approve="
+            )
+        return made[1]
+
+    def _make(self, function: FunctionTool, kind: str) -> Tool[..., Any]:
+        policy = self.policies.policy(function.name, asks=kind == ASKS)
+        part = function.name in self.parts
+        return Tool.of(
+            function.name,
+            description=function.description or "",
+            parameters=function.parameters(),
+            call=_in_part if part else _nothing,
+            check=None if function.input_model is None else ModelCheck(function.input_model),
+            part=part,
+            from_person=from_person,
+            approval=policy,
+            editable=policy is None or policy.kind != "never",
+        )
+
+
+@dataclass(frozen=True)
+class ModelCheck:
+    """The look of a tool's own model at arguments, which says more than their schema."""
+
+    model: Any
+
+    def __call__(self, arguments: Mapping[str, Any]) -> Sequence[SchemaViolation]:
+        """List what does not fit, each at its member."""
+        try:
+            self.model.model_validate(dict(arguments))
+        except ValidationError as error:
+            return violations(error)
+        return ()
+
+
+def _elsewhere(**arguments: Any) -> Any:
+    """Stands where a tool is only declared, so that its calls come to the turn."""
+    raise RuntimeError("a tool that is only declared has no function")
+
+
+async def _nothing(arguments: Mapping[str, Any]) -> Any:
+    """Stands where each call brings its own function, which holds what its run knows."""
+    raise RuntimeError("a tool of Agent Framework is run by the agent that has it")
+
+
+async def _in_part(turn: Turn, arguments: Mapping[str, Any]) -> Any:
+    """Stands for a part as `_nothing` does for an effect."""
+    return await _nothing(arguments)
