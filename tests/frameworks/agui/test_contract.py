@@ -1,6 +1,6 @@
 """What every adapter keeps, with an agent that is a function of AG-UI events."""
 
-from sayso import Sayso, Tool, approval
+from sayso import Sayso, Tool
 from sayso.agui import mount_events
 from sayso.testing import Conversation
 from tests.frameworks.agui.producers import shop_agent
@@ -8,39 +8,27 @@ from tests.frameworks.contract import Contract
 from tests.frameworks.shop import Shop
 
 
-def tools(shop: Shop) -> list[Tool[..., object]]:
-    """The shop's two tools, one of which asks."""
-
-    async def order_status(order_id: str) -> str:
-        """Look an order up."""
-        return shop.order_status(order_id)
-
-    async def issue_refund(order_id: str, amount: float) -> str:
-        """Refund an order."""
-        return shop.issue_refund(order_id, amount)
-
+def tools(shop: Shop) -> list[Tool[..., str]]:
+    """The shop's tools, in threads, as it has them."""
     return [
-        Tool(order_status),
-        Tool(issue_refund, approval=approval.always, editable=True),
+        Tool(function, approval=shop.policies[name], editable=True)
+        if name in shop.policies
+        else Tool(function)
+        for name, function in zip(shop.offers, shop.tools, strict=True)
     ]
-
-
-def served(shop: Shop) -> Sayso:
-    """An app with the shop's agent."""
-    app = Sayso(store="memory:")
-    mount_events(app, "shop", shop_agent(shop), tools=tools(shop), again=True)
-    return app
 
 
 class TestContract(Contract):
     """The contract's tests."""
 
-    def app(self, shop: Shop) -> Sayso:
-        return served(shop)
+    def mount(self, app: Sayso, shop: Shop) -> None:
+        mount_events(app, "shop", shop_agent(shop), tools=tools(shop), again=True)
 
 
 def test_a_gated_trip_takes_no_more_than_six_commits() -> None:
-    with Conversation(served(Shop())) as talk:
+    app = Sayso(store="memory:")
+    TestContract().mount(app, Shop())
+    with Conversation(app) as talk:
         talk.say("refund A-17")
         talk.question.approve()
         assert talk._world is not None
