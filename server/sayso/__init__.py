@@ -13,6 +13,7 @@ from sayso.agents.told import Told
 from sayso.agents.tooloptions import DidNotHappen, Happened
 from sayso.agents.tools import Tool
 from sayso.app import Sayso
+from sayso.base.approvers import Approvers
 from sayso.base.breakpoints import Breakpoints
 from sayso.base.clock import Clock
 from sayso.base.codes import Code
@@ -66,6 +67,7 @@ __all__ = [
     "AgentFailed",
     "AgentOptions",
     "Answer",
+    "Approvers",
     "ArgumentsMisfit",
     "AskFirst",
     "Breakpoints",

@@ -16,6 +16,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 
+from sayso.base.approvers import names_of
 from sayso.base.records import (
     Claim,
     Commit,
@@ -182,7 +183,8 @@ class TwoStores(RuleBasedStateMachine):
             "assigned_to": data.draw(st.none() | names),
             "thread_id": data.draw(st.none() | st.sampled_from(THREADS)),
         }
-        asked = InterruptFilter(**given)
+        people = data.draw(st.sampled_from(((), names_of("ann", ["lead"]), names_of("a", ["b"]))))
+        asked = InterruptFilter(names=people, **given)
         self.both(lambda s: _pages(functools.partial(s.interrupts, scope, asked), limit))
 
     @rule(scope=st.sampled_from(SCOPES), since=st.none() | times, limit=st.integers(0, 9))

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from sayso.base.approvers import Approvers, names_of
 from sayso.base.records import (
     Approval,
     ApprovalUse,
@@ -19,6 +20,7 @@ from sayso.base.records import (
     OpenCount,
     Page,
     PageRequest,
+    Terms,
     ThreadFilter,
 )
 from sayso.stores.sql import lists, ops
@@ -55,6 +57,7 @@ def fill(db: sqlite3.Connection, threads: int) -> None:
             expires_at=2 * HOUR + n,
             remind_at=HOUR + n,
             assigned_to=f"clerk-{n % 2}",
+            terms=Terms(approvers=Approvers(by=f"role {n % 2}", people=["lea"])),
         )
         suspended = replace(claim.turn, status="suspended")
         ops.commit(
@@ -95,6 +98,9 @@ PAGES: dict[str, Callable[[Transaction], Page[object]]] = {
     "open, later": lambda db: interrupts(db, "i200.200", status="open"),
     "open of an owner": lambda db: interrupts(db, status="open", owner="ann"),
     "open of nobody": lambda db: interrupts(db, status="open", owner="eve"),
+    "open for approvers": lambda db: interrupts(
+        db, status="open", owner="eve", names=names_of("lea", ["role 1"])
+    ),
     "assigned": lambda db: interrupts(db, status="open", assigned_to="clerk-1"),
     "any": lambda db: interrupts(db),
     "settled": lambda db: interrupts(db, status="resolved"),
@@ -148,7 +154,7 @@ def test_long_answers_are_not_read_by_a_filter(tmp_path: Path) -> None:
     columns = [row[1] for row in db.execute("PRAGMA table_info(interrupt)")]
     kinds = {row[1]: row[2] for row in db.execute("PRAGMA table_info(interrupt)")}
     db.close()
-    looked_at = ("owner", "status", "agent", "reason", "assigned_to")
+    looked_at = ("owner", "status", "agent", "reason", "assigned_to", "names")
     first_long = min(columns.index(c) for c in columns if kinds[c] == "BLOB" or c == "message")
     assert all(columns.index(column) < first_long for column in looked_at)
 
@@ -172,9 +178,11 @@ def test_a_deleted_thread_leaves_no_row(tmp_path: Path) -> None:
     tables = [row[0] for row in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
     counted = {t for t in tables if t not in ("audit", "change", "floor", "sayso_schema")}
     before = {table: count(db, table) for table in counted}
+    assert before.pop("waiting") == 6, "each waits for a role and for a person"
     assert set(before.values()) == {3}
     ops.delete(session_on(db), SCOPE, "t-1", 4, 9, "me")
-    assert {table: count(db, table) for table in counted} == dict.fromkeys(counted, 2)
+    left = dict.fromkeys(counted, 2) | {"waiting": 4}
+    assert {table: count(db, table) for table in counted} == left
     emptied = "SELECT count(*) FROM audit WHERE content IS NULL"
     assert db.execute(emptied).fetchone() == (0,)
     db.close()

@@ -49,8 +49,9 @@ class Decision:
     """The choice of a person; `option` is None unless `resolved`.
 
     `params` are values of the option's type, None for an option without one. `note` is a comment
-    that the person added. `by` is the authenticated subject, None when nobody decided. `request` is
-    the run input that brought the answer, None when it came another way.
+    that the person added. `by` is the authenticated subject, None when nobody decided; `approvers`
+    are all who agreed, where it took several. `request` is the run input that brought the answer,
+    None when it came another way.
     """
 
     status: AnswerStatus
@@ -59,6 +60,7 @@ class Decision:
     params: Any = None
     note: str | None = None
     by: str | None = None
+    approvers: tuple[str, ...] = ()
     metadata: dict[str, Any] = field(default_factory=dict)
     request: Any = None
     text: str = ""

@@ -25,8 +25,8 @@ class Question:
     `reason` is `input_required`, `confirmation`, or a namespaced one of your own (`shop:refund`).
     `schema` is a pydantic model, a Python type or a JSON Schema object. `expires_in` is in seconds
     (None: never), `expires_at` an aware datetime. `on_expire` is `expire`, `hold`, `cancel` or a
-    `FallbackAnswer`. `approvers` answer instead of the thread's owner. Members left out are the
-    agent's.
+    `FallbackAnswer`. `approvers` are the people who may answer, and how many it takes, instead of
+    the thread's owner. Members left out are the agent's.
     """
 
     reason: str
@@ -35,8 +35,8 @@ class Question:
     expires_in: float | Default | None = DEFAULT
     expires_at: Any = None
     on_expire: OnExpire | Default = DEFAULT
-    metadata: Mapping[str, Any] | None = None
     approvers: Approvers | None = None
+    metadata: Mapping[str, Any] | None = None
 
 
 class Lifetime(TypedDict, total=False):
@@ -53,11 +53,11 @@ class ClientCallTerms(Lifetime, total=False):
 
 
 class QuestionTerms(Lifetime, total=False):
-    """The lifetime of a question and its expiry policy, as in `Question`, by name."""
+    """The lifetime of a question and who answers it, as in `Question`, by name."""
 
     on_expire: OnExpire | Default
-    metadata: Mapping[str, Any] | None
     approvers: Approvers | None
+    metadata: Mapping[str, Any] | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +65,8 @@ class Answer(Generic[T]):
     """The settled answer to a question.
 
     `value` is the payload as the type that was asked for; None unless `resolved`. `by` is the
-    authenticated subject, None when nobody decided. `request` is the run input that brought the
+    authenticated subject, None when nobody decided; `approvers` are all who agreed, where it took
+    several. `request` is the run input that brought the
     answer, None when it came another way. `question` and `text` are the two in words: `str()` is
     the sentence that `describe` makes of them.
     """
@@ -73,6 +74,7 @@ class Answer(Generic[T]):
     status: AnswerStatus
     value: T | None = None
     by: str | None = None
+    approvers: tuple[str, ...] = ()
     metadata: dict[str, Any] = field(default_factory=dict)
     request: Any = None
     question: str = ""

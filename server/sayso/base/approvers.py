@@ -96,6 +96,11 @@ class Approvers:
         return not self.by and not self.people
 
     @property
+    def names(self) -> tuple[str, ...]:
+        """The names under which questions wait for these people, as `names_of` has a person's."""
+        return (*map(_role, self.by), *map(_person, self.people))
+
+    @property
     def alone(self) -> bool:
         """True if one person is enough."""
         counts = self.approvals
@@ -134,3 +139,16 @@ class Approvers:
 
 OWNER: Final = Approvers()
 """The owner of the thread, alone."""
+
+
+def names_of(subject: str, roles: Iterable[str]) -> tuple[str, ...]:
+    """The names under which questions wait for a person: `person:<subject>`, `role:<role>`."""
+    return (_person(subject), *map(_role, dict.fromkeys(roles)))
+
+
+def _role(role: str) -> str:
+    return f"role:{role}"
+
+
+def _person(subject: str) -> str:
+    return f"person:{subject}"

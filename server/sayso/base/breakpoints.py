@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 from sayso.base import jsonvalue
+from sayso.base.approvers import OWNER, Approvers
 from sayso.base.codes import Code
 from sayso.base.errors import DeclarationError, Problem
 
@@ -22,12 +23,14 @@ ALL: Final = "*"
 class Breakpoints:
     """Names before or after which a run waits; `"*"` is all of them.
 
-    Of steps, phases, tools (the client's own too), and agents that are delegated to.
+    Of steps, phases, tools (the client's own too), and agents that are delegated to. `approvers`
+    say continue or stop instead of the thread's owner; until then nobody else edits the state.
     Raises `DeclarationError` for what is neither a name nor a list of names.
     """
 
     before: str | Iterable[str] = ()
     after: str | Iterable[str] = ()
+    approvers: Approvers = OWNER
 
     def __post_init__(self) -> None:
         for when in ("before", "after"):
@@ -36,6 +39,9 @@ class Breakpoints:
             except ValueError as error:
                 raise DeclarationError(f"Breakpoints({when}=…) {error}") from None
             object.__setattr__(self, when, names)
+        declared: object = self.approvers
+        if not isinstance(declared, Approvers):
+            raise DeclarationError(f"Breakpoints(approvers=…) is an Approvers, not {declared!r}")
 
     def matches(self, when: When, name: str) -> bool:
         """True if a run waits there."""
@@ -46,9 +52,12 @@ class Breakpoints:
         """True if there is any."""
         return bool(self.before or self.after)
 
-    def to_json(self) -> dict[str, list[str]]:
-        """The breakpoints as clients see them."""
-        return {"before": list(self.before), "after": list(self.after)}
+    def to_json(self) -> dict[str, Any]:
+        """The breakpoints as clients see them: `{"before", "after", "approvers"?}`."""
+        names: dict[str, Any] = {"before": list(self.before), "after": list(self.after)}
+        if not self.approvers.owners:
+            names["approvers"] = self.approvers.terms_for_clients()
+        return names
 
 
 def from_request(forwarded_props: Any) -> Breakpoints | None:
@@ -77,7 +86,7 @@ def from_request(forwarded_props: Any) -> Breakpoints | None:
                 f"{where}{jsonvalue.pointer((member,))}",
                 'is no member of breakpoints: they are {"before", "after"}',
             )
-    return Breakpoints(**names)
+    return Breakpoints(names["before"], names["after"])
 
 
 def _unreadable(pointer: str, message: str) -> Problem:

@@ -146,6 +146,11 @@ class Terms:
     typed: bool = False
     origin: str | None = None
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names under which the question waits for others than the owner of the thread."""
+        return () if self.approvers is None else self.approvers.names
+
 
 @fast
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -490,10 +495,12 @@ class InterruptFilter:
     """Members of an interrupt that a list is restricted to; None restricts nothing.
 
     `owner` is the thread's, `agent` the one that the thread had when the interrupt was first
-    written.
+    written. `names` are those of a person (`approvers.names_of`): interrupts for one of its
+    approvers are listed as well as those of the owner.
     """
 
     owner: str | None = None
+    names: tuple[str, ...] = ()
     status: InterruptStatus | None = None
     agent: str | None = None
     reason: str | None = None

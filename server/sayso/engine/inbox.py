@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from sayso.agents.toolset import Tools
+from sayso.base.approvers import names_of
 from sayso.base.codes import Code
 from sayso.base.errors import Problem, StoreError
 from sayso.base.records import (
@@ -36,7 +36,7 @@ POLL_S: Final = 1.0
 MAX_UNREAD: Final = 1_000
 """Notices that a listener may leave unread; then it is told to read its lists again."""
 MAX_LOOKS: Final = 10
-"""Pages of a scope that are searched for questions to a role, for one page of the inbox."""
+"""Pages of a scope that are searched for one page of the inbox."""
 PAGE_SIZE: Final = 1_000
 """Changes that are read in one go."""
 
@@ -102,7 +102,7 @@ class Inbox:
 
     def __init__(self, services: Services) -> None:
         self._store, self._clock = services.store, services.clock
-        self._tools, self._sleep = services.tools, services.sleep_between_looks
+        self._sleep = services.sleep_between_looks
         self._watchers = services.watchers
         self._hubs: dict[str, _Hub] = {}
         self._tasks: set[asyncio.Task[None]] = set()
@@ -132,12 +132,12 @@ class Inbox:
             ValueError: an invalid cursor.
         """
         items: list[ListedInterrupt] = []
-        is_approver = _is_approver(self._tools, principal)
-        for _ in range(MAX_LOOKS if is_approver else 1):
+        for _ in range(MAX_LOOKS):
             page = await self._store.interrupts(
                 principal.scope,
                 InterruptFilter(
-                    owner=None if is_approver else principal.subject,
+                    owner=principal.subject,
+                    names=names_of(principal.subject, principal.roles),
                     status=status,
                     agent=agent,
                     reason=reason,
@@ -235,15 +235,7 @@ class Inbox:
                 await self._tell(scope, hub, change)
 
     async def _tell(self, scope: str, hub: _Hub, change: Change) -> None:
-        def concerned() -> list[InboxSubscription]:
-            return [
-                listener
-                for listener in hub.listeners
-                if listener.principal.subject == change.owner
-                or _is_approver(self._tools, listener.principal)
-            ]
-
-        if not concerned() or change.kind == "run_ended":
+        if not hub.listeners or change.kind == "run_ended":
             return
         item = None
         if change.interrupt_id is not None:
@@ -252,7 +244,7 @@ class Inbox:
                 return  # deleted meanwhile, which is told in its turn
             if is_call(item.interrupt):
                 return
-        for listener in concerned():
+        for listener in list(hub.listeners):
             principal = listener.principal
             if principal.subject == change.owner or (item and _concerns(item, principal)):
                 listener.add(InboxEvent(change.kind, change.thread_id, change.at, item))
@@ -262,12 +254,3 @@ def _concerns(listed: ListedInterrupt, principal: Principal) -> bool:
     """True if a question is the caller's: of its thread, or for one of its roles."""
     interrupt = listed.interrupt
     return not is_call(interrupt) and may_see(interrupt, listed.owner, principal)
-
-
-def _is_approver(tools: Tools, principal: Principal) -> bool:
-    """True if questions of other people's threads may wait for this caller."""
-    approving = (approvers for _, tool in tools.all() for approvers in tools.asked(tool))
-    return any(
-        principal.subject in approvers.people or not {*principal.roles}.isdisjoint(approvers.roles)
-        for approvers in approving
-    )

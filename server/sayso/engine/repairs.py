@@ -19,6 +19,8 @@ from sayso.engine.stop import StopRequest, StopService
 from sayso.engine.threads import Threads
 from sayso.gate import refusals
 from sayso.gate.interrupts import mark_copied
+from sayso.gate.quorum import asks_others, may_answer
+from sayso.protocol.reasons import BREAKPOINT
 from sayso.stores.base import update_of
 from sayso.turns.denials import Denials, first_of, questions
 from sayso.turns.input import TurnInput
@@ -69,11 +71,13 @@ class Repairs:
 
         Raises:
             Problem: `unknown_thread`; `thread_busy` while it runs; `not_waiting`;
-                `invalid_payload` for a state that its agent does not take.
+                `not_an_approver` while it waits at a breakpoint for others, `already_resolved` once
+                one of them has agreed; `invalid_payload` for a state that its agent does not take.
         """
 
         async def act(view: ThreadView) -> None:
             turn = _waiting_turn(view)
+            _check_breakpoints(_of_turn(view, turn), principal)
             state = merge_patch(jsonvalue.decode(view.thread.state), patch)
             self._check_edit(turn, state)
             entries = await self._store.journal(principal.scope, turn.key)
@@ -323,6 +327,30 @@ def _interrupt_of(view: ThreadView, interrupt_id: str) -> tuple[Interrupt, TurnR
     if turn is None or interrupt.turn_key != turn.key:
         raise _gone()
     return interrupt, turn
+
+
+def _check_breakpoints(items: Sequence[Interrupt], principal: Principal) -> None:
+    """Check that what approvers look at stays as they see it.
+
+    Raises:
+        Problem: `not_an_approver` for whoever is none of them, `already_resolved` once others have
+            agreed.
+    """
+    for item in items:
+        if item.reason != BREAKPOINT or item.status != "open" or not asks_others(item):
+            continue
+        if not may_answer(item, principal):
+            raise Problem(
+                Code.NOT_AN_APPROVER,
+                f"The turn waits at a breakpoint for others ({item.id}), who decide about the "
+                "state as it is: ask one of them, or cancel the question.",
+            )
+        if any(vote.by != principal.subject for vote in item.progress.votes):
+            raise Problem(
+                Code.ALREADY_RESOLVED,
+                f"Others have agreed to continue with the state as it is ({item.id}): let the rest "
+                "decide, or cancel the question.",
+            )
 
 
 def _check_denied(items: Sequence[Interrupt], before: Sequence[dict[str, Any]]) -> None:

@@ -28,7 +28,6 @@ from sayso.protocol.runinput import ResumeEntry
 
 REQUESTER: Final = "requester"
 """The word in `not_by` for whoever wants the thing done."""
-_NOT_COMPARED: Final = ("reason",)
 _ATTEMPTS: Final = (reasons.INDETERMINATE, reasons.FAILED)
 """Reasons of questions about a call that was approved once, and may be made again."""
 
@@ -144,7 +143,7 @@ def effect(item: Interrupt, entry: ResumeEntry) -> Effect:
         return "stands" if kept.status == "cancelled" else "new"
     if refuses(item, entry):
         return "new"
-    same = kept.status == "resolved" and same_answer(_value(kept.payload), entry.payload)
+    same = kept.status == "resolved" and same_answer(item, _value(kept.payload), entry.payload)
     return "stands" if same else "decided"
 
 
@@ -156,7 +155,7 @@ def count_vote(
     approvers = item.terms.approvers
     if approvers is None or approvers.approvals == 1 or refuses(item, entry):
         return Count(before, stands=True)
-    same = [vote for vote in before if same_answer(_value(vote.payload), entry.payload)]
+    same = [vote for vote in before if same_answer(item, _value(vote.payload), entry.payload)]
     dropped = [vote.by for vote in before if vote not in same]
     if all(vote.by != principal.subject for vote in same):
         same.append(
@@ -219,9 +218,9 @@ def met_by(approvers: Approvers, people: Iterable[Person], requesters: Iterable[
     return not any(missing(approvers, fit).values())
 
 
-def same_answer(left: Any, right: Any) -> bool:
-    """True if two payloads say the same; their reasons do not count."""
-    return jsonvalue.equal(_compared(left), _compared(right))
+def same_answer(item: Interrupt, left: Any, right: Any) -> bool:
+    """True if two payloads say the same to a question; why they say it does not count."""
+    return jsonvalue.equal(_compared(item, left), _compared(item, right))
 
 
 def denied_elsewhere(item: Interrupt) -> list[Mapping[str, Any]]:
@@ -259,10 +258,20 @@ def _empty(seats: Sequence[str], people: Sequence[set[str]]) -> list[str]:
     return [role for number, role in enumerate(seats) if not seat(number, set())]
 
 
-def _compared(payload: Any) -> Any:
+def _compared(item: Interrupt, payload: Any) -> Any:
     if not isinstance(payload, dict):
         return payload
-    return {name: value for name, value in payload.items() if name not in _NOT_COMPARED}
+    remark = _remark(item)
+    return {name: value for name, value in payload.items() if name != remark}
+
+
+def _remark(item: Interrupt) -> str | None:
+    """The member of its answers that says why; None where all members are the author's."""
+    if item.reason == reasons.DECISION or ours_of(item).get("kind") == "clarification":
+        return "note"
+    if item.reason in reasons.LABELS and item.reason != reasons.INPUT_REQUIRED:
+        return "reason"
+    return None
 
 
 def _value(payload: bytes | None) -> Any:

@@ -20,11 +20,17 @@ def fits_thread(wanted: ThreadFilter, row: Sequence[Any]) -> bool:
     return _fits((wanted.owner, wanted.agent, wanted.status), row)
 
 
-def fits_interrupt(wanted: InterruptFilter, row: Sequence[Any]) -> bool:
-    """True if one with this owner, status, agent, reason and assignee belongs in the list."""
-    return _fits(
-        (wanted.owner, wanted.status, wanted.agent, wanted.reason, wanted.assigned_to), row
-    )
+def fits_interrupt(
+    wanted: InterruptFilter, owner: str, names: Iterable[str] | None, row: Sequence[Any]
+) -> bool:
+    """True if an interrupt of that owner, for people of these names, belongs in the list.
+
+    `row` is its status, agent, reason and assignee.
+    """
+    anybody = wanted.owner is None and not wanted.names
+    concerned = anybody or owner == wanted.owner or bool({*wanted.names} & {*(names or ())})
+    rest = (wanted.status, wanted.agent, wanted.reason, wanted.assigned_to)
+    return concerned and _fits(rest, row)
 
 
 def _fits(wanted: Sequence[Any], row: Sequence[Any]) -> bool:

@@ -54,14 +54,8 @@ class QuestionRow:
         thread, interrupt = self.held.thread, self.interrupt
         if wanted.thread_id is not None and wanted.thread_id != thread.id:
             return False
-        row = (
-            thread.owner,
-            interrupt.status,
-            self.agent,
-            interrupt.reason,
-            interrupt.assigned_to,
-        )
-        return fits_interrupt(wanted, row)
+        row = (interrupt.status, self.agent, interrupt.reason, interrupt.assigned_to)
+        return fits_interrupt(wanted, thread.owner, interrupt.terms.names, row)
 
     @property
     def listed(self) -> ListedInterrupt:

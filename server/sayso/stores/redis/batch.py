@@ -136,14 +136,15 @@ class ScriptBatch:
     def _rows(self, one: QuestionFacts) -> dict[str, tuple[str, bytes]]:
         """The lists that an interrupt stands in: what is before its number there, and behind."""
         i, keys, owner = one.interrupt, self.keys, self.known.owner
-        row = (
-            f"{moment(i.created_at)}.",
-            b"|" + joined(keys.id, i.id, owner, i.status, one.agent, i.reason, i.assigned_to),
-        )
+        people = i.terms.names
+        looked_at = (owner, people or None, i.status, one.agent, i.reason, i.assigned_to)
+        row = (f"{moment(i.created_at)}.", b"|" + joined(keys.id, i.id, *looked_at))
         of = "open" if i.status == "open" else "settled"
         names = [keys.scope.of(of), keys.scope.one(of, owner)]
         if i.status == "open" and i.assigned_to is not None:
             names.append(keys.scope.one("assigned", i.assigned_to))
+        if i.status == "open":
+            names += [keys.scope.one("awaited", name) for name in people]
         rows = dict.fromkeys(names, row)
         rows[keys.of("asked")] = (f"{prefixed(i.turn_key)}|", f"|{i.id}".encode())
         return rows

@@ -6,6 +6,7 @@ look at, so that a page is one walk; whole records are read of those only that i
 
 import heapq
 from collections.abc import AsyncIterator, Sequence
+from itertools import groupby
 from typing import Any
 
 import orjson
@@ -81,8 +82,10 @@ async def interrupts(
     count = page.limit + 1 if narrow else most
     commands = [("ZRANGEBYLEX", name, lowest, "+", "LIMIT", 0, count) for name in names]
     walks = await (link.all(commands) if len(names) == 1 else link.at_once(commands))
-    rows = [_row(member) for member in heapq.merge(*walks)]
-    fitting = ((at, number, fits_interrupt(wanted, row[2:])) for at, number, row in rows)
+    rows = [_row(member) for member, _ in groupby(heapq.merge(*walks))]
+    fitting = (
+        (at, number, fits_interrupt(wanted, row[2], row[3], row[4:])) for at, number, row in rows
+    )
     numbers, following = take_page("interrupts", fitting, page.limit, most)
     where = {number: row for _, number, row in rows}
     chosen = [where[number] for number in numbers]
@@ -254,16 +257,24 @@ def _walks_of(keys: ScopeKeys, wanted: InterruptFilter) -> tuple[list[str], bool
     owner = wanted.owner
     others = wanted.agent is None and wanted.reason is None
     if wanted.status == "open" and wanted.assigned_to is not None:
-        return [keys.one("assigned", wanted.assigned_to)], others and owner is None
+        whoever = owner is None and not wanted.names
+        return [keys.one("assigned", wanted.assigned_to)], others and whoever
     kinds = {None: ("open", "settled"), "open": ("open",)}.get(wanted.status, ("settled",))
     names = [keys.of(kind) if owner is None else keys.one(kind, owner) for kind in kinds]
     exact = wanted.status in (None, "open")
+    if wanted.names:
+        # What is settled for others is not listed by their names: it is no inbox any more.
+        named = [keys.one("awaited", name) for name in wanted.names] if exact else []
+        own = [keys.one("open", owner)] if exact and owner is not None else []
+        names = named + own + ([] if wanted.status == "open" else [keys.of("settled")])
+        exact = wanted.status == "open"
     return names, others and exact and wanted.assigned_to is None
 
 
 def _fits(wanted: InterruptFilter, listed: ListedInterrupt) -> bool:
     i = listed.interrupt
-    return fits_interrupt(wanted, (listed.owner, i.status, listed.agent, i.reason, i.assigned_to))
+    row = (i.status, listed.agent, i.reason, i.assigned_to)
+    return fits_interrupt(wanted, listed.owner, i.terms.names, row)
 
 
 def _listed(thread_id: str, owner: str, one: QuestionFacts) -> ListedInterrupt:

@@ -4,6 +4,8 @@ import random
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+import orjson
+
 from sayso.base.records import Change, Changes, Interrupt
 from sayso.stores.base import KEPT_CHANGES
 from sayso.stores.changes import Note
@@ -53,22 +55,29 @@ def put_questions(db: Transaction, whose: Whose, questions: Sequence[QuestionWri
         return
     thread = whose.thread
     belongs = (whose.scope, whose.owner, whose.agent, thread)
-    new, moved, changed = [], [], []
+    new, moved, changed, unlisted, listed = [], [], [], [], []
     for interrupt, before in questions:
-        row = interrupt_row(interrupt)
+        row, names = interrupt_row(interrupt), interrupt.terms.names
+        packed = orjson.dumps(names).decode() if names else None
         if before is None:
-            new.append((*belongs, *row))
-            continue
-        changed.append((*row[3:], thread, interrupt.id))
-        if before[:2] != row[1:3]:
-            moved.append((*row[1:3], thread, interrupt.id))
-    for name, rows in (
+            new.append((*belongs, packed, *row))
+        else:
+            changed.append((packed, *row[3:], thread, interrupt.id))
+            if before[:2] != row[1:3]:
+                moved.append((*row[1:3], thread, interrupt.id))
+        if names and before is not None:
+            unlisted.append((thread, interrupt.id))
+        if interrupt.status == "open":
+            listed += [(name, thread, interrupt.id) for name in names]
+    for statement, rows in (
         ("add_interrupt", new),
         ("move_interrupt", moved),
         ("put_interrupt", changed),
+        ("wait_no_more", unlisted),
+        ("wait_for", listed),
     ):
         if rows:
-            db.insert_many(name, rows)
+            db.insert_many(statement, rows)
 
 
 def note(db: Transaction, whose: Whose, at: int, notes: Sequence[Note]) -> None:

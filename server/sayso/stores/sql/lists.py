@@ -5,8 +5,11 @@ bounded number of them, and reads whole only what it returns.
 """
 
 import heapq
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from typing import Any
+
+import orjson
 
 from sayso.base.records import (
     InterruptFilter,
@@ -61,9 +64,14 @@ def interrupts(
     }
     values = _walk(scope, members, parse_cursor("interrupts", page.after) or (-1, -1), page.limit)
     with ExitStack() as opened:
-        walks = [opened.enter_context(db.scan(name, values)) for name in _walks_of(wanted)]
-        rows = heapq.merge(*walks) if len(walks) > 1 else walks[0]
-        fitting = ((row[0], row[1], fits_interrupt(wanted, row[2:])) for row in rows)
+        walks = [
+            opened.enter_context(
+                db.scan(walk, values if name is None else {**values, "name": name})
+            )
+            for walk, name in _walks_of(wanted)
+        ]
+        rows = _merged(walks) if len(walks) > 1 else walks[0]
+        fitting = ((row[0], row[1], _fits(wanted, row)) for row in rows)
         positions, following = take_page("interrupts", fitting, page.limit, values["walk"])
     read = db.many("read_listed_interrupt", [(position,) for position in positions])
     return Page(items=tuple(map(_listed, read)), next=following)
@@ -100,18 +108,44 @@ def _walk(
     return values | members
 
 
-def _walks_of(wanted: InterruptFilter) -> tuple[str, ...]:
-    """The walks that together meet all that fits, and the fewest rows in vain."""
+def _walks_of(wanted: InterruptFilter) -> list[tuple[str, str | None]]:
+    """The walks that together meet all that fits, and the fewest rows in vain.
+
+    With the name of whom a walk is for, where it is for one.
+    """
     if wanted.thread_id is not None:
-        return ("walk_of_thread",)
+        return [("walk_of_thread", None)]
     if wanted.status == "open" and wanted.assigned_to is not None:
-        return ("walk_open_assigned",)
+        return [("walk_open_assigned", None)]
     owned = wanted.owner is not None
-    still_open = "walk_open_owned" if owned else "walk_open"
-    settled = "walk_settled_owned" if owned else "walk_settled"
-    if wanted.status is None:
-        return still_open, settled
-    return (still_open if wanted.status == "open" else settled,)
+    walks: list[tuple[str, str | None]] = []
+    if wanted.status in (None, "open"):
+        walks += [("walk_open_for", name) for name in wanted.names]
+        if owned or not wanted.names:
+            walks.append(("walk_open_owned" if owned else "walk_open", None))
+    if wanted.status != "open":
+        # What is settled for others is not indexed by their names: it is no inbox any more.
+        own = owned and not wanted.names
+        walks.append(("walk_settled_owned" if own else "walk_settled", None))
+    return walks
+
+
+def _merged(walks: Iterable[Iterable[Row]]) -> Iterator[Row]:
+    """The rows of several walks in their order, each once."""
+    last: Row | None = None
+    for row in heapq.merge(*walks, key=_order):
+        if last is None or _order(row) != _order(last):
+            yield row
+        last = row
+
+
+def _order(row: Row) -> Row:
+    return row[:2]
+
+
+def _fits(wanted: InterruptFilter, row: Row) -> bool:
+    _, _, owner, names, *rest = row
+    return fits_interrupt(wanted, owner, None if names is None else orjson.loads(names), rest)
 
 
 def _listed(found: Row) -> ListedInterrupt:

@@ -55,6 +55,7 @@ from sayso.stores.step import (
 _DELETIONS = (
     "forget_journals",
     "delete_messages",
+    "delete_waiting",
     "delete_interrupts",
     "delete_requests",
     "delete_turns",
@@ -63,7 +64,7 @@ _DELETIONS = (
     "delete_kept",
     "delete_thread",
 )
-"""Requests before the turns that name them; the thread last."""
+"""What names others before them; the thread last."""
 
 
 def load(

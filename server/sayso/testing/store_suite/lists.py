@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import Any, TypeVar
 
+from sayso.base.approvers import Approvers, names_of
 from sayso.base.records import (
     Commit,
     Interrupt,
@@ -11,6 +12,7 @@ from sayso.base.records import (
     ListedInterrupt,
     Page,
     PageRequest,
+    Terms,
     ThreadFilter,
     ThreadSummary,
     Update,
@@ -268,6 +270,72 @@ async def interrupts_are_listed_by_what_they_are(store: Store, clock: FakeClock)
         ["int_25", "int_27", "int_29", "int_31"],
     )
     same(await _interrupts(store, thread_id="unknown"), [])
+
+
+async def questions_to_others_are_listed_by_the_names_of_their_approvers(
+    store: Store, clock: FakeClock
+) -> None:
+    """Each once, beside the owner's own, whatever else is asked for; nobody else's."""
+    leads = Terms(approvers=Approvers(by=("lead", "head"), people=["ida"]))
+    finance = Terms(approvers=Approvers(approvals={"lead": 1, "finance": 1}))
+    await ask(
+        store,
+        question("int_1", created_at=4_000, terms=leads, assigned_to="cleo"),
+        question("int_2", created_at=4_001, terms=Terms()),
+        question("int_3", created_at=4_002, terms=finance),
+        question("int_4", created_at=4_003, terms=leads, status="resolved"),
+    )
+    await ask(store, question("int_5", created_at=4_004, terms=finance), thread_id="b", owner="bob")
+    lead, ida = names_of("eve", ["lead", "head"]), names_of("ida", ["clerk"])
+    lists: tuple[tuple[dict[str, Any], list[str]], ...] = (
+        ({"names": lead}, ["int_1", "int_3", "int_4", "int_5"]),
+        ({"names": lead, "status": "open"}, ["int_1", "int_3", "int_5"]),
+        ({"names": lead, "status": "resolved"}, ["int_4"]),
+        ({"names": lead, "status": "open", "owner": "ann"}, ["int_1", "int_2", "int_3", "int_5"]),
+        ({"names": lead, "owner": "bob"}, ["int_1", "int_3", "int_4", "int_5"]),
+        ({"names": lead, "thread_id": "b"}, ["int_5"]),
+        ({"names": lead, "status": "open", "assigned_to": "cleo"}, ["int_1"]),
+        ({"names": lead, "assigned_to": "cleo"}, ["int_1"]),
+        ({"names": ida, "status": "open"}, ["int_1"]),
+        ({"names": ida, "owner": "bob"}, ["int_1", "int_4", "int_5"]),
+        ({"names": names_of("eve", ["finance"]), "status": "open"}, ["int_3", "int_5"]),
+        ({"names": names_of("lead", []), "status": "open"}, []),
+        ({"names": names_of("eve", []), "owner": "eve"}, []),
+    )
+    for members, expected in lists:
+        for at_once in (1, 2, 100):
+            same((members, await _interrupts(store, at_once, **members)), (members, expected))
+    same(await store.interrupts("other", InterruptFilter(names=lead)), Page(items=()))
+
+
+async def questions_to_others_leave_the_lists_of_their_approvers(
+    store: Store, clock: FakeClock
+) -> None:
+    """Once settled. They come back once reopened, move with when it was asked, go with a thread."""
+    terms = Terms(approvers=Approvers(by="lead"))
+    first = question("int_1", created_at=4_000, terms=terms)
+    await ask(store, first, question("int_2", created_at=5_000, terms=terms))
+    steps: tuple[tuple[dict[str, Any], list[str]], ...] = (
+        ({"created_at": 6_000}, ["int_2", "int_1"]),
+        ({"created_at": 6_000, "status": "resolved"}, ["int_2"]),
+        ({"created_at": 6_000, "status": "resolved", "held": answer()}, ["int_2"]),
+        ({}, ["int_1", "int_2"]),
+        ({"assigned_to": "cleo"}, ["int_1", "int_2"]),
+    )
+    names = names_of("eve", ["lead"])
+    for index, (members, expected) in enumerate(steps, 2):
+        await store.update_idle(
+            Update(
+                scope=SCOPE,
+                thread_id=THREAD,
+                revision=index,
+                now=7_000,
+                interrupts=(replace(first, **members),),
+            )
+        )
+        same(await _interrupts(store, names=names, status="open"), expected)
+    await store.delete(SCOPE, THREAD, len(steps) + 2, 8_000)
+    same(await _interrupts(store, names=names, status="open"), [])
 
 
 async def settled_and_reopened_ones_change_lists(store: Store, clock: FakeClock) -> None:

@@ -9,8 +9,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+from sayso.agents.asking import AskTerms
 from sayso.agents.codec import Codec
 from sayso.base import jsonvalue
+from sayso.base.approvers import OWNER, Approvers
 from sayso.base.breakpoints import When
 from sayso.protocol.reasons import BREAKPOINT
 from sayso.schemas.errors import SchemaViolation
@@ -147,6 +149,16 @@ def _wanted(execution: Execution, when: When, what: Named) -> bool:
     return any(points.matches(when, what.name) for points in execution.breakpoints)
 
 
+def _approvers(execution: Execution, when: When, what: Named) -> Approvers:
+    """Those of the breakpoint that was declared there; whoever only asks for one looks itself."""
+    declared = (
+        points.approvers
+        for points in execution.breakpoints
+        if points.matches(when, what.name) and not points.approvers.owners
+    )
+    return next(declared, OWNER)
+
+
 def _spot(place: Place, when: When, what: Named, *, older: bool = True) -> Place:
     """The place of a breakpoint. One before something may come to stand before something else.
 
@@ -241,5 +253,6 @@ def _ask(
         schema=jsonvalue.encode(schema),
         metadata={"sayso": {**shown, **told}},
         tool_call_id=what.tool_call_id,
+        asking=AskTerms(approvers=_approvers(spot.execution, when, what)),
         response=response,
     )

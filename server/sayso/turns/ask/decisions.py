@@ -138,6 +138,7 @@ def _decision(text: str, answer: Answer[ChosenOption]) -> Decision:
         params=chosen.params if chosen else None,
         note=chosen.note if chosen else None,
         by=answer.by,
+        approvers=answer.approvers,
         metadata=answer.metadata,
         request=answer.request,
         text=answer.text,

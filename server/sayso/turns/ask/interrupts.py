@@ -61,16 +61,18 @@ def record_question(
     terms = Terms()
     if asking is not None:
         terms = terms_of(asking.approvers, requesters(execution), execution.copied)
-    came_from: dict[str, Any] = {}
+    added: dict[str, Any] = {}
+    if asking is not None and not asking.approvers.owners:
+        added["approvers"] = asking.approvers.terms_for_clients()
     if (calls := place.branch.calls()) and reason != CLIENT_TOOL:
-        came_from["within"] = calls
+        added["within"] = calls
     if owner is not None:
         # Which inner agents it came through (K1).
-        came_from["path"] = owner.path
+        added["path"] = owner.path
         if owner.agent != execution.turn.agent:
-            came_from["agent"] = owner.agent  # whose tools an answer is held against
-    if came_from:
-        metadata = with_ours(_written(metadata), came_from)
+            added["agent"] = owner.agent  # whose tools an answer is held against
+    if added:
+        metadata = with_ours(_written(metadata), added)
     interrupt = Interrupt(
         id=ids.new("int"),
         turn_key=execution.turn.key,
@@ -97,13 +99,6 @@ def record_question(
     place.record("asked", jsonvalue.encode(entry))
     execution.announce_phases(place.branch)
     execution.ask(place.branch, interrupt)
-
-
-def approvers_of(asking: AskTerms | None) -> dict[str, Any]:
-    """Who has to answer, as `metadata.sayso` says it: a member, or none for the owner."""
-    if asking is None or asking.approvers.owners:
-        return {}
-    return {"approvers": asking.approvers.terms_for_clients()}
 
 
 def requesters(execution: Execution) -> list[str]:

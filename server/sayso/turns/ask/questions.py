@@ -10,14 +10,14 @@ from sayso.agents.codec import to_json
 from sayso.agents.outcomes import Answer, Question
 from sayso.agents.summaries import answer_text
 from sayso.base import jsonvalue
-from sayso.base.approvers import Approvers
+from sayso.base.approvers import OWNER, Approvers
 from sayso.base.errors import DeclarationError
 from sayso.base.options import DEFAULT, Default, FallbackAnswer, OnExpire, check_lifetime
 from sayso.base.records import Entry, Interrupt
 from sayso.protocol.reasons import CLIENT_TOOL
 from sayso.schemas.responses import ResponseType, confirmation, response_type
 from sayso.schemas.schema import compile_schema
-from sayso.turns.ask.interrupts import approvers_of, record_question, settled_answer
+from sayso.turns.ask.interrupts import record_question, settled_answer
 from sayso.turns.replay.execution import Execution, Place
 from sayso.turns.replay.recorded import Batch, Recorded, recorded_all
 
@@ -54,21 +54,17 @@ class _Question(Recorded[Answer[Any]]):
     def put(self, place: Place) -> None:
         """Record it; the turn waits from now on."""
         question, response = self._question, self._response
-        asking = None if question.approvers is None else AskTerms(approvers=question.approvers)
-        metadata = None if question.metadata is None else dict(question.metadata)
-        if who := approvers_of(asking):
-            metadata = {**(metadata or {}), "sayso": {**(metadata or {}).get("sayso", {}), **who}}
         record_question(
             place,
             data={},
             reason=question.reason,
             message=question.message,
             schema=None if response.schema is None else jsonvalue.encode(response.schema),
-            metadata=metadata,
+            metadata=None if question.metadata is None else dict(question.metadata),
             expires_in=question.expires_in,
             expires_at=question.expires_at,
             on_expire=question.on_expire,
-            asking=asking,
+            asking=None if question.approvers is None else AskTerms(approvers=question.approvers),
             response=response,
         )
 
@@ -128,17 +124,15 @@ def _checked(item: Question) -> ResponseType:
             f"reason {CLIENT_TOOL!r} belongs to the client's tools: use turn.client_tool"
         )
     checked_times(item.expires_in, item.expires_at)
-    who: object = item.approvers
-    if who is not None and not isinstance(who, Approvers):
-        raise TypeError(f"approvers of a question are an Approvers, not {who!r}")
     if item.reason == "input_required" and item.schema is None:
         raise ValueError("an input_required question needs schema= (IN-06)")
+    check_approvers(item.approvers, f"a question {item.reason!r}")
     if item.metadata:
         to_json(item.metadata, "the metadata of a question")
     plain = item.reason == "confirmation" and item.schema is None
     response = confirmation() if plain else response_type(item.schema)
     if item.on_expire is not DEFAULT:
-        _check_on_expire(item.on_expire, response)
+        _check_on_expire(item.on_expire, response, item.approvers or OWNER)
     return response
 
 
@@ -153,7 +147,13 @@ def checked_times(expires_in: float | Default | None, expires_at: datetime | Non
             raise ValueError(str(error)) from None
 
 
-def _check_on_expire(rule: OnExpire, response: ResponseType) -> None:
+def check_approvers(approvers: object, of: str) -> None:
+    """ValueError for the approvers of a question that are none."""
+    if approvers is not None and not isinstance(approvers, Approvers):
+        raise ValueError(f"approvers of {of} is an Approvers, not {approvers!r}")
+
+
+def _check_on_expire(rule: OnExpire, response: ResponseType, approvers: Approvers) -> None:
     """An answer that is given ahead has to fit, as one of a person would."""
     if not isinstance(rule, FallbackAnswer):
         if rule in ("expire", "hold", "cancel"):
@@ -162,6 +162,11 @@ def _check_on_expire(rule: OnExpire, response: ResponseType) -> None:
             f"on_expire of a question is 'expire', 'hold', 'cancel' or a FallbackAnswer, not "
             f"{rule!r};"
             " 'deny' and 'approve' are for tools"
+        )
+    if not approvers.alone or approvers.barred:
+        raise ValueError(
+            "a FallbackAnswer cannot stand for several people, or for anybody but the requester: "
+            "choose another on_expire="
         )
     to_json(rule.payload, "the FallbackAnswer of a question")
     if response.schema is not None:
@@ -193,10 +198,12 @@ def answer_to(
     expired = interrupt.status == "expired"
     resumed = None if expired else execution.resume_inputs[pause]
     question = interrupt.message or ""
+    approvers = tuple(vote.by for vote in interrupt.progress.votes)
     if interrupt.status != "resolved":
         return Answer(
             status="expired" if expired else "cancelled",
             by=interrupt.decided_by,
+            approvers=approvers,
             metadata=metadata,
             request=resumed,
             question=question,
@@ -206,6 +213,7 @@ def answer_to(
         status="resolved",
         value=response.decode(payload),
         by=interrupt.decided_by,
+        approvers=approvers,
         metadata=metadata,
         request=resumed,
         question=question,

@@ -29,7 +29,7 @@ from sayso.base.records import Approval, Interrupt
 from sayso.gate.quorum import REQUESTER, approving, met_by
 from sayso.protocol.reasons import DECISION, INPUT_REQUIRED, TOOL_CALL
 from sayso.schemas.remember import Remember
-from sayso.turns.ask.interrupts import approvers_of, record_question, requesters
+from sayso.turns.ask.interrupts import record_question, requesters
 from sayso.turns.denials import Heard
 from sayso.turns.journal import places
 from sayso.turns.journal.before import Said, about, denials
@@ -475,7 +475,6 @@ def ask(
         "because": " ".join(because),
         "rule": ruling.rule,
         **_scale(ruling.call),
-        **approvers_of(how),
         "approved": _approved(data, arguments),
         "stale": [
             {
@@ -524,7 +523,7 @@ def ask_first(
     message, card = _card(
         place, tool, arguments, written, list(facts(call)), _NOTHING, why=why, changes=changes
     )
-    details = {**card, "because": _ASKS_FIRST, **approvers_of(how)}
+    details = {**card, "because": _ASKS_FIRST}
     ours = {name: value for name, value in details.items() if value is not None}
     theirs = question.metadata.get("sayso")
     ours = {**(theirs if isinstance(theirs, dict) else {}), **ours}

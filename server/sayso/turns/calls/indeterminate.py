@@ -22,7 +22,7 @@ from sayso.protocol import reasons
 from sayso.schemas.errors import SchemaViolation
 from sayso.schemas.responses import ResponseType, indeterminate_schema, tool_error_schema
 from sayso.schemas.typed import errors_of
-from sayso.turns.ask.interrupts import approvers_of, record_question, settled_answer
+from sayso.turns.ask.interrupts import record_question, settled_answer
 from sayso.turns.replay.effects import contain_exit
 from sayso.turns.replay.execution import Execution, Place
 
@@ -86,9 +86,7 @@ def ask_indeterminate(
             indeterminate_schema(returns.schema(), optional=returns.only_null())
         ),
         response=_verdicts(returns),
-        metadata={
-            "sayso": {**details, "key": execution.call_key(place.key), **approvers_of(asking)}
-        },
+        metadata={"sayso": {**details, "key": execution.call_key(place.key)}},
         tool_call_id=tool_call_id,
         asking=asking,
     )
@@ -193,7 +191,7 @@ def ask_failed(
         reason=reasons.FAILED,
         message=f"{shown} failed: {cut(reason, MAX_MESSAGE_CHARS - len(shown) - 22)}. What now?",
         schema=jsonvalue.encode(tool_error_schema()),
-        metadata={"sayso": {**details, **approvers_of(asking)}},
+        metadata={"sayso": details},
         tool_call_id=data["id"],
         asking=asking,
     )

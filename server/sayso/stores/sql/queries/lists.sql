@@ -34,7 +34,7 @@ WHERE thread.key = :key;
 
 -- name: walk_open
 -- Open interrupts of a scope, oldest first.
-SELECT created_at, position, owner, status, agent, reason, assigned_to
+SELECT created_at, position, owner, names, status, agent, reason, assigned_to
 FROM interrupt INDEXED BY interrupt_open
 WHERE scope = :scope AND status = 'open'
     AND (created_at, position) > (:moment, :position)
@@ -42,7 +42,7 @@ ORDER BY created_at, position LIMIT :walk;
 
 -- name: walk_open_owned
 -- The same of one owner.
-SELECT created_at, position, owner, status, agent, reason, assigned_to
+SELECT created_at, position, owner, names, status, agent, reason, assigned_to
 FROM interrupt INDEXED BY interrupt_open_owned
 WHERE scope = :scope AND status = 'open' AND owner = :owner
     AND (created_at, position) > (:moment, :position)
@@ -50,15 +50,24 @@ ORDER BY created_at, position LIMIT :walk;
 
 -- name: walk_open_assigned
 -- The same of one assignee.
-SELECT created_at, position, owner, status, agent, reason, assigned_to
+SELECT created_at, position, owner, names, status, agent, reason, assigned_to
 FROM interrupt INDEXED BY interrupt_open_assigned
 WHERE scope = :scope AND status = 'open' AND assigned_to = :assigned_to
     AND (created_at, position) > (:moment, :position)
 ORDER BY created_at, position LIMIT :walk;
 
+-- name: walk_open_for
+-- The same of those that wait for a person of this name.
+SELECT waiting.created_at, waiting.position, owner, names, status, agent, reason, assigned_to
+FROM waiting
+JOIN interrupt ON interrupt.position = waiting.position
+WHERE waiting.scope = :scope AND waiting.name = :name
+    AND (waiting.created_at, waiting.position) > (:moment, :position)
+ORDER BY waiting.created_at, waiting.position LIMIT :walk;
+
 -- name: walk_settled
 -- Interrupts of a scope that are not open, oldest first.
-SELECT created_at, position, owner, status, agent, reason, assigned_to
+SELECT created_at, position, owner, names, status, agent, reason, assigned_to
 FROM interrupt INDEXED BY interrupt_settled
 WHERE scope = :scope AND status <> 'open'
     AND (created_at, position) > (:moment, :position)
@@ -66,7 +75,7 @@ ORDER BY created_at, position LIMIT :walk;
 
 -- name: walk_settled_owned
 -- The same of one owner.
-SELECT created_at, position, owner, status, agent, reason, assigned_to
+SELECT created_at, position, owner, names, status, agent, reason, assigned_to
 FROM interrupt INDEXED BY interrupt_settled_owned
 WHERE scope = :scope AND status <> 'open' AND owner = :owner
     AND (created_at, position) > (:moment, :position)
@@ -74,7 +83,7 @@ ORDER BY created_at, position LIMIT :walk;
 
 -- name: walk_of_thread
 -- All interrupts of a thread, oldest first; sorted, since a thread does not have many.
-SELECT created_at, position, owner, status, agent, reason, assigned_to
+SELECT created_at, position, owner, names, status, agent, reason, assigned_to
 FROM interrupt INDEXED BY interrupt_turn
 WHERE thread = (SELECT key FROM thread WHERE scope = :scope AND id = :thread_id)
     AND (created_at, position) > (:moment, :position)

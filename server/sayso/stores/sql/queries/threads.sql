@@ -251,12 +251,12 @@ WHERE thread = (SELECT key FROM thread WHERE thread.scope = :scope AND thread.id
 -- name: add_interrupt
 -- Write a new question; to whom it belongs is settled now.
 INSERT INTO interrupt (
-    scope, owner, agent, thread,
+    scope, owner, agent, thread, names,
     id, turn_key, created_at, status, reason, assigned_to, expires_at, remind_at, reminded_at,
     lapsed_at, place, tool_call_id, decided_by, decided_at, channel, run_key, message,
     response_schema, metadata, terms, progress, payload, answer_metadata, held
-) VALUES (:scope, :owner, :agent, :thread, :id, :turn_key, :created_at, :status, :reason,
-    :assigned_to, :expires_at, :remind_at, :reminded_at, :lapsed_at, :place, :tool_call_id,
+) VALUES (:scope, :owner, :agent, :thread, :names, :id, :turn_key, :created_at, :status,
+    :reason, :assigned_to, :expires_at, :remind_at, :reminded_at, :lapsed_at, :place, :tool_call_id,
     :decided_by, :decided_at, :channel, :run_key, :message, :response_schema, :metadata, :terms,
     :progress, :payload, :answer_metadata, :held);
 
@@ -268,7 +268,7 @@ UPDATE interrupt SET turn_key = :turn_key, created_at = :created_at WHERE thread
 -- name: put_interrupt
 -- Write everything else of a question that is stored: its answer, mostly.
 UPDATE interrupt SET
-    status = :status, reason = :reason, assigned_to = :assigned_to, expires_at = :expires_at,
+    names = :names, status = :status, reason = :reason, assigned_to = :assigned_to, expires_at = :expires_at,
         remind_at = :remind_at, reminded_at = :reminded_at,
     lapsed_at = :lapsed_at, place = :place, tool_call_id = :tool_call_id, decided_by = :decided_by,
         decided_at = :decided_at, channel = :channel,
@@ -276,6 +276,16 @@ UPDATE interrupt SET
     metadata = :metadata, terms = :terms, progress = :progress, payload = :payload,
     answer_metadata = :answer_metadata, held = :held
 WHERE thread = :thread AND id = :id;
+
+-- name: wait_for
+-- List an open question under the name of a person that it waits for.
+INSERT INTO waiting (scope, name, created_at, position)
+SELECT scope, :name, created_at, position FROM interrupt WHERE thread = :thread AND id = :id;
+
+-- name: wait_no_more
+-- List a question under no name.
+DELETE FROM waiting
+WHERE position = (SELECT interrupt.position FROM interrupt WHERE thread = :thread AND id = :id);
 
 -- name: read_interrupts
 -- All questions of a turn in the order of asking.
@@ -324,6 +334,11 @@ DELETE FROM entry WHERE thread = :thread;
 -- name: delete_messages
 -- Drop the messages of a thread.
 DELETE FROM message WHERE thread = :thread;
+
+-- name: delete_waiting
+-- List no question of a thread under a name.
+DELETE FROM waiting
+WHERE position IN (SELECT interrupt.position FROM interrupt WHERE thread = :thread);
 
 -- name: delete_interrupts
 -- Drop the questions and answers of a thread.

@@ -135,6 +135,7 @@ CREATE TABLE interrupt (
     decided_at INTEGER,
     channel TEXT,
     run_key TEXT,
+    names TEXT,
     message TEXT,
     response_schema BLOB,
     metadata BLOB,
@@ -154,6 +155,16 @@ CREATE INDEX interrupt_open_assigned ON interrupt (scope, assigned_to, created_a
 CREATE INDEX interrupt_settled ON interrupt (scope, created_at) WHERE status <> 'open';
 CREATE INDEX interrupt_settled_owned ON interrupt (scope, owner, created_at)
     WHERE status <> 'open';
+
+-- The open questions of others, by each name (a role, a person) under which they wait.
+CREATE TABLE waiting (
+    scope TEXT NOT NULL,
+    name TEXT NOT NULL,
+    created_at INTEGER NOT NULL,
+    position INTEGER NOT NULL,
+    PRIMARY KEY (scope, name, created_at, position)
+) WITHOUT ROWID;
+CREATE INDEX waiting_at ON waiting (position);
 
 CREATE TABLE entry (
     position INTEGER PRIMARY KEY,
