@@ -1,0 +1,82 @@
+"""A turn is stopped: while an agent runs, and while what it asks is open."""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from typing import Any
+
+from sayso import Sayso, agui
+from tests.contract.rest import call
+from tests.frameworks.agui import producers as far
+from tests.turns.driver import Conversation, World, until
+
+
+async def stop(talk: Conversation) -> Any:
+    """Stop the turn of a thread."""
+    return await call(talk.world.app, "POST", f"/threads/{talk.thread}/stop")
+
+
+async def test_a_stop_closes_the_stream_of_a_run_and_the_thread_goes_on(tmp_path: Path) -> None:
+    closed: list[str] = []
+    seen: list[far.Given] = []
+
+    def script(given: far.Given) -> Iterator[Any]:
+        seen.append(given)
+        yield from far.text(f"m{len(given.messages)}", "Said.")
+
+    def mount(app: Sayso) -> None:
+        agui.mount_events(app, "agent", produce)
+
+    async def produce(given: far.Given) -> AsyncIterator[Any]:
+        hangs = given.messages[-1].content == "hang"
+        try:
+            async for event in far.agent(script)(given):
+                if event.type == "RUN_FINISHED" and hangs:
+                    await asyncio.Event().wait()
+                yield event
+        finally:
+            closed.append("hang" if hangs else "end")
+
+    async with World("memory", tmp_path, mount) as world:
+        talk = Conversation(world)
+        talk.client.user("hang")
+        exchange = talk.client.open()
+        await until(lambda: exchange.events and exchange.events[-1]["type"] == "TEXT_MESSAGE_END")
+        assert (await stop(talk)).json["stopped"]
+        assert (await exchange.end()).outcome == "cancelled"
+        assert closed == ["hang"]
+        assert (await talk.say("and now")).outcome == "success"
+        assert seen[-1].messages[-1].content == "and now"
+
+
+async def test_an_agent_is_told_that_nobody_answers_before_the_next_message(
+    tmp_path: Path,
+) -> None:
+    seen: list[far.Given] = []
+
+    def script(given: far.Given) -> Iterator[Any]:
+        if given.resume:
+            yield from far.text("m2", "Never mind.")
+        elif given.messages[-1].content == "go":
+            yield from far.text("m1", "Well?")
+            yield far.asks({"id": "i", "reason": "shop:q", "message": "Really?"})
+        else:
+            yield from far.text("m3", "Hello.")
+
+    def mount(app: Sayso) -> None:
+        agui.mount_events(app, "agent", far.agent(script, seen))
+
+    async with World("memory", tmp_path, mount) as world:
+        talk = Conversation(world)
+        assert (await talk.say("go")).outcome == "interrupt"
+        assert (await stop(talk)).json["stopped"]
+        await talk.client.connect()
+        await world.restart()
+        run = await talk.say("hello")
+        assert run.outcome == "success"
+        assert [given.resume and given.resume[0].status for given in seen] == [
+            None,
+            "cancelled",
+            None,
+        ]
+        assert [m.content for m in seen[-1].messages] == ["go", "Well?", "Never mind.", "hello"]
