@@ -219,7 +219,8 @@ class ThreadState:
         return None
 
     def _find(self, message_id: str) -> Json | None:
-        return next((m for m in self.messages if m["id"] == message_id), None)
+        # What is looked for is most often the newest.
+        return next((m for m in reversed(self.messages) if m["id"] == message_id), None)
 
 
 def _merge(held: Json, event: Json) -> None:

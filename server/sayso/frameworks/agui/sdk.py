@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import aclosing
+from functools import cache
 from typing import Any, Final
 
 from ag_ui.core import BaseEvent, RunAgentInput
@@ -30,7 +31,11 @@ class Producer(Source):
 
 def _plain(event: BaseEvent) -> Json:
     plain: Json = event.model_dump(mode="json", by_alias=True, exclude_none=True)
-    for name in _NULLABLE:
-        if name in type(event).model_fields:
-            plain.setdefault(name, None)
+    for name in _nullable(type(event)):
+        plain.setdefault(name, None)
     return plain
+
+
+@cache
+def _nullable(kind: type[BaseEvent]) -> tuple[str, ...]:
+    return tuple(name for name in _NULLABLE if name in kind.model_fields)

@@ -97,7 +97,8 @@ class Showing:
         if kind == "TOOL_CALL_RESULT" and self._mirror.call(event["toolCallId"]) is None:
             _log.warning("a result of a call that the agent has not made was left out")
             return
-        before = {message["id"] for message in self._mirror.messages}
+        snapshot = kind == "MESSAGES_SNAPSHOT"
+        before = {message["id"] for message in self._mirror.messages} if snapshot else set()
         self._mirror.apply(event, self._notes)
         for note in self._notes:
             _log.warning("%s", note)
@@ -105,7 +106,7 @@ class Showing:
         show = getattr(self, f"_{kind.lower()}", None)
         if show is not None:
             await show(event)
-        elif kind == "MESSAGES_SNAPSHOT":
+        elif snapshot:
             await self._say_unheard(before)
 
     async def close(self, error: str | None = None) -> None:
