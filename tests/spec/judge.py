@@ -25,7 +25,9 @@ def _schemas() -> Mapping[str, Any]:
         check=False,
         timeout=PATIENCE,
     )
-    assert printed.returncode == 0, printed.stderr.decode()
+    assert printed.returncode == 0, (
+        f"`npm test -- house:format` brings node_modules up to date:\n{printed.stderr.decode()}"
+    )
     found: Mapping[str, Any] = json.loads(printed.stdout)
     assert found["version"] == "1.0", "these are not the schemas of protocol 1.0"
     return found
