@@ -52,7 +52,9 @@ def figures() -> dict[str, float]:
 @pytest.mark.parametrize("name", HELD)
 def test_no_figure_of_the_house_gets_worse(name: str, figures: dict[str, float]) -> None:
     """Measured as `python bench/house.py` prints it."""
-    assert figures[name] <= HELD[name], "`python bench/house.py --where NAME` may list the places"
+    assert figures[name] <= HELD[name], (
+        f"`python bench/house.py --where {name}` may list the places"
+    )
 
 
 UNUSED = {
