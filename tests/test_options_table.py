@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from sayso import AgentOptions, Legacy, Sayso, ServerOptions
+from sayso import AgentOptions, Legacy, Limits, Sayso, ServerOptions
 from tests.sources import ROOT
 
 ROW = re.compile(r"^ *\| `(\w+)` \| (.*) \| (.*) \|$", re.MULTILINE)
@@ -23,6 +23,13 @@ def test_the_page_and_the_docstrings_hold_the_same_tables() -> None:
     page = (ROOT / "docs/options.md").read_text("utf-8")
     groups: list[type[Any]] = [Sayso, *GROUPS]
     assert ROW.findall(page) == [row for group in groups for row in documented(group)]
+
+
+def test_the_page_names_every_limit() -> None:
+    """In the order in which they are declared."""
+    page = (ROOT / "docs/options.md").read_text("utf-8")
+    (named,) = re.findall(r"^- `Limits\((.*?)\)`", page, re.MULTILINE)
+    assert named.replace("=…", "").split(", ") == [field.name for field in fields(Limits)]
 
 
 def test_the_first_table_names_every_argument_and_no_other() -> None:
