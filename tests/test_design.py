@@ -2,6 +2,7 @@
 
 import re
 
+from sayso import Turn
 from tests.contract.manifest import RULES
 from tests.sources import ROOT, files_below
 
@@ -52,6 +53,13 @@ def test_every_citation_of_the_design_leads_somewhere() -> None:
         for cited in missing(path.read_text("utf-8"))
     ]
     assert not wrong, "\n".join(wrong)
+
+
+def test_the_design_names_all_that_a_turn_can_do() -> None:
+    """Its paragraph says that this is all that an author sees."""
+    (surface,) = re.findall(r"^`Turn` is the whole surface.*?^$", DESIGN, re.MULTILINE | re.DOTALL)
+    named = set(re.findall(r"\w+", " ".join(re.findall(r"`[^`]+`", surface))))
+    assert {name for name in vars(Turn) if not name.startswith("_")} - named == set()
 
 
 def test_every_rule_that_the_package_cites_is_in_the_manifest() -> None:
