@@ -25,7 +25,10 @@ class FakeClock:
     """
 
     def __init__(self, now: int = 1_700_000_000_000, *, yields: int = 40) -> None:
-        """`now`: the first instant in ms; `yields`: turns of the loop after each wake-up."""
+        """`now`: the first instant in ms; `yields`: turns of the loop after each wake-up.
+
+        Without `now` it begins on Tuesday, 14 November 2023, at 22:13:20 UTC.
+        """
         self._began = now
         self._elapsed = 0
         self._yields = yields
@@ -105,7 +108,9 @@ class FakeClock:
             if waiter.done():
                 continue
             if wakes == 0:
-                raise RuntimeError(f"a task sleeps again and again within {seconds} s")
+                raise RuntimeError(
+                    f"a task sleeps again and again within {seconds} s: `jump` over a long time"
+                )
             wakes -= 1
             self._elapsed = max(self._elapsed, deadline)
             waiter.set_result(None)
