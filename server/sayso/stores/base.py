@@ -297,6 +297,7 @@ class Store(ABC):
     async def count_open(self, limit: int) -> OpenCount:
         """Count the open interrupts of all scopes, up to `limit`, and find the oldest.
 
+        For probes and metrics: what one caller has open is listed by `interrupts`, and filtered.
         It costs what `limit` costs (at least 1) and the number of scopes that have any, however
         many are stored or open; of more than `limit` scopes the oldest is that of some of them.
         """
