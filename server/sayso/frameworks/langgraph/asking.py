@@ -162,7 +162,7 @@ def resumed(
 
 
 def first_of(raised: Sequence[Any]) -> AskFirst:
-    """What a tool asks by `interrupt()`, before it goes on."""
+    """The question that a tool asks by `interrupt()`, before it goes on."""
     event = _raised(raised[0])
     value = event["value"]
     metadata = {"langgraph": {"value": value}}

@@ -16,7 +16,7 @@ MESSAGES: Final = "messages"
 
 @dataclass(frozen=True, slots=True)
 class Before:
-    """What is kept between turns."""
+    """Values that are kept between turns."""
 
     put: Event
     """The checkpoint."""

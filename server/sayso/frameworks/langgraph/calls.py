@@ -56,17 +56,17 @@ class Calls:
 
     def wished(self, task: str, request: Any, execute: Execute) -> Happening:
         """The wish of a node for a call."""
-        tool, wanted = request.tool, request.tool_call
+        tool, model_call = request.tool, request.tool_call
         if tool.name not in self.tools:  # one that only this run knows
             self.tools[tool.name] = self._read(tool)
-        call_id = wanted["id"] or ""
+        call_id = model_call["id"] or ""
         self._made[task, call_id] += 1
         return {
             "k": "call",
             "key": f"{task}/{call_id}#{self._made[task, call_id]}",
             "told": call_id,
-            "name": wanted["name"],
-            "args": _coerced(tool, wanted["args"]),
+            "name": model_call["name"],
+            "args": _coerced(tool, model_call["args"]),
             "mounted": tool.name in self._mounted,
             "execute": execute,
             "context": contextvars.copy_context(),

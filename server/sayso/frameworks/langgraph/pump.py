@@ -244,11 +244,11 @@ class GraphTurn:
         """The input: the author's, or the thread's messages and what its state says."""
         if self.served.first is not None:
             return self.served.first(self.turn)
-        known = {} if self.before is None else self.before.shown
+        before = {} if self.before is None else self.before.shown
         state = {
             name: self._whole(name, self.shown[name])
             for name in self.served.plain
-            if name in self.shown and (name not in known or known[name] != self.shown[name])
+            if name in self.shown and (name not in before or before[name] != self.shown[name])
         }
         history = self.turn.input.messages
         if self.before is None:

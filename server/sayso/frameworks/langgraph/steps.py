@@ -16,12 +16,12 @@ class Steps:
         self._tasks: dict[str, set[str]] = {}
         """Its tasks that are on."""
 
-    async def enter(self, task: str, node: str, asked: int) -> None:
-        """Begin the step of a node, unless it is on; `asked` tells its entries apart."""
+    async def enter(self, task: str, node: str, entries: int) -> None:
+        """Begin the step of a node, unless it is on; `entries` counts the times before."""
         task_id = task.rpartition(":")[2]
         self._tasks.setdefault(node, set()).add(task_id)
         if node not in self._phases:
-            key = f"step:{task}#{asked}"
+            key = f"step:{task}#{entries}"
             phase = self._turn.phase(node)
             async with self._turn.at(key):
                 await phase.begin()
