@@ -87,15 +87,14 @@ async def test_a_tool_that_a_run_brings_along_is_known_wherever_it_is_answered(
     tool = paying(server, "till", approval=approval.always, editable=True)
 
     async def brings(turn: Turn) -> Any:
-        turn.add_tools(tool)
-        with pytest.raises(DeclarationError, match="declared twice for agent 'till'"):
-            turn.add_tools(paying(server, "another"))
+        turn.add_tools(paying(server, "another"))
+        turn.add_tools(tool)  # in place of the other
         return await calls(turn)
 
     server.app.agent("till")(brings)
     till = server.client("till")
     await till.say()
-    assert server.app.tools_of("clerk") == ()
+    assert server.app.tools_of("till") == ()
     there = server.another()
     there.agent("till")(brings)
     async with there.lifespan():

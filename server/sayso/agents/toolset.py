@@ -8,6 +8,7 @@ app's, wherever it comes from.
 from collections import ChainMap
 from collections.abc import Mapping
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from sayso.agents.approval import never
 from sayso.agents.policy import Policy
@@ -24,7 +25,7 @@ class Tools:
     def __init__(self, default_approval: Policy = never) -> None:
         """`default_approval` is the policy of tools that have none of their own."""
         self._default = default_approval
-        self._under_default: dict[Tool[..., Any], Policy] = {}
+        self._under_default: WeakKeyDictionary[Tool[..., Any], Policy] = WeakKeyDictionary()
         self._shared: dict[str, Tool[..., Any]] = {}
         self._own: dict[str, dict[str, Tool[..., Any]]] = {}
 

@@ -9,11 +9,11 @@ restart or beside the one that asked, looks first: it enters the code over the j
 waits. So it does for a call of a tool that only the running code has brought along.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
-from sayso.agents.policy import Policy
-from sayso.agents.remembered import errors
+from sayso.agents.answercheck import problems_of
+from sayso.agents.policy import ProposedCall
 from sayso.agents.tools import Tool
 from sayso.agents.toolset import Tools
 from sayso.base import jsonvalue
@@ -45,53 +45,37 @@ def tool_payload_check(tools: Tools, view: ThreadView | None) -> PayloadCheck:
             return ()
         if interrupt.reason == TOOL_CALL and payload.keys().isdisjoint(_MEANT):
             return ()  # the schema has said all that there is to say
+        if interrupt.reason == TOOL_CALL and interrupt.terms.typed:
+            return ()  # about a tool that only its run knows
         ours = jsonvalue.decode(interrupt.metadata or b"{}").get("sayso", {})
-        tool = _tool_of(tools, interrupt, ours, turns_agent)
+        agent = ours.get("agent", turns_agent)
+        name = ours.get("name" if interrupt.reason == BREAKPOINT else "tool", "")
+        tool = tools.of(agent if isinstance(agent, str) else None).get(name)
         if tool is None:
             return ()
         if interrupt.reason == INPUT_REQUIRED:
             whole = {**ours.get("arguments", {}), **payload}
             return tool.argument_errors(whole) if "missing" in ours else ()
-        approved = interrupt.reason == BREAKPOINT or payload.get("approved") is True
-        arguments = ours.get("arguments", {})
-        if "editedArgs" in payload:
-            wrong = [
-                (f"/editedArgs{pointer}", message)
-                for pointer, message in tool.argument_errors(payload["editedArgs"])
-            ]
-            if wrong:
-                return wrong
-            arguments = jsonvalue.decode(tool.arguments(payload["editedArgs"]))
-            # Arguments beside a denial do not run: they are a suggestion.
-            if approved and (
-                forbidden := _forbidden(tools.policy(tool), tool, view, payload["editedArgs"])
-            ):
-                return forbidden
-        return errors(payload.get("remember"), arguments, approved=approved)
+        return problems_of(
+            tool,
+            tools.policy(tool),
+            payload,
+            ours.get("arguments", {}),
+            None if view is None else _proposing(tool, view),
+            approved=interrupt.reason == BREAKPOINT or payload.get("approved") is True,
+        )
 
     return check
 
 
-def _tool_of(
-    tools: Tools, interrupt: Interrupt, ours: Mapping[str, Any], turns_agent: str | None
-) -> Tool[..., Any] | None:
-    """The tool that a question is about."""
-    agent = ours.get("agent", turns_agent)
-    name = ours.get("name" if interrupt.reason == BREAKPOINT else "tool", "")
-    return tools.of(agent if isinstance(agent, str) else None).get(name)
-
-
-def _forbidden(
-    policy: Policy, tool: Tool[..., Any], view: ThreadView | None, edited: dict[str, Any]
-) -> Sequence[tuple[str, str]]:
-    if view is None or view.turn is None:
-        return ()
-    begun = TurnInput.from_json(view.thread.id, jsonvalue.decode(view.turn.request), ())
-    call = tool.proposed(tool.arguments(edited), view.turn.principal, view.thread.id, begun.text)
-    decision = policy.decide(call)
-    if decision.verdict != "deny":
-        return ()
-    return [("/editedArgs", f"are not allowed by rule {decision.rule!r}: write others, or deny")]
+def _proposing(tool: Tool[..., Any], view: ThreadView) -> Callable[[bytes], ProposedCall] | None:
+    """Makes a call of the thread's newest turn of effective arguments."""
+    turn = view.turn
+    if turn is None:
+        return None
+    thread_id = view.thread.id
+    request = TurnInput.from_json(thread_id, jsonvalue.decode(turn.request), ()).text
+    return lambda written: tool.proposed(written, turn.principal, thread_id, request)
 
 
 class Looks:
@@ -114,9 +98,7 @@ class Looks:
         """The check of answers to these questions of a thread (None: to any) before they count."""
         if view is not None and view.turn is not None and view.turn.status == "suspended":
             interrupts = [item for item in view.interrupts if ids is None or item.id in ids]
-            if view.thread.holder is None and any(
-                self._is_unknown(item, view.turn.agent) for item in interrupts
-            ):
+            if view.thread.holder is None and any(map(self._is_unknown, interrupts)):
                 await self.look(view)
         by_tool = tool_payload_check(self._tools, view)
 
@@ -139,13 +121,8 @@ class Looks:
             return None
         return await self._live.look(await self._claims.unclaimed(view, turn, agent))
 
-    def _is_unknown(self, item: Interrupt, turns_agent: str) -> bool:
-        """True if there is a type to a question, or a tool, and it is not known here."""
+    def _is_unknown(self, item: Interrupt) -> bool:
+        """True if there is a type to a question, and it is not known here."""
         if item.status != "open" or self._responses.of(item.id) is not None:
             return False
-        if item.terms.typed:
-            return True
-        if item.reason != TOOL_CALL:
-            return False
-        ours = jsonvalue.decode(item.metadata or b"{}").get("sayso", {})
-        return _tool_of(self._tools, item, ours, turns_agent) is None
+        return item.terms.typed

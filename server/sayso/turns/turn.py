@@ -226,7 +226,7 @@ class Turn(TurnMarker):
         return await batch.call_all(self._execution, calls, self)
 
     def add_tools(self, *tools: Tool[..., Any]) -> None:
-        """Serve tools that only this run knows, for its agent; on each entry, before a call."""
+        """Let this execution call tools that only it knows; on each entry, before a call."""
         self._execution.add_tools(tools)
 
     @overload

@@ -78,6 +78,7 @@ class _Execution:
         validator = self.tool.args_validator
         own = validator if isinstance(validator, SchemaValidator) else None
         tool = toolbox.tool(self.tool.tool_def, self.kind, own)
+        turn.add_tools(tool)
         body = self._part if self.name in toolbox.parts else self._effect
         misfit: ArgumentsMisfit | None = None
         for arguments in self._forms():

@@ -54,11 +54,15 @@ def mount(
     approve, parts = dict(approve or {}), dict(parts or {})
     _check_names(name, agent, approve, parts)
     capability = _bound(name, agent)
-    toolbox = Toolbox(approve, parts, lambda tool: app.add_tools(tool, agent=name))
-    for each in (agent, *parts.values()):
-        for tool in declared(each)[0].values():
-            if tool.definition.kind != "external":
-                toolbox.tool(tool.definition, tool.definition.kind, tool.validator)
+    toolbox = Toolbox(approve, parts)
+    definitions = {
+        tool_name: tool
+        for each in (*reversed(parts.values()), agent)
+        for tool_name, tool in declared(each)[0].items()
+        if tool.definition.kind != "external"
+    }
+    for tool in definitions.values():
+        app.add_tools(toolbox.declare(tool.definition, tool.validator), agent=name)
     own = SaysoDurability.from_agent(agent)
     capabilities = [] if own is not None else [capability]
 

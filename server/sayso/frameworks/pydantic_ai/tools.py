@@ -1,6 +1,6 @@
 """The tools of a mounted agent as the turn knows them: each made once, with who is asked."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Any, Final
@@ -9,24 +9,27 @@ from pydantic import ValidationError
 from pydantic_ai import ToolDefinition
 from pydantic_core import SchemaValidator, to_json
 
-from sayso import DeclarationError, SchemaViolation, Tool, Turn, approval
+from sayso import SchemaViolation, Tool, Turn, approval
 from sayso.frameworks.pydantic_ai.results import from_person
 from sayso.frameworks.violations import violations
 
 WILD: Final = frozenset("*?[")
+MOST_OF_RUNS: Final = 1_000
+"""Tools of runs that are kept; others are made again."""
 
 
 @dataclass
 class Toolbox:
-    """Tools by name: those known at the mount, and those that a run brought along.
+    """Tools of a mount: those that the agent's code declares, and those that runs bring along.
 
-    `serve` makes a tool one of the app, so that answers are held against it.
+    The former are tools of the app. The latter are no one's but the run's: each execution of a turn
+    that comes to a call has the definition from its toolset again, here or in another process.
     """
 
     approve: Mapping[str, approval.Policy]
     parts: Mapping[str, Any]
-    serve: Callable[[Tool[..., Any]], None]
-    _made: dict[str, tuple[str, Tool[..., Any]]] = field(default_factory=dict)
+    _declared: dict[str, tuple[ToolDefinition, Tool[..., Any]]] = field(default_factory=dict)
+    _of_runs: dict[tuple[str, str, bytes], Tool[..., Any]] = field(default_factory=dict)
 
     def policy(self, name: str, kind: str) -> approval.Policy | None:
         """The mount's policy for a tool of that name, else what the tool says; None: the app's."""
@@ -38,28 +41,36 @@ class Toolbox:
                 return policy
         return approval.always if kind == "unapproved" else None
 
+    def declare(
+        self, definition: ToolDefinition, validator: SchemaValidator | None
+    ) -> Tool[..., Any]:
+        """Make a tool that the agent's code declares; `validator` is the framework's own."""
+        tool = self._make(definition, definition.kind, validator)
+        self._declared[definition.name] = (definition, tool)
+        return tool
+
     def tool(
         self, definition: ToolDefinition, kind: str, validator: SchemaValidator | None
     ) -> Tool[..., Any]:
-        """The tool of a definition; `validator` is the framework's own for its arguments.
+        """The tool of a definition that a run has: the declared one, unless the run changed it.
 
-        It is made once: a run that prepares another schema for the name shows the first one.
-
-        Raises:
-            DeclarationError: it asks for an approval now, and was made as one that does not.
+        Others are made once for each schema.
         """
-        name = definition.name
-        made = self._made.get(name)
-        if made is None:
-            tool = self._make(definition, kind, validator)
-            self.serve(tool)
-            made = self._made[name] = (kind, tool)
-        elif kind == "unapproved" and made[0] != kind and self._may_run_free(name):
-            raise DeclarationError(
-                f"tool {name!r} asks for an approval in this run and not in others: give it a "
-                "policy by approve="
-            )
-        return made[1]
+        name, schema = definition.name, definition.parameters_json_schema
+        first, tool = self._declared.get(name, (None, None))
+        if (
+            tool is not None
+            and first is not None
+            and schema == first.parameters_json_schema
+            and kind in (first.kind, "function")
+        ):
+            return tool
+        key = (name, kind, to_json([definition.description, schema]))
+        tool = self._of_runs.pop(key, None) or self._make(definition, kind, validator)
+        self._of_runs[key] = tool
+        if len(self._of_runs) > MOST_OF_RUNS:
+            del self._of_runs[next(iter(self._of_runs))]
+        return tool
 
     def _make(
         self, definition: ToolDefinition, kind: str, validator: SchemaValidator | None
@@ -76,10 +87,6 @@ class Toolbox:
             approval=policy,
             editable=policy is None or policy.kind != "never",
         )
-
-    def _may_run_free(self, name: str) -> bool:
-        policy = self.policy(name, "")
-        return policy is None or policy.kind == "never"
 
 
 @dataclass(frozen=True)

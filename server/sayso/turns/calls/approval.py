@@ -30,6 +30,7 @@ from sayso.gate.quorum import REQUESTER, approving, met_by
 from sayso.protocol.reasons import DECISION, INPUT_REQUIRED, TOOL_CALL
 from sayso.schemas.remember import Remember
 from sayso.turns.ask.interrupts import record_question, requesters
+from sayso.turns.calls.runtools import answers_about
 from sayso.turns.denials import Heard
 from sayso.turns.journal import places
 from sayso.turns.journal.before import Said, about, denials
@@ -499,6 +500,7 @@ def ask(
         expires_in=tool.expires_in if how.expires_in is DEFAULT else how.expires_in,
         on_expire=tool.on_expire,
         asking=how,
+        response=answers_about(execution, tool, arguments),
         denied=about(ruling.heard.elsewhere, tool.name, arguments),
     )
 
@@ -542,6 +544,7 @@ def ask_first(
         expires_in=tool.expires_in,
         on_expire=tool.on_expire if approves else DEFAULT,
         asking=how,
+        response=answers_about(place.execution, tool, arguments) if approves else None,
     )
 
 

@@ -159,14 +159,14 @@ def _check(item: ToolCall, tool: Tool[..., Any]) -> None:
 
 
 def tool_of(execution: Execution, named: Any) -> Tool[..., Any]:
-    """The tool of this app that is meant by itself or by its name; raises for all others."""
+    """The tool of this app or run that is meant by itself or its name; raises for all others."""
     if isinstance(named, Tool):
         own = execution.tools.get(named.name)
         if own is None or (own is not named and own.origin is not named):
-            # The gate holds answers against the tools of the app, and knows no others.
             raise DeclarationError(
                 f"tool {named.name!r} is not one of this app, or not one of agent "
-                f"{execution.agent!r}: serve it with app.add_tools({named.name})"
+                f"{execution.agent!r}: serve it with app.add_tools({named.name}), or, where only "
+                f"a run knows it, with turn.add_tools({named.name})"
             )
         return own
     if not isinstance(named, str):

@@ -49,6 +49,7 @@ from sayso.turns.calls.results import (
     result_event,
     tool_message,
 )
+from sayso.turns.calls.runtools import answers_about
 from sayso.turns.calls.streaming import streamed
 from sayso.turns.journal import consent, places
 from sayso.turns.replay.effects import (
@@ -167,6 +168,9 @@ class RunningCall(CallRecord):
     async def _decided(self, entry: Entry) -> None:
         interrupt, _ = await settled_answer(self.place, entry, self.data)
         if interrupt.status == "open":
+            answers = answers_about(self.execution, self.tool, self.effective())
+            if answers is not None:
+                self.execution.responses.keep(interrupt.id, answers)
             self.execution.ask(self.place.branch, interrupt)
             raise self.execution.pause()
         payload = jsonvalue.decode(interrupt.payload) if interrupt.payload else {}

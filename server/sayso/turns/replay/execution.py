@@ -142,6 +142,8 @@ class Execution:
         self.limits: Limits = services.limits
         self.agents: Agents = services.agents
         self._tools: Tools = services.tools
+        self._run_tools: dict[str, dict[str, Tool[..., Any]]] = {}
+        """Tools that only this execution knows, by agent and name."""
         self.responses: Responses = services.responses
         self.leased = leased
         self.usage = usage
@@ -627,20 +629,30 @@ class Execution:
     @property
     def tools(self) -> ToolsByName:
         """The tools that the running code may call: its agent's own first, then all agents'."""
-        return self._tools.of(self.agent)
+        tools, of_run = self._tools.of(self.agent), self._run_tools.get(self.agent)
+        return {**tools, **of_run} if of_run else tools
+
+    def is_run_tool(self, tool: Tool[..., Any]) -> bool:
+        """True for a tool that the app does not have: only this run knows it."""
+        return self._tools.of(self.agent).get(tool.name) is not tool
 
     def policy_of(self, tool: Tool[..., Any]) -> Policy:
         """The policy that decides about calls of a tool: its own, else the app's."""
         return self._tools.policy(tool)
 
     def add_tools(self, tools: Sequence[Tool[..., Any]]) -> None:
-        """Serve tools that only the running code knows, for its agent."""
+        """Let the running agent call these as well, in this execution alone."""
+        of_app, of_run = self._tools.of(self.agent), self._run_tools.setdefault(self.agent, {})
         for tool in tools:
-            self._tools.add(tool, self.agent)
+            if of_app.get(tool.name) is tool:
+                of_run.pop(tool.name, None)
+            else:
+                self._tools.policy(tool)  # which says what does not fit
+                of_run[tool.name] = tool
 
     def owner_of(self, tool: Tool[..., Any]) -> str | None:
         """The agent whose own this tool is, None for one of all agents."""
-        return self._tools.owner(tool, self.agent)
+        return self.agent if self.is_run_tool(tool) else self._tools.owner(tool, self.agent)
 
     @property
     def breakpoints(self) -> Sequence[Breakpoints]:
