@@ -277,7 +277,8 @@ def test_progress_parts_and_thoughts_are_shown_as_they_come() -> None:
 
 def test_a_call_that_is_announced_again_begins_anew_and_is_told_once() -> None:
     def script(given: far.Given) -> Iterator[Any]:
-        yield from far.call("c1", "pay", {"n": 7})
+        again = {"again": True} if given.resume else {}
+        yield from far.call("c1", "pay", {"n": 7, **again})
         if given.resume:
             yield far.result("c1", "paid")
         else:
@@ -293,7 +294,7 @@ def test_a_call_that_is_announced_again_begins_anew_and_is_told_once() -> None:
         assert talk.results == ["paid"]
         talk.say("and now")
         calls = [c for m in agent.seen[-1].messages for c in getattr(m, "tool_calls", None) or ()]
-        assert [c.function.arguments for c in calls] == ['{"n": 7}']
+        assert [c.function.arguments for c in calls] == ['{"n": 7, "again": true}']
 
 
 def test_what_a_snapshot_has_and_was_not_streamed_is_said_once() -> None:

@@ -96,6 +96,16 @@ class RoundLog:
         """True for what was said in this round before."""
         return digest(words) in self._said
 
+    def reported(self, call: str) -> Json | None:
+        """The arguments of a call that was told of in any round: it may be announced anew."""
+        noted = (n for n in self._turn.notes(NOTES) if n["what"] == "call" and n["call"] == call)
+        arguments: Json | None = next((note["arguments"] for note in noted), None)
+        return arguments
+
+    async def report(self, call: str, arguments: Json) -> None:
+        """Note a call that is told of."""
+        await self._note("call", call=call, arguments=arguments)
+
     async def finish(self, end: RoundEnd, before: Sequence[Json], mirror: ThreadState) -> None:
         """Note its end, and the messages of the mirror that are others than `before`."""
         old = {message["id"]: to_json(message) for message in before}

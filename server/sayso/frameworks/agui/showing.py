@@ -234,13 +234,20 @@ class Showing:
             _log.warning("a second result of call %r was left out", name)
             return
         async with self._at(event, f"call:{name}"):
-            reported = self._reported.get(name) or await self._turn.report(
-                call["function"]["name"], arguments_of(call), told_as=name
-            )
+            reported = self._reported.get(name) or await self._tell(call)
             self._reported[name] = reported
             if result is not None:
                 await reported.result(result)
                 self._reported[name] = None
+
+    async def _tell(self, call: Json) -> ReportedCall:
+        """Tell of a call, with the arguments that it was told with before, if it was."""
+        arguments = self._log.reported(call["id"])
+        if arguments is None:
+            arguments = arguments_of(call)
+            await self._log.report(call["id"], arguments)
+        name = call["function"]["name"]
+        return await self._turn.report(name, arguments, told_as=call["id"])
 
     # State, progress, parts
 
