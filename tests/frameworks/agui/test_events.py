@@ -489,18 +489,51 @@ def test_a_stream_that_breaks_the_protocol_did_not_end(events: list[dict[str, An
         assert talk.question.reason == "sayso:decision"
 
 
-def test_a_part_of_an_agent_of_ones_own() -> None:
+def test_parts_of_an_agent_of_ones_own_go_on_with_their_thread() -> None:
     agent = Agent(refunds)
     app = Sayso(store="memory:")
 
     @app.agent("own")
     async def own(turn: Turn) -> None:
-        await turn.say("First.")
-        await agui.run(turn, agent.produce, "refund A-17")
+        for text in ("refund A-17", "refund A-18"):
+            await turn.say(f"I say: {text}")
+            await agui.run(turn, agent.produce, text)
         await turn.say("Last.")
 
+    said = ["I say: refund A-17", "Let me see.", "Refunded 240.", "I say: refund A-18"]
     with Conversation(app) as talk:
+        for _ in range(2):
+            talk.say("go")
+            talk.restart()
+            talk.question.answer({"approved": True})
+            talk.restart()
+            talk.question.answer({"approved": True})
+        assert talk.texts == [*said, "Let me see.", "Refunded 240.", "Last."] * 2
+        assert [line for line in agent.told() if line.startswith("user")] == [
+            "user: refund A-17",
+            "user: refund A-18",
+        ] * 2
+
+
+def test_questions_and_open_calls_stand_in_one_outcome() -> None:
+    async def pay() -> str:
+        """Pay."""
+        return "paid"
+
+    def script(given: far.Given) -> Iterator[Any]:
+        if given.resume:
+            results = [m.content for m in given.messages if m.role == "tool"]
+            yield from far.text("m", f"{results} {given.resume[0].payload}")
+            return
+        yield from far.call("c1", "pay", {})
+        yield far.asks({"id": "i", "reason": "shop:q", "message": "Well?"})
+
+    agent = Agent(script)
+    tool = Tool(pay, approval=approval.always)
+    with Conversation(agent.app(tools=[tool])) as talk:
         talk.say("go")
+        gated, asked = sorted(talk.questions, key=lambda question: question.reason == "shop:q")
+        assert gated.reason == "tool_call"
+        assert asked.answer("yes").outcome == "held"
         talk.restart()
-        talk.question.answer({"approved": True})
-        assert talk.texts == ["First.", "Let me see.", "Refunded 240.", "Last."]
+        assert talk.question.approve().text == "['paid'] yes"

@@ -3,15 +3,13 @@
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any
 
 from pydantic_core import from_json, to_json
 
 from sayso import Turn
 from sayso.client.thread import ThreadState
 from sayso.frameworks.agui.source import Json
-
-NOTES: Final = "agui"
 
 
 def plain(value: Any) -> Any:
@@ -40,9 +38,10 @@ class RoundEnd:
 class RoundLog:
     """The notes of earlier executions of this turn about one round."""
 
-    def __init__(self, turn: Turn, number: int) -> None:
-        self._turn, self._number = turn, number
-        noted = [note for note in turn.notes(NOTES) if note["round"] == number]
+    def __init__(self, turn: Turn, name: str, number: int) -> None:
+        """`name` is that of the notes: each part of a turn has its own."""
+        self._turn, self._name, self._number = turn, name, number
+        noted = [note for note in turn.notes(name) if note["round"] == number]
         begins = [note for note in noted if note["what"] == "begin"]
         self.begun: int = len(begins)
         """How many times it was begun."""
@@ -98,7 +97,9 @@ class RoundLog:
 
     def reported(self, call: str) -> Json | None:
         """The arguments of a call that was told of in any round: it may be announced anew."""
-        noted = (n for n in self._turn.notes(NOTES) if n["what"] == "call" and n["call"] == call)
+        noted = (
+            n for n in self._turn.notes(self._name) if n["what"] == "call" and n["call"] == call
+        )
         arguments: Json | None = next((note["arguments"] for note in noted), None)
         return arguments
 
@@ -128,7 +129,7 @@ class RoundLog:
 
     async def _note(self, what: str, *, durable: bool = False, **members: Any) -> None:
         note = {"round": self._number, "what": what, **members}
-        await self._turn.note(NOTES, note, durable=durable)
+        await self._turn.note(self._name, note, durable=durable)
 
 
 @dataclass(slots=True)

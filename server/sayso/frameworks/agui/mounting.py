@@ -1,12 +1,13 @@
 """Serving agents that are streams of AG-UI events: `mount_events`, `mount_remote` and `run`."""
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from itertools import count
 from typing import TYPE_CHECKING, Any
-from uuid import uuid4
+from weakref import WeakKeyDictionary
 
 from sayso import DeclarationError, Sayso, Tool, Turn
 from sayso.frameworks.agui.asking import Policies, check_policies
-from sayso.frameworks.agui.log import plain
+from sayso.frameworks.agui.log import digest, plain
 from sayso.frameworks.agui.rounds import Rounds, ServedAgent, Verify
 from sayso.frameworks.agui.source import Json, Source
 
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 
 Headers = Mapping[str, str] | Callable[[Turn], Mapping[str, str] | Awaitable[Mapping[str, str]]]
 AgentFunction = Callable[[Turn], Awaitable[Any]]
+_runs: WeakKeyDictionary[Turn, dict[str, Iterator[int]]] = WeakKeyDictionary()
+"""The numbers of the runs by name, in the executions that are alive: replay counts them anew."""
 
 
 def mount_events(
@@ -93,13 +96,16 @@ async def run(
 ) -> Any:
     """Run such an agent, a function or a URL, as a part of a turn; returns its result.
 
-    `name` is what its thread is kept under: two agents of one thread have two names. It has no
-    tools of this server; the others are those of `mount_remote`.
+    `name` is what its thread is kept under, from turn to turn: two agents of one thread have two
+    names, and each runs once at a time. It has no tools of this server; the others are those of
+    `mount_remote`.
     """
     source = _remote(agent, None, 120.0) if isinstance(agent, str) else _producer(agent)
     served = ServedAgent(name=name, source=source, headers=_headers(headers), again=again)
-    message = {"id": f"m-{uuid4().hex}", "role": "user", "content": text}
-    return await Rounds(turn, served).go(message)
+    part = f"#{next(_runs.setdefault(turn, {}).setdefault(name, count(1)))}"
+    message = {"id": "m-" + digest(turn.key, name, part), "role": "user", "content": text}
+    async with turn.at(f"agui:{name}{part}"):
+        return await Rounds(turn, served, part).go(message)
 
 
 def _mount(

@@ -69,10 +69,10 @@ class _Lost(Exception):
 
 
 class Rounds:
-    """The rounds of one turn, or of one part of it."""
+    """The rounds of one turn, or of one part of it: `part` is what that is called."""
 
-    def __init__(self, turn: Turn, served: ServedAgent) -> None:
-        self._turn, self._served = turn, served
+    def __init__(self, turn: Turn, served: ServedAgent, part: str = "") -> None:
+        self._turn, self._served, self._part = turn, served, part
         self._name = f"agui:{served.name}"
         self._kept = KeptThread.of(turn, self._name)
         self._mirror = ThreadState()
@@ -89,7 +89,8 @@ class Rounds:
 
     async def go(self, message: Json) -> Any:
         """Tell the agent a message, and go on with it until it asks and calls nothing more."""
-        self._forget_what_the_thread_lost(message)
+        if not self._part:
+            self._forget_what_the_thread_lost(message)
         if self._kept.open and self._kept.thread == self._thread:
             await self._withdraw()
         new: list[Json] = [message]
@@ -144,7 +145,7 @@ class Rounds:
         turn_input = self._turn.input
         request: Json = {
             "threadId": self._thread,
-            "runId": "r-" + digest(self._turn.key, self._served.name, str(number)),
+            "runId": "r-" + digest(self._turn.key, self._served.name, self._part, str(number)),
             "protocolVersion": PROTOCOL,
             "state": plain(self._turn.state),
             "messages": [m for m in [*self._mirror.messages, *new] if m["role"] != "activity"],
@@ -172,7 +173,7 @@ class Rounds:
     ) -> RoundEnd:
         number = self._number
         self._number += 1
-        log = RoundLog(self._turn, number)
+        log = RoundLog(self._turn, f"{self._name}{self._part}", number)
         for patch in log.states:
             await self._turn.patch(patch)
         for begun in log.unsure:
