@@ -105,3 +105,17 @@ class Shop:
             turns = sum(said.role == "user" for said in conversation)
             return Reply(f"Hello, this is turn {turns}.")
         return Reply("Let me see. ", tuple(calls))
+
+
+@dataclass
+class Desk(Shop):
+    """In front of the shop: it has a tool that asks a clerk, and effects of its own has it none."""
+
+    offers: tuple[str, ...] = ("ask_clerk",)
+
+    def reply(self, conversation: Sequence[Said]) -> Reply:
+        """Ask the clerk for what the user wants, and tell what came of it."""
+        results = [said.text for said in conversation if said.role == "tool"]
+        if results:
+            return Reply("The clerk says: " + " | ".join(results))
+        return Reply("", (Wanted("call_clerk", "ask_clerk", {"what": conversation[-1].text}),))

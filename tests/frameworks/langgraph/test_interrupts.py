@@ -103,6 +103,28 @@ def test_a_graph_that_is_a_node_asks_and_repeats_nothing(serve: Serve, effects: 
         assert talk.texts == ["inner yes"]
 
 
+def test_what_is_done_in_a_graph_that_is_a_node_is_not_done_again_while_its_sibling_asks(
+    serve: Serve, effects: list[str]
+) -> None:
+    def pay(state: MessagesState) -> None:
+        effects.append("pay")
+
+    def ask(state: MessagesState) -> None:
+        effects.append(interrupt("Inner?"))
+
+    builder = StateGraph(MessagesState)
+    for node in (pay, ask):
+        builder.add_node(node.__name__, node)
+        builder.add_edge(START, node.__name__)
+    inner = builder.compile()
+    inner.__name__ = "inner"
+    with serve(line(inner)) as talk:
+        talk.say("go")
+        talk.restart()
+        assert talk.answer("yes").outcome == "success"
+        assert effects == ["pay", "yes"]
+
+
 def test_an_entrypoint_asks_between_its_tasks(serve: Serve, effects: list[str]) -> None:
     @task
     async def charge(amount: int) -> int:

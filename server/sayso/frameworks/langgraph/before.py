@@ -16,7 +16,7 @@ MESSAGES: Final = "messages"
 
 @dataclass(frozen=True, slots=True)
 class Before:
-    """Values that are kept between turns."""
+    """The members that are kept between turns."""
 
     put: Event
     """The checkpoint."""

@@ -8,7 +8,7 @@ later.
 import asyncio
 import contextvars
 from collections import Counter
-from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from langchain_core.messages import BaseMessage, ToolMessage
@@ -19,12 +19,13 @@ from langgraph.types import Command
 from sayso import Call, Told, Tool, ToolCall, Turn, current_call
 from sayso.frameworks.langgraph import asking
 from sayso.frameworks.langgraph.log import Event, Log
+from sayso.frameworks.langgraph.rooms import Rooms, Spawn
 from sayso.frameworks.langgraph.saver import LogSaver, unrecorded
 from sayso.frameworks.langgraph.wrap import Execute
 
 Happening: TypeAlias = dict[str, Any]
 """Something that the graph tells: an event, and what only this process knows of it."""
-RECORDED = ("key", "told", "name", "args", "mounted")
+RECORDED = ("key", "task", "told", "name", "args", "mounted")
 """The members of a call that stand in the log."""
 
 
@@ -36,16 +37,22 @@ class Calls:
         turn: Turn,
         saver: LogSaver,
         log: Log,
+        rooms: Rooms,
         tools: Mapping[str, Tool[..., Any]],
+        parts: Mapping[str, str],
         read: Callable[[Any], Tool[..., Any]],
         on_cancel: asking.OnCancel,
-        spawn: Callable[[Coroutine[Any, Any, None]], None],
+        spawn: Spawn,
         tell: Callable[[Happening], Awaitable[Any]],
         fail: Callable[[BaseException], None],
     ) -> None:
-        """`read` makes a tool of one of LangChain's; `tell` has the pump note an event."""
+        """`read` makes a tool of one of LangChain's; `tell` has the pump note an event.
+
+        `parts` has the names of the agents that tools run.
+        """
         self.tools = dict(tools)
-        self._turn, self._saver, self._log = turn, saver, log
+        self._turn, self._saver, self._log, self._rooms = turn, saver, log, rooms
+        self._parts = parts
         self._mounted, self._read, self._on_cancel = frozenset(tools), read, on_cancel
         self._spawn, self._tell, self._fail = spawn, tell, fail
         self._made: Counter[tuple[str, str]] = Counter()
@@ -56,17 +63,18 @@ class Calls:
 
     def wished(self, task: str, request: Any, execute: Execute) -> Happening:
         """The wish of a node for a call."""
-        tool, model_call = request.tool, request.tool_call
+        tool, call = request.tool, request.tool_call
         if tool.name not in self.tools:  # one that only this run knows
             self.tools[tool.name] = self._read(tool)
-        call_id = model_call["id"] or ""
+        call_id = call["id"] or ""
         self._made[task, call_id] += 1
         return {
             "k": "call",
+            "task": task,
             "key": f"{task}/{call_id}#{self._made[task, call_id]}",
             "told": call_id,
-            "name": model_call["name"],
-            "args": _coerced(tool, model_call["args"]),
+            "name": call["name"],
+            "args": _coerced(tool, call["args"]),
             "mounted": tool.name in self._mounted,
             "execute": execute,
             "context": contextvars.copy_context(),
@@ -111,9 +119,13 @@ class Calls:
 
     async def _make(self, calls: Sequence[Event]) -> None:
         """Make one batch of calls, and give the graph what came of them."""
-        try:
+
+        async def made() -> list[Call[Any]]:
             async with self._turn.at(f"calls:{calls[0]['key']}"):
-                outcomes = await self._turn.call_all([self._tool_call(call) for call in calls])
+                return await self._turn.call_all([self._tool_call(call) for call in calls])
+
+        try:
+            outcomes = await self._rooms.within(calls[0]["task"], made)
             for call, outcome in zip(calls, outcomes, strict=True):
                 self._results[call["key"]] = self._result(call, outcome)
                 self._settle(call["key"])
@@ -124,8 +136,12 @@ class Calls:
         async def run(arguments: Mapping[str, Any]) -> Any:
             return await self._execute(call, arguments)
 
+        async def run_part(turn: Turn, arguments: Mapping[str, Any]) -> Any:
+            return await self._run_part(call, arguments)
+
         tool = self.tools[call["name"]]
-        return ToolCall(tool, call["args"], call=run, told_as=call["told"])
+        body = run_part if call["name"] in self._parts else run
+        return ToolCall(tool, call["args"], call=body, told_as=call["told"])
 
     async def _execute(self, call: Event, arguments: Mapping[str, Any]) -> Any:
         """Run the tool as its node would; this is the turn's effect."""
@@ -135,18 +151,41 @@ class Calls:
         _take_over(wish["context"])
         unrecorded.set(lambda: inside.append(True))
         try:
-            result = await wish["execute"](arguments, await self._answers(key))
+            result = await wish["execute"](arguments, await self._answers(key), None)
         except GraphInterrupt as raised:
             if not inside:
                 raise asking.first_of(raised.args[0]) from None
             self._failures[key] = RuntimeError(
                 f"tool {call['name']!r} runs a graph that asks a person, and nothing inside a "
-                "tool is recorded: all of it would run again. Make that graph a node"
+                "tool is recorded: all of it would run again. Make that graph a node, or mount "
+                f"it with parts={{{call['name']!r}: that_graph}}"
             )
             raise self._failures[key] from raised
         except Exception as error:
             self._failures[key] = error
             raise
+        return Told({"packed": self._saver.pack(result)}, _text(result))
+
+    async def _run_part(self, call: Event, arguments: Mapping[str, Any]) -> Any:
+        """Run a tool that runs a graph: all that this graph does is recorded for itself."""
+        key, loop = call["key"], asyncio.get_running_loop()
+        wish = await self._turn.resting(self._wish(key))
+        below = f"{call['task']}|{call['name']}:{call['told']}"
+        async with self._rooms.room(below, self._parts[call["name"]]):
+            running = wish["execute"](arguments, (), below)
+            # The tool runs where its node does, and is no work of the turn, but what it tells is.
+            task = loop.create_task(running, context=wish["context"].copy())
+            try:
+                result = await self._turn.resting(task)
+            except GraphInterrupt as raised:
+                if not wish["done"].done():
+                    wish["done"].set_exception(raised)  # LangGraph asks, and comes again
+                await self._turn.resting(loop.create_future())
+            except Exception as error:
+                self._failures[key] = error
+                raise
+            finally:
+                task.cancel()
         return Told({"packed": self._saver.pack(result)}, _text(result))
 
     async def _answers(self, key: str) -> list[Any]:

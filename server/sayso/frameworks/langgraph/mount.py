@@ -10,7 +10,7 @@ from langgraph.pregel import Pregel
 from sayso import DeclarationError, Sayso, Tool, Turn, approval
 from sayso.frameworks.langgraph.before import MESSAGES
 from sayso.frameworks.langgraph.pump import GraphTurn, Served
-from sayso.frameworks.langgraph.wrap import wrapped
+from sayso.frameworks.langgraph.wrap import wrap_in_place, wrapped
 
 _log = logging.getLogger("sayso.langgraph")
 
@@ -22,6 +22,8 @@ def mount(
     *,
     approve: Mapping[str, approval.Policy] | None = None,
     repeatable: Iterable[str] = (),
+    parts: Mapping[str, Any] | None = None,
+    subagents: Iterable[str] = (),
     input: Callable[[Turn], Any] | None = None,
     context: Any = None,
     config: Mapping[str, Any] | None = None,
@@ -35,6 +37,9 @@ def mount(
 
     - `approve`: policies of tools, by name; for the others the app's `default_approval` counts.
     - `repeatable`: nodes that may run again after a crash, as those that only ask a model do.
+    - `parts`: the graph that a tool runs, by the tool's name: what it does is recorded for itself,
+      and it may ask. `approve` and `repeatable` name its tools and nodes too.
+    - `subagents`: nodes that are graphs, whose work clients see as that of an inner agent.
     - `input`: makes the graph's input of a turn; by default the thread's messages.
     - `context`, `config`: passed on to the graph.
     - `steps`: clients see the nodes of the graph as steps.
@@ -47,12 +52,21 @@ def mount(
     if not isinstance(graph, Pregel):
         raise DeclarationError(f"mount takes a compiled graph, as of .compile(), not {graph!r}")
     policies, free = dict(approve or {}), frozenset(repeatable)
-    made = wrapped(graph, free, steps=steps)
+    inner, agents = dict(parts or {}), frozenset(subagents)
+    made = wrapped(graph, free, seen=lambda node: steps or node in agents)
+    _check_names(name, "parts", inner, made.tools)
+    _check_names(name, "subagents", agents, graph.nodes)
+    for tool, part in inner.items():
+        _check_part(name, tool, part)
+        wrap_in_place(part, free, made)
     _check_names(name, "approve", policies, made.tools)
     _check_names(name, "repeatable", free, made.nodes)
     if graph.checkpointer not in (None, True, False):
         _log.warning("graph %r is stored by this server: its own checkpointer is not used", name)
-    tools = {each: _tool(tool, policies.get(each)) for each, tool in made.tools.items()}
+    tools = {
+        each: _tool(tool, policies.get(each), part=each in inner)
+        for each, tool in made.tools.items()
+    }
     app.add_tools(*tools.values(), agent=name)
     served = Served(
         graph=made.graph,
@@ -64,6 +78,9 @@ def mount(
         reduced=_reduced(graph),
         config=dict(config or {}),
         stops=made.stops,
+        steps=steps,
+        subagents=agents,
+        parts={tool: _name_of(part, tool) for tool, part in inner.items()},
         context=context,
         first=input,
         on_cancel=on_cancel,
@@ -88,7 +105,27 @@ def _check_names(agent: str, what: str, names: Iterable[str], present: Iterable[
         )
 
 
-def _tool(tool: Any, policy: approval.Policy | None) -> Tool[..., Any]:
+def _check_part(agent: str, tool: str, part: Any) -> None:
+    """Raise `DeclarationError` for a part that cannot be recorded."""
+    if not isinstance(part, Pregel):
+        raise DeclarationError(
+            f"parts= of agent {agent!r}: tool {tool!r} runs a compiled graph, as of .compile(), "
+            f"not {part!r}"
+        )
+    if part.checkpointer not in (None, True, False):
+        raise DeclarationError(
+            f"parts= of agent {agent!r}: the graph of tool {tool!r} has a checkpointer of its own, "
+            "where nothing of it is recorded here: compile it without one"
+        )
+
+
+def _name_of(part: Any, tool: str) -> str:
+    """The name of an inner agent: its graph's own, or that of its tool."""
+    own = part.get_name()
+    return tool if own in ("LangGraph", "") else str(own)
+
+
+def _tool(tool: Any, policy: approval.Policy | None, *, part: bool = False) -> Tool[..., Any]:
     """A tool of LangChain's as one that a person can be asked about; by default as the app says."""
     schema = tool.tool_call_schema
     parameters = schema if isinstance(schema, dict) else schema.model_json_schema()
@@ -96,13 +133,18 @@ def _tool(tool: Any, policy: approval.Policy | None) -> Tool[..., Any]:
         tool.name,
         description=tool.description,
         parameters=parameters,
-        call=_unbound,
+        call=_unbound_part if part else _unbound,
+        part=part,
         approval=policy,
         editable=policy is None or policy.kind != "never",
     )
 
 
 async def _unbound(arguments: Mapping[str, Any]) -> Any:
+    raise RuntimeError("a tool of a graph runs inside the graph")
+
+
+async def _unbound_part(turn: Turn, arguments: Mapping[str, Any]) -> Any:
     raise RuntimeError("a tool of a graph runs inside the graph")
 
 

@@ -6,7 +6,7 @@ take it for an error of the node.
 
 import asyncio
 import logging
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -19,6 +19,7 @@ from sayso.frameworks.langgraph import asking, wire
 from sayso.frameworks.langgraph.before import MESSAGES, Before
 from sayso.frameworks.langgraph.calls import Calls, Happening
 from sayso.frameworks.langgraph.log import Log
+from sayso.frameworks.langgraph.rooms import Rooms
 from sayso.frameworks.langgraph.saver import Event, LogSaver, config_of
 from sayso.frameworks.langgraph.speech import START, Speech
 from sayso.frameworks.langgraph.steps import Steps
@@ -48,6 +49,9 @@ class Served:
     reduced: frozenset[str]
     config: dict[str, Any] = field(default_factory=dict)
     stops: bool = False
+    steps: bool = True
+    subagents: frozenset[str] = frozenset()
+    parts: Mapping[str, str] = field(default_factory=dict)
     context: Any = None
     first: Callable[[Turn], Any] | None = None
     on_cancel: Any = "raise"
@@ -74,13 +78,16 @@ class GraphTurn:
         self.over = False
         self.raised: dict[str, list[Any]] = {}
         self.getter: asyncio.Future[Happening] | None = None
-        self.speech = Speech(turn)
+        self.rooms = Rooms(turn, self._spawn)
+        self.speech = Speech(turn, self.rooms)
         self.steps = Steps(turn)
         self.calls = Calls(
             turn,
             self.saver,
             self.log,
+            self.rooms,
             served.tools,
+            served.parts,
             served.tool,
             served.on_cancel,
             spawn=self._spawn,
@@ -110,9 +117,9 @@ class GraphTurn:
         await self._heard({**event, "within": within})
         return True
 
-    def enter(self, task: str, node: str) -> None:
-        """Tell that a node of the whole graph begins, for the steps that clients see."""
-        self.queue.put_nowait({"k": "enter", "task": task, "node": node})
+    async def enter(self, task: str, node: str) -> None:
+        """Tell that a node begins that clients see as a step, or as an inner agent."""
+        await self._heard({"k": "enter", "task": task, "node": node})
 
     def hush(self, task: str) -> None:
         """Say nothing that models say below this task."""
@@ -188,10 +195,11 @@ class GraphTurn:
             each.cancel()
         await asyncio.gather(*left, return_exceptions=True)
 
-    def _spawn(self, work: Any) -> None:
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         task = asyncio.get_running_loop().create_task(work)
         self.tasks.add(task)
         task.add_done_callback(self.tasks.discard)
+        return task
 
     async def _again(self, event: Event) -> None:
         """Take an event of an earlier execution."""
@@ -244,11 +252,11 @@ class GraphTurn:
         """The input: the author's, or the thread's messages and what its state says."""
         if self.served.first is not None:
             return self.served.first(self.turn)
-        before = {} if self.before is None else self.before.shown
+        shown = {} if self.before is None else self.before.shown
         state = {
             name: self._whole(name, self.shown[name])
             for name in self.served.plain
-            if name in self.shown and (name not in before or before[name] != self.shown[name])
+            if name in self.shown and (name not in shown or shown[name] != self.shown[name])
         }
         history = self.turn.input.messages
         if self.before is None:
@@ -279,6 +287,10 @@ class GraphTurn:
                     await self.speech.hear(happening["message"], happening["about"])
                 case "custom":
                     await self._custom(happening["value"])
+                case "end" if self.log.unsure():
+                    # A graph in another tool is in the midst of its work; LangGraph does not wait.
+                    self.later.append(await self._next())
+                    self.later.append(happening)
                 case "end":
                     await self.speech.close()
                     questions: Event | None = happening["asked"]
@@ -326,6 +338,8 @@ class GraphTurn:
         else:
             self._raise(event)
             await self._say_whole(event, live)
+            if not event["raised"]:
+                await self.rooms.leave(event["task"])
             await self.steps.leave(event["task"])
         self.log.note(event)
         await self.turn.note(NAME, event)
@@ -339,10 +353,16 @@ class GraphTurn:
         for channel, value in writes:
             if channel == MESSAGES:
                 for message in wire.said_whole(value):
-                    await self.speech.whole(event["task"], message)
+                    await self.speech.whole(event["at"][0], event["task"], message)
 
     async def _enter(self, happening: Happening) -> None:
-        await self.steps.enter(happening["task"], happening["node"], self.log.asked)
+        """Show a node as a step, or as an inner agent."""
+        task, node = happening["task"], happening["node"]
+        if self.served.steps:
+            await self.steps.enter(task, node, self.log.asked)
+        if node in self.served.subagents:
+            await self.rooms.enter(task, node)
+        happening["done"].set_result(None)
 
     async def _begin(self, begun: list[Happening]) -> None:
         """Note that nodes begin, durably, and let them."""

@@ -13,6 +13,7 @@ from langchain_core.messages import AIMessageChunk, BaseMessage
 
 from sayso import Turn
 from sayso.frameworks.langgraph import wire
+from sayso.frameworks.langgraph.rooms import Rooms
 
 START: Final = "__start__"
 """The node that brings the input into the graph."""
@@ -29,8 +30,8 @@ class _Open:
 class Speech:
     """The words of the graph's models, message by message."""
 
-    def __init__(self, turn: Turn) -> None:
-        self._turn = turn
+    def __init__(self, turn: Turn, rooms: Rooms) -> None:
+        self._turn, self._rooms = turn, rooms
         self.hushed: set[str] = set()
         self._open: dict[tuple[str, str], _Open] = {}
         self._said: Counter[str] = Counter()
@@ -45,9 +46,7 @@ class Speech:
     async def hear(self, message: BaseMessage, about: Mapping[str, Any]) -> None:
         """Say a piece of a message."""
         task = about["langgraph_checkpoint_ns"]
-        if about["langgraph_node"] == START or any(
-            task == each or task.startswith(f"{each}|") for each in self.hushed
-        ):
+        if about["langgraph_node"] == START or self._is_hushed(task):
             return
         message_id = message.id or ""
         if not isinstance(message, AIMessageChunk):
@@ -59,9 +58,14 @@ class Speech:
         if getattr(message, "chunk_position", None) == "last":
             await self._close(task, message_id)
 
-    async def whole(self, task_id: str, message: BaseMessage) -> None:
+    def _is_hushed(self, task: str) -> bool:
+        """True below a tool, but for an agent that it runs: that one speaks for itself."""
+        below = any(task == each or task.startswith(f"{each}|") for each in self.hushed)
+        return below and self._rooms.around(task) is None
+
+    async def whole(self, namespace: str, task_id: str, message: BaseMessage) -> None:
         """Say a message that was written whole, unless it was said."""
-        await self._whole(f":{task_id}", message)
+        await self._whole(f"{namespace}|:{task_id}", message)
 
     async def _whole(self, task: str, message: BaseMessage) -> None:
         if message.id in self._known:
@@ -80,9 +84,7 @@ class Speech:
             open_one = None
         if open_one is None:
             self._said[task] += 1
-            async with self._turn.at(f"text:{task}#{self._said[task]}"):
-                stream: Any = self._turn.message() if kind == "text" else self._turn.reasoning()
-                await stream.__aenter__()
+            stream = await self._rooms.within(task, lambda: self._opened(task, kind))
             open_one = self._open[task, key] = _Open(
                 "text" if kind == "text" else "reasoning", stream
             )
@@ -90,6 +92,12 @@ class Speech:
             open_one.stream.encrypted = sealed
         if text:
             await open_one.stream.write(text)
+
+    async def _opened(self, task: str, kind: str) -> Any:
+        async with self._turn.at(f"text:{task}#{self._said[task]}"):
+            stream: Any = self._turn.message() if kind == "text" else self._turn.reasoning()
+            await stream.__aenter__()
+        return stream
 
     async def _close(self, task: str, key: str) -> None:
         open_one = self._open.pop((task, key), None)

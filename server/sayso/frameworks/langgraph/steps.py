@@ -16,12 +16,12 @@ class Steps:
         self._tasks: dict[str, set[str]] = {}
         """Its tasks that are on."""
 
-    async def enter(self, task: str, node: str, entries: int) -> None:
-        """Begin the step of a node, unless it is on; `entries` counts the times before."""
+    async def enter(self, task: str, node: str, again: int) -> None:
+        """Begin the step of a node, unless it is on; `again` tells its entries apart."""
         task_id = task.rpartition(":")[2]
         self._tasks.setdefault(node, set()).add(task_id)
         if node not in self._phases:
-            key = f"step:{task}#{entries}"
+            key = f"step:{task}#{again}"
             phase = self._turn.phase(node)
             async with self._turn.at(key):
                 await phase.begin()

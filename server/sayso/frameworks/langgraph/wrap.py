@@ -23,14 +23,20 @@ from langgraph.prebuilt import ToolNode
 from langgraph.pregel import Pregel
 
 from sayso.frameworks.langgraph.log import RESUME
+from sayso.frameworks.langgraph.saver import unrecorded
 
-Execute: TypeAlias = Callable[[Mapping[str, Any], Sequence[Any]], Awaitable[Any]]
-"""Runs a tool with these arguments, as its node would, and with answers for its interrupts."""
+Execute: TypeAlias = Callable[[Mapping[str, Any], Sequence[Any], str | None], Awaitable[Any]]
+"""Runs a tool with these arguments, as its node would, and with answers for its interrupts; what
+graphs it runs are below that namespace, if there is one."""
 
 CALL = "__pregel_call"
 """The member of a configuration by which a task calls another one."""
 SCRATCHPAD = "__pregel_scratchpad"
 """The member that holds the answers to a task's interrupts."""
+CHECKPOINT = "checkpoint_id"
+"""The member that names the checkpoint of a graph."""
+NAMESPACE = "checkpoint_ns"
+"""The member that holds the namespace of a graph inside another one."""
 SEND = "__pregel_send"
 """The member by which a task writes."""
 
@@ -41,8 +47,8 @@ FREE = ("langchain.", "langgraph.prebuilt.")
 class Recorder(Protocol):
     """A running turn, as far as a graph speaks to it."""
 
-    def enter(self, task: str, node: str) -> None:
-        """Tell that a node of the whole graph begins, for the steps that clients see."""
+    async def enter(self, task: str, node: str) -> None:
+        """Tell that a node begins that clients see as a step, or as an inner agent."""
 
     async def begin(self, task: str, node: str, passed: Any, within: str | None = None) -> bool:
         """Note that a node begins; False where a person has said that it must not.
@@ -57,8 +63,13 @@ class Recorder(Protocol):
         """Say nothing that models say below this task."""
 
 
-recorder: ContextVar[Recorder] = ContextVar("recorder")
+recorder: ContextVar[Recorder | None] = ContextVar("recorder", default=None)
 """The turn that runs the graph."""
+
+
+def recording() -> Recorder | None:
+    """The turn that runs the graph; None outside of one, and inside a tool that is one effect."""
+    return None if unrecorded.get() else recorder.get()
 
 
 @dataclass(slots=True)
@@ -71,34 +82,45 @@ class Wrapped:
     stops: bool = False
 
 
-def wrapped(graph: Any, repeatable: frozenset[str], *, steps: bool) -> Wrapped:
-    """Wrap a compiled graph, with all graphs that are nodes of it; `steps` tells of its nodes."""
+def wrapped(graph: Any, repeatable: frozenset[str], seen: Callable[[str], bool]) -> Wrapped:
+    """Wrap a compiled graph, with all graphs that are nodes of it; clients see nodes as `seen`."""
     made = Wrapped(graph)
-    made.graph = _copy(graph, repeatable, made, steps=steps)
+    made.graph = graph.copy({"nodes": _nodes(graph, repeatable, made, seen)})
     return made
 
 
-def _copy(graph: Any, repeatable: frozenset[str], made: Wrapped, *, steps: bool) -> Any:
+def wrap_in_place(graph: Any, repeatable: frozenset[str], made: Wrapped) -> None:
+    """Wrap a graph that a tool runs, once: its tool holds the very graph.
+
+    Outside of a turn it behaves as before.
+    """
+    graph.nodes = _nodes(graph, repeatable, made, lambda name: False)
+
+
+def _nodes(
+    graph: Any, repeatable: frozenset[str], made: Wrapped, seen: Callable[[str], bool]
+) -> dict[str, Any]:
     nodes = {}
     made.stops |= bool(graph.interrupt_before_nodes or graph.interrupt_after_nodes)
     for name, node in graph.nodes.items():
         made.nodes.append(name)
         bound = node.bound
-        if name == "__start__":
+        if name == "__start__" or isinstance(bound, Telling):
             nodes[name] = node
+            if isinstance(bound, Telling) and isinstance(bound.inner, ToolNode):
+                made.tools.update(bound.inner.tools_by_name)
             continue
         marks = False
         if isinstance(bound, Pregel):
-            bound = _copy(bound, repeatable, made, steps=False)
+            inner = _nodes(bound, repeatable, made, lambda name: False)
+            bound = bound.copy({"nodes": inner})
         elif isinstance(bound, ToolNode):
             made.tools.update(bound.tools_by_name)
             bound = _tool_node(bound)
         else:
             marks = not (name in repeatable or node.retry_policy or _is_free(bound))
-        if marks or steps:
-            bound = Telling(name, bound, marks=marks, step=steps)
-        nodes[name] = node.copy({"bound": bound})
-    return graph.copy({"nodes": nodes})
+        nodes[name] = node.copy({"bound": Telling(name, bound, marks=marks, seen=seen(name))})
+    return nodes
 
 
 def _is_free(bound: Any) -> bool:
@@ -117,28 +139,44 @@ class Telling(Runnable[Any, Any]):
     """A node that tells of itself before it runs."""
 
     def __init__(
-        self, name: str, inner: Runnable[Any, Any], *, marks: bool, step: bool = False
+        self, name: str, inner: Runnable[Any, Any], *, marks: bool, seen: bool = False
     ) -> None:
-        """`marks`: it may not run twice; `step`: clients see it."""
+        """`marks`: it may not run twice; `seen`: clients hear of it."""
         self.name = name
         self.inner = inner
-        self.marks, self.step = marks, step
+        self.marks, self.seen = marks, seen
 
     def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
-        """Refuse: a graph that is served runs on an event loop."""
-        raise RuntimeError("a graph that Sayso serves is run with ainvoke or astream")
+        """Run it outside of a turn; what is served runs on an event loop."""
+        if recording() is not None:
+            raise RuntimeError("a graph that Sayso serves is run with ainvoke or astream")
+        return self.inner.invoke(input, config, **kwargs)
 
     async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
         """Say that the node begins, and run it unless it must not."""
-        running, task = recorder.get(), task_of(config)
-        if self.step:
-            running.enter(task, str(self.name))
-        if self.marks:
-            if not await running.begin(task, str(self.name), input):
-                return None
-            config = _calling(config, task)
-            var_child_runnable_config.set(config)  # where its tasks look; this task is its own
-        return await self.inner.ainvoke(input, config, **kwargs)
+        running = recording()
+        if running is not None:
+            task = task_of(config)
+            if self.seen:
+                await running.enter(task, str(self.name))
+            if self.marks:
+                if not await running.begin(task, str(self.name), input):
+                    return None
+                config = _calling(config, task)
+                var_child_runnable_config.set(config)  # where its tasks look; this task is its own
+        return await self.inner.ainvoke(input, _newest(config), **kwargs)
+
+
+def _newest(config: Any) -> Any:
+    """A configuration whose graphs go on from their newest checkpoint.
+
+    LangGraph 1.0 runs tasks of an inner graph again that are done, where that is said by None.
+    """
+    own = config["configurable"]
+    if own.get(CHECKPOINT, "") is not None:
+        return config
+    rest = {name: value for name, value in own.items() if name != CHECKPOINT}
+    return {**config, "configurable": rest}
 
 
 def _calling(config: Any, within: str) -> Any:
@@ -160,9 +198,9 @@ def _told_task(func: Any, within: str) -> Any:
 
     @functools.wraps(func)
     async def telling(*args: Any, **kwargs: Any) -> Any:
-        running, task = recorder.get(), task_of(get_config())
+        running, task = recording(), task_of(get_config())
         passed = kwargs if not args else list(args)
-        if not await running.begin(task, func.__name__, passed, within):
+        if running is not None and not await running.begin(task, func.__name__, passed, within):
             return None
         if inspect.iscoroutinefunction(func):
             return await func(*args, **kwargs)
@@ -181,14 +219,17 @@ def _tool_node(node: ToolNode) -> ToolNode:
     outer, outer_sync = node._awrap_tool_call, node._wrap_tool_call
 
     async def innermost(request: Any, execute: Callable[[Any], Awaitable[Any]]) -> Any:
-        async def run(arguments: Mapping[str, Any], answers: Sequence[Any]) -> Any:
+        async def run(
+            arguments: Mapping[str, Any], answers: Sequence[Any], below: str | None
+        ) -> Any:
             call = {**request.tool_call, "args": dict(arguments)}
-            tool = _Answered(request.tool, answers)
+            tool = _Answered(request.tool, answers, below)
             return await execute(request.override(tool_call=call, tool=tool))
 
-        if request.tool is None:  # the node itself says that there is no such tool
+        running = recording()
+        if running is None or request.tool is None:  # the node says that there is no such tool
             return await execute(request)
-        running, task = recorder.get(), task_of(request.runtime.config)
+        task = task_of(request.runtime.config)
         running.hush(task)
         return await running.call(task, request, run)
 
@@ -205,6 +246,7 @@ def _tool_node(node: ToolNode) -> ToolNode:
         tags=node.tags,
         handle_tool_errors=node._handle_tool_errors,
         messages_key=node._messages_key,
+        wrap_tool_call=outer_sync,
         awrap_tool_call=composed,
     )
 
@@ -212,8 +254,9 @@ def _tool_node(node: ToolNode) -> ToolNode:
 class _Answered:
     """A tool whose `interrupt()`s return these answers, and that asks what is not among them."""
 
-    def __init__(self, inner: BaseTool, answers: Sequence[Any]) -> None:
-        self._inner, self._answers = inner, answers
+    def __init__(self, inner: BaseTool, answers: Sequence[Any], below: str | None) -> None:
+        """`below` is the namespace of graphs that it runs."""
+        self._inner, self._answers, self._below = inner, answers, below
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._inner, name)
@@ -226,13 +269,15 @@ class _Answered:
             interrupt_counter=itertools.count().__next__,
             get_null_resume=lambda consume=False: None,
             resume=list(self._answers),
+            subgraph_counter=itertools.count().__next__,
         )
+        place = {} if self._below is None else {NAMESPACE: self._below}
 
         def send(writes: Sequence[tuple[str, Any]]) -> None:
             own[SEND]([write for write in writes if write[0] != RESUME])
 
-        asking = {**config, "configurable": {**own, SCRATCHPAD: pad, SEND: send}}
-        return await self._inner.ainvoke(input, asking, **kwargs)
+        asking = {**config, "configurable": {**own, SCRATCHPAD: pad, SEND: send, **place}}
+        return await self._inner.ainvoke(input, _newest(asking), **kwargs)
 
 
 async def _in_sync(wrapper: Any, request: Any, execute: Callable[[Any], Awaitable[Any]]) -> Any:
