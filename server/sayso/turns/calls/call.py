@@ -27,14 +27,13 @@ from sayso.turns.ask.questions import answer_to
 from sayso.turns.calls.approval import (
     CallDecision,
     RuleResult,
-    ask,
-    ask_first,
     decide_call,
     decide_call_with,
     evaluate,
     refused_before,
     remember,
 )
+from sayso.turns.calls.cards import ask, ask_first
 from sayso.turns.calls.indeterminate import (
     FAILED,
     INDETERMINATE,
