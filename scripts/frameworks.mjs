@@ -20,6 +20,11 @@ export const FRAMEWORKS = [
     tests: ["tests/frameworks/agent_framework"],
     module: "sayso.agent_framework",
   },
+  {
+    group: "openai-agents",
+    tests: ["tests/frameworks/openai_agents"],
+    module: "sayso.openai_agents",
+  },
 ];
 
 export const stageOf = ({ group }) => `frameworks:${group}`;

@@ -32,7 +32,7 @@ LAYERS = (
     Layer("ops"),
     Layer(
         "frameworks",
-        ("frameworks.*", "agent_framework", "agui", "langgraph", "pydantic_ai"),
+        ("frameworks.*", "agent_framework", "agui", "langgraph", "openai_agents", "pydantic_ai"),
     ),
     Layer("app", ("app", "auth", "providers", "__init__")),
     Layer("http"),

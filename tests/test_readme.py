@@ -58,7 +58,8 @@ def readme() -> dict[str, Any]:
 def test_every_block_of_a_page_is_run_by_a_test() -> None:
     """A page with Python that no test runs would say what it likes."""
     tested = {*PAGES, "docs/testing.md", "docs/design.md"}  # of the design, a sketch
-    tested |= {f"docs/{name}.md" for name in ("agent-framework", "langgraph", "pydantic-ai")}
+    apart = ("agent-framework", "langgraph", "openai-agents", "pydantic-ai")
+    tested |= {f"docs/{name}.md" for name in apart}  # in tests/frameworks
     with_python = {str(path) for path in PROSE if "```py" in (ROOT / path).read_text("utf-8")}
     assert with_python <= tested
     assert all("```py\n" not in (ROOT / path).read_text("utf-8") for path in with_python)

@@ -12,6 +12,7 @@ pytest.register_assert_rewrite("tests.frameworks.contract")
 FRAMEWORKS = {
     "agent_framework": "agent_framework",
     "langgraph": "langgraph",
+    "openai_agents": "agents",
     "pydantic_ai": "pydantic_ai",
 }
 """The module of each framework, by the folder of its tests."""

@@ -1,0 +1,85 @@
+"""The function tools of a mounted agent as the turn knows them, with who is asked about each."""
+
+from collections.abc import Mapping
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from agents import FunctionTool
+
+from sayso import DeclarationError, Tool, Turn, approval
+from sayso.frameworks.openai_agents.outputs import from_person
+from sayso.frameworks.policies import Policies
+
+asked_for: ContextVar[bool] = ContextVar("sayso_openai_agents_asked_for", default=True)
+"""What a tool's own predicate says of the call at hand; an edited call was asked about."""
+_PREDICATE: Final = approval.when(lambda: asked_for.get(), name="needs_approval")
+
+
+@dataclass
+class FunctionTools:
+    """The turn's tools, by name: those known at the mount, and those that a run brought along."""
+
+    policies: Policies
+    _made: dict[str, tuple[FunctionTool, Tool[..., Any]]] = field(default_factory=dict)
+
+    def tool(self, function: FunctionTool) -> Tool[..., Any]:
+        """The tool of a function tool, made once for all agents that have one like it.
+
+        Raises:
+            DeclarationError: another of that name has other parameters, or asks otherwise.
+        """
+        made = self._made.get(function.name)
+        if made is None:
+            made = self._made[function.name] = (function, self._make(function))
+        first, tool = made
+        if first is not function and _terms(first) != _terms(function):
+            raise DeclarationError(
+                f"two tools are named {function.name!r}, and differ in their parameters or in "
+                "who is asked: give one of them another name"
+            )
+        return tool
+
+    def _make(self, function: FunctionTool) -> Tool[..., Any]:
+        policy = self.policies.policy(function.name, asks=function.needs_approval is True)
+        if policy is None and callable(function.needs_approval):
+            policy = _PREDICATE
+        part = is_part(function)
+        return Tool.of(
+            function.name,
+            description=function.description or "",
+            parameters={"type": "object", "properties": {}, **function.params_json_schema},
+            call=_in_part if part else _nothing,
+            part=part,
+            timeout=None if part else function.timeout_seconds,
+            from_person=from_person,
+            approval=policy,
+            editable=policy is None or policy.kind != "never",
+        )
+
+
+def _terms(function: FunctionTool) -> tuple[object, ...]:
+    """The terms that a person who is asked about a call relies on."""
+    asks = function.needs_approval
+    own = "predicate" if callable(asks) else asks
+    return own, function.params_json_schema, is_part(function), function.timeout_seconds
+
+
+def is_part(function: FunctionTool) -> bool:
+    """True for an agent as a tool: what it does is recorded for itself."""
+    return inner_agent(function) is not None
+
+
+def inner_agent(function: FunctionTool) -> Any:
+    """The agent that a tool made by `as_tool` runs; None for another tool."""
+    return function._agent_instance
+
+
+async def _nothing(arguments: Mapping[str, Any]) -> Any:
+    """Stands where each call brings its own function, which holds what its run knows."""
+    raise RuntimeError("a tool of the Agents SDK is run by the agent that has it")
+
+
+async def _in_part(turn: Turn, arguments: Mapping[str, Any]) -> Any:
+    """Stands for a part as `_nothing` does for an effect."""
+    return await _nothing(arguments)

@@ -1,0 +1,1 @@
+"""The OpenAI Agents SDK, in an environment of its own."""
