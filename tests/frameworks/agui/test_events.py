@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from sayso import DidNotHappen, Happened, Sayso, Tool, Turn, agui, approval
-from sayso.testing import Conversation, Refused
+from sayso import DidNotHappen, Happened, Principal, Sayso, Tool, Turn, agui, approval
+from sayso.testing import Conversation, Person, Refused
 from tests.frameworks.agui import producers as far
 
 REFUND = {
@@ -153,6 +153,93 @@ def test_a_policy_that_asks_says_who_answers() -> None:
             talk.question.answer({"approved": True})
         talk.advance(61)
         assert "None" in talk.results[0] or talk.status != "suspended"
+
+
+EDITABLE = {
+    "type": "object",
+    "properties": {"approved": {"type": "boolean"}, "editedArgs": {"type": "object"}},
+    "required": ["approved"],
+}
+
+
+def asks_to_pay_or_less(given: far.Given) -> Iterator[Any]:
+    """Asks about a call whose arguments may be edited."""
+    if given.resume:
+        yield far.result("c1", f"answered {given.resume[0].payload}")
+        return
+    yield from far.call("c1", "pay", {"n": 7})
+    asked = {"id": "i1", "reason": "tool_call", "message": "Pay 7?", "tool_call_id": "c1"}
+    yield far.asks({**asked, "response_schema": EDITABLE})
+
+
+BOTH = approval.all_of(
+    approval.always(by="finance"),
+    approval.when(lambda n: n > 5, by="lead"),
+    approval.deny(lambda n: n > 100, name="large"),
+)
+
+
+def person(talk: Conversation, role: str) -> Person:
+    return talk.as_(Principal(subject=f"one of {role}", roles=(role,)))
+
+
+def waits_for(talk: Conversation) -> list[str]:
+    by: list[str] = talk.question.metadata["sayso"]["approvers"]["by"]
+    return by
+
+
+def test_each_rule_that_asks_has_its_people_say_yes() -> None:
+    agent = Agent(asks_to_pay)
+    with Conversation(agent.app(approve={"pay": BOTH})) as talk:
+        fay, lea = person(talk, "finance"), person(talk, "lead")
+        talk.say("go")
+        assert waits_for(talk) == ["finance"]
+        fay.question.answer({"approved": True})
+        assert len(agent.seen) == 1
+        talk.restart()
+        assert waits_for(talk) == ["lead"]
+        assert fay.inbox == []
+        lea.question.answer({"approved": True})
+        assert len(agent.seen) == 2
+        assert talk.results == ["answered {'approved': True}"]
+
+
+def test_one_no_is_the_answer_of_all() -> None:
+    agent = Agent(asks_to_pay)
+    with Conversation(agent.app(approve={"pay": BOTH})) as talk:
+        talk.say("go")
+        person(talk, "finance").question.answer({"approved": False})
+        assert talk.results == ["answered {'approved': False}"]
+
+
+def test_who_edits_takes_the_yes_of_others_away() -> None:
+    agent = Agent(asks_to_pay_or_less)
+    with Conversation(agent.app(approve={"pay": BOTH})) as talk:
+        fay, lea = person(talk, "finance"), person(talk, "lead")
+        talk.say("go")
+        fay.question.answer({"approved": True})
+        lea.question.answer({"approved": True, "editedArgs": {"n": 9}})
+        assert waits_for(talk) == ["finance"]
+        assert talk.question.metadata["arguments"] == {"n": 9}
+        fay.question.answer({"approved": True})
+        assert talk.results == ["answered {'editedArgs': {'n': 9}, 'approved': True}"]
+
+
+@pytest.mark.parametrize(
+    ("edited", "answered"),
+    [
+        ({"n": 3}, "answered {'approved': True, 'editedArgs': {'n': 3}}"),
+        ({"n": 900}, "answered {'approved': False, 'reason': \"rule 'large' denies it\"}"),
+    ],
+)
+def test_rules_see_the_arguments_as_edited(edited: dict[str, Any], answered: str) -> None:
+    """Fewer people where less is at stake; nobody gets round a rule that denies."""
+    agent = Agent(asks_to_pay_or_less)
+    with Conversation(agent.app(approve={"pay": BOTH})) as talk:
+        fay = person(talk, "finance")
+        talk.say("go")
+        fay.question.answer({"approved": True, "editedArgs": edited})
+        assert talk.results == [answered]
 
 
 def test_a_schema_that_cannot_be_compiled_is_asked_without_a_form() -> None:

@@ -2,11 +2,10 @@
 
 import fnmatch
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
-from sayso import DeclarationError, Question, Turn, approval
+from sayso import Answer, DeclarationError, Question, Turn, approval
 from sayso.client.answers import expires_at, is_checkable
 from sayso.client.thread import ThreadState
 from sayso.frameworks.agui.showing import arguments_of, namespaced
@@ -23,17 +22,7 @@ _NO_FORM: Final[Mapping[str, Json]] = {
     "confirmation": {"type": "boolean"},
 }
 """The answers to reasons of the protocol that came without a schema."""
-
-
-@dataclass(frozen=True, slots=True)
-class Put:
-    """A question of the agent, as it was settled or is put."""
-
-    id: str
-    message: str
-    question: Question | None = None
-    payload: Any = None
-    """What a policy has answered in a person's place."""
+_OWNER: Final = approval.Approvers()
 
 
 def check_policies(agent: str, approve: Policies) -> None:
@@ -65,79 +54,128 @@ async def ask(
 ) -> tuple[list[Json], dict[str, str]]:
     """Ask all of one outcome together; returns the entries of the one resume.
 
-    `earlier` has who answered questions before, by message; the second value is the same of these.
+    Where rules ask several people they are asked one after the other, until all of them have said
+    yes to the arguments as they are then. `earlier` has who answered questions before, by message;
+    the second value is the same of these.
     """
-    items = [await _put(turn, each, mirror, approve, earlier) for each in interrupts]
-    open_ones = [item.question for item in items if item.question is not None]
-    answers = iter(await turn.interrupt_all(open_ones) if open_ones else [])
-    entries: list[Json] = []
-    answered: dict[str, str] = {}
-    for item in items:
-        entry: Json = {"interruptId": item.id, "status": "resolved"}
-        payload = item.payload
-        if item.question is not None:
-            answer = next(answers)
-            payload = answer.value
-            if not answer.resolved:
-                entry["status"] = "cancelled"
-            answered[item.message] = answer.by or "nobody"
-        if entry["status"] == "resolved" and payload is not None:
-            entry["payload"] = payload
-        entries.append(entry)
-    return entries, answered
+    asked = [_Asked(each, mirror, approve) for each in interrupts]
+    while waiting := [item for item in asked if item.who(turn) is not None]:
+        questions = [await item.question(turn, earlier) for item in waiting]
+        for item, answer in zip(waiting, await turn.interrupt_all(questions), strict=True):
+            item.take(answer)
+    answered = {item.message: item.by or "nobody" for item in asked if item.answered}
+    return [item.entry() for item in asked], answered
 
 
-async def _put(
-    turn: Turn,
-    interrupt: Json,
-    mirror: ThreadState,
-    approve: Policies,
-    earlier: Mapping[str, str],
-) -> Put:
-    call = mirror.call(interrupt.get("toolCallId", ""))
-    name = "" if call is None else call["function"]["name"]
-    arguments = {} if call is None else arguments_of(call)
-    message = interrupt.get("message") or interrupt["reason"]
-    approvers, expires_in = None, None
-    policy = named_in(approve, name) if interrupt["reason"] == TOOL_CALL and name else None
-    if policy is not None:
+class _Asked:
+    """A question of the agent, on its way to the answer that is sent."""
+
+    def __init__(self, interrupt: Json, mirror: ThreadState, approve: Policies) -> None:
+        call = mirror.call(interrupt.get("toolCallId", ""))
+        self.message: str = interrupt.get("message") or interrupt["reason"]
+        self.answered = False
+        self.by: str | None = None
+        self._interrupt = interrupt
+        self._call = call
+        self._tool: str = "" if call is None else call["function"]["name"]
+        self._arguments: Json = {} if call is None else arguments_of(call)
+        named = interrupt["reason"] == TOOL_CALL and self._tool
+        self._policy = named_in(approve, self._tool) if named else None
+        self._who: approval.Approvers | None = None
+        self._expires_in: float | None = None
+        self._agreed: list[approval.Approvers] = []
+        """Whom the yes came from that is there to the arguments as they are."""
+        self._status = "resolved"
+        self._payload: Any = None
+        self._over = False
+
+    def who(self, turn: Turn) -> approval.Approvers | None:
+        """Those who have to answer next; None once it is over."""
+        if self._over:
+            return None
+        if self._policy is None:
+            self._who, self._over = _OWNER, self.answered
+        else:
+            self._rule(turn, self._policy)
+        return None if self._over else self._who
+
+    def _rule(self, turn: Turn, policy: approval.Policy) -> None:
+        """Find whom the rules ask about the arguments as they are, or what they say themselves."""
         decision = policy.decide(
             approval.ProposedCall(
-                tool=name,
-                arguments=arguments,
+                tool=self._tool,
+                arguments=self._arguments,
                 caller=turn.principal,
                 thread_id=turn.input.thread_id,
                 request=turn.input.text,
             )
         )
-        if decision.verdict == "allow":
-            return Put(interrupt["id"], message, payload={"approved": True})
         if decision.verdict == "deny":
             reason = f"rule {decision.rule!r} denies it"
-            return Put(interrupt["id"], message, payload={"approved": False, "reason": reason})
+            self._payload, self._over = {"approved": False, "reason": reason}, True
+            return
         terms = [rule.asking for rule in decision.asks]
-        approvers = next((t.approvers for t in terms if not t.approvers.owners), None)
+        left = [who for who in (t.approvers for t in terms) if not self._covered(who)]
+        if not left:
+            self._payload = self._payload or {"approved": True}
+            self._over = True
+            return
+        self._who = next((who for who in left if not who.owners), left[0])
         lives = [t.expires_in for t in terms if isinstance(t.expires_in, int | float)]
-        expires_in = min(lives, default=None)
-    schema = interrupt.get("responseSchema", _NO_FORM.get(interrupt["reason"]))
-    metadata = {k: v for k, v in (interrupt.get("metadata") or {}).items() if k != "sayso"}
-    if call is not None:
-        metadata |= {"tool": name, "arguments": arguments}
-    if schema is not None and not is_checkable(schema):
-        schema = None
-        metadata["sayso"] = {"unchecked": True}
-    shown = message
-    if message in earlier:
-        shown = f"Asked again: the agent did not act on the answer of {earlier[message]}. {message}"
-    question = Question(
-        reason=namespaced(interrupt["reason"]),
-        message=shown,
-        schema=schema,
-        approvers=approvers,
-        metadata=metadata or None,
-        **await _life(turn, interrupt, expires_in),
-    )
-    return Put(interrupt["id"], message, question)
+        self._expires_in = min(lives, default=None)
+
+    def _covered(self, who: approval.Approvers) -> bool:
+        """True if they have said yes; what an owner may say alone, any approver has said."""
+        return who in self._agreed or (who.owners and bool(self._agreed))
+
+    async def question(self, turn: Turn, earlier: Mapping[str, str]) -> Question:
+        """The question to those who are next."""
+        interrupt = self._interrupt
+        schema = interrupt.get("responseSchema", _NO_FORM.get(interrupt["reason"]))
+        metadata = {k: v for k, v in (interrupt.get("metadata") or {}).items() if k != "sayso"}
+        if self._call is not None:
+            metadata |= {"tool": self._tool, "arguments": self._arguments}
+        if schema is not None and not is_checkable(schema):
+            schema = None
+            metadata["sayso"] = {"unchecked": True}
+        shown = self.message
+        if self.answered:
+            shown = f"{self.by} said yes, to the arguments as they are shown. {shown}"
+        elif shown in earlier:
+            shown = f"Asked again: the agent did not act on the answer of {earlier[shown]}. {shown}"
+        return Question(
+            reason=namespaced(interrupt["reason"]),
+            message=shown,
+            schema=schema,
+            approvers=self._who,
+            metadata=metadata or None,
+            **await _life(turn, interrupt, self._expires_in),
+        )
+
+    def take(self, answer: Answer[Any]) -> None:
+        """Take the answer of those who were next."""
+        self.answered, self.by = True, answer.by
+        said = answer.value
+        if not answer.resolved:
+            self._status, self._payload, self._over = "cancelled", None, True
+        elif self._policy is None or not isinstance(said, Mapping) or not said.get("approved"):
+            self._payload, self._over = said, True
+        else:
+            edited = said.get("editedArgs", self._arguments)
+            if edited != self._arguments:
+                self._arguments, self._agreed = dict(edited), []
+            if self._who is not None:
+                self._agreed.append(self._who)
+            before = self._payload or {}
+            kept = {"editedArgs": before["editedArgs"]} if "editedArgs" in before else {}
+            self._payload = {**kept, **said}
+
+    def entry(self) -> Json:
+        """The entry of the resume."""
+        entry: Json = {"interruptId": self._interrupt["id"], "status": self._status}
+        if self._payload is not None:
+            entry["payload"] = self._payload
+        return entry
 
 
 async def _life(turn: Turn, interrupt: Json, expires_in: float | None) -> Json:
