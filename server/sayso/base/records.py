@@ -148,8 +148,8 @@ class Terms:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names under which the question waits for others than the owner of the thread."""
-        return () if self.approvers is None else self.approvers.names
+        """The names under which it waits for others than the owner of the thread."""
+        return self.approvers.names if self.approvers else ()
 
 
 @fast
@@ -494,9 +494,8 @@ class ThreadFilter:
 class InterruptFilter:
     """Members of an interrupt that a list is restricted to; None restricts nothing.
 
-    `owner` is the thread's, `agent` the one that the thread had when the interrupt was first
-    written. `names` are those of a person (`approvers.names_of`): interrupts for one of its
-    approvers are listed as well as those of the owner.
+    `owner` is the thread's, `agent` the one that it had when the interrupt was first written; with
+    `names` (`approvers.names_of`) what waits for these is listed as well as the owner's.
     """
 
     owner: str | None = None
@@ -592,12 +591,9 @@ class Changes:
 def _texts(roles: object) -> tuple[str, ...]:
     if type(roles) is tuple and not roles:
         return ()
-    listed = (
-        [*roles] if isinstance(roles, Iterable) and not isinstance(roles, str | bytes) else None
-    )
-    if listed is None or not all(isinstance(role, str) for role in listed):
-        raise TypeError(
-            f"roles of a Principal are texts, such as ('lead',) or {{'lead', 'finance'}}, "
-            f"not {roles!r}"
-        )
-    return tuple(sorted({*listed}))
+    if isinstance(roles, Iterable) and not isinstance(roles, str | bytes):
+        listed = [*roles]
+        if all(isinstance(role, str) for role in listed):
+            return tuple(sorted({*listed}))
+    like = "('lead',) or {'lead', 'finance'}"
+    raise TypeError(f"roles of a Principal are texts, such as {like}, not {roles!r}")

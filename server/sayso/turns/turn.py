@@ -407,8 +407,7 @@ class Turn(TurnMarker):
         `reason` is `input_required`, `confirmation` or a namespaced one; `schema` a pydantic
         model, a Python type or a JSON Schema object; `expires_in` seconds, None forever, or
         `expires_at` an aware datetime; what it becomes then is `on_expire`: `expire`, `hold`,
-        `cancel` or a `FallbackAnswer`; `approvers` an `Approvers`, the people who may answer
-        instead of the thread's owner; `metadata` is for clients.
+        `cancel` or a `FallbackAnswer`; `approvers` answer instead; `metadata` is for clients.
         """
         question = Question(reason=reason, message=message, schema=schema, **terms)
         return await questions.question(self._execution, question)

@@ -58,13 +58,13 @@ async def ask(
     yes to the arguments as they are then. `earlier` has who answered questions before, by message;
     the second value is the same of these.
     """
-    asked = [_Asked(each, mirror, approve) for each in interrupts]
-    while waiting := [item for item in asked if item.who(turn) is not None]:
+    items = [_Asked(each, mirror, approve) for each in interrupts]
+    while waiting := [item for item in items if item.who(turn) is not None]:
         questions = [await item.question(turn, earlier) for item in waiting]
         for item, answer in zip(waiting, await turn.interrupt_all(questions), strict=True):
             item.take(answer)
-    answered = {item.message: item.by or "nobody" for item in asked if item.answered}
-    return [item.entry() for item in asked], answered
+    answered = {item.message: item.by or "nobody" for item in items if item.answered}
+    return [item.entry() for item in items], answered
 
 
 class _Asked:

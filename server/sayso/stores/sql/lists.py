@@ -143,9 +143,9 @@ def _order(row: Row) -> Row:
     return row[:2]
 
 
-def _fits(wanted: InterruptFilter, row: Row) -> bool:
+def _fits(filtered: InterruptFilter, row: Row) -> bool:
     _, _, owner, names, *rest = row
-    return fits_interrupt(wanted, owner, None if names is None else orjson.loads(names), rest)
+    return fits_interrupt(filtered, owner, None if names is None else orjson.loads(names), rest)
 
 
 def _listed(found: Row) -> ListedInterrupt:
