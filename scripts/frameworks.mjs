@@ -25,6 +25,7 @@ export const FRAMEWORKS = [
     tests: ["tests/frameworks/openai_agents"],
     module: "sayso.openai_agents",
   },
+  { group: "strands", tests: ["tests/frameworks/strands"], module: "sayso.strands" },
 ];
 
 export const stageOf = ({ group }) => `frameworks:${group}`;

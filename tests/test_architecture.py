@@ -32,7 +32,15 @@ LAYERS = (
     Layer("ops"),
     Layer(
         "frameworks",
-        ("frameworks.*", "agent_framework", "agui", "langgraph", "openai_agents", "pydantic_ai"),
+        (
+            "frameworks.*",
+            "agent_framework",
+            "agui",
+            "langgraph",
+            "openai_agents",
+            "pydantic_ai",
+            "strands",
+        ),
     ),
     Layer("app", ("app", "auth", "providers", "__init__")),
     Layer("http"),

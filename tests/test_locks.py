@@ -19,6 +19,7 @@ APART = {
     "requirements-openai-agents.lock": ("frameworks", "openai-agents", "build"),
     "requirements-pydantic-ai.lock": ("frameworks", "pydantic-ai", "build"),
     "requirements-pydantic-ai-oldest.lock": ("frameworks", "pydantic-ai-oldest", "build"),
+    "requirements-strands.lock": ("frameworks", "strands", "build"),
 }
 """Of environments of their own, whose versions need not go together with the others, and the
 groups of dependencies that each is made from."""

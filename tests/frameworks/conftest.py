@@ -14,6 +14,7 @@ FRAMEWORKS = {
     "langgraph": "langgraph",
     "openai_agents": "agents",
     "pydantic_ai": "pydantic_ai",
+    "strands": "strands",
 }
 """The module of each framework, by the folder of its tests."""
 

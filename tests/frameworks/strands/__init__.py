@@ -1,0 +1,1 @@
+"""Agents of Strands on this server."""
