@@ -303,6 +303,28 @@ def test_calls_that_it_leaves_open_are_made_here_or_by_the_page() -> None:
         assert "do not fit" in fourth
 
 
+def test_changes_of_the_state_are_changes_of_the_thread_s() -> None:
+    patch: list[Any] = [
+        {"op": "replace", "path": "/a", "value": 2},
+        {"op": "add", "path": "/c", "value": 3},
+    ]
+
+    def script(given: far.Given) -> Iterator[Any]:
+        if not given.resume:
+            yield far.StateDeltaEvent(delta=patch)
+            yield far.asks({"id": "i", "reason": "shop:q", "message": "Well?"})
+
+    agent = Agent(script)
+    with Conversation(agent.app()) as talk:
+        talk.send(messages=[{"id": "u", "role": "user", "content": "go"}], state={"a": 1, "b": 1})
+        assert talk.state == {"a": 2, "b": 1, "c": 3}
+        talk.edit_state(b=7)
+        talk.restart()
+        talk.question.answer("yes")
+        assert agent.seen[1].state == {"a": 2, "b": 7, "c": 3}
+        assert talk.state == {"a": 2, "b": 7, "c": 3}
+
+
 def test_the_default_policy_counts_for_tools_without_one() -> None:
     async def pay() -> str:
         """Pay."""
@@ -522,12 +544,22 @@ def test_a_run_that_breaks_off_is_unsure(action: str, outcome: str, runs: int) -
     with Conversation(Agent(breaks).app()) as talk:
         run = talk.say("go")
         assert run.outcome == "interrupt"
-        assert "connection reset" in talk.question.message
+        assert "OSError" in talk.question.message
+        assert "connection reset" not in talk.question.message  # of that the log has the text
         talk.restart()
         assert talk.question.answer({"action": action}).outcome == outcome
         assert len(EFFECTS) == runs
         assert len(set(EFFECTS)) == 1
         assert talk.texts == ["Half."]
+
+
+def test_what_a_broken_run_has_said_is_not_sent_twice() -> None:
+    agent = Agent(breaks)
+    with Conversation(agent.app()) as talk:
+        talk.say("go")
+        talk.question.answer({"action": "run_again"})
+        talk.say("on")
+        assert agent.told() == ["user: go", "assistant: Half.", "user: on"]
 
 
 def test_one_that_may_begin_again_fails_and_does_so_when_it_is_retried() -> None:

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
 
-from sayso import Sayso, agui
+from sayso import Sayso, Tool, agui, approval
 from tests.contract.rest import call
 from tests.frameworks.agui import producers as far
 from tests.turns.driver import Conversation, World, until
@@ -59,12 +59,18 @@ async def test_an_agent_is_told_that_nobody_answers_before_the_next_message(
             yield from far.text("m2", "Never mind.")
         elif given.messages[-1].content == "go":
             yield from far.text("m1", "Well?")
+            yield from far.call("c1", "pay", {})
             yield far.asks({"id": "i", "reason": "shop:q", "message": "Really?"})
         else:
             yield from far.text("m3", "Hello.")
 
+    async def pay() -> str:
+        """Pay."""
+        raise AssertionError("nobody said yes")
+
     def mount(app: Sayso) -> None:
-        agui.mount_events(app, "agent", far.agent(script, seen))
+        tool = Tool(pay, approval=approval.always)
+        agui.mount_events(app, "agent", far.agent(script, seen), tools=[tool])
 
     async with World("memory", tmp_path, mount) as world:
         talk = Conversation(world)
@@ -79,4 +85,5 @@ async def test_an_agent_is_told_that_nobody_answers_before_the_next_message(
             "cancelled",
             None,
         ]
-        assert [m.content for m in seen[-1].messages] == ["go", "Well?", "Never mind.", "hello"]
+        said = [m.content for m in seen[-1].messages if m.content]
+        assert said == ["go", "Well?", "Never mind.", "hello"]

@@ -11,7 +11,7 @@ from pydantic_core import from_json, to_json
 from sayso import DeclarationError
 from sayso.client.bodies import read_async
 from sayso.client.frames import Frames
-from sayso.frameworks.agui.source import Json, NothingBegan, Source
+from sayso.frameworks.agui.source import Json, NothingBegan, RunBroke, Source
 
 TRIES: Final = 3
 """Requests that are sent where those before certainly began nothing."""
@@ -90,7 +90,7 @@ class RemoteAgent(Source):
     async def _events(self, response: httpx.Response) -> AsyncIterator[Json]:
         kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
         if kind != _STREAM:
-            raise ConnectionError(f"the answer is {kind or 'of no type'}, and no {_STREAM}")
+            raise RunBroke(f"the answer is {kind or 'of no type'}, and no {_STREAM}")
         frames = Frames()
         async for chunk in response.aiter_bytes():
             for value in frames.take(chunk):
@@ -101,7 +101,7 @@ class RemoteAgent(Source):
         status = response.status_code
         said = f"{self.host} answered {status}"
         if status in _UNSURE or status > 504:
-            raise ConnectionError(said)
+            raise RunBroke(said)
         if response.is_redirect:
             raise NothingBegan(f"{said}: a redirect, which is not followed", status)
         detail = _detail(await read_async(response.aiter_bytes()))

@@ -30,6 +30,7 @@ from sayso import (
     Turn,
 )
 from sayso.client.chunks import Chunks
+from sayso.client.errors import ProtocolViolation
 from sayso.client.events import read_event
 from sayso.client.order import BodyOrder
 from sayso.client.stream import PROTOCOL
@@ -37,7 +38,7 @@ from sayso.client.thread import ThreadState
 from sayso.frameworks.agui.asking import Policies, ask
 from sayso.frameworks.agui.log import KeptThread, RoundEnd, RoundLog, digest, plain
 from sayso.frameworks.agui.showing import ON_INTERRUPT, Showing, arguments_of, namespaced
-from sayso.frameworks.agui.source import Json, NothingBegan, Source
+from sayso.frameworks.agui.source import Json, NothingBegan, RunBroke, Source
 
 _log = logging.getLogger("sayso.agui")
 
@@ -110,6 +111,7 @@ class Rounds:
             elif legacy is not None:
                 props = await self._answer_legacy(legacy)
             elif end.left:
+                self._keep(())
                 new = await self._call(end.left)
             else:
                 self._keep(())
@@ -148,7 +150,9 @@ class Rounds:
             "runId": "r-" + digest(self._turn.key, self._served.name, self._part, str(number)),
             "protocolVersion": PROTOCOL,
             "state": plain(self._turn.state),
-            "messages": [m for m in [*self._mirror.messages, *new] if m["role"] != "activity"],
+            "messages": plain(
+                [m for m in [*self._mirror.messages, *new] if m["role"] != "activity"]
+            ),
             "tools": [*self._own_tools(), *map(plain, self._offered.values())],
             "context": [plain(item) for item in turn_input.context],
             "forwardedProps": {**_object(plain(turn_input.forwarded_props)), **props},
@@ -183,13 +187,14 @@ class Rounds:
             log.restore(self._mirror)
             return log.end
         request = self._request(new, resume, props, number)
-        before = [dict(message) for message in self._mirror.messages]
-        self._mirror.messages = self._mirror.messages + [dict(message) for message in new]
+        before = plain(self._mirror.messages)
+        self._mirror.messages = plain([*before, *new])
         end: RoundEnd | None = None
         if log.begun and not log.failed and not told_to_stop:
             end = await self._unsure(log, number, request)
         while end is None:
             await log.begin(self._thread)
+            self._mirror.messages = plain([*before, *new])
             try:
                 end = await self._run(log, number, request)
             except _Lost as lost:
@@ -251,6 +256,7 @@ class Rounds:
             self._is_ours,
             raw=self._served.raw,
         )
+        self._mirror.state = plain(request["state"])
         order, chunks = BodyOrder(), Chunks()
         headers = None if self._served.headers is None else self._served.headers(self._turn)
         if isinstance(headers, Awaitable):
@@ -345,7 +351,6 @@ class Rounds:
 
     async def _call(self, left: Sequence[str]) -> list[Json]:
         """Make the calls that it left open: those of tools here, and of the page."""
-        self._keep(())
         calls = [call for each in left if (call := self._mirror.call(each)) is not None]
         results: dict[str, str] = {}
         made: list[tuple[str, ToolCall]] = []
@@ -385,7 +390,7 @@ class Rounds:
     async def _leave(self, call: str, name: str, arguments: Json, results: dict[str, str]) -> None:
         async with self._turn.at(f"page:{self._number}:{call}"):
             try:
-                results[call] = str(await self._turn.client_tool(name, arguments))
+                results[call] = str(await self._turn.client_tool(name, arguments, again=True))
             except ToolNotOffered as error:
                 results[call] = f"Not called: {error}"
 
@@ -415,9 +420,11 @@ async def _read(
             break
         except NothingBegan:
             raise
-        except Exception as error:
+        except (ProtocolViolation, RunBroke) as error:
+            raise _Lost(str(error)) from None
+        except Exception as error:  # its text is nobody's but the log's
             _log.warning("a run of an agent broke off", exc_info=error)
-            raise _Lost(f"{type(error).__name__}: {error}") from None
+            raise _Lost(type(error).__name__) from None
         for note in notes:
             _log.warning("%s", note)
         notes.clear()
@@ -436,6 +443,11 @@ async def _looked(verify: Verify, request: Json) -> Json:
 
 def _misfit(tool: Tool[..., Any], arguments: Json) -> str | None:
     """Why arguments do not fit a tool, as the agent is told; None if they do."""
+    if tool.complete and (lacking := tool.missing(arguments)):
+        # A person is asked for what is left out; the rest has to fit all the same.
+        faults = tool.argument_errors(arguments)
+        wrong = [f.message for f in faults if f.pointer.lstrip("/") not in lacking]
+        return f"Not called: the arguments do not fit. {'; '.join(wrong)}" if wrong else None
     try:
         tool.arguments(arguments)
     except (ArgumentsMisfit, NotRecordable, ValidationError) as error:

@@ -1,6 +1,7 @@
 """The events of a run of the agent, shown as they come, each thing under a key of its own."""
 
 import logging
+import re
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any, Final
@@ -15,7 +16,8 @@ from sayso.frameworks.agui.source import Json
 
 _log = logging.getLogger("sayso.agui")
 
-_RESERVED: Final = ("ag-ui", "agui", "sayso")
+_RESERVED: Final = ("ag-ui", "agui", "core", "sayso")
+_VENDOR: Final = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
 _FAR: Final = "far"
 """The vendor of names that have none, or one that is reserved."""
 ON_INTERRUPT: Final = "on_interrupt"
@@ -24,10 +26,11 @@ ON_INTERRUPT: Final = "on_interrupt"
 
 def namespaced(name: str) -> str:
     """A name with a vendor in front: its own, where it has one that others may use."""
-    vendor, colon, rest = name.partition(":")
-    if colon and rest and vendor[:1].isalpha() and vendor.lower() not in _RESERVED:
-        return name.replace(" ", "_")
-    return f"{_FAR}:{(rest if colon and rest else name).replace(' ', '_')}"
+    name = re.sub(r"\s", "_", name)
+    vendor, _, rest = name.partition(":")
+    if rest and _VENDOR.fullmatch(vendor) and vendor.lower() not in _RESERVED:
+        return name
+    return f"{_FAR}:{rest or name}"
 
 
 def arguments_of(call: Json) -> Json:

@@ -15,6 +15,10 @@ class NothingBegan(Exception):
         self.status = status
 
 
+class RunBroke(Exception):
+    """A run whose end will not be seen. The text says why, to everybody."""
+
+
 class Source(ABC):
     """An agent that streams events of AG-UI."""
 
