@@ -18,6 +18,7 @@ from sayso import DeclarationError, approval
 from sayso.testing import Conversation, Refused
 from tests.frameworks.pydantic_ai.models import once
 from tests.frameworks.pydantic_ai.served import app_of
+from tests.frameworks.shop import Wanted
 
 PICK = {"name": "pick", "description": "", "parameters": {"type": "object"}}
 
@@ -183,3 +184,24 @@ def test_a_tool_may_leave_its_result_to_somebody_else_while_it_runs() -> None:
         talk.question.answer("delivered")
         assert talk.texts[-1] == "Done: delivered"
     assert effects == ["ordered"]
+
+
+@pytest.mark.parametrize("calls", [1, 3])
+def test_a_question_goes_out_at_once(calls: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No time passes until the turn counts as at rest: all calls of a reply have asked."""
+    monkeypatch.setattr("sayso.turns.replay.quiescence.IDLE_S", 3600)
+    more = [Wanted(f"call_{number}", "pay", {"amount": number}) for number in range(2, calls + 1)]
+    agent = Agent(once("pay", {"amount": 1.0}, *more), name="till")
+    effects: list[float] = []
+
+    @agent.tool_plain(requires_approval=True)
+    async def pay(amount: float) -> str:
+        effects.append(amount)
+        return f"paid {amount:g}"
+
+    with Conversation(app_of(agent)) as talk:
+        talk.say("pay")
+        assert len(talk.questions) == calls
+        for question in list(talk.questions):
+            question.approve()
+    assert sorted(effects) == [float(number) for number in range(1, calls + 1)]

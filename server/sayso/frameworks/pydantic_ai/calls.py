@@ -129,7 +129,7 @@ class _Execution:
         async def body(inner_turn: Turn) -> Told[Any]:
             key = f"{self.run.key}/{self.ctx.tool_call_id}"
             with entered(Running(inner_turn, self.run.toolbox, key)):
-                return await self._run(arguments)
+                return await inner_turn.resting(self._run(arguments))
 
         result: Told[Any] = await turn.delegate(body, name=inner.name or self.name)
         return result

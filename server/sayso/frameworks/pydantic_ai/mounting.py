@@ -72,11 +72,14 @@ def mount(
         if inspect.isawaitable(made):
             made = await made
         with entered(Running(turn, toolbox, turn.key)), replay_scope():
-            result = await agent.run(
-                prompt,
-                message_history=earlier if history is None else history(earlier),
-                deps=made,
-                capabilities=capabilities,
+            # The framework's own work is none of the turn's, which so comes to rest at once.
+            result = await turn.resting(
+                agent.run(
+                    prompt,
+                    message_history=earlier if history is None else history(earlier),
+                    deps=made,
+                    capabilities=capabilities,
+                )
             )
         return _plain(result.output)
 
