@@ -176,6 +176,24 @@ describe("the inbox", () => {
     expect(server.posted.map((item) => item.path)).toEqual(["/interrupts/a/answer"]);
   });
 
+  it.each([
+    [["cancel"], null],
+    [["cancel", "assign"], "Assign"],
+    [["cancel", "extend"], "Extend"],
+    [["answer", "cancel", "extend", "assign"], "Assign or extend"],
+  ])(
+    "offers of assigning and extending what the server lets a reader do: %j",
+    async (may, label) => {
+      const server = new InboxServer();
+      const metadata = { sayso: { may } };
+      server.items = [listed("a", { metadata, expiresAt: "2099-01-01T00:00:00Z" })];
+      open("/inbox/a", server);
+      await within(question()).findByRole("heading", { level: 2 });
+      const offered = question().querySelector("details.handling summary");
+      expect(offered?.textContent ?? null).toBe(label);
+    },
+  );
+
   it("offers to extend a question that lapsed, which can be answered again then", async () => {
     const server = new InboxServer();
     const times = { expiresAt: "2026-01-01T00:00:00Z", lapsedAt: "2026-01-01T00:00:00Z" };

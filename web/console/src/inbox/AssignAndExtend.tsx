@@ -1,4 +1,4 @@
-import { expiryOf, failureText, type Inbox, type InboxItem } from "@sayso/react/core";
+import { expiryOf, failureText, mayDo, type Inbox, type InboxItem } from "@sayso/react/core";
 import { useId, useState, type SyntheticEvent } from "react";
 
 const MORE: readonly (readonly [seconds: number, label: string])[] = [
@@ -21,7 +21,8 @@ export function AssignAndExtend({
   const [to, setTo] = useState(assignedTo ?? "");
   const [said, setSaid] = useState("");
   const [refused, setRefused] = useState("");
-  const ends = expiryOf(interrupt) !== null;
+  const assignable = mayDo(interrupt, "assign");
+  const extendable = expiryOf(interrupt) !== null && mayDo(interrupt, "extend");
 
   const tell = async (doing: ReturnType<Inbox["assign"]>, done: string) => {
     const failure = await doing;
@@ -34,34 +35,38 @@ export function AssignAndExtend({
     const done = name === "" ? "Unassigned." : `Assigned to ${name}.`;
     void tell(inbox.assign(interrupt.id, name === "" ? null : name), done);
   };
+  if (!assignable && !extendable) return null;
+  const acts = [assignable && "Assign", extendable && (assignable ? "extend" : "Extend")];
   return (
     <details className="handling">
-      <summary>{ends ? "Assign or extend" : "Assign"}</summary>
-      <form className="handling-row" onSubmit={assign}>
-        <label htmlFor={id}>Assign to</label>
-        <input
-          id={id}
-          className="sayso-input"
-          value={to}
-          placeholder="nobody"
-          maxLength={256}
-          autoComplete="off"
-          onChange={({ target }) => {
-            setTo(target.value);
-          }}
-        />
-        <button
-          type="submit"
-          className="sayso-button sayso-small"
-          disabled={to.trim() === (assignedTo ?? "")}
-        >
-          {to.trim() === "" && assignedTo !== null ? "Unassign" : "Assign"}
-        </button>
-      </form>
-      {ends && item.lapsed && (
+      <summary>{acts.filter(Boolean).join(" or ")}</summary>
+      {assignable && (
+        <form className="handling-row" onSubmit={assign}>
+          <label htmlFor={id}>Assign to</label>
+          <input
+            id={id}
+            className="sayso-input"
+            value={to}
+            placeholder="nobody"
+            maxLength={256}
+            autoComplete="off"
+            onChange={({ target }) => {
+              setTo(target.value);
+            }}
+          />
+          <button
+            type="submit"
+            className="sayso-button sayso-small"
+            disabled={to.trim() === (assignedTo ?? "")}
+          >
+            {to.trim() === "" && assignedTo !== null ? "Unassign" : "Assign"}
+          </button>
+        </form>
+      )}
+      {extendable && item.lapsed && (
         <p className="sayso-quiet">It expired. Extend it, and it can be answered again.</p>
       )}
-      {ends && (
+      {extendable && (
         <div className="handling-row" role="group" aria-label="Extend by">
           <span aria-hidden="true">Extend by</span>
           {MORE.map(([seconds, label]) => (

@@ -16,7 +16,7 @@ export { personName } from "./people.js";
 export { subagentPath } from "./subagentPath.js";
 export { quickAnswer, quickOf } from "./quickDecision.js";
 export { labelOf } from "./reasons.js";
-export { rightsOf } from "./rights.js";
+export { mayDo, rightsOf } from "./rights.js";
 export { RunDriver } from "./runs.js";
 export { readSettled } from "./settled.js";
 export { shapeOf } from "./shape.js";

@@ -41,8 +41,13 @@ export function rightsOf(interrupt: Interrupt): Rights {
 
 /** True if the server would take this reader's answer; small, for who needs no more of it. */
 export function mayAnswer(interrupt: Interrupt): boolean {
+  return mayDo(interrupt, "answer");
+}
+
+/** True if the server would let this reader do that, or says nothing about it. */
+export function mayDo(interrupt: Interrupt, verb: "answer" | "assign" | "extend"): boolean {
   const may = asRecord(asRecord(interrupt.metadata)?.sayso)?.may;
-  return !Array.isArray(may) || may.includes("answer");
+  return !Array.isArray(may) || may.includes(verb);
 }
 
 /** The same question, whoever looks at it, whoever has agreed and however long it was extended. */
