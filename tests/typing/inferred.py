@@ -217,6 +217,7 @@ async def frameworks(turn: Turn) -> None:
     """What is awaited parked keeps its type."""
     assert_type(await turn.parked(turn.call(pay, order_id=1)), Call[str])
     assert_type(turn.halted, bool)
+    assert_type(turn.stopped, bool)
     assert_type(await turn.resting(asyncio.Queue[int]().get()), int)
     assert_type(turn.notes("log"), tuple[Any, ...])
     async with turn.at("calls:1", agent="researcher", description="reads") as part:

@@ -530,6 +530,14 @@ class Turn(TurnMarker):
         """
         return self._execution.halted
 
+    @property
+    def stopped(self) -> bool:
+        """True once somebody has stopped the turn, or its code has: it is not entered again.
+
+        Code that is cancelled learns here that the work it waits for elsewhere is not wanted.
+        """
+        return self._execution.stopped is not None
+
     @awaited
     async def parked(self, work: Awaitable[T]) -> T:
         """Await calls of this turn in a task of a framework, which must not see them pause.

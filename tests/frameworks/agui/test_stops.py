@@ -1,9 +1,12 @@
 """A turn is stopped: while an agent runs, and while what it asks is open."""
 
 import asyncio
+import json
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
+
+import httpx
 
 from sayso import Sayso, Tool, agui, approval
 from tests.contract.rest import call
@@ -87,3 +90,49 @@ async def test_an_agent_is_told_that_nobody_answers_before_the_next_message(
         ]
         said = [m.content for m in seen[-1].messages if m.content]
         assert said == ["go", "Well?", "Never mind.", "hello"]
+
+
+async def test_a_server_elsewhere_is_told_of_a_stop(tmp_path: Path) -> None:
+    stopped: list[Any] = []
+    closed: list[str] = []
+
+    class Hangs(httpx.AsyncByteStream):
+        def __init__(self, body: dict[str, Any]) -> None:
+            self.body = body
+
+        async def __aiter__(self) -> AsyncIterator[bytes]:
+            run = {"threadId": self.body["threadId"], "runId": self.body["runId"]}
+            event = {"type": "RUN_STARTED", **run}
+            yield f"data: {json.dumps(event)}\n\n".encode()
+            step = {"type": "STEP_STARTED", "stepName": "wait"}
+            yield f"data: {json.dumps(step)}\n\n".encode()
+            await asyncio.Event().wait()
+
+        async def aclose(self) -> None:
+            closed.append(self.body["runId"])
+
+    class Way(httpx.AsyncBaseTransport):
+        async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+            body = json.loads(await request.aread())
+            if request.url.path != "/agent":
+                stopped.append((request.url.path, body))
+                return httpx.Response(200, json={})
+            headers = {"content-type": "text/event-stream"}
+            return httpx.Response(200, headers=headers, stream=Hangs(body))
+
+    def mount(app: Sayso) -> None:
+        http = httpx.AsyncClient(transport=Way())
+        stop = "http://far.example/threads/{threadId}/stop"
+        agui.mount_remote(app, "agent", "http://far.example/agent", http=http, stop=stop)
+
+    async with World("memory", tmp_path, mount) as world:
+        talk = Conversation(world)
+        talk.client.user("go")
+        exchange = talk.client.open()
+        await until(lambda: exchange.events and exchange.events[-1]["type"] == "STEP_STARTED")
+        assert (await stop(talk)).json["stopped"]
+        assert (await exchange.end()).outcome == "cancelled"
+        await until(lambda: stopped)
+        path, body = stopped[0]
+        assert path == f"/threads/{body['threadId']}/stop"
+        assert closed == [body["runId"]]

@@ -68,6 +68,7 @@ def mount_remote(
     verify: Verify | None = None,
     raw: bool = False,
     silence: float | None = 120.0,
+    stop: str | None = None,
     http: "httpx.AsyncClient | None" = None,
     **options: Any,
 ) -> AgentFunction:
@@ -75,13 +76,15 @@ def mount_remote(
 
     - `headers`: they go with each request; or a function of the turn that makes them.
     - `silence`: seconds without a byte after which a stream counts as broken, None: never.
+    - `stop`: a URL that is posted to when a turn is stopped while a run is on; `{threadId}` and
+      `{runId}` in it stand for those of the run, as the agent knows them.
     - `http`: used for the requests and not closed; by default each run has a client of its own.
     - the others are those of `mount_events`.
 
     Raises:
         DeclarationError: something that cannot be served, or httpx is missing.
     """
-    source = _remote(url, http, silence)
+    source = _remote(url, http, silence, stop)
     return _mount(app, name, source, tools, headers, approve, again, verify, raw, options)
 
 
@@ -100,7 +103,7 @@ async def run(
     names, and each runs once at a time. It has no tools of this server; the others are those of
     `mount_remote`.
     """
-    source = _remote(agent, None, 120.0) if isinstance(agent, str) else _producer(agent)
+    source = _remote(agent) if isinstance(agent, str) else _producer(agent)
     served = ServedAgent(name=name, source=source, headers=_headers(headers), again=again)
     part = f"#{next(_runs.setdefault(turn, {}).setdefault(name, count(1)))}"
     message = {"id": "m-" + digest(turn.key, name, part), "role": "user", "content": text}
@@ -164,7 +167,12 @@ def _producer(produce: "Produce") -> Source:
     return Producer(produce)
 
 
-def _remote(url: str, http: "httpx.AsyncClient | None", silence: float | None) -> Source:
+def _remote(
+    url: str,
+    http: "httpx.AsyncClient | None" = None,
+    silence: float | None = 120.0,
+    stop: str | None = None,
+) -> Source:
     try:
         from sayso.frameworks.agui.remote import RemoteAgent  # noqa: PLC0415 - of an extra
     except ModuleNotFoundError as error:
@@ -172,4 +180,4 @@ def _remote(url: str, http: "httpx.AsyncClient | None", silence: float | None) -
             f"a remote agent needs {error.name}: install sayso with the extra client, or "
             "httpx>=0.28"
         ) from None
-    return RemoteAgent(url, http=http, silence=silence)
+    return RemoteAgent(url, http=http, silence=silence, stop=stop)

@@ -1,9 +1,11 @@
 """An agent behind a URL: one POST for each run, sent again only where it began nothing."""
 
+import asyncio
+import logging
 from asyncio import sleep
 from collections.abc import AsyncIterator, Mapping
 from typing import Any, Final
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 import httpx
 from pydantic_core import from_json, to_json
@@ -12,6 +14,8 @@ from sayso import DeclarationError
 from sayso.client.bodies import read_async
 from sayso.client.frames import Frames
 from sayso.frameworks.agui.source import Json, NothingBegan, RunBroke, Source
+
+_log = logging.getLogger("sayso.agui")
 
 TRIES: Final = 3
 """Requests that are sent where those before certainly began nothing."""
@@ -28,24 +32,26 @@ class RemoteAgent(Source):
     """An endpoint of AG-UI.
 
     `silence` is how many seconds without a byte count as the end of the stream. `http` is used as
-    it is, and not closed; without one each run has its own.
+    it is, and not closed; without one each run has its own. `stop` is where a run is stopped: a URL
+    in which `{threadId}` and `{runId}` stand for those of the run.
 
     Raises:
         DeclarationError: for what is no URL of an endpoint.
     """
 
     def __init__(
-        self, url: str, *, http: httpx.AsyncClient | None = None, silence: float | None = 120.0
+        self,
+        url: str,
+        *,
+        http: httpx.AsyncClient | None = None,
+        silence: float | None = 120.0,
+        stop: str | None = None,
     ) -> None:
-        named: object = url
-        parts = urlsplit(url) if isinstance(named, str) else None
-        if parts is None or parts.scheme not in ("http", "https") or not parts.hostname:
-            raise DeclarationError(
-                "the url of a remote agent is that of its endpoint and begins with https:// or "
-                "http://"
-            )
-        self._url = url
-        self.host: str = parts.netloc.rpartition("@")[2]
+        self.host: str = _host(url, "url")
+        if stop is not None:
+            _host(stop, "stop")
+        self._url, self._stop = url, stop
+        self._stopping: set[asyncio.Task[None]] = set()
         self._http = http
         self._timeout = httpx.Timeout(silence, connect=CONNECT_S)
 
@@ -87,6 +93,37 @@ class RemoteAgent(Source):
             if self._http is None:
                 await http.aclose()
 
+    def stop(self, request: Json, headers: Any = None) -> None:
+        """Post to the URL that stops a run, if there is one."""
+        if self._stop is None:
+            return
+        url = self._stop
+        for name in ("threadId", "runId"):
+            url = url.replace(f"{{{name}}}", quote(request[name], safe=""))
+        body = {"threadId": request["threadId"], "runId": request["runId"]}
+        task = asyncio.create_task(self._post(url, body, headers))
+        self._stopping.add(task)
+        task.add_done_callback(self._stopping.discard)
+
+    async def _post(self, url: str, body: Json, headers: Any) -> None:
+        sent = {**_checked(headers), "content-type": "application/json"}
+        http = self._http or httpx.AsyncClient()
+        try:
+            response = await http.post(
+                url,
+                content=to_json(body),
+                headers=sent,
+                timeout=CONNECT_S,
+                follow_redirects=False,
+            )
+            if not response.is_success:
+                _log.warning("%s answered %s to a stop", self.host, response.status_code)
+        except httpx.HTTPError as error:
+            _log.warning("%s was not told of a stop (%s)", self.host, type(error).__name__)
+        finally:
+            if self._http is None:
+                await http.aclose()
+
     async def _events(self, response: httpx.Response) -> AsyncIterator[Json]:
         kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
         if kind != _STREAM:
@@ -106,6 +143,17 @@ class RemoteAgent(Source):
             raise NothingBegan(f"{said}: a redirect, which is not followed", status)
         detail = _detail(await read_async(response.aiter_bytes()))
         raise NothingBegan(f"{said}: {detail}" if detail else said, status)
+
+
+def _host(url: object, name: str) -> str:
+    """The host of a URL, without what else it may hold."""
+    parts = urlsplit(url) if isinstance(url, str) else None
+    if parts is None or parts.scheme not in ("http", "https") or not parts.hostname:
+        raise DeclarationError(
+            f"the {name} of a remote agent is that of its endpoint and begins with https:// or "
+            "http://"
+        )
+    return parts.netloc.rpartition("@")[2]
 
 
 def _checked(headers: Any) -> dict[str, str]:

@@ -5,6 +5,7 @@ open are made here, or by the page; what it asks is asked. Results and answers b
 Each is begun once: one that was begun and not seen to end is unsure, and a person is asked.
 """
 
+import asyncio
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing
@@ -271,6 +272,10 @@ class Rounds:
                     await showing.take(event)
                     if event["type"] == "RUN_FINISHED":
                         end = await self._finished(event, showing)
+        except asyncio.CancelledError:
+            if self._turn.stopped:
+                self._served.source.stop(request, headers)
+            raise
         except NothingBegan as error:
             await log.fail()
             raise AgentFailed(f"the agent did not begin: {error}") from None

@@ -28,3 +28,6 @@ class Source(ABC):
 
         Raises `NothingBegan` where no run has begun; anything else leaves that open.
         """
+
+    def stop(self, request: Json, headers: Any = None) -> None:  # noqa: B027 - most need none
+        """Tell the agent, without waiting for it, that nobody wants the rest of a run."""
