@@ -38,18 +38,18 @@ class Before:
         cls, saver: LogSaver, shown: Mapping[str, Any], history: Iterable[Mapping[str, Any]]
     ) -> bytes:
         """The state of a graph that is over, for the next turn."""
-        users = [message["id"] for message in history if message["role"] == "user"]
+        users = [message["id"] for message in history if _is_said(message)]
         return orjson.dumps({"put": saver.newest(), "shown": shown, "users": users})
 
     def news(self, history: Iterable[Mapping[str, Any]], saver: LogSaver) -> list[AnyMessage]:
         """The messages that the graph has not had, behind the removal of those that are gone."""
         thread = list(history)
-        there = {message["id"] for message in thread if message["role"] == "user"}
+        there = {message["id"] for message in thread if _is_said(message)}
         new = next(
             (
                 number
                 for number, message in enumerate(thread)
-                if message["role"] == "user" and message["id"] not in self.users
+                if _is_said(message) and message["id"] not in self.users
             ),
             len(thread),
         )
@@ -59,9 +59,15 @@ class Before:
 
     def _since(self, gone: frozenset[str], saver: LogSaver) -> list[AnyMessage]:
         """The removal of the first message that is gone, and of all that came of it."""
-        _, packed = self.put["values"].get(MESSAGES, (None, None))
-        messages = [] if packed is None else saver.unpack(packed)
+        messages = saver.value(self.put, MESSAGES) or []
         for number, message in enumerate(messages):
             if isinstance(message, HumanMessage) and message.id in gone:
                 return [RemoveMessage(id=each.id) for each in messages[number:]]
         return []
+
+
+def _is_said(message: Mapping[str, Any]) -> bool:
+    """True for what a user has said; an answer to the graph is told in its words, and it has it."""
+    if message["role"] != "user":
+        return False
+    return not (message["id"].startswith("act_") and str(message["content"]).startswith("Asked"))

@@ -117,9 +117,9 @@ class GraphTurn:
         await self._heard({**event, "within": within})
         return True
 
-    async def enter(self, task: str, node: str) -> None:
+    def enter(self, task: str, node: str) -> None:
         """Tell that a node begins that clients see as a step, or as an inner agent."""
-        await self._heard({"k": "enter", "task": task, "node": node})
+        self.queue.put_nowait({"k": "enter", "task": task, "node": node})
 
     def hush(self, task: str) -> None:
         """Say nothing that models say below this task."""
@@ -362,7 +362,6 @@ class GraphTurn:
             await self.steps.enter(task, node, self.log.asked)
         if node in self.served.subagents:
             await self.rooms.enter(task, node)
-        happening["done"].set_result(None)
 
     async def _begin(self, begun: list[Happening]) -> None:
         """Note that nodes begin, durably, and let them."""

@@ -5,8 +5,10 @@ memory for it, and as events in the log of the turn, which alone outlives the pr
 """
 
 import base64
-from collections.abc import Awaitable, Callable, Sequence
+import itertools
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextvars import ContextVar
+from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
 from langchain_core.runnables import RunnableConfig
@@ -23,6 +25,12 @@ from sayso.frameworks.langgraph.log import NULL_TASK, RESUME
 
 Event: TypeAlias = dict[str, Any]
 Packed: TypeAlias = list[str]
+Typed: TypeAlias = tuple[str, bytes]
+
+MSGPACK: Final = "msgpack"
+"""The kind of bytes that an array can be put together from."""
+LONG: Final = 16
+"""Members of a list from which on a log holds what has changed, and not all of it again."""
 
 THREAD: Final = "turn"
 """The id of LangGraph's thread, the same in every turn, so that a copy of one finds it."""
@@ -45,12 +53,51 @@ def _unpack(packed: Packed) -> tuple[str, bytes]:
     return packed[0], base64.b64decode(packed[1])
 
 
+def _members(data: bytes) -> list[bytes]:
+    """The members of an array of MessagePack; empty unless all are of a type of its user's own.
+
+    That is how messages are written, and such a member begins with its length.
+    """
+    begin, members = 3 if data[0] == 0xDC else 5 if data[0] == 0xDD else 1, []
+    while begin < len(data):
+        kind = data[begin]
+        if 0xD4 <= kind <= 0xD8:
+            end = begin + 2 + (1 << (kind - 0xD4))
+        elif 0xC7 <= kind <= 0xC9:
+            width = 1 << (kind - 0xC7)
+            end = begin + 2 + width + int.from_bytes(data[begin + 1 : begin + 1 + width])
+        else:
+            return []
+        members.append(data[begin:end])
+        begin = end
+    return members
+
+
+def _array(members: Sequence[bytes]) -> bytes:
+    """An array of MessagePack, of its members."""
+    return b"\xdd" + len(members).to_bytes(4) + b"".join(members)
+
+
+@dataclass(frozen=True, slots=True)
+class _Stored:
+    """A checkpoint as bytes."""
+
+    namespace: str
+    parent: Any
+    id: str
+    checkpoint: Typed
+    metadata: Typed
+    values: Mapping[str, tuple[Any, Typed | list[bytes] | None]]
+
+
 class LogSaver(InMemorySaver):
     """The checkpoints of one turn, in memory; each write is told before LangGraph goes on."""
 
     def __init__(self, tell: Tell, serde: Any = None) -> None:
         super().__init__(serde=serde)
         self._tell = tell
+        self._long: dict[tuple[str, str], list[bytes]] = {}
+        """The members of long lists, by namespace and channel."""
 
     def pack(self, value: Any) -> Packed:
         """A value as a member of an event."""
@@ -59,6 +106,10 @@ class LogSaver(InMemorySaver):
     def unpack(self, packed: Packed) -> Any:
         """The value of a member of an event."""
         return self.serde.loads_typed(_unpack(packed))
+
+    def get_next_version(self, current: Any, channel: None) -> Any:
+        """The version of a channel after this one: a number, as short as may be."""
+        return (current or 0) + 1
 
     async def aput(
         self,
@@ -72,26 +123,69 @@ class LogSaver(InMemorySaver):
             return self.put(config, checkpoint, metadata, new_versions)
         values = checkpoint["channel_values"]
         plain = {name: value for name, value in checkpoint.items() if name != "channel_values"}
+        namespace, parent = place = _place(config)
+        stored = _Stored(
+            namespace,
+            parent,
+            checkpoint["id"],
+            self.serde.dumps_typed(plain),
+            self.serde.dumps_typed(get_checkpoint_metadata(config, metadata)),
+            {
+                name: (version, self._dumped(values[name]) if name in values else None)
+                for name, version in new_versions.items()
+            },
+        )
         event: Event = {
             "k": "put",
-            "at": _place(config),
-            "id": checkpoint["id"],
-            "checkpoint": self.pack(plain),
-            "metadata": self.pack(get_checkpoint_metadata(config, metadata)),
+            "at": place,
+            "id": stored.id,
+            "checkpoint": _pack(stored.checkpoint),
+            "metadata": _pack(stored.metadata),
             "values": {
-                name: [version, self.pack(values[name]) if name in values else None]
-                for name, version in new_versions.items()
+                name: [version, self._packed(namespace, name, value)]
+                for name, (version, value) in stored.values.items()
             },
         }
         await self._tell({**event, "live": values})
-        self.again(event)
+        self._store(stored)
         return {
             "configurable": {
                 "thread_id": THREAD,
-                "checkpoint_ns": event["at"][0],
-                "checkpoint_id": checkpoint["id"],
+                "checkpoint_ns": namespace,
+                "checkpoint_id": stored.id,
             }
         }
+
+    def _dumped(self, value: Any) -> Typed | list[bytes]:
+        """A value as bytes; a long list of messages as those of its members."""
+        kind, data = self.serde.dumps_typed(value)
+        if kind == MSGPACK and isinstance(value, list) and len(value) >= LONG:
+            return _members(data) or (kind, data)
+        return kind, data
+
+    def _packed(self, namespace: str, name: str, value: Typed | list[bytes] | None) -> Any:
+        """A value as a member of an event: of a long list what has changed since the last one."""
+        if not isinstance(value, list):
+            return None if value is None else _pack(value)
+        before = self._long.get((namespace, name), [])
+        same = itertools.takewhile(
+            lambda pair: pair[0] == pair[1], zip(before, value, strict=False)
+        )
+        keep = sum(1 for _ in same)
+        return {"keep": keep, "more": [base64.b64encode(each).decode() for each in value[keep:]]}
+
+    def _store(self, stored: "_Stored") -> None:
+        """Store a checkpoint in memory, as `put` does."""
+        for name, (version, value) in stored.values.items():
+            if isinstance(value, list):
+                self._long[stored.namespace, name] = value
+                value = MSGPACK, _array(value)
+            else:
+                self._long.pop((stored.namespace, name), None)
+            key = THREAD, stored.namespace, name, version
+            self.blobs[key] = ("empty", b"") if value is None else value
+        entry = (stored.checkpoint, stored.metadata, stored.parent)
+        self.storage[THREAD][stored.namespace][stored.id] = entry
 
     async def aput_writes(
         self,
@@ -140,12 +234,24 @@ class LogSaver(InMemorySaver):
 
     def _put_again(self, event: Event) -> None:
         namespace, parent = event["at"]
-        checkpoint = _unpack(event["checkpoint"])
-        for name, (version, packed) in event["values"].items():
-            value = ("empty", b"") if packed is None else _unpack(packed)
-            self.blobs[THREAD, namespace, name, version] = value
-        entry = (checkpoint, _unpack(event["metadata"]), parent)
-        self.storage[THREAD][namespace][event["id"]] = entry
+        checkpoint, metadata = _unpack(event["checkpoint"]), _unpack(event["metadata"])
+        values = {
+            name: (version, self._unpacked(namespace, name, packed))
+            for name, (version, packed) in event["values"].items()
+        }
+        self._store(_Stored(namespace, parent, event["id"], checkpoint, metadata, values))
+
+    def _unpacked(self, namespace: str, name: str, packed: Any) -> Typed | list[bytes] | None:
+        if not isinstance(packed, dict):
+            return None if packed is None else _unpack(packed)
+        more = [base64.b64decode(each) for each in packed["more"]]
+        return [*self._long.get((namespace, name), [])[: packed["keep"]], *more]
+
+    def value(self, event: Event, name: str) -> Any:
+        """The value of a channel in a checkpoint that is stored; None where it has none."""
+        version, _ = event["values"].get(name, (None, None))
+        blob = self.blobs.get((THREAD, event["at"][0], name, version))
+        return None if blob is None or blob[0] == "empty" else self.serde.loads_typed(blob)
 
     def newest(self) -> Event:
         """The last checkpoint of the whole graph, as an event without a past."""
@@ -153,18 +259,24 @@ class LogSaver(InMemorySaver):
         newest = max(checkpoints)
         checkpoint, metadata, _ = checkpoints[newest]
         versions = self.serde.loads_typed(checkpoint)["channel_versions"]
-        blobs = {name: (v, self.blobs.get((THREAD, "", name, v))) for name, v in versions.items()}
         return {
             "k": "put",
             "at": ["", None],
             "id": newest,
             "checkpoint": _pack(checkpoint),
             "metadata": _pack(metadata),
-            "values": {
-                name: [version, None if blob is None or blob[0] == "empty" else _pack(blob)]
-                for name, (version, blob) in blobs.items()
-            },
+            "values": {name: [v, self._whole(name, v)] for name, v in versions.items()},
         }
+
+    def _whole(self, name: str, version: Any) -> Any:
+        """The newest value of a channel of the whole graph, as a member of an event."""
+        blob = self.blobs.get((THREAD, "", name, version))
+        if blob is None or blob[0] == "empty":
+            return None
+        members = self._long.get(("", name))
+        if members is None:
+            return _pack(blob)
+        return {"keep": 0, "more": [base64.b64encode(each).decode() for each in members]}
 
     def raised(self, event: Event) -> list[Any]:
         """The questions in the event of what a task wrote."""

@@ -47,7 +47,7 @@ FREE = ("langchain.", "langgraph.prebuilt.")
 class Recorder(Protocol):
     """A running turn, as far as a graph speaks to it."""
 
-    async def enter(self, task: str, node: str) -> None:
+    def enter(self, task: str, node: str) -> None:
         """Tell that a node begins that clients see as a step, or as an inner agent."""
 
     async def begin(self, task: str, node: str, passed: Any, within: str | None = None) -> bool:
@@ -158,7 +158,7 @@ class Telling(Runnable[Any, Any]):
         if running is not None:
             task = task_of(config)
             if self.seen:
-                await running.enter(task, str(self.name))
+                running.enter(task, str(self.name))
             if self.marks:
                 if not await running.begin(task, str(self.name), input):
                     return None
