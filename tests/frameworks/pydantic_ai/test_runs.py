@@ -128,3 +128,28 @@ def test_an_output_tool_beside_a_gated_one_is_the_result_once_it_has_run() -> No
         assert run.result == {"receipt": 7}
         assert run.of("TOOL_CALL_START") == []
     assert effects == [5.0]
+
+
+@pytest.mark.parametrize("asks", [False, True])
+def test_a_tool_that_cancels_its_run_ends_the_turn_and_has_happened_once(asks: bool) -> None:
+    """It is recorded first, so that no death in between makes the run go on."""
+    effects: list[str] = []
+    agent: Agent[None, str] = Agent(once("halt", {}), name="desk")
+
+    @agent.tool(requires_approval=asks)
+    async def halt(ctx: RunContext[None]) -> str:
+        ctx.cancel()
+        effects.append("halt")
+        return "halted"
+
+    with Conversation(app_of(agent)) as talk:
+        run = talk.say("stop it")
+        if asks:
+            talk.restart()
+            run = talk.question.approve()
+        assert run.outcome == "cancelled"
+        assert talk.results == ["halted"]
+        talk.restart()
+        assert (talk.questions, talk.texts) == ([], [])
+        assert talk.say("and what came of it?").text == "Done: halted"
+    assert effects == ["halt"]

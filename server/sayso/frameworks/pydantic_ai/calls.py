@@ -18,11 +18,13 @@ from pydantic_core import SchemaValidator, to_json, to_jsonable_python
 
 from sayso import ArgumentsMisfit, AskFirst, Call, Question, Told, ToolCall, Turn, current_call
 from sayso.frameworks.pydantic_ai.replaying import unit_done
-from sayso.frameworks.pydantic_ai.results import ended, restored, returned
+from sayso.frameworks.pydantic_ai.results import ended, restored, returned, told
 from sayso.frameworks.pydantic_ai.running import Running, effect_of, entered, in_effect, running
 
 LEFT = "left"
 """The kind of a record of a call whose result comes from elsewhere."""
+CANCELLED = "cancelled"
+"""The kind of a record of a call whose tool has cancelled the run (`ctx.cancel()`)."""
 
 
 @dataclass
@@ -69,6 +71,9 @@ class _Execution:
             return outcome.text
         if record["kind"] == LEFT:
             return await left(self.run, self.name, self.args, record["metadata"])
+        if record["kind"] == CANCELLED:
+            turn = self.run.turn
+            await turn.parked(turn.cancel(f"tool {self.name!r} has cancelled the run"))
         value = restored(record)
         return _with_edit(value, outcome) if outcome.edited else value
 
@@ -143,6 +148,9 @@ class _Execution:
             # What a tool would send on from here would be lost when the code is entered again.
             pending_messages=None,
         )
+        wishes: list[str] = []
+        # The framework would cut the call off; it ends, is recorded, and the turn ends behind it.
+        vars(ctx)["cancel"] = lambda: wishes.append(CANCELLED)
         try:
             values = self.args if arguments == self.proposed else await self._edited(arguments)
             value = await self.toolset.wrapped.call_tool(self.name, values, ctx, self.tool)
@@ -153,6 +161,8 @@ class _Execution:
             return Told(record, "Not run here: its result comes from elsewhere.")
         except (ModelRetry, ToolFailed, ValidationError) as error:
             return ended(error)
+        if wishes:
+            return Told({"kind": CANCELLED}, told(self.name, value))
         return returned(self.name, value)
 
     async def _edited(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
