@@ -5,13 +5,15 @@ from typing import Any
 
 import pytest
 from langchain_core.messages import AIMessage
-from langchain_core.tools import tool
+from langchain_core.tools import StructuredTool, tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.prebuilt import ToolNode
 from langgraph.types import interrupt
 
-from sayso import DeclarationError
+from sayso import DeclarationError, Sayso, ServerOptions, approval
+from sayso.langgraph import mount
+from sayso.testing import Conversation
 from sayso.turns.replay.quiescence import IDLE_S
 from tests.frameworks.langgraph.conftest import Serve
 from tests.frameworks.langgraph.graphs import line
@@ -137,3 +139,62 @@ def test_parts_and_subagents_that_cannot_be_are_refused(serve: Serve, effects: l
     ):
         with pytest.raises(DeclarationError, match=words):
             serve(calling(look), **options)
+
+
+async def test_outside_of_a_turn_a_graph_of_a_tool_runs_as_before(
+    serve: Serve, effects: list[str]
+) -> None:
+    @tool
+    def look(of: str) -> str:
+        """Look."""
+        effects.append("look")
+        return "seen"
+
+    inner = calling(look)
+
+    @tool
+    async def ask_inner(of: str) -> str:
+        """Ask."""
+        return str((await inner.ainvoke({"messages": [("user", of)]}))["messages"][-1].text)
+
+    serve(calling(ask_inner), parts={"ask_inner": inner}, approve={"look": approval.always})
+    for _ in range(2):
+        serve(calling(ask_inner), parts={"ask_inner": inner})
+    assert inner.invoke({"messages": [("user", "x")]})["messages"][-1].text == "seen"
+    assert (await inner.ainvoke({"messages": [("user", "x")]}))["messages"][-1].text == "seen"
+    assert effects == ["look", "look"]
+
+
+def test_a_death_in_a_graph_that_is_part_of_an_effect_asks_about_the_effect_alone(
+    effects: list[str],
+) -> None:
+    cut: list[Any] = []
+
+    def work(state: MessagesState) -> dict[str, Any]:
+        effects.append("work")
+        if cut:
+            cut.pop()()
+        return {"messages": [AIMessage("worked")]}
+
+    inner = line(work)
+
+    async def run(of: str) -> str:
+        return str((await inner.ainvoke({"messages": [("user", of)]}))["messages"][-1].text)
+
+    whole = StructuredTool.from_function(coroutine=run, name="whole", description="Ask.")
+    app = Sayso(store="memory:", server=ServerOptions(console=False))
+    part = StructuredTool.from_function(coroutine=run, name="part", description="Ask.")
+    graph = calling(whole)
+    mount(app, "other", calling(part), parts={"part": inner})
+    mount(app, "shop", graph)
+    with Conversation(app, "shop", errors="return", replays=False) as talk:
+        assert talk._world is not None
+        cut.append(talk._world._window.disconnect)
+        assert talk.say("go").outcome == "crashed"
+        talk.restart()
+        talk.advance(30)
+        assert talk.question.reason == "sayso:indeterminate"
+        ended = talk.answer({"action": "skip", "result": "it worked"})
+        assert ended.outcome == "success"
+        assert talk.texts == ["it worked"]
+        assert effects == ["work"]
