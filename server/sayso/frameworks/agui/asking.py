@@ -2,11 +2,12 @@
 
 import fnmatch
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
-from sayso import Answer, DeclarationError, Question, Turn, approval
-from sayso.client.answers import expires_at, is_checkable
+from sayso import AgentFailed, Answer, DeclarationError, Question, Turn, approval
+from sayso.client.answers import errors, expires_at, is_checkable
 from sayso.client.thread import ThreadState
 from sayso.frameworks.agui.showing import arguments_of, namespaced
 from sayso.frameworks.agui.source import Json
@@ -45,26 +46,43 @@ def named_in(approve: Policies, tool: str) -> approval.Policy | None:
     return approval.all_of(*policies) if policies else None
 
 
+@dataclass(frozen=True, slots=True)
+class SettledRound:
+    """The one resume: `entries` are its own, `by` has who answered, by the question's message.
+
+    `approvers` are those whose yes it has, but for the owner.
+    """
+
+    entries: list[Json]
+    by: dict[str, str] = field(default_factory=dict)
+    approvers: list[approval.Approvers] = field(default_factory=list)
+
+
 async def ask(
     turn: Turn,
     interrupts: Sequence[Json],
     mirror: ThreadState,
     approve: Policies,
     earlier: Mapping[str, str],
-) -> tuple[list[Json], dict[str, str]]:
-    """Ask all of one outcome together; returns the entries of the one resume.
+) -> SettledRound:
+    """Ask all of one outcome together.
 
     Where rules ask several people they are asked one after the other, until all of them have said
-    yes to the arguments as they are then. `earlier` has who answered questions before, by message;
-    the second value is the same of these.
+    yes to the arguments as they are then. `earlier` has who answered questions before, by message.
+
+    Raises:
+        AgentFailed: there are rules, and it asks about a call that it has not told of.
     """
     items = [_Asked(each, mirror, approve) for each in interrupts]
     while waiting := [item for item in items if item.who(turn) is not None]:
         questions = [await item.question(turn, earlier) for item in waiting]
         for item, answer in zip(waiting, await turn.interrupt_all(questions), strict=True):
             item.take(answer)
-    answered = {item.message: item.by or "nobody" for item in items if item.answered}
-    return [item.entry() for item in items], answered
+    return SettledRound(
+        [item.entry() for item in items],
+        {item.message: item.by or "nobody" for item in items if item.answered},
+        list(dict.fromkeys(who for item in items for who in item.agreed if not who.owners)),
+    )
 
 
 class _Asked:
@@ -79,11 +97,16 @@ class _Asked:
         self._call = call
         self._tool: str = "" if call is None else call["function"]["name"]
         self._arguments: Json = {} if call is None else arguments_of(call)
-        named = interrupt["reason"] == TOOL_CALL and self._tool
-        self._policy = named_in(approve, self._tool) if named else None
+        by_rule = interrupt["reason"] == TOOL_CALL and approve
+        if by_rule and call is None:
+            raise AgentFailed(
+                f"the agent asks about call {interrupt.get('toolCallId')!r}, of which it has not "
+                "told: no rule of approve= can decide about it"
+            )
+        self._policy = named_in(approve, self._tool) if by_rule else None
         self._who: approval.Approvers | None = None
         self._expires_in: float | None = None
-        self._agreed: list[approval.Approvers] = []
+        self.agreed: list[approval.Approvers] = []
         """Whom the yes came from that is there to the arguments as they are."""
         self._status = "resolved"
         self._payload: Any = None
@@ -111,22 +134,22 @@ class _Asked:
             )
         )
         if decision.verdict == "deny":
-            reason = f"rule {decision.rule!r} denies it"
-            self._payload, self._over = {"approved": False, "reason": reason}, True
+            self._deny(f"rule {decision.rule!r} denies it")
             return
         terms = [rule.asking for rule in decision.asks]
         left = [who for who in (t.approvers for t in terms) if not self._covered(who)]
-        if not left:
-            self._payload = self._payload or {"approved": True}
-            self._over = True
+        yes = self._in_form({"approved": True}, True)
+        if not left and (self.agreed or yes):
+            self._payload, self._over = self._payload if self.agreed else yes[0], True
             return
-        self._who = next((who for who in left if not who.owners), left[0])
+        # A form without words for a yes that are known here needs a person who says it.
+        self._who = next((who for who in left if not who.owners), left[0] if left else _OWNER)
         lives = [t.expires_in for t in terms if isinstance(t.expires_in, int | float)]
         self._expires_in = min(lives, default=None)
 
     def _covered(self, who: approval.Approvers) -> bool:
         """True if they have said yes; what an owner may say alone, any approver has said."""
-        return who in self._agreed or (who.owners and bool(self._agreed))
+        return who in self.agreed or (who.owners and bool(self.agreed))
 
     async def question(self, turn: Turn, earlier: Mapping[str, str]) -> Question:
         """The question to those who are next."""
@@ -158,17 +181,41 @@ class _Asked:
         said = answer.value
         if not answer.resolved:
             self._status, self._payload, self._over = "cancelled", None, True
-        elif self._policy is None or not isinstance(said, Mapping) or not said.get("approved"):
+        elif self._policy is None or _is_no(said):
             self._payload, self._over = said, True
         else:
-            edited = said.get("editedArgs", self._arguments)
-            if edited != self._arguments:
-                self._arguments, self._agreed = dict(edited), []
-            if self._who is not None:
-                self._agreed.append(self._who)
-            before = self._payload or {}
-            kept = {"editedArgs": before["editedArgs"]} if "editedArgs" in before else {}
-            self._payload = {**kept, **said}
+            self._agree(said)
+
+    def _agree(self, said: Any) -> None:
+        """Take what is no denial. Words of the agent's own are a yes if all say the same."""
+        before = self._payload
+        if not _is_approval(said) or not (before is None or _is_approval(before)):
+            if _edits(before) is not None:
+                self._deny("the answer says nothing of the edited arguments")
+                return
+            self._payload, self.agreed = said, self.agreed if said == before else []
+        else:
+            edited = _edits(said)
+            if edited is not None and not isinstance(edited, Mapping):
+                self._deny("the edited arguments are no object")
+                return
+            if edited is not None and edited != self._arguments:
+                self._arguments, self.agreed = dict(edited), []
+            kept = {} if _edits(before) is None else {"editedArgs": _edits(before)}
+            words = {n: each for n, each in said.items() if n != "editedArgs" or each is not None}
+            self._payload = {**kept, **words}
+        if self._who is not None:
+            self.agreed.append(self._who)
+
+    def _deny(self, reason: str) -> None:
+        """Say no, in the agent's form; where that has no words for it, take the question back."""
+        no = self._in_form({"approved": False, "reason": reason}, {"approved": False}, False)
+        self._status = "resolved" if no else "cancelled"
+        self._payload, self._over, self.agreed = no[0] if no else None, True, []
+
+    def _in_form(self, *answers: Any) -> list[Any]:
+        """Those of the answers that the agent's own form takes."""
+        return [answer for answer in answers if not errors(self._interrupt, answer)]
 
     def entry(self) -> Json:
         """The entry of the resume."""
@@ -176,6 +223,19 @@ class _Asked:
         if self._payload is not None:
             entry["payload"] = self._payload
         return entry
+
+
+def _is_approval(said: Any) -> bool:
+    """True for an answer in the protocol's words for calls."""
+    return isinstance(said, Mapping) and "approved" in said
+
+
+def _edits(said: Any) -> Any:
+    return said.get("editedArgs") if _is_approval(said) else None
+
+
+def _is_no(said: Any) -> bool:
+    return said is False or (_is_approval(said) and not said["approved"])
 
 
 async def _life(turn: Turn, interrupt: Json, expires_in: float | None) -> Json:

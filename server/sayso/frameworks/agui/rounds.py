@@ -36,7 +36,7 @@ from sayso.client.events import read_event
 from sayso.client.order import BodyOrder
 from sayso.client.stream import PROTOCOL
 from sayso.client.thread import ThreadState
-from sayso.frameworks.agui.asking import Policies, ask
+from sayso.frameworks.agui.asking import Policies, SettledRound, ask
 from sayso.frameworks.agui.log import KeptThread, RoundEnd, RoundLog, digest, plain
 from sayso.frameworks.agui.showing import ON_INTERRUPT, Showing, arguments_of, namespaced
 from sayso.frameworks.agui.source import Json, NothingBegan, RunBroke, Source
@@ -96,19 +96,16 @@ class Rounds:
         if self._kept.open and self._kept.thread == self._thread:
             await self._withdraw()
         new: list[Json] = [message]
-        resume: list[Json] | None = None
         props: Json = {}
-        answered: dict[str, str] = {}
+        settled: SettledRound | None = None
         for _ in range(MAX_ROUNDS):
-            end = await self._round(new, resume, props)
+            end = await self._round(new, settled, props)
             outcome, legacy = end.outcome, end.outcome.get("legacy")
-            new, resume, props = [], None, {}
+            earlier, new, settled, props = settled, [], None, {}
             if outcome["type"] == "cancelled":
                 await self._turn.cancel("the agent's run was cancelled")
             if outcome["type"] == "interrupt":
-                resume, answered, new = await self._settle(
-                    outcome["interrupts"], end.left, answered
-                )
+                settled, new = await self._settle(outcome["interrupts"], end.left, earlier)
             elif legacy is not None:
                 props = await self._answer_legacy(legacy)
             elif end.left:
@@ -138,12 +135,12 @@ class Rounds:
         """Tell the agent that nobody answers what it asked before this turn."""
         entries = [{"interruptId": each, "status": "cancelled"} for each in self._kept.open]
         try:
-            await self._round([], entries, {}, told_to_stop=True)
+            await self._round([], SettledRound(entries), {}, told_to_stop=True)
         except AgentFailed as failed:
             _log.info("agent %r knows no more of its open questions: %s", self._served.name, failed)
 
     def _request(
-        self, new: Sequence[Json], resume: list[Json] | None, props: Json, number: int
+        self, new: Sequence[Json], settled: SettledRound | None, props: Json, number: int
     ) -> Json:
         turn_input = self._turn.input
         request: Json = {
@@ -158,7 +155,7 @@ class Rounds:
             "context": [plain(item) for item in turn_input.context],
             "forwardedProps": {**_object(plain(turn_input.forwarded_props)), **props},
         }
-        return request if resume is None else {**request, "resume": resume}
+        return request if settled is None else {**request, "resume": settled.entries}
 
     def _own_tools(self) -> list[Json]:
         return [
@@ -171,7 +168,7 @@ class Rounds:
     async def _round(
         self,
         new: Sequence[Json],
-        resume: list[Json] | None,
+        settled: SettledRound | None,
         props: Json,
         *,
         told_to_stop: bool = False,
@@ -182,17 +179,17 @@ class Rounds:
         for patch in log.states:
             await self._turn.patch(patch)
         for begun in log.unsure:
-            await self._decide(number, begun, log.why or "", "")
+            await self._decide(number, begun, log.why or "", "", settled)
         self._asked_as = log.thread or self._thread
         if log.end is not None:
             log.restore(self._mirror)
             return log.end
-        request = self._request(new, resume, props, number)
+        request = self._request(new, settled, props, number)
         before = plain(self._mirror.messages)
         self._mirror.messages = plain([*before, *new])
         end: RoundEnd | None = None
         if log.begun and not log.failed and not told_to_stop:
-            end = await self._unsure(log, number, request)
+            end = await self._unsure(log, number, request, settled)
         while end is None:
             await log.begin(self._thread)
             self._mirror.messages = plain([*before, *new])
@@ -205,11 +202,13 @@ class Rounds:
                     raise AgentFailed(f"the agent's run broke off: {lost}") from None
                 else:
                     await log.lost(str(lost))
-                    end = await self._unsure(log, number, request)
+                    end = await self._unsure(log, number, request, settled)
         await log.finish(end, before, self._mirror)
         return end
 
-    async def _unsure(self, log: RoundLog, number: int, request: Json) -> RoundEnd | None:
+    async def _unsure(
+        self, log: RoundLog, number: int, request: Json, settled: SettledRound | None
+    ) -> RoundEnd | None:
         """Find out about a round that was begun and not seen to end; None: it begins again."""
         if self._served.again:
             return None
@@ -225,24 +224,32 @@ class Rounds:
         if decision is None:
             await log.ask()
             why = log.why or "the server stopped meanwhile"
-            decision = await self._decide(number, log.begun, why, _told(request))
+            decision = await self._decide(number, log.begun, why, _told(request), settled)
         if decision.action == "run_again":
             return None
         if decision.action != "skip":
             await self._turn.cancel("the agent's run was left unsure")
         return RoundEnd(_SUCCESS)
 
-    async def _decide(self, number: int, begun: int, why: str, words: str) -> Decision:
-        async with self._turn.at(f"unsure:{number}:{begun}"):
-            decision = await self._turn.decide(
-                why=f"Its run broke off, and nobody knows what it has done: {why}.",
-                planned_action=f"Run agent {self._served.name!r} again? It was told: {words}",
-                options=[
-                    Option("Run it again", "run_again", "What it has done may be done twice."),
-                    Option("Skip it", "skip", "The turn goes on as if it had ended."),
-                    Option("Stop", "stop", "The turn ends."),
-                ],
-            )
+    async def _decide(
+        self, number: int, begun: int, why: str, words: str, settled: SettledRound | None
+    ) -> Decision:
+        """Ask what becomes of it; again, only if all say so whose yes it acts upon."""
+        approvers = [] if settled is None else settled.approvers
+        for place, who in enumerate(approvers or [None]):
+            async with self._turn.at(f"unsure:{number}:{begun}" + (f":{place}" if place else "")):
+                decision = await self._turn.decide(
+                    why=f"Its run broke off, and nobody knows what it has done: {why}.",
+                    planned_action=f"Run agent {self._served.name!r} again? It was told: {words}",
+                    options=[
+                        Option("Run it again", "run_again", "What it has done may be done twice."),
+                        Option("Skip it", "skip", "The turn goes on as if it had ended."),
+                        Option("Stop", "stop", "The turn ends."),
+                    ],
+                    approvers=who,
+                )
+            if decision.action != "run_again":
+                break
         self._decisions[number, begun] = decision
         return decision
 
@@ -307,8 +314,9 @@ class Rounds:
     # What it wants
 
     async def _settle(
-        self, interrupts: list[Json], left: Sequence[str], earlier: Mapping[str, str]
-    ) -> tuple[list[Json], dict[str, str], list[Json]]:
+        self, interrupts: list[Json], left: Sequence[str], earlier: SettledRound | None
+    ) -> tuple[SettledRound, list[Json]]:
+        """Ask, and make what is left to be called, in one outcome."""
         ids = {each["id"] for each in interrupts}
         if again := ids & self._asked:
             raise AgentFailed(
@@ -316,29 +324,23 @@ class Rounds:
             )
         self._asked |= ids
         self._keep([each["id"] for each in interrupts])
-        called = await self._asked_with(interrupts, left, earlier)
+        answered = {} if earlier is None else earlier.by
+
+        async def asked() -> SettledRound:
+            async with self._turn.at(f"ask:{self._number}"):
+                return await ask(
+                    self._turn, interrupts, self._mirror, self._served.approve, answered
+                )
+
+        if left:
+            settled, new = await self._turn.gather(asked(), self._call(left))
+        else:
+            settled, new = await asked(), []
         if self._kept_elsewhere():
             raise AgentFailed(
                 "this thread is a copy: the agent knows its questions by the thread that was copied"
             )
-        return called
-
-    async def _asked_with(
-        self, interrupts: list[Json], left: Sequence[str], earlier: Mapping[str, str]
-    ) -> tuple[list[Json], dict[str, str], list[Json]]:
-        """Ask, and make what is left to be called, in one outcome."""
-
-        async def asked() -> tuple[list[Json], dict[str, str]]:
-            async with self._turn.at(f"ask:{self._number}"):
-                return await ask(
-                    self._turn, interrupts, self._mirror, self._served.approve, earlier
-                )
-
-        if not left:
-            resume, answered = await asked()
-            return resume, answered, []
-        (resume, answered), new = await self._turn.gather(asked(), self._call(left))
-        return resume, answered, new
+        return settled, new
 
     def _kept_elsewhere(self) -> bool:
         """True if the agent was asked in the thread that this one is a copy of."""
