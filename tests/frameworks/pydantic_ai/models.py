@@ -93,10 +93,10 @@ def conversation(messages: Sequence[ModelMessage]) -> list[Said]:
     return said
 
 
-def agent_of(shop: Shop) -> Agent[None, str]:
+def agent_of(shop: Shop, name: str = "shop", **options: Any) -> Agent[None, str]:
     """The shop's agent: nothing in it knows of this server."""
     model = planned(lambda messages: shop.reply(conversation(messages)))
-    agent = Agent(model, name="shop", instructions=shop.prompt)
+    agent: Agent[None, str] = Agent(model, name=name, instructions=shop.prompt, **options)
     for tool in shop.tools:
         agent.tool_plain(requires_approval=tool.__name__ in shop.policies)(tool)
     return agent
