@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 
 from sayso import DidNotHappen, Happened, Principal, Sayso, Tool, Turn, agui, approval
+from sayso.frameworks.agui.sdk import Producer
+from sayso.frameworks.agui.source import NothingBegan
 from sayso.testing import Conversation, Person, Refused
 from tests.frameworks.agui import producers as far
 
@@ -464,6 +466,17 @@ def test_a_result_of_an_unknown_call_is_left_out(caplog: pytest.LogCaptureFixtur
         assert talk.results == []
         assert talk.texts == ["Done."]
     assert "has not made" in caplog.text
+
+
+async def test_a_request_that_the_sdk_does_not_take_begins_nothing() -> None:
+    agent = Agent(refunds)
+    part = {"type": "hologram", "text": "secret"}
+    message = {"id": "u", "role": "user", "content": [part]}
+    request = {"threadId": "t", "runId": "r", "messages": [message], "tools": [], "context": []}
+    with pytest.raises(NothingBegan, match="at messages/0") as error:
+        _ = [event async for event in Producer(agent.produce).run(request)]
+    assert "secret" not in str(error.value)
+    assert agent.seen == []
 
 
 def test_the_same_question_again_is_no_answer_and_no_loop() -> None:

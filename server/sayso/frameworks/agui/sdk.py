@@ -6,8 +6,9 @@ from functools import cache
 from typing import Any, Final
 
 from ag_ui.core import BaseEvent, RunAgentInput
+from pydantic import ValidationError
 
-from sayso.frameworks.agui.source import Json, Source
+from sayso.frameworks.agui.source import Json, NothingBegan, Source
 
 Produce = Callable[[RunAgentInput], AsyncIterator[BaseEvent]]
 """A function of a run input that yields events, such as the `run` of an SDK's agent."""
@@ -23,7 +24,14 @@ class Producer(Source):
 
     async def run(self, request: Json, headers: Any = None) -> AsyncIterator[Json]:
         """The events of one run; whatever the function raises."""
-        events = self._produce(RunAgentInput.model_validate(request))
+        try:
+            given = RunAgentInput.model_validate(request)
+        except ValidationError as error:
+            where = "/".join(map(str, error.errors(include_input=False)[0]["loc"]))
+            raise NothingBegan(
+                f"the protocol's SDK does not take the request, at {where}"
+            ) from None
+        events = self._produce(given)
         async with aclosing(events) as iterated:  # type: ignore[type-var]  # an iterator may have no `aclose`
             async for event in iterated:
                 yield _plain(event)
