@@ -309,6 +309,45 @@ def bytes_noted(talk: Conversation) -> int:
     return sum(len(entry.data) for entry in entries)
 
 
+def test_a_value_that_is_larger_than_a_note_is_logged_and_kept_if_there_is_room(
+    serve: Serve, caplog: pytest.LogCaptureFixture
+) -> None:
+    class Large(MessagesState):
+        a: str
+        b: str
+        c: str
+
+    def load(state: Large) -> dict[str, Any]:
+        there = [name for name in "abc" if state.get(name)]
+        blobs = {name: "é" * 1_250_000 for name in "abc" if state["messages"][-1].text == name}
+        return {**blobs, "messages": [AIMessage(f"has {there}")]}
+
+    def ask(state: Large) -> dict[str, Any]:
+        said = interrupt("Go on?")
+        return {"messages": [AIMessage(f"{said} {[len(state.get(name, '')) for name in 'abc']}")]}
+
+    builder = StateGraph(Large, output_schema=MessagesState)
+    builder.add_node("load", load)
+    builder.add_node("ask", ask)
+    builder.add_edge(START, "load")
+    builder.add_edge("load", "ask")
+    with serve(builder.compile()) as talk:
+        for text, before, now in (
+            ("a", [], [1_250_000, 0, 0]),
+            ("b", ["a"], [1_250_000, 1_250_000, 0]),
+            ("c", ["a", "b"], [1_250_000] * 3),
+        ):
+            assert "begins with its messages alone" not in caplog.text
+            talk.say(text)
+            assert talk.texts[-1] == f"has {before}"
+            talk.restart()
+            talk.answer("yes")
+            assert talk.texts[-1] == f"yes {now}"
+        assert "begins with its messages alone" in caplog.text
+        talk.say("d")
+        assert talk.texts[-1] == "has []"
+
+
 def test_a_turn_that_was_stopped_leaves_its_message_to_the_next(serve: Serve) -> None:
     def tell(state: MessagesState) -> dict[str, Any]:
         said = [m.text for m in state["messages"] if m.type == "human" and " " not in m.text]

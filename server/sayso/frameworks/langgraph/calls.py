@@ -80,7 +80,7 @@ class Calls:
             "context": contextvars.copy_context(),
         }
 
-    def come(self, wishes: Sequence[Happening]) -> Event | None:
+    def come(self, wishes: Sequence[Happening]) -> Happening | None:
         """Take wishes that came together; returns those that are new, as an event for the log."""
         new = []
         for wish in wishes:

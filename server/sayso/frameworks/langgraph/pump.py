@@ -14,11 +14,12 @@ from typing import Any, Final
 from langchain_core.messages import AIMessage, AIMessageChunk
 from langgraph.types import Command, Overwrite
 
-from sayso import Decision, Option, ReplayMismatch, Tool, Turn
+from sayso import Decision, NotRecordable, Option, ReplayMismatch, Tool, Turn
 from sayso.frameworks.langgraph import asking, wire
 from sayso.frameworks.langgraph.before import MESSAGES, Before
 from sayso.frameworks.langgraph.calls import Calls, Happening
 from sayso.frameworks.langgraph.log import Log
+from sayso.frameworks.langgraph.pieces import pieces, whole
 from sayso.frameworks.langgraph.rooms import Rooms
 from sayso.frameworks.langgraph.saver import Event, LogSaver, config_of
 from sayso.frameworks.langgraph.speech import START, Speech
@@ -164,15 +165,15 @@ class GraphTurn:
         """Go on from what the log says, until the graph is over or asks."""
         if self.before is not None:
             self.saver.again(self.before.put)
-        for event in self.turn.notes(NAME):
+        for event in whole(self.turn.notes(NAME)):
             await self._again(event)
         if not self.log.began:
-            await self.turn.note(NAME, {"k": "graph", "nodes": list(self.served.nodes)})
+            await self._note({"k": "graph", "nodes": list(self.served.nodes)})
         if self.log.done is not None:
             return self.log.done["result"]
         if unsure := self.log.unsure():
             event = {"k": "unsure", "tasks": unsure}
-            await self.turn.note(NAME, event)
+            await self._note(event)
             await self._decide(event)
         try:
             while True:
@@ -180,10 +181,31 @@ class GraphTurn:
                 questions = await self._pump()
                 if questions is None:
                     return await self._finish()
-                await self.turn.note(NAME, questions)
+                await self._note(questions)
                 await self._ask(questions)
         finally:
             await self._unwind()
+
+    async def _note(self, event: Event, *, durable: bool = False) -> None:
+        """Append an event to the log."""
+        try:
+            await self.turn.note(NAME, event, durable=durable)
+        except NotRecordable:  # too large for one note, or for the turn
+            parts = pieces(event)
+            for part in parts:
+                await self.turn.note(NAME, part, durable=durable and part is parts[-1])
+
+    def _keep(self) -> None:
+        """Keep the state of the graph for the next turn."""
+        try:
+            self.turn.keep(NAME, Before.of(self.saver, self.shown, self.turn.input.messages))
+        except NotRecordable as error:
+            _log.warning(
+                "the next turn of thread %r begins with its messages alone: %s",
+                self.turn.input.thread_id,
+                error,
+            )
+            self.turn.keep(NAME, None)
 
     async def _unwind(self) -> None:
         """Cancel what is left of the graph, with the writes that LangGraph leaves to themselves."""
@@ -342,7 +364,7 @@ class GraphTurn:
                 await self.rooms.leave(event["task"])
             await self.steps.leave(event["task"])
         self.log.note(event)
-        await self.turn.note(NAME, event)
+        await self._note(event)
         done.set_result(None)
 
     async def _say_whole(self, event: Event, writes: Sequence[tuple[str, Any]]) -> None:
@@ -368,7 +390,7 @@ class GraphTurn:
         for number, happening in enumerate(begun, start=1):
             event = {name: happening[name] for name in ("k", "task", "node", "given", "within")}
             self.log.note(event)
-            await self.turn.note(NAME, event, durable=number == len(begun))
+            await self._note(event, durable=number == len(begun))
         for happening in begun:
             happening["done"].set_result(None)
 
@@ -377,14 +399,14 @@ class GraphTurn:
         event = self.calls.come(wishes)
         if event is not None:
             self.log.note(event)
-            await self.turn.note(NAME, event)
+            await self._note(event)
             self.calls.launch(event)
 
     async def _reply(self, happening: Happening) -> None:
         """Note what a tool was answered, and let it go on."""
         done = happening.pop("done")
         self.log.note(happening)
-        await self.turn.note(NAME, happening)
+        await self._note(happening)
         done.set_result(None)
 
     # People
@@ -451,9 +473,8 @@ class GraphTurn:
         """The end of a turn whose graph is over."""
         result = dict(self.shown) or None
         event = {"k": "done", "result": result}
-        await self.turn.note(NAME, event)
-        kept = Before.of(self.saver, self.shown, self.turn.input.messages)
-        self.turn.keep(NAME, kept)
+        await self._note(event)
+        self._keep()
         return result
 
 
