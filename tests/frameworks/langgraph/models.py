@@ -1,10 +1,10 @@
 """A model of LangChain's that says what a shop's plan says, in pieces."""
 
+import json
 import re
 from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
-import orjson
 from langchain_core.language_models.chat_models import BaseChatModel
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
 from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
@@ -52,7 +52,7 @@ class PlannedChat(BaseChatModel):
                 {
                     "id": call.id,
                     "name": call.name,
-                    "args": orjson.dumps(call.arguments).decode(),
+                    "args": json.dumps(call.arguments),
                     "index": number,
                 }
                 for number, call in enumerate(reply.calls)

@@ -3,6 +3,7 @@
 import inspect
 import operator
 import threading
+from dataclasses import replace
 from typing import Annotated, Any, TypedDict, get_args
 
 import pytest
@@ -25,7 +26,7 @@ from sayso.turns.replay.quiescence import IDLE_S
 from tests.frameworks.langgraph.conftest import Serve
 from tests.frameworks.langgraph.graphs import line
 from tests.frameworks.langgraph.models import PlannedChat
-from tests.frameworks.shop import Shop
+from tests.frameworks.shop import Reply, Shop
 
 CALL: Any = {"id": "1", "name": "issue_refund", "args": {"order_id": "A-17", "amount": 1.0}}
 REFUNDS = "refund A-17 and A-18 after status"
@@ -142,6 +143,25 @@ def test_arguments_that_do_not_fit_are_told_to_the_model_and_cost_the_others_not
         assert run.outcome == "success"
         assert "Not called:" in run.text
         assert effects == ["refund 240"]
+
+
+def test_half_a_character_in_arguments_costs_no_turn(serve: Serve) -> None:
+    """A model may write one; it is text all the same, for the person and for the tool."""
+
+    class Half(Shop):
+        def reply(self, conversation: Any) -> Reply:
+            reply = super().reply(conversation)
+            half = {"order_id": "A-17\ud83d", "amount": 240.0}
+            return replace(reply, calls=tuple(replace(c, arguments=half) for c in reply.calls))
+
+    shop = Half()
+    graph = create_agent(PlannedChat(shop=shop), [StructuredTool.from_function(shop.issue_refund)])
+    with serve(graph, approve={"issue_refund": approval.always}) as talk:
+        talk.say("refund A-17")
+        shown = talk.question.args["order_id"]
+        talk.restart()
+        talk.question.approve()
+        assert shop.effects == [f"refund {shown} 240"]
 
 
 def test_a_name_that_no_tool_or_node_has_is_refused_when_it_is_mounted() -> None:

@@ -89,10 +89,12 @@ def test_what_does_not_fit_is_told_and_costs_the_others_nothing() -> None:
         return f"looked at {n}"
 
     misfit, made_up = Wanted("c2", "look", {"n": "x"}), Wanted("c3", "lok", {"n": 1})
-    with served(look, {"n": 3}, misfit, made_up) as talk:
+    huge = Wanted("c4", "look", {"n": 10**30})
+    with served(look, {"n": 3}, misfit, made_up, huge) as talk:
         text = talk.say("go").text
         assert "looked at 3" in text
         assert "Not called: " in text
+        assert "beyond 64 bits" in text
         assert "lok" in text
         assert len(talk.results) == 1
     assert seen == [3]

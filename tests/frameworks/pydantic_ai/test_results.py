@@ -54,6 +54,23 @@ def test_a_tool_that_wants_to_be_called_in_another_way_has_one_effect() -> None:
     assert effects == ["False", "True"]
 
 
+def test_arguments_that_no_reader_keeps_cost_the_others_nothing() -> None:
+    """The framework takes any integer; readers of JSON round one beyond 64 bits."""
+    effects: list[int] = []
+    agent = Agent(once("pay", {"n": 10**30}, Wanted("c2", "pay", {"n": 5})), name="till")
+
+    @agent.tool_plain
+    def pay(n: int) -> str:
+        effects.append(n)
+        return "paid"
+
+    with Conversation(app_of(agent, approve={"pay": approval.always})) as talk:
+        talk.say("pay")
+        talk.question.approve()
+        assert "beyond 64 bits" in talk.texts[-1]
+    assert effects == [5]
+
+
 def test_clients_read_the_result_and_the_model_gets_more() -> None:
     agent = Agent(once("look", {}), name="desk")
 

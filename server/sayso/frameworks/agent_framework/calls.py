@@ -20,7 +20,7 @@ from agent_framework.exceptions import UserInputRequiredException
 from pydantic import BaseModel
 from pydantic_core import to_json, to_jsonable_python
 
-from sayso import ArgumentsMisfit, Call, Question, Told, ToolCall, ToolFailed, Turn
+from sayso import ArgumentsMisfit, Call, NotRecordable, Question, Told, ToolCall, ToolFailed, Turn
 from sayso.frameworks.agent_framework.results import (
     aborted,
     ends_the_run,
@@ -72,7 +72,7 @@ class _FunctionCall:
         call = ToolCall(tool, self.proposed, call=body, told_as=context.metadata["call_id"])
         try:
             outcome: Call[Any] = await turn.parked(turn.call(call))
-        except ArgumentsMisfit as misfit:  # nothing was sent
+        except (ArgumentsMisfit, NotRecordable) as misfit:  # nothing was sent
             context.result = f"Not called: {misfit}"
             return
         if not outcome.executed or outcome.value is None:

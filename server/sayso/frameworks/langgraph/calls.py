@@ -16,7 +16,7 @@ from langchain_core.tools import ToolException
 from langgraph.errors import GraphInterrupt
 from langgraph.types import Command
 
-from sayso import Call, Told, Tool, ToolCall, Turn, current_call
+from sayso import Call, NotRecordable, Told, Tool, ToolCall, Turn, current_call
 from sayso.frameworks.langgraph import asking
 from sayso.frameworks.langgraph.log import Event, Log
 from sayso.frameworks.langgraph.rooms import Rooms, Spawn
@@ -99,7 +99,7 @@ class Calls:
         """The word for a model whose arguments do not fit; nobody is asked, and nothing runs."""
         try:
             self.tools[wish["name"]].arguments(wish["args"])
-        except ValueError as error:
+        except (ValueError, NotRecordable) as error:
             text, call_id = f"Not called: {error}", wish["told"]
             return ToolMessage(text, tool_call_id=call_id, name=wish["name"], status="error")
         return None
@@ -237,10 +237,10 @@ def _coerced(tool: Any, arguments: Mapping[str, Any]) -> dict[str, Any]:
     schema = tool.tool_call_schema
     try:
         read = schema.model_validate(arguments)
-    except (AttributeError, ValueError):
+        declared = {name: getattr(read, name) for name in arguments if name in schema.model_fields}
+        return {**arguments, **asking.as_json(declared)}
+    except (AttributeError, ValueError, TypeError):  # the last for what has no JSON form
         return dict(arguments)
-    declared = {name: getattr(read, name) for name in arguments if name in schema.model_fields}
-    return {**arguments, **asking.as_json(declared)}
 
 
 def _text(result: Any) -> str:

@@ -11,7 +11,7 @@ from agents import FunctionTool
 from agents.tool_context import ToolContext
 from pydantic_core import from_json, to_json
 
-from sayso import ArgumentsMisfit, Call, ToolCall, Turn
+from sayso import ArgumentsMisfit, Call, NotRecordable, ToolCall, Turn
 from sayso.frameworks.openai_agents.outputs import returned
 from sayso.frameworks.openai_agents.running import RunnerEntry, entered, running
 from sayso.frameworks.openai_agents.toolbox import asked_for, inner_agent, is_part
@@ -63,7 +63,7 @@ async def _call(
     call = ToolCall(tool, arguments, call=body, told_as=context.tool_call_id)
     try:
         outcome: Call[Any] = await run.turn.parked(run.turn.call(call))
-    except ArgumentsMisfit as misfit:  # nothing was sent
+    except (ArgumentsMisfit, NotRecordable) as misfit:  # nothing was sent
         return f"Not called: {misfit}"
     if not outcome.executed or outcome.value is None:
         return outcome.text

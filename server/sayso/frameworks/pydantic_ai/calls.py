@@ -16,7 +16,17 @@ from pydantic_ai.messages import ModelResponse, ToolCallPart, ToolReturn
 from pydantic_ai.toolsets import ToolsetTool, WrapperToolset
 from pydantic_core import SchemaValidator, to_json, to_jsonable_python
 
-from sayso import ArgumentsMisfit, AskFirst, Call, Question, Told, ToolCall, Turn, current_call
+from sayso import (
+    ArgumentsMisfit,
+    AskFirst,
+    Call,
+    NotRecordable,
+    Question,
+    Told,
+    ToolCall,
+    Turn,
+    current_call,
+)
 from sayso.frameworks.pydantic_ai.replaying import unit_done
 from sayso.frameworks.pydantic_ai.results import ended, restored, returned, told
 from sayso.frameworks.pydantic_ai.running import Running, effect_of, entered, in_effect, running
@@ -85,13 +95,13 @@ class _Execution:
         tool = toolbox.tool(self.tool.tool_def, self.kind, own)
         turn.add_tools(tool)
         body = self._part if self.name in toolbox.parts else self._effect
-        misfit: ArgumentsMisfit | None = None
+        misfit: ArgumentsMisfit | NotRecordable | None = None
         for arguments in self._forms():
             self.proposed = arguments
             call = ToolCall(tool, arguments, call=body, told_as=self.ctx.tool_call_id)
             try:
                 return await turn.parked(turn.call(call))
-            except ArgumentsMisfit as error:  # nothing was sent
+            except (ArgumentsMisfit, NotRecordable) as error:  # nothing was sent
                 misfit = error
         raise ModelRetry(str(misfit))
 

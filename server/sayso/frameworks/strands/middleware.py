@@ -24,6 +24,7 @@ from sayso import (
     ArgumentsMisfit,
     AskFirst,
     Call,
+    NotRecordable,
     Speak,
     Told,
     ToolCall,
@@ -128,7 +129,7 @@ class _ToolUse:
         call = ToolCall(declared, arguments, call=body, told_as=use["toolUseId"])
         try:
             outcome: Call[Any] = await turn.parked(turn.call(call))
-        except ArgumentsMisfit as misfit:  # nothing was sent
+        except (ArgumentsMisfit, NotRecordable) as misfit:  # nothing was sent
             return _refused(f"Not called: {misfit}")
         if not outcome.executed or outcome.value is None:
             return _refused(outcome.text)
