@@ -25,13 +25,13 @@ class Producer(Source):
     async def run(self, request: Json, headers: Any = None) -> AsyncIterator[Json]:
         """The events of one run; whatever the function raises."""
         try:
-            given = RunAgentInput.model_validate(request)
+            run_input = RunAgentInput.model_validate(request)
         except ValidationError as error:
             where = "/".join(map(str, error.errors(include_input=False)[0]["loc"]))
             raise NothingBegan(
                 f"the protocol's SDK does not take the request, at {where}"
             ) from None
-        events = self._produce(given)
+        events = self._produce(run_input)
         async with aclosing(events) as iterated:  # type: ignore[type-var]  # an iterator may have no `aclose`
             async for event in iterated:
                 yield _plain(event)
