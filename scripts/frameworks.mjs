@@ -26,6 +26,7 @@ export const FRAMEWORKS = [
     module: "sayso.openai_agents",
   },
   { group: "strands", tests: ["tests/frameworks/strands"], module: "sayso.strands" },
+  { group: "mcp", tests: ["tests/frameworks/mcp"], module: "sayso.mcp" },
 ];
 
 export const stageOf = ({ group }) => `frameworks:${group}`;

@@ -37,6 +37,7 @@ LAYERS = (
             "agent_framework",
             "agui",
             "langgraph",
+            "mcp",
             "openai_agents",
             "pydantic_ai",
             "strands",

@@ -16,6 +16,7 @@ APART = {
     "requirements-agent-framework.lock": ("frameworks", "agent-framework", "build"),
     "requirements-langgraph.lock": ("frameworks", "langgraph", "build"),
     "requirements-langgraph-oldest.lock": ("frameworks", "langgraph-oldest", "build"),
+    "requirements-mcp.lock": ("frameworks", "mcp", "build"),
     "requirements-openai-agents.lock": ("frameworks", "openai-agents", "build"),
     "requirements-pydantic-ai.lock": ("frameworks", "pydantic-ai", "build"),
     "requirements-pydantic-ai-oldest.lock": ("frameworks", "pydantic-ai-oldest", "build"),

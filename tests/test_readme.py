@@ -58,7 +58,9 @@ def readme() -> dict[str, Any]:
 def test_every_block_of_a_page_is_run_by_a_test() -> None:
     """A page with Python that no test runs would say what it likes."""
     tested = {*PAGES, "docs/testing.md", "docs/design.md"}  # of the design, a sketch
-    apart = ("agent-framework", "langgraph", "openai-agents", "pydantic-ai", "strands")
+    apart = (
+        "agent-framework", "langgraph", "mcp", "openai-agents", "pydantic-ai", "strands",
+    )  # fmt: skip
     tested |= {f"docs/{name}.md" for name in apart}  # in tests/frameworks
     with_python = {str(path) for path in PROSE if "```py" in (ROOT / path).read_text("utf-8")}
     assert with_python <= tested

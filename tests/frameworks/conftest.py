@@ -12,6 +12,7 @@ pytest.register_assert_rewrite("tests.frameworks.contract")
 FRAMEWORKS = {
     "agent_framework": "agent_framework",
     "langgraph": "langgraph",
+    "mcp": "mcp",
     "openai_agents": "agents",
     "pydantic_ai": "pydantic_ai",
     "strands": "strands",

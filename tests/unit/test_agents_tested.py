@@ -1,6 +1,7 @@
 """`sayso.testing.Conversation`: agents in plain, synchronous tests, without a server or a port."""
 
 import asyncio
+import gc
 from typing import Any
 
 import pytest
@@ -438,3 +439,20 @@ def test_a_breakpoint_that_was_never_met_is_told_to_the_test() -> None:
 
     with Conversation(publishing, breakpoints=Breakpoints(before=["publsih"])) as agent:
         assert agent.say("go").unmet == ["publsih"]
+
+
+def test_an_app_that_cannot_start_leaves_nothing_open() -> None:
+    """Warnings are errors: a loop that nobody closes is one."""
+
+    async def fails(app: Sayso) -> None:
+        raise RuntimeError("no such server")
+
+    app = Sayso(store="memory:", on_start=[fails])
+    app.agent("a")(_silent)
+    with pytest.raises(DeclarationError, match="no such server"), Conversation(app):
+        pass
+    gc.collect()
+
+
+async def _silent(turn: Turn) -> None:
+    pass

@@ -142,9 +142,13 @@ class Simulation:
         self._failed[thread_id] = error
 
     def open(self) -> None:
-        """Begin with a first process."""
+        """Begin with a first process; one that cannot start leaves nothing open."""
         self.do(self._store.open)
-        self.do(self._begin)
+        try:
+            self.do(self._begin)
+        except BaseException:
+            self.close()
+            raise
 
     def close(self) -> None:
         """End the process, the store and the loop."""

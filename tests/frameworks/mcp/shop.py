@@ -1,0 +1,128 @@
+"""An MCP server of a shop, on a port of loopback: what it did is seen in its effects."""
+
+import base64
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Annotated, Any
+
+import uvicorn
+from mcp.server.mcpserver import (
+    Context,
+    Elicit,
+    Image,
+    MCPServer,
+    RequestStateSecurity,
+    Resolve,
+)
+from mcp.server.mcpserver.exceptions import ToolError
+from mcp_types import ToolAnnotations
+from pydantic import BaseModel
+
+from tests.patience import PATIENCE
+
+PNG = b"\x89PNG"
+KEYS = [b"k" * 32]
+
+
+class Reason(BaseModel):
+    """What the server asks a person."""
+
+    reason: str
+    notify: bool = False
+
+
+def server_of(effects: list[str], keys: list[bytes] | None = None, *, poor: bool = False) -> Any:
+    """The server; one that is `poor` has lost its tool `refund`."""
+    security = RequestStateSecurity(keys=KEYS if keys is None else keys)
+    server = MCPServer("shop", request_state_security=security)
+
+    @server.tool(annotations=ToolAnnotations(read_only_hint=True))
+    def status(order_id: str) -> str:
+        """Look an order up."""
+        effects.append(f"status {order_id}")
+        return f"{order_id} is paid"
+
+    def why(order_id: str) -> Elicit[Reason]:
+        return Elicit(f"Why refund {order_id}?", Reason)
+
+    def refund(
+        order_id: str, amount: float, reason: Annotated[Reason, Resolve(why)]
+    ) -> dict[str, Any]:
+        """Refund an order."""
+        effects.append(f"refund {order_id} {amount:g} {reason.reason}")
+        return {"order": order_id, "amount": amount}
+
+    if not poor:
+        server.tool(annotations=ToolAnnotations(destructive_hint=True))(refund)
+
+    @server.tool(annotations=ToolAnnotations(idempotent_hint=True, destructive_hint=False))
+    async def label(order_id: str, ctx: Context[Any]) -> str:
+        """Label an order."""
+        said = await ctx.elicit("Which label?", Reason)
+        effects.append(f"label {order_id}")
+        return f"{said.action} {getattr(getattr(said, 'data', None), 'reason', None)}"
+
+    @server.tool()
+    async def destroy(order_id: str, ctx: Context[Any]) -> str:
+        """Destroy an order."""
+        said = await ctx.elicit("Really?", Reason)
+        effects.append(f"destroy {order_id}: {said.action}")
+        return said.action
+
+    @server.tool(annotations=ToolAnnotations(idempotent_hint=True))
+    async def sign(order_id: str, ctx: Context[Any]) -> str:
+        """Have an order signed elsewhere."""
+        said = await ctx.elicit_url("Sign there.", "https://sign.example/1", "e1")
+        return str(said.action)
+
+    @server.tool(annotations=ToolAnnotations(read_only_hint=True), structured_output=False)
+    def draw(order_id: str) -> list[Any]:
+        """Draw an order."""
+        return [f"{order_id}:", Image(data=PNG, format="png")]
+
+    @server.tool(annotations=ToolAnnotations(read_only_hint=True))
+    def lose(order_id: str) -> str:
+        """Fail."""
+        raise ToolError(f"{order_id} is lost")
+
+    return server
+
+
+class _Listening(uvicorn.Server):
+    """A server that says when it is there."""
+
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self.there = threading.Event()
+
+    async def startup(self, sockets: Any = None) -> None:
+        """Begin to listen."""
+        await super().startup(sockets)
+        self.there.set()
+
+
+@contextmanager
+def listening(server: Any, port: int = 0) -> Iterator[int]:
+    """Serve it on loopback; the port."""
+    with socket.socket() as bound:
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        bound.bind(("127.0.0.1", port))
+        config = uvicorn.Config(
+            server.streamable_http_app(), log_level="critical", timeout_graceful_shutdown=1
+        )
+        running = _Listening(config)
+        thread = threading.Thread(target=running.run, args=([bound],))
+        thread.start()
+        assert running.there.wait(PATIENCE)
+        try:
+            yield int(bound.getsockname()[1])
+        finally:
+            running.should_exit = True
+            thread.join(PATIENCE)
+
+
+def picture(part: dict[str, Any]) -> bytes:
+    """The bytes of a content part."""
+    return base64.b64decode(part["source"]["value"])
