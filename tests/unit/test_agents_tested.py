@@ -1,7 +1,6 @@
 """`sayso.testing.Conversation`: agents in plain, synchronous tests, without a server or a port."""
 
 import asyncio
-import gc
 from typing import Any
 
 import pytest
@@ -441,17 +440,18 @@ def test_a_breakpoint_that_was_never_met_is_told_to_the_test() -> None:
         assert agent.say("go").unmet == ["publsih"]
 
 
-def test_an_app_that_cannot_start_leaves_nothing_open() -> None:
-    """Warnings are errors: a loop that nobody closes is one."""
-
+def test_an_app_that_cannot_start_leaves_no_loop_open() -> None:
     async def fails(app: Sayso) -> None:
         raise RuntimeError("no such server")
 
     app = Sayso(store="memory:", on_start=[fails])
     app.agent("a")(_silent)
-    with pytest.raises(DeclarationError, match="no such server"), Conversation(app):
-        pass
-    gc.collect()
+    talk = Conversation(app)
+    with pytest.raises(DeclarationError, match="no such server"):
+        talk.__enter__()
+    assert talk._world is not None
+    with pytest.raises(RuntimeError, match="closed"):
+        talk._world._runner.get_loop()
 
 
 async def _silent(turn: Turn) -> None:
