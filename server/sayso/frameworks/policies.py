@@ -69,5 +69,18 @@ def check_names(
     raise DeclarationError(f"agent {agent!r} has no tool {unknown[0]!r}: {hint}")
 
 
+def check_run_here(agent: str, names: Collection[str], elsewhere: Collection[str]) -> None:
+    """Raise `DeclarationError` for a policy by the name of a tool whose calls are not made here.
+
+    A pattern may mean such tools beside others: for them it has no effect.
+    """
+    for name in names:
+        if name in elsewhere:
+            raise DeclarationError(
+                f"approve of agent {agent!r} names {name!r}, which has no function: nothing runs "
+                "here, so nobody is asked before; leave it out, or give the tool a function"
+            )
+
+
 def _is_pattern(name: str) -> bool:
     return not _WILD.isdisjoint(name)

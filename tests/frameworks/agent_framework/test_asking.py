@@ -149,6 +149,13 @@ def declared() -> Agent[Any]:
     return Agent(once("pick", {"day": "mon"}), name="desk", tools=[pick])
 
 
+def test_no_policy_stands_for_a_tool_that_is_only_declared() -> None:
+    """It would be read as asking somebody, and nobody is asked."""
+    with pytest.raises(DeclarationError, match="names 'pick', which has no function"):
+        app_of(declared(), approve={"pick": approval.always(by="lead")})
+    app_of(declared(), approve={"*": approval.always})
+
+
 def test_a_tool_that_is_only_declared_is_left_to_the_page_that_offers_it() -> None:
     with Conversation(app_of(declared())) as talk:
         run = talk.say("pick", tools=[PICK])

@@ -148,6 +148,13 @@ def external() -> Agent[None, Any]:
     )
 
 
+def test_no_policy_stands_for_a_tool_that_is_run_elsewhere() -> None:
+    """It would be read as asking somebody, and nobody is asked."""
+    with pytest.raises(DeclarationError, match="names 'pick', which has no function"):
+        app_of(external(), approve={"pick": approval.always(by="lead")})
+    app_of(external(), approve={"*": approval.always})
+
+
 def test_an_external_tool_that_the_page_offers_is_left_to_it() -> None:
     with Conversation(app_of(external())) as talk:
         run = talk.say("pick", tools=[PICK])

@@ -21,7 +21,7 @@ from sayso.frameworks.agent_framework.calls import RecordedCalls
 from sayso.frameworks.agent_framework.contents import history_of
 from sayso.frameworks.agent_framework.running import AgentRun, entered
 from sayso.frameworks.agent_framework.tools import ELSEWHERE, Functions
-from sayso.frameworks.policies import Policies, check_names, check_policies
+from sayso.frameworks.policies import Policies, check_names, check_policies, check_run_here
 
 _log = logging.getLogger("sayso.agent_framework")
 
@@ -64,8 +64,10 @@ def mount(
     more = any(each.mcp_tools or each.context_providers for each in everybody)
     check_names(name, [*approve, *parts], declared, more=more, log=_log)
     functions = Functions(Policies(approve), parts)
+    left = [name for name, tool in declared.items() if functions.kind(tool) == ELSEWHERE]
+    check_run_here(name, approve, left)
     for function in declared.values():
-        if functions.kind(function) != ELSEWHERE:
+        if function.name not in left:
             app.add_tools(functions.tool(function), agent=name)
     for inner in parts.values():
         _make_durable(inner)

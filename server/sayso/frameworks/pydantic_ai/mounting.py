@@ -13,6 +13,7 @@ from pydantic_ai.exceptions import UserError
 from pydantic_ai.messages import ModelMessage
 
 from sayso import DeclarationError, Sayso, Turn, approval
+from sayso.frameworks.policies import check_run_here
 from sayso.frameworks.pydantic_ai.declared import declared
 from sayso.frameworks.pydantic_ai.durability import SaysoDurability
 from sayso.frameworks.pydantic_ai.history import prompt_and_history
@@ -59,10 +60,12 @@ def mount(
         tool_name: tool
         for each in (*reversed(parts.values()), agent)
         for tool_name, tool in declared(each)[0].items()
-        if tool.definition.kind != "external"
     }
-    for tool in definitions.values():
-        app.add_tools(toolbox.declare(tool.definition, tool.validator), agent=name)
+    left = [tool for tool, each in definitions.items() if each.definition.kind == "external"]
+    check_run_here(name, approve, left)
+    for tool_name, tool in definitions.items():
+        if tool_name not in left:
+            app.add_tools(toolbox.declare(tool.definition, tool.validator), agent=name)
     own = SaysoDurability.from_agent(agent)
     capabilities = [] if own is not None else [capability]
 
