@@ -2,6 +2,9 @@ import react from "@vitejs/plugin-react";
 import { defineConfig } from "vitest/config";
 import { budget } from "./budget.js";
 
+// Files of tests that change modules for themselves; all others share theirs, which halves the time.
+const APART = ["tests/access.test.ts", "tests/broken.test.tsx"];
+
 // Relative asset addresses, so that the built console works under any path prefix. Everything the
 // page runs or paints is a file: a policy without unsafe-inline and unsafe-eval holds.
 export default defineConfig({
@@ -29,9 +32,20 @@ export default defineConfig({
   test: {
     environment: "jsdom",
     setupFiles: ["tests/setup.ts"],
-    include: ["tests/**/*.test.{ts,tsx}"],
     restoreMocks: true,
     testTimeout: 240_000,
     hookTimeout: 240_000,
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: "together",
+          include: ["tests/**/*.test.{ts,tsx}"],
+          exclude: APART,
+          isolate: false,
+        },
+      },
+      { extends: true, test: { name: "apart", include: APART } },
+    ],
   },
 });

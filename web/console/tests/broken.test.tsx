@@ -5,6 +5,7 @@ import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { App } from "../src/App.js";
 import { FakeServer } from "./server.js";
 
+vi.unmock("../src/ErrorPage.js");
 vi.mock("../src/thread/ThreadsPage.js", () => {
   throw new TypeError("Failed to fetch dynamically imported module: ThreadsPage-old.js");
 });
