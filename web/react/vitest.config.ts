@@ -13,6 +13,7 @@ export default defineConfig({
     restoreMocks: true,
     testTimeout: 240_000,
     hookTimeout: 240_000,
+    isolate: false, // each file loading React anew would take three times as long
     projects: [
       {
         extends: true,
