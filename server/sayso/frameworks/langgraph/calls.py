@@ -140,6 +140,7 @@ class Calls:
             return await self._run_part(call, arguments)
 
         tool = self.tools[call["name"]]
+        self._turn.add_tools(tool)
         body = run_part if call["name"] in self._parts else run
         return ToolCall(tool, call["args"], call=body, told_as=call["told"])
 
