@@ -19,6 +19,6 @@ def test_a_capability_is_bound_to_an_agent_by_a_method_that_can_be_extended() ->
 
 def test_the_lifecycles_of_toolsets_are_known() -> None:
     known = get_args(getattr(_toolset, "Lifecycle", None))
-    assert "enter-never" in known, f"{ADVICE}lifecycles.py"
+    assert "enter-never" in known, f"{ADVICE}durability.py"
     newer = hasattr(durable_exec, "record_durable_unit")
-    assert not newer or "enter-in-durable-unit" in known, f"{ADVICE}lifecycles.py"
+    assert not newer or "enter-in-durable-unit" in known, f"{ADVICE}durability.py"

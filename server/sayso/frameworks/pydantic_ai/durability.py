@@ -7,7 +7,7 @@ other capabilities. Calls of tools are made by `calls.TurnToolset`. Elsewhere it
 from collections.abc import AsyncIterable, Awaitable, Callable
 from dataclasses import replace
 from datetime import datetime
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final, get_args
 
 from pydantic_ai import (
     DeferredToolRequests,
@@ -28,6 +28,7 @@ from pydantic_ai.durable_exec import (
     ModelRequestId,
     RoleBasedOperationConfig,
     ToolsetCallToolId,
+    _toolset,
 )
 from pydantic_ai.exceptions import ToolFailed, UserError
 from pydantic_ai.messages import AgentStreamEvent, ToolCallPart
@@ -37,7 +38,6 @@ from pydantic_core import to_jsonable_python
 
 from sayso import Answer, Question, Turn
 from sayso.frameworks.pydantic_ai.calls import TurnToolset
-from sayso.frameworks.pydantic_ai.lifecycles import LIFECYCLES
 from sayso.frameworks.pydantic_ai.replaying import unit_done
 from sayso.frameworks.pydantic_ai.running import Running, effect_of, running
 from sayso.frameworks.pydantic_ai.streaming import counted, said_whole, shown, speaking
@@ -54,6 +54,23 @@ APPROVED: dict[str, Any] = {
 }
 """The answer to a question that is asked before a call is made."""
 
+
+_KEPT: Final = "enter-in-durable-unit"
+"""Opened by the first piece of work that needs it, for the whole run; not in all versions."""
+
+
+def _mcp() -> Any:
+    """Each entry of the turn opens a server once at most; older versions open it for each call."""
+    lifecycles = get_args(getattr(_toolset, "Lifecycle", None))
+    return _KEPT if _KEPT in lifecycles else "enter-never"
+
+
+LIFECYCLES: Final[dict[Any, Any]] = {
+    "function": "enter-always",
+    "mcp": _mcp(),
+    "dynamic": "enter-never",
+}
+"""Who opens the toolsets of an agent that have something to open, such as a server."""
 
 PLACED: Final = "placed-"
 MOST_PLACED: Final = 100
