@@ -32,11 +32,6 @@ class Policies:
         return approval.always if asks else None
 
 
-def may_run_free(policy: approval.Policy | None) -> bool:
-    """True for a policy by which nobody may be asked."""
-    return policy is None or policy.kind == "never"
-
-
 def check_policies(agent: str, approve: Mapping[str, approval.Policy]) -> None:
     """Raise `DeclarationError` for what is no policy."""
     for name, policy in approve.items():

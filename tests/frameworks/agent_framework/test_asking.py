@@ -103,6 +103,33 @@ class Brings(ContextProvider):
         context.extend_tools(self.source_id, [self.brought])
 
 
+def test_a_tool_that_changes_from_run_to_run_is_held_to_its_own_form_and_mark() -> None:
+    """Its server was deployed meanwhile, or the user is another one."""
+    effects: list[object] = []
+
+    @tool(name="pay")
+    def pay(amount: float) -> str:
+        effects.append(amount)
+        return "paid"
+
+    @tool(name="pay", approval_mode="always_require")
+    def pay_in(amount: float, currency: str) -> str:
+        effects.append((amount, currency))
+        return "paid"
+
+    brings = Brings(pay)
+    given: dict[str, Any] = {"amount": 5.0}
+    agent = Agent(once("pay", given), name="till", context_providers=[brings])
+    with Conversation(app_of(agent)) as talk:
+        talk.say("pay")
+        brings.brought = pay_in
+        assert "/currency is required" in talk.say("pay").text
+        given["currency"] = "EUR"
+        talk.say("pay")
+        talk.question.approve()
+    assert effects == [5.0, (5.0, "EUR")]
+
+
 @pytest.mark.parametrize("approve", [{}, {"pay": approval.always}])
 def test_a_tool_that_only_a_run_knows_asks_as_well(approve: Any) -> None:
     effects: list[float] = []

@@ -9,6 +9,7 @@ import pytest
 from agents import (
     Agent,
     CodeInterpreterTool,
+    FunctionTool,
     HostedMCPTool,
     LocalShellTool,
     ToolOutputImage,
@@ -27,7 +28,7 @@ from openai.types.responses.response_code_interpreter_tool_call import OutputLog
 from openai.types.responses.response_function_web_search import ActionSearch
 from openai.types.responses.response_output_item import ImageGenerationCall, McpCall
 
-from sayso import DeclarationError
+from sayso import DeclarationError, approval
 from sayso.testing import Conversation
 from tests.frameworks.openai_agents.models import Items, Planned, once, results_of, says
 from tests.frameworks.openai_agents.served import app_of
@@ -98,6 +99,29 @@ def test_what_does_not_fit_is_told_and_costs_the_others_nothing() -> None:
         assert "lok" in text
         assert len(talk.results) == 1
     assert seen == [3]
+
+
+def test_a_tool_that_its_server_changes_is_held_to_its_own_form() -> None:
+    """Servers of tools are deployed while questions are open."""
+    members = {"n": {"type": "integer"}}
+
+    async def invoke(context: Any, written: str) -> str:
+        return f"looked at {written}"
+
+    class Connected(Agent[Any]):
+        async def get_mcp_tools(self, run_context: Any) -> list[Any]:
+            schema = {"type": "object", "properties": dict(members)}
+            return [FunctionTool("look", "Look.", schema, invoke, strict_json_schema=False)]
+
+    given = {"n": 3}
+    agent = Connected(name="a", model=once("look", given))
+    app = app_of(agent, app={"default_approval": approval.always})
+    with Conversation(app) as talk:
+        talk.say("go")
+        members["m"] = {"type": "string"}
+        assert 'looked at {"n":3}' in talk.question.approve().text
+        given["m"] = 5
+        assert "/m must be a string" in talk.say("go").text
 
 
 def test_pictures_reach_the_model_and_clients_and_survive_a_restart() -> None:

@@ -30,6 +30,32 @@ class Till:
         return f"paid {amount:g}"
 
 
+def test_a_tool_that_changes_from_turn_to_turn_is_held_to_its_own_form() -> None:
+    """As another user has it, or after a deploy."""
+    effects: list[object] = []
+
+    def pay(amount: float) -> str:
+        """Pay."""
+        effects.append(amount)
+        return "paid"
+
+    def pay_in(amount: float, currency: str) -> str:
+        """Pay in a currency."""
+        effects.append((amount, currency))
+        return "paid"
+
+    pay_in.__name__ = "pay"
+    given: dict[str, Any] = {"amount": 5.0}
+    makes = [desk(once("pay", given), pay), desk(once("pay", given), pay_in)]
+    with Conversation(app_of(lambda turn: makes[0](turn))) as talk:
+        talk.say("pay")
+        del makes[0]
+        assert "/currency is required" in talk.say("pay").text
+        given["currency"] = "EUR"
+        talk.say("pay")
+    assert effects == [5.0, (5.0, "EUR")]
+
+
 @pytest.mark.parametrize("name", ["pay", "p*"])
 def test_a_tool_asks_by_its_name_or_a_pattern(name: str) -> None:
     till = Till()

@@ -3,15 +3,17 @@
 import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Final
 from weakref import WeakKeyDictionary
 
 from agent_framework import FunctionTool
 from pydantic import ValidationError
 
-from sayso import DeclarationError, SchemaViolation, Tool, Turn
+from sayso import SchemaViolation, Tool, Turn
 from sayso.frameworks.agent_framework.results import from_person
-from sayso.frameworks.policies import Policies, may_run_free
+from sayso.frameworks.madetools import MadeTools
+from sayso.frameworks.policies import Policies
 from sayso.frameworks.violations import violations
 
 ASKS: Final = "asks"
@@ -26,7 +28,7 @@ class Functions:
 
     policies: Policies
     parts: Mapping[str, Any]
-    _made: dict[str, tuple[str, Tool[..., Any]]] = field(default_factory=dict)
+    _made: MadeTools = field(default_factory=MadeTools)
     _copies: WeakKeyDictionary[Any, FunctionTool] = field(default_factory=WeakKeyDictionary)
     _kinds: WeakKeyDictionary[Any, str] = field(default_factory=WeakKeyDictionary)
 
@@ -60,23 +62,10 @@ class Functions:
         return made
 
     def tool(self, function: FunctionTool) -> Tool[..., Any]:
-        """The tool of a function.
-
-        It is made once: another one of the same name, from another run, shows the first one's form.
-
-        Raises:
-            DeclarationError: it asks for an approval now, and was made as one that does not.
-        """
-        name, kind = function.name, self.kind(function)
-        made = self._made.get(name)
-        if made is None:
-            made = self._made[name] = (kind, self._make(function, kind))
-        elif kind == ASKS and made[0] != kind and may_run_free(self.policies.policy(name)):
-            raise DeclarationError(
-                f"tool {name!r} asks for an approval in this run and not in others: give it a "
-                "policy by approve="
-            )
-        return made[1]
+        """The tool of a function, by what it is in this run."""
+        kind = self.kind(function)
+        make = partial(self._make, function, kind)
+        return self._made.get(make, function.name, kind, function.parameters())
 
     def _make(self, function: FunctionTool, kind: str) -> Tool[..., Any]:
         policy = self.policies.policy(function.name, asks=kind == ASKS)

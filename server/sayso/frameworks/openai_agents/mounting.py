@@ -68,7 +68,7 @@ def mount(
         check_tools(each.name, each.tools)
         for tool in each.tools:
             if isinstance(tool, FunctionTool):
-                served[tool.name] = functions.tool(tool)
+                served[tool.name] = functions.declare(tool)
     app.add_tools(*served.values(), agent=name)
     opened(agent)
     config = RunConfig(

@@ -3,11 +3,13 @@
 from collections.abc import Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Final
 
 from agents import FunctionTool
 
 from sayso import DeclarationError, Tool, Turn, approval
+from sayso.frameworks.madetools import MadeTools
 from sayso.frameworks.openai_agents.outputs import from_person
 from sayso.frameworks.policies import Policies
 
@@ -21,24 +23,31 @@ class FunctionTools:
     """The turn's tools, by name: those known at the mount, and those that a run brought along."""
 
     policies: Policies
-    _made: dict[str, tuple[FunctionTool, Tool[..., Any]]] = field(default_factory=dict)
+    _declared: dict[str, FunctionTool] = field(default_factory=dict)
+    _made: MadeTools = field(default_factory=MadeTools)
+
+    def declare(self, function: FunctionTool) -> Tool[..., Any]:
+        """The tool of a function tool that is known at the mount.
+
+        Raises:
+            DeclarationError: another of that name has other parameters, or asks otherwise.
+        """
+        self._declared.setdefault(function.name, function)
+        return self.tool(function)
 
     def tool(self, function: FunctionTool) -> Tool[..., Any]:
         """The tool of a function tool, made once for all agents that have one like it.
 
         Raises:
-            DeclarationError: another of that name has other parameters, or asks otherwise.
+            DeclarationError: it differs from the one of that name that the mount knows.
         """
-        made = self._made.get(function.name)
-        if made is None:
-            made = self._made[function.name] = (function, self._make(function))
-        first, tool = made
-        if first is not function and _terms(first) != _terms(function):
+        terms = _terms(function)
+        if _terms(self._declared.get(function.name, function)) != terms:
             raise DeclarationError(
                 f"two tools are named {function.name!r}, and differ in their parameters or in "
                 "who is asked: give one of them another name"
             )
-        return tool
+        return self._made.get(partial(self._make, function), function.name, *terms)
 
     def _make(self, function: FunctionTool) -> Tool[..., Any]:
         policy = self.policies.policy(function.name, asks=function.needs_approval is True)

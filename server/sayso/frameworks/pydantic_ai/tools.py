@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
+from functools import partial
 from typing import Any, Final
 
 from pydantic import ValidationError
@@ -10,12 +11,11 @@ from pydantic_ai import ToolDefinition
 from pydantic_core import SchemaValidator, to_json
 
 from sayso import SchemaViolation, Tool, Turn, approval
+from sayso.frameworks.madetools import MadeTools
 from sayso.frameworks.pydantic_ai.results import from_person
 from sayso.frameworks.violations import violations
 
 WILD: Final = frozenset("*?[")
-MOST_OF_RUNS: Final = 1_000
-"""Tools of runs that are kept; others are made again."""
 
 
 @dataclass
@@ -29,7 +29,7 @@ class Toolbox:
     approve: Mapping[str, approval.Policy]
     parts: Mapping[str, Any]
     _declared: dict[str, tuple[ToolDefinition, Tool[..., Any]]] = field(default_factory=dict)
-    _of_runs: dict[tuple[str, str, bytes], Tool[..., Any]] = field(default_factory=dict)
+    _of_runs: MadeTools = field(default_factory=MadeTools)
 
     def policy(self, name: str, kind: str) -> approval.Policy | None:
         """The mount's policy for a tool of that name, else what the tool says; None: the app's."""
@@ -65,12 +65,8 @@ class Toolbox:
             and kind in (first.kind, "function")
         ):
             return tool
-        key = (name, kind, to_json([definition.description, schema]))
-        tool = self._of_runs.pop(key, None) or self._make(definition, kind, validator)
-        self._of_runs[key] = tool
-        if len(self._of_runs) > MOST_OF_RUNS:
-            del self._of_runs[next(iter(self._of_runs))]
-        return tool
+        make = partial(self._make, definition, kind, validator)
+        return self._of_runs.get(make, name, kind, definition.description, schema)
 
     def _make(
         self, definition: ToolDefinition, kind: str, validator: SchemaValidator | None

@@ -9,6 +9,7 @@ from typing import Any
 from strands import Agent
 
 from sayso import Tool, Turn
+from sayso.frameworks.madetools import MadeTools
 from sayso.frameworks.policies import Policies
 from sayso.frameworks.strands.contents import from_person
 
@@ -23,26 +24,26 @@ class AgentTools:
     """The tools of a mounted agent as the turn knows them, each made once."""
 
     policies: Policies
-    _made: dict[str, Tool[..., Any]] = field(default_factory=dict)
+    _made: MadeTools = field(default_factory=MadeTools)
 
     def tool(self, tool: Any) -> Tool[..., Any]:
-        """The tool of a tool of Strands; another one of its name shows the form of the first."""
-        name = tool.tool_name
-        made = self._made.get(name)
-        if made is None:
-            spec, policy = tool.tool_spec, self.policies.policy(name)
-            part = runs_agent(tool)
-            made = self._made[name] = Tool.of(
+        """The tool of a tool of Strands."""
+        name, schema, part = tool.tool_name, tool.tool_spec["inputSchema"]["json"], runs_agent(tool)
+
+        def make() -> Tool[..., Any]:
+            policy = self.policies.policy(name)
+            return Tool.of(
                 name,
-                description=spec.get("description") or "",
-                parameters=spec["inputSchema"]["json"],
+                description=tool.tool_spec.get("description") or "",
+                parameters=schema,
                 call=_in_part if part else _nothing,
                 part=part,
                 from_person=from_person,
                 approval=policy,
                 editable=policy is None or policy.kind != "never",
             )
-        return made
+
+        return self._made.get(make, name, schema, part)
 
 
 @dataclass(frozen=True)
