@@ -123,6 +123,26 @@ def test_a_call_that_it_has_not_told_of_is_not_the_owners_to_approve() -> None:
         assert talk.say("go").outcome == "interrupt"
 
 
+@pytest.mark.parametrize("written", ['{"n": 1e999}', '{"n": NaN}', f'{{"n": {10**30}}}'])
+def test_people_see_what_the_agent_wrote_where_json_would_not_keep_it(written: str) -> None:
+    """Rules cannot read it either, so whoever they ask is asked."""
+
+    def script(given: far.Given) -> Iterator[Any]:
+        if given.resume:
+            yield from far.text("m", f"{given.resume[0].payload}")
+            return
+        yield from far.call("c1", "pay", written)
+        yield far.asks({"id": "i", "reason": "tool_call", "message": "?", "tool_call_id": "c1"})
+
+    large = approval.deny(lambda n: n > 100, name="large")
+    small = approval.when(lambda n: n < 100, by="lead")
+    with Conversation(Agent(script).app(approve={"pay": approval.all_of(large, small)})) as talk:
+        run = talk.say("go")
+        assert run.outcome == "interrupt"
+        assert talk.question.metadata["arguments"] == {"arguments": written}
+        assert waits_for(talk) == ["lead"]
+
+
 def test_who_approved_says_whether_it_runs_again() -> None:
     """An owner who could not approve it does not have it done twice."""
     acted: list[Any] = []

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any, Final
 
+import orjson
 from pydantic_core import from_json
 
 from sayso import Activity, KeyedBranch, Reasoning, ReportedCall, TextMessage, Turn
@@ -34,11 +35,17 @@ def namespaced(name: str) -> str:
 
 
 def arguments_of(call: Json) -> Json:
-    """The arguments of a call, an object whatever was written."""
+    """The arguments of a call, an object whatever was written.
+
+    What is no JSON, or what its readers would round, stays the text that it is: people and rules
+    would see another value than the agent acts on.
+    """
     written = call["function"]["arguments"]
     try:
+        orjson.loads(written or "{}")  # which refuses what is no number of JSON
         arguments = from_json(written or "{}")
-    except ValueError:
+        orjson.dumps(arguments)  # and this integers beyond 64 bits
+    except (ValueError, TypeError):
         arguments = None
     return arguments if isinstance(arguments, dict) else {"arguments": written}
 
