@@ -8,7 +8,17 @@ from typing import Any
 
 import pytest
 
-from sayso import DidNotHappen, Happened, Principal, Sayso, Turn, approval, current_call
+from sayso import (
+    DidNotHappen,
+    Happened,
+    OutcomeUnknown,
+    Principal,
+    Sayso,
+    StepFailed,
+    Turn,
+    approval,
+    current_call,
+)
 from sayso.base.clock import format_time
 from sayso.turns.calls import indeterminate
 from tests.contract.requirements import requirement
@@ -421,3 +431,63 @@ async def test_a_thread_past_its_time_is_unsure_at_once(
         run = await talk.answer_all(lambda _: {"action": "skip", "result": "paid"})
         assert run.last["result"] == ["executed", "paid", "paid"]
         await until(lambda: world.effects == ["charged"])
+
+
+@pytest.mark.parametrize("as_step", [True, False])
+async def test_code_that_says_that_nobody_knows_is_believed(
+    kind: str, as_step: bool, tmp_path: Path
+) -> None:
+    """A person is asked, with the words of the code; run again, it runs once more."""
+
+    async def agent(turn: Turn, world: World) -> Any:
+        if as_step:
+            return await turn.step(world.tools.send)
+        return (await turn.call(world.tools.pay, amount=5)).value
+
+    def declare(world: World, app: Sayso) -> Any:
+        async def send() -> str:
+            world.effect("charged")
+            if world.effects == ["charged"]:
+                raise OutcomeUnknown("the line broke")
+            return "paid"
+
+        @app.tool
+        async def pay(amount: int) -> str:
+            return await send()
+
+        return SimpleNamespace(pay=pay, send=send)
+
+    async with World.of(kind, tmp_path, agent, declare) as world:
+        talk = Conversation(world)
+        run = await talk.say()
+        (item,) = run.interrupts
+        assert item["reason"] == "sayso:indeterminate"
+        assert "ended without an outcome: the line broke. It may or may not" in item["message"]
+        assert world.effects == ["charged"]
+        run = await talk.answer_all(lambda _: {"action": "run_again"})
+        assert run.last["result"] == "paid"
+        assert world.effects == ["charged", "charged"]
+
+
+async def test_what_may_run_again_by_itself_fails_where_nobody_knows(tmp_path: Path) -> None:
+    """Nobody is asked: whoever made the call may make it again."""
+
+    async def agent(turn: Turn, world: World) -> Any:
+        with pytest.raises(StepFailed, match="the line broke"):
+            await turn.step.options(idempotent=True)(world.tools.send)
+        return str(await turn.call(world.tools.look))
+
+    def declare(world: World, app: Sayso) -> Any:
+        async def send() -> str:
+            raise OutcomeUnknown("the line broke")
+
+        @app.tool(idempotent=True)
+        async def look() -> str:
+            return await send()
+
+        return SimpleNamespace(look=look, send=send)
+
+    async with World.of("memory", tmp_path, agent, declare) as world:
+        run = await Conversation(world).say()
+        assert "Failed" in run.last["result"]
+        assert "the line broke" in run.last["result"]

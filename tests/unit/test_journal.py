@@ -88,11 +88,10 @@ def test_a_question_or_an_open_effect_that_nobody_came_for_is_forgotten(
     assert journal.forgotten() is None
 
 
-def test_what_this_execution_wrote_is_new_and_never_forgotten() -> None:
+def test_what_this_execution_wrote_is_never_forgotten() -> None:
     """Only the past can be forgotten."""
     journal = Journal([entry("0")])
     journal.write(entry("1", "started"))
-    assert [journal.is_new(place) for place in ("0", "1", "2")] == [False, True, False]
     assert journal.forgotten() is None
 
 

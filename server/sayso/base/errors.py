@@ -122,6 +122,15 @@ class ToolFailed(TurnError):
     """
 
 
+class OutcomeUnknown(TurnError):
+    """Raised by a tool or a step whose effect began, when nobody knows what came of it.
+
+    A lost connection is an example. A person is asked whether it may run again, as after a crash;
+    the text says what was seen, without the values of its arguments. What is `idempotent` fails
+    with the text instead: it may be made again by whoever made it.
+    """
+
+
 class OpenMessage(TurnError):
     """A recorded call was made while this branch has a text message open."""
 

@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 from mcp.client.client import Client
+from mcp.shared.exceptions import MCPError
+from mcp_types import CONNECTION_CLOSED, REQUEST_TIMEOUT
 
 from sayso import DeclarationError, Sayso, Turn, approval, mcp
 from sayso.testing import Conversation
@@ -205,6 +207,44 @@ def test_a_server_that_is_gone_did_not_begin_the_call(effects: list[str]) -> Non
     assert "the call did not begin" in run.text
     talk.__exit__(None, None, None)
     assert effects == []
+
+
+@pytest.mark.parametrize(
+    "error",
+    [MCPError(CONNECTION_CLOSED, "closed"), MCPError(REQUEST_TIMEOUT, "late"), OSError("reset")],
+    ids=["closed", "late", "reset"],
+)
+def test_a_person_is_asked_where_the_answer_of_a_call_is_lost(
+    url: str, effects: list[str], error: Exception
+) -> None:
+    """Nobody knows what came of it: not the model, which would call it once more."""
+
+    class Losing(Client):
+        """A way to the server that breaks once the call has been made."""
+
+        async def __aenter__(self) -> Any:
+            client = await super().__aenter__()
+            made = client.session.call_tool
+
+            async def call_tool(*args: Any, **options: Any) -> Any:
+                await made(*args, **options)
+                raise error
+
+            client.session.call_tool = call_tool
+            return client
+
+    with Conversation(app_of(partial(Losing, url, mode="legacy"))) as talk:
+        talk.say("destroy")
+        run = talk.question.approve()
+        assert run.outcome == "interrupt"
+        assert talk.question.reason == "sayso:indeterminate"
+        assert "the connection broke before the server answered" in talk.question.message
+        talk.restart()
+        run = talk.question.answer({"action": "skip", "result": "it is gone"})
+        assert run.text == "it is gone"
+        assert effects == ["destroy A-17: decline"]
+        talk.say("status")
+        assert "the connection broke" in talk.results[-1], "a mere look is told to the model"
 
 
 def test_a_server_that_has_lost_its_state_or_its_tool_fails_the_call(

@@ -27,12 +27,13 @@ from mcp_types import (
 )
 from pydantic_core import to_json
 
-from sayso import Answer, Question, Told, ToolFailed, Turn, parts
+from sayso import Answer, OutcomeUnknown, Question, Told, ToolFailed, Turn, parts
 
 ROUNDS: Final = 20
 """Rounds of one call after which a server is told that it asks too much."""
 _LONGEST_WAIT_S: Final = 5.0
-_LOST: Final = "the connection broke before the server answered: nobody knows what came of it"
+_LOST: Final = (CONNECTION_CLOSED, REQUEST_TIMEOUT)
+"""Codes that the client gives by itself: the server has not answered."""
 
 
 @dataclass(frozen=True)
@@ -137,14 +138,9 @@ class _Round:
                     request_state=self.state,
                     allow_input_required=True,
                 )
-        except MCPError as error:
-            lost = error.error.code in (CONNECTION_CLOSED, REQUEST_TIMEOUT)
-            if result is None and not early:
-                return _failed(_LOST if lost else error.error.message)
         except Exception as error:
             if result is None and not early:
-                begun = _LOST if sent else "the server was not reached, and the call did not begin"
-                return _failed(f"{begun} ({why(error)})")
+                return self._failure(cause_of(error), sent=sent)
         if early:
             return {"kind": "asked", "early": True, "requests": early}
         if isinstance(result, InputRequiredResult):
@@ -153,6 +149,21 @@ class _Round:
         if result.is_error:
             return _failed(words(result.content) or "the server gave no reason")
         return {"kind": "result", "result": result.model_dump(mode="json", by_alias=True)}
+
+    def _failure(self, error: BaseException, *, sent: bool) -> dict[str, Any]:
+        """Words for a failure.
+
+        Raises:
+            OutcomeUnknown: nobody knows what came of a call that must not be made again.
+        """
+        if isinstance(error, MCPError) and error.error.code not in _LOST:
+            return _failed(error.error.message)
+        if not sent:
+            return _failed(f"the server was not reached, and the call did not begin ({why(error)})")
+        text = f"the connection broke before the server answered ({why(error)})"
+        if self.tool.repeats:
+            return _failed(text)
+        raise OutcomeUnknown(text)
 
     def _elicit(self, early: dict[str, Any]) -> Any:
         """Answer older protocols: they ask inside the running call, which cannot wait for days.
@@ -209,10 +220,16 @@ def _failed(text: str) -> dict[str, Any]:
     return {"kind": "failed", "text": text}
 
 
-def why(error: BaseException) -> str:
-    """The first cause of an error, in a line; a group stands for what is in it."""
+def cause_of(error: BaseException) -> BaseException:
+    """The first cause of an error: a group stands for what is in it."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
+    return error
+
+
+def why(error: BaseException) -> str:
+    """The first cause of an error, in a line."""
+    error = cause_of(error)
     text = str(error).partition("\n")[0]
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 

@@ -16,7 +16,7 @@ from sayso.agents.policy import AskingRule
 from sayso.agents.tooloptions import Happened
 from sayso.base import jsonvalue
 from sayso.base.approvers import Approvers
-from sayso.base.errors import NotRecordable
+from sayso.base.errors import NotRecordable, OutcomeUnknown
 from sayso.base.records import Approval, ApprovalUse, Entry, Interrupt
 from sayso.gate.interrupts import denied_by_expiry, settled_by_expiry
 from sayso.gate.quorum import asks_others
@@ -58,6 +58,7 @@ from sayso.turns.replay.effects import (
     EffectTimedOut,
     LeaseGone,
     effect_scope,
+    unknown_end,
     was_cancelled,
 )
 from sayso.turns.replay.execution import Place
@@ -73,6 +74,8 @@ class RunningCall(CallRecord):
 
     _found: RuleResult | None = None
     """What the rules say, once they were asked."""
+    _unknown: str | None = None
+    """What the tool saw of an outcome that nobody knows."""
     reached = True
     """True if its arguments are evaluated anew once the state was changed at its breakpoint."""
 
@@ -319,7 +322,7 @@ class RunningCall(CallRecord):
         self.data["asks"] = asks
         return who
 
-    def _ask_indeterminate(self, entry: Entry) -> NoReturn:
+    def _ask_indeterminate(self, entry: Entry, seen: str | None = None) -> NoReturn:
         who = self._about_attempt()
         ask_indeterminate(
             self.place,
@@ -329,6 +332,7 @@ class RunningCall(CallRecord):
             arguments=self.effective(),
             returns=self.tool.given,
             tool_call_id=self.id,
+            seen=seen,
         )
         raise self.execution.pause()
 
@@ -374,7 +378,7 @@ class RunningCall(CallRecord):
         self.execution.announce_phases(self.place.branch)
         entry = await self._effect()
         if entry.status == "started":
-            self._ask_indeterminate(entry)
+            self._ask_indeterminate(entry, self._unknown)
 
     async def _effect(self) -> Entry:
         execution, tool = self.execution, self.tool
@@ -393,10 +397,14 @@ class RunningCall(CallRecord):
             fn = streamed(scope, self.place, self.id, fn)
         try:
             value = await execution.effects.perform(scope, fn, args, kwargs, tool.timeout)
-        except EffectTimedOut as late:
-            if late.indeterminate and started is not None:
+        except (EffectTimedOut, OutcomeUnknown) as error:
+            self._unknown = None if started is None else unknown_end(error)
+            if self._unknown is not None and started is not None:
                 return started
-            return await self._failed(scope, f"TimeoutError: {late}")
+            timed_out = isinstance(error, EffectTimedOut)
+            return await self._failed(
+                scope, f"TimeoutError: {error}" if timed_out else self.failure(error)
+            )
         except LeaseGone as lost:
             execution.abort(lost.error)
             raise execution.pause() from None

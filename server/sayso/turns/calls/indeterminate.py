@@ -53,9 +53,11 @@ def ask_indeterminate(
     tool_call_id: str | None = None,
     asking: AskTerms | None = None,
     look: str | None = None,
+    seen: str | None = None,
 ) -> None:
     """Ask a person whether an effect that was started may run again. The caller raises `Pause`.
 
+    `seen` is what was seen of its end, if it has come to one.
     `shown` is the call as a person reads it; `arguments` are a tool's, or what a step's author
     gives to be shown; `look` says where to see whether it happened. The question holds when it
     began and the call's key, by which the outside world may know it. `asking` says who answers, if
@@ -63,11 +65,9 @@ def ask_indeterminate(
     """
     execution = place.execution
     begun = jsonvalue.decode(entry.data)
-    happened = (
-        "ran over its time limit and could not be stopped"
-        if execution.journal.is_new(place.key)
-        else "was running when the server stopped"
-    )
+    happened = "was running when the server stopped"
+    if seen is not None:
+        happened = f"ended without an outcome: {seen}"
     details: dict[str, Any] = {"kind": "indeterminate", "name": entry.name}
     if arguments is not None:
         details["arguments"] = arguments

@@ -15,7 +15,7 @@ from sayso.agents.parts import are_parts
 from sayso.agents.told import Told, value_of, words_of
 from sayso.agents.tools import Tool
 from sayso.base import jsonvalue
-from sayso.base.errors import NotRecordable, ToolFailed
+from sayso.base.errors import NotRecordable, OutcomeUnknown, ToolFailed
 from sayso.base.jsonpatch import differences
 from sayso.base.records import Entry, EntryStatus
 from sayso.base.texts import error_text, to_utf8_safe
@@ -148,7 +148,7 @@ class CallRecord(Recorded[Call[Any]]):
         number = f"e_{secrets.token_hex(4)}"
         name, key = self.tool.name, self.execution.turn.key
         _log.warning("tool %r of turn %s failed (error %s)", name, key, number, exc_info=error)
-        if isinstance(error, ToolFailed | NotRecordable):  # meant to be read
+        if isinstance(error, ToolFailed | NotRecordable | OutcomeUnknown):  # meant to be read
             return error_text(error)
         if self._on_error() == "text":
             return f"{type(error).__name__}: {error_text(error)}"

@@ -12,7 +12,7 @@ from sayso.agents.codec import Codec, codec_of, in_stable_order, return_codec, t
 from sayso.agents.codec import recorded as to_recorded
 from sayso.agents.tooloptions import Happened, Verify
 from sayso.base import jsonvalue
-from sayso.base.errors import NotRecordable, StepFailed, TurnError
+from sayso.base.errors import NotRecordable, OutcomeUnknown, StepFailed, TurnError
 from sayso.base.jsonpatch import Operation
 from sayso.base.records import Entry
 from sayso.base.texts import error_text, to_utf8_safe
@@ -27,6 +27,7 @@ from sayso.turns.replay.effects import (
     EffectScope,
     EffectTimedOut,
     LeaseGone,
+    unknown_end,
     was_cancelled,
 )
 from sayso.turns.replay.execution import Execution, Place
@@ -243,6 +244,8 @@ class _Step(Recorded[Any]):
 
     kind = "step"
     place: Place
+    _unknown: str | None = None
+    """What the function saw of an outcome that nobody knows."""
 
     def __init__(
         self,
@@ -321,10 +324,10 @@ class _Step(Recorded[Any]):
             self.execution, f"step {self.name!r}", self._effect()
         )
         if done[0].status == "started":
-            self._ask(done[0])
+            self._ask(done[0], self._unknown)
         return done[0]
 
-    def _ask(self, entry: Entry) -> NoReturn:
+    def _ask(self, entry: Entry, unknown: str | None = None) -> NoReturn:
         # The arguments of a step are the server's own: nobody sees them but by `Seen`.
         ask_indeterminate(
             self.place,
@@ -333,6 +336,7 @@ class _Step(Recorded[Any]):
             returns=self.codec,
             arguments=self.seen.arguments,
             look=self.seen.look,
+            seen=unknown,
         )
         raise self.execution.pause()
 
@@ -389,10 +393,13 @@ class _Step(Recorded[Any]):
             value = await execution.effects.perform(
                 scope, self.fn, self.args, self.kwargs, self.options.get("timeout")
             )
-        except EffectTimedOut as late:
-            if late.indeterminate and not self.idempotent:
+        except (EffectTimedOut, OutcomeUnknown) as error:
+            self._unknown = None if self.idempotent else unknown_end(error)
+            if self._unknown is not None:
                 return started
-            data = self._failed("TimeoutError", str(late))
+            timed_out = isinstance(error, EffectTimedOut)
+            name = "TimeoutError" if timed_out else type(error).__name__
+            data = self._failed(name, error_text(error))
         except LeaseGone as lost:
             execution.abort(lost.error)
             raise execution.pause() from None

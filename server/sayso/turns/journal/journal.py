@@ -82,7 +82,6 @@ class Journal:
         self._excused: set[str] = set()
         self._riding: dict[str, Entry] = {}
         self._seen: set[str] = set()
-        self._new: set[str] = set()
         read = self._entries.values()
         self._over = {entry.fingerprint for entry in read if entry.status == "done"}
         self._kinds = {entry.kind for entry in read}
@@ -138,7 +137,6 @@ class Journal:
         self._riding[entry.place] = entry
         self._kinds.add(entry.kind)
         self._ends.pop(entry.place, None)
-        self._new.add(entry.place)
         self._seen.add(entry.place)
         if entry.status == "done":
             self._over.add(entry.fingerprint)
@@ -171,10 +169,6 @@ class Journal:
     def lacks(self, place: str) -> bool:
         """True if nothing is recorded at a place."""
         return place not in self._entries
-
-    def is_new(self, place: str) -> bool:
-        """True if the place was written since the journal was read."""
-        return place in self._new
 
     def ends(self) -> list[int]:
         """The numbers of all effects that had ended when it was read and stand, in no order."""

@@ -22,8 +22,9 @@ from types import FunctionType
 from typing import Any, TypeVar
 
 from sayso.agents.outcomes import Answer
-from sayso.base.errors import StoreError
+from sayso.base.errors import OutcomeUnknown, StoreError
 from sayso.base.records import Message, Principal
+from sayso.base.texts import error_text
 
 T = TypeVar("T")
 
@@ -105,6 +106,13 @@ class EffectTimedOut(Exception):
     def __init__(self, seconds: float, *, indeterminate: bool) -> None:
         super().__init__(f"ran out of time after {seconds:g} s")
         self.indeterminate = indeterminate
+
+
+def unknown_end(error: EffectTimedOut | OutcomeUnknown) -> str | None:
+    """What was seen of an end of which nobody knows what came; None for one that was stopped."""
+    if isinstance(error, OutcomeUnknown):
+        return error_text(error)
+    return "it ran over its time limit and could not be stopped" if error.indeterminate else None
 
 
 class LeaseGone(Exception):
