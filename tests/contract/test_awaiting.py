@@ -37,6 +37,7 @@ CALLS: dict[str, Callable[[Turn], Any]] = {
     "call_all": lambda turn: turn.call_all([ToolCall("pay", {"a": 1})]),
     "client_tool": lambda turn: turn.client_tool("pick", {}),
     "report": lambda turn: turn.report("search", {"q": "a"}),
+    "report_decision": lambda turn: turn.report_decision("a", {}, rule="r", allowed=True),
     "delegate": lambda turn: turn.delegate(other),
     "interrupt": lambda turn: turn.interrupt("confirmation", "Sure?"),
     "interrupt_all": lambda turn: turn.interrupt_all(

@@ -17,6 +17,8 @@ ASKED = {"query": "paper", "n": 2}
 async def finding(turn: Turn, world: World) -> Any:
     """A hosted tool whose result comes after a pause, and one whose result comes at once."""
     search = await turn.report("web_search", ASKED, told_as="srv_1")
+    await turn.report_decision("web_search", ASKED, rule="paper", allowed=True, told_as="srv_1")
+    await turn.report_decision("pay", {}, rule="no money", allowed=False)
     quick = await turn.report("look_up", {})
     await quick.result("", error="gone")
     await turn.say("Searching.")
@@ -68,12 +70,17 @@ async def test_a_reported_call_is_told_kept_and_audited(kind: str, tmp_path: Pat
         rows = await trail(world, talk)
         assert [(k, c["tool"], c.get("status")) for k, c in rows] == [
             ("reported_call", "web_search", None),
+            ("reported_decision", "web_search", "allowed"),
+            ("reported_decision", "pay", "denied"),
             ("reported_call", "look_up", None),
             ("reported_result", "look_up", "failed"),
             ("reported_result", "web_search", "executed"),
         ]
-        assert rows[0][1]["toolCallId"] == search
-        assert rows[0][1]["arguments"] == jsonvalue.digest(ASKED)
+        of_search = {"toolCallId": search, "arguments": jsonvalue.digest(ASKED)}
+        assert rows[0][1] == {**of_search, "tool": "web_search"}
+        assert rows[1][1] == {**rows[0][1], "status": "allowed", "rule": "paper"}
+        assert rows[2][1]["rule"] == "no money"
+        assert "toolCallId" not in rows[2][1]
 
 
 @pytest.mark.parametrize("when", ["before", "after"])
@@ -110,7 +117,8 @@ async def test_a_death_at_any_commit_tells_neither_call_nor_result_twice(
             assert told(talk) == [*CALLS, "Searching.", ("web_search", "Three shops.")], folder.name
             assert world.effects == ["filed", "sold"], folder.name
             kinds = sorted(k for k, _ in await trail(world, talk))
-            assert kinds == ["reported_call"] * 2 + ["reported_result"] * 2, folder.name
+            twice = ("reported_call", "reported_decision", "reported_result")
+            assert kinds == [kind for kind in twice for _ in range(2)], folder.name
     assert commits > 4
 
 
@@ -218,6 +226,8 @@ async def test_what_cannot_be_reported_says_why(kind: str, tmp_path: Path) -> No
             await turn.report("", {})
         with pytest.raises(NotRecordable):
             await turn.report("web_search", {"of": object()})
+        with pytest.raises(ValueError, match="name of a tool"):
+            await turn.report_decision("", {}, rule="r", allowed=True)
         search = await turn.report("web_search", {})
         with pytest.raises(TypeError):
             await search.result(3)  # type: ignore[arg-type]  # that is the mistake

@@ -229,6 +229,7 @@ async def frameworks(turn: Turn) -> None:
     assert_type(reported.id, str)
     assert_type(reported.told_as, str | None)
     assert_type(await reported.result([parts.text("Three.")], error="slow"), None)
+    await turn.report_decision("web_search", {}, rule="small", allowed=False)
     assert_type(turn.kept, Mapping[str, bytes])
     assert_type(turn.keep("checkpoint", b"1"), None)
     phase = turn.phase("search")

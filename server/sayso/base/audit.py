@@ -25,8 +25,11 @@ GENESIS = "0" * 64
 """The digest before the first row of a thread."""
 
 REPORTED = "reported_call"
+REPORTED_DECISION = "reported_decision"
 REPORTED_RESULT = "reported_result"
-"""Kinds of entries and of rows: a call that somebody else makes, and what came of it."""
+"""Kinds of entries and of rows: a call that somebody else makes, what a rule here said to it, and
+what came of it."""
+_OF_REPORTED = (REPORTED, REPORTED_DECISION, REPORTED_RESULT)
 
 _SPELLED = "%d:%s" * 9
 """The parts that a row seals, each as its number of bytes and itself."""
@@ -51,11 +54,11 @@ class AuditRow:
 
     `kind`: `asked`, `held`, `withdrawn`, `agreed`, `extended`, `assigned`, `reminded`, `lapsed`,
     `resolved`, `cancelled`, `expired` of questions, `viewed` of what led to one; `started`,
-    `executed`, `denied`, `failed` and the like of tool calls; `reported_call` and `reported_result`
-    of those that somebody else makes; `edited` of the state; `forked` of a copied thread; `deleted`
-    of one that is gone, whose rows stay. `content` is its JSON, None where
-    it was taken away, as an older version did with a deleted thread's; `content_digest` is the
-    SHA-256 of it, and stays. `at` is in milliseconds since the epoch.
+    `executed`, `denied`, `failed` and the like of tool calls; `reported_call`,
+    `reported_decision` and `reported_result` of those that somebody else makes; `edited` of the
+    state; `forked` of a copied thread; `deleted` of one that is gone, whose rows stay. `content` is
+    its JSON, None where it was taken away, as an older version did with a deleted thread's;
+    `content_digest` is the SHA-256 of it, and stays. `at` is in milliseconds since the epoch.
     """
 
     thread_id: str
@@ -175,7 +178,7 @@ def is_audited(entry: Entry) -> bool:
     """True if `rows_of_entries` has an event of it."""
     if entry.kind == "call":
         return entry.status != "asked"
-    return entry.kind in ("fork", "edit", "viewed", REPORTED, REPORTED_RESULT)
+    return entry.kind in ("fork", "edit", "viewed", *_OF_REPORTED)
 
 
 def rows_of_entries(entries: Iterable[Entry]) -> list[Event]:
@@ -189,7 +192,7 @@ def rows_of_entries(entries: Iterable[Entry]) -> list[Event]:
             events = [("forked", entry.data)]
         elif entry.kind == "call" and entry.status != "asked":
             events.append(_call(entry))
-        elif entry.kind in (REPORTED, REPORTED_RESULT):
+        elif entry.kind in _OF_REPORTED:
             events.append(_reported(entry))
         elif entry.kind == "edit":
             events.append(("edited", entry.data))
@@ -263,11 +266,10 @@ def _call(entry: Entry) -> Event:
 def _reported(entry: Entry) -> Event:
     data = jsonvalue.decode(entry.data)
     content: dict[str, Any] = {"toolCallId": data["id"], "tool": entry.name}
-    if entry.kind == REPORTED:
+    if entry.kind != REPORTED_RESULT:
         content["arguments"] = entry.fingerprint.rpartition(" ")[2]
-    else:
-        content["status"] = data["status"]
-    return entry.kind, jsonvalue.encode(content)
+    content |= {name: data.get(name) for name in ("status", "rule")}
+    return entry.kind, _object(content)
 
 
 def _approvals(data: dict[str, Any]) -> list[dict[str, Any]]:

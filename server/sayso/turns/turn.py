@@ -19,7 +19,7 @@ from sayso.turns.ask import decisions, questions
 from sayso.turns.beside import add_note, cancel, keep, rest, side_by_side
 from sayso.turns.calls import batch, steps
 from sayso.turns.calls.client_tools import call_client_tool
-from sayso.turns.calls.reported import ReportedCall, report_call
+from sayso.turns.calls.reported import ReportedCall, report_call, report_decision
 from sayso.turns.input import TurnInput
 from sayso.turns.journal.state import view
 from sayso.turns.models.chat import Chat, ChatTerms, History
@@ -287,6 +287,25 @@ class Turn(TurnMarker):
         came of it by `await reported.result(text)`; without, the turn's end says that nobody did.
         """
         return await report_call(self._execution, name, arguments, told_as)
+
+    @awaited
+    async def report_decision(
+        self,
+        name: str,
+        arguments: Mapping[str, Any],
+        *,
+        rule: str,
+        allowed: bool,
+        told_as: str | None = None,
+    ) -> None:
+        """Note in the audit trail what a rule said to a call that somebody else makes; once.
+
+        For what nobody was asked about: the maker is told so by other means. `told_as` is that of
+        `report`, by which the row has the call's id.
+        """
+        await report_decision(
+            self._execution, name, arguments, rule=rule, allowed=allowed, told_as=told_as
+        )
 
     # Models
 

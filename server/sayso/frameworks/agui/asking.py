@@ -74,7 +74,7 @@ async def ask(
         AgentFailed: there are rules, and it asks about a call that it has not told of.
     """
     items = [_Asked(each, mirror, approve) for each in interrupts]
-    while waiting := [item for item in items if item.who(turn) is not None]:
+    while waiting := [item for item in items if await item.who(turn) is not None]:
         questions = [await item.question(turn, earlier) for item in waiting]
         for item, answer in zip(waiting, await turn.interrupt_all(questions), strict=True):
             item.take(answer)
@@ -112,17 +112,17 @@ class _Asked:
         self._payload: Any = None
         self._over = False
 
-    def who(self, turn: Turn) -> approval.Approvers | None:
+    async def who(self, turn: Turn) -> approval.Approvers | None:
         """Those who have to answer next; None once it is over."""
         if self._over:
             return None
         if self._policy is None:
             self._who, self._over = _OWNER, self.answered
         else:
-            self._rule(turn, self._policy)
+            await self._rule(turn, self._policy)
         return None if self._over else self._who
 
-    def _rule(self, turn: Turn, policy: approval.Policy) -> None:
+    async def _rule(self, turn: Turn, policy: approval.Policy) -> None:
         """Find whom the rules ask about the arguments as they are, or what they say themselves."""
         decision = policy.decide(
             approval.ProposedCall(
@@ -134,18 +134,32 @@ class _Asked:
             )
         )
         if decision.verdict == "deny":
+            await self._note(turn, decision.rule, allowed=False)
             self._deny(f"rule {decision.rule!r} denies it")
             return
         terms = [rule.asking for rule in decision.asks]
         left = [who for who in (t.approvers for t in terms) if not self._covered(who)]
         yes = self._in_form({"approved": True}, True)
         if not left and (self.agreed or yes):
+            if not self.agreed:
+                await self._note(turn, decision.rule, allowed=True)
             self._payload, self._over = self._payload if self.agreed else yes[0], True
             return
         # A form without words for a yes that are known here needs a person who says it.
         self._who = next((who for who in left if not who.owners), left[0] if left else _OWNER)
         lives = [t.expires_in for t in terms if isinstance(t.expires_in, int | float)]
         self._expires_in = min(lives, default=None)
+
+    async def _note(self, turn: Turn, rule: str, *, allowed: bool) -> None:
+        """Have the trail say which rule decided, as nobody was asked about these arguments."""
+        async with turn.at(f"rule:{self._interrupt['id']}:{allowed}"):
+            await turn.report_decision(
+                self._tool,
+                self._arguments,
+                rule=rule,
+                allowed=allowed,
+                told_as=self._interrupt.get("toolCallId"),
+            )
 
     def _covered(self, who: approval.Approvers) -> bool:
         """True if they have said yes; what an owner may say alone, any approver has said."""

@@ -1,8 +1,9 @@
 """Calls that somebody else makes: a provider's hosted tool, or an agent elsewhere.
 
-They are told, kept and audited like calls of the turn's own, and decided by nobody here. The result
-may come later, from other code, and has a place of its own. A call without one gets one that says
-so once the turn is over (`dangling`).
+They are told, kept and audited like calls of the turn's own, and decided by nobody here. Where
+their maker asks and a rule answers, that is audited too. The result may come later, from other
+code, and has a place of its own. A call without one gets one that says so once the turn is over
+(`dangling`).
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,7 +13,7 @@ from sayso.agents.codec import to_json
 from sayso.agents.parts import Part
 from sayso.agents.told import Told, words_of
 from sayso.base import jsonvalue
-from sayso.base.audit import REPORTED, REPORTED_RESULT
+from sayso.base.audit import REPORTED, REPORTED_DECISION, REPORTED_RESULT
 from sayso.base.errors import TurnError
 from sayso.base.records import Entry
 from sayso.base.texts import to_utf8_safe
@@ -63,11 +64,18 @@ async def report_call(
 
     ValueError for an empty name, NotRecordable for arguments that are no JSON.
     """
+    written = _written(name, arguments)
+    maker = None if told_as is None else to_utf8_safe(told_as)
+    return await recorded(execution, _Report(to_utf8_safe(name), written, maker))
+
+
+def _written(name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments as they are recorded."""
     if not name:
         raise ValueError("a reported call has the name of a tool, such as 'web_search'")
     written = to_json(dict(arguments), f"an argument of reported call {name!r}")
-    maker = None if told_as is None else to_utf8_safe(told_as)
-    return await recorded(execution, _Report(to_utf8_safe(name), jsonvalue.decode(written), maker))
+    plain: dict[str, Any] = jsonvalue.decode(written)
+    return plain
 
 
 class _Report(Recorded[ReportedCall]):
@@ -90,6 +98,51 @@ class _Report(Recorded[ReportedCall]):
     def read(self, place: Place, entry: Entry | None) -> ReportedCall:
         """The handle."""
         return ReportedCall(place, self.name, self._told_as)
+
+
+async def report_decision(
+    execution: Execution,
+    name: str,
+    arguments: Mapping[str, Any],
+    *,
+    rule: str,
+    allowed: bool,
+    told_as: str | None,
+) -> None:
+    """Note what a rule said to a call that somebody else makes; nothing is told.
+
+    ValueError for an empty name, NotRecordable for arguments that are no JSON.
+    """
+    written = _written(name, arguments)
+    said = {"rule": to_utf8_safe(rule), "status": "allowed" if allowed else "denied"}
+    await recorded(execution, _RuleDecision(to_utf8_safe(name), written, said, told_as))
+
+
+class _RuleDecision(Recorded[None]):
+    """A row of the audit trail; clients are not told."""
+
+    kind = REPORTED_DECISION
+    beside_text = True
+
+    def __init__(
+        self, name: str, arguments: dict[str, Any], said: dict[str, str], told_as: str | None
+    ) -> None:
+        self.name, self.arguments = name, arguments
+        self._said, self._told_as = said, told_as
+
+    async def run(self, place: Place) -> Entry:
+        """Note it, under the id that clients know the call by, if this turn has told of it."""
+        calls = (
+            jsonvalue.decode(entry.data)
+            for entry in place.execution.journal.entries()
+            if entry.kind == REPORTED
+        )
+        maker = None if self._told_as is None else to_utf8_safe(self._told_as)
+        ids = (call["id"] for call in calls if maker is not None and call.get("told") == maker)
+        return place.record("done", jsonvalue.encode({"id": next(ids, None), **self._said}))
+
+    def read(self, place: Place, entry: Entry | None) -> None:
+        """Nothing comes of it."""
 
 
 class _Result(Recorded[None]):

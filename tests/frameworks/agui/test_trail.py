@@ -1,0 +1,69 @@
+"""What rules decide in a person's place about calls of an agent elsewhere is in the audit trail."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sayso import agui, approval
+from sayso.base import jsonvalue
+from tests.contract.rest import call
+from tests.frameworks.agui import producers as far
+from tests.frameworks.agui.test_events import asks_to_pay, asks_to_pay_or_less
+from tests.turns.driver import Conversation, World
+
+SMALL = approval.all_of(
+    approval.when(lambda n: n > 5), approval.deny(lambda n: n > 100, name="large")
+)
+
+
+def world_of(folder: Path, script: far.Script, policy: approval.Policy) -> World:
+    """A world with an agent elsewhere whose tool `pay` has a policy."""
+    produce = far.agent(script)
+    return World(
+        "sqlite",
+        folder,
+        lambda app: agui.mount_events(app, "agent", produce, approve={"pay": policy}),
+    )
+
+
+async def decisions(talk: Conversation) -> list[dict[str, Any]]:
+    """The rows of what rules decided."""
+    rows = (await call(talk.world.app, "GET", f"/audit?thread={talk.thread}")).json["items"]
+    calls = {row["content"]["toolCallId"] for row in rows if row["kind"] == "reported_call"}
+    found = [row["content"] for row in rows if row["kind"] == "reported_decision"]
+    assert {content["toolCallId"] for content in found} <= calls
+    return [{n: c[n] for n in ("tool", "arguments", "status", "rule")} for c in found]
+
+
+@pytest.mark.parametrize(
+    ("policy", "status", "rule"),
+    [
+        (approval.never, "allowed", "never"),
+        (approval.deny(lambda n: n > 5, name="large"), "denied", "large"),
+    ],
+)
+async def test_a_rule_that_answers_for_a_person_is_named(
+    tmp_path: Path, policy: approval.Policy, status: str, rule: str
+) -> None:
+    async with world_of(tmp_path, asks_to_pay, policy) as world:
+        talk = Conversation(world)
+        assert (await talk.say("go")).outcome == "success"
+        paid = {"tool": "pay", "arguments": jsonvalue.digest({"n": 7})}
+        assert await decisions(talk) == [{**paid, "status": status, "rule": rule}]
+
+
+@pytest.mark.parametrize(("edited", "named"), [(900, ["large"]), (9, []), (3, [])])
+async def test_a_rule_that_denies_what_a_person_edited_is_named_and_else_none(
+    tmp_path: Path, edited: int, named: list[str]
+) -> None:
+    """Where a person said yes, the answer to the question is in the trail."""
+    async with world_of(tmp_path, asks_to_pay_or_less, SMALL) as world:
+        talk = Conversation(world)
+        (card,) = (await talk.say("go")).interrupts
+        await talk.restart()
+        yes = {"approved": True, "editedArgs": {"n": edited}}
+        assert (await talk.send([talk.entry(card["id"], yes)])).outcome == "success"
+        rows = await decisions(talk)
+        assert [row["rule"] for row in rows] == named
+        assert all(row["arguments"] == jsonvalue.digest({"n": edited}) for row in rows)
