@@ -143,6 +143,36 @@ def test_people_see_what_the_agent_wrote_where_json_would_not_keep_it(written: s
         assert waits_for(talk) == ["lead"]
 
 
+def test_a_policy_that_was_changed_meanwhile_has_its_own_people_asked() -> None:
+    """The yes of those who were asked before is not theirs; what was sent is not asked again."""
+
+    def twice(given: far.Given) -> Iterator[Any]:
+        name = f"c{len(given.messages)}"
+        if given.resume:
+            yield from far.text(f"m-{name}", f"{given.resume[0].payload}")
+        if sum(m.role == "assistant" and bool(m.content) for m in given.messages) > 0:
+            return
+        yield from far.call(name, "pay", {"n": 7})
+        yield far.asks({"id": name, "reason": "tool_call", "message": "?", "tool_call_id": name})
+
+    agent = Agent(twice)
+    by_lead, by_boss = ({"pay": approval.always(by=role)} for role in ("lead", "boss"))
+    with Conversation(agent.app(approve=by_lead)) as talk:
+        lea, bo = person(talk, "lead"), person(talk, "boss")
+        talk.say("go")
+        lea.question.answer({"approved": True})
+        assert len(agent.seen) == 2
+        talk.restart(agent.app(approve=by_boss))
+        lea.question.answer({"approved": True})
+        assert waits_for(talk) == ["boss"]
+        assert len(agent.seen) == 2
+        assert len(bo.inbox) == 1
+        talk.restart(agent.app(approve=by_boss))
+        bo.question.answer({"approved": True})
+        assert talk.status == "finished"
+        assert len(agent.seen) == 3
+
+
 def test_who_approved_says_whether_it_runs_again() -> None:
     """An owner who could not approve it does not have it done twice."""
     acted: list[Any] = []

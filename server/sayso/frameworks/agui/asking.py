@@ -4,11 +4,15 @@ import fnmatch
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from itertools import count
 from typing import Any, Final
+
+from pydantic_core import to_json
 
 from sayso import AgentFailed, Answer, DeclarationError, Question, Turn, approval
 from sayso.client.answers import errors, expires_at, is_checkable
 from sayso.client.thread import ThreadState
+from sayso.frameworks.agui.log import RoundLog, digest
 from sayso.frameworks.agui.showing import arguments_of, namespaced
 from sayso.frameworks.agui.source import Json
 
@@ -60,6 +64,7 @@ class SettledRound:
 
 async def ask(
     turn: Turn,
+    log: RoundLog,
     interrupts: Sequence[Json],
     mirror: ThreadState,
     approve: Policies,
@@ -68,15 +73,24 @@ async def ask(
     """Ask all of one outcome together.
 
     Where rules ask several people they are asked one after the other, until all of them have said
-    yes to the arguments as they are then. `earlier` has who answered questions before, by message.
+    yes to the arguments as they are then. `log` is that of the round that the answers begin, and
+    `earlier` has who answered questions before, by message.
 
     Raises:
         AgentFailed: there are rules, and it asks about a call that it has not told of.
     """
     items = [_Asked(each, mirror, approve) for each in interrupts]
-    while waiting := [item for item in items if await item.who(turn) is not None]:
-        questions = [await item.question(turn, earlier) for item in waiting]
-        for item, answer in zip(waiting, await turn.interrupt_all(questions), strict=True):
+    for times in count():
+        to_ask = [(item, who) for item in items if (who := await item.who(turn)) is not None]
+        if not to_ask:
+            break
+        # Rules that name others since are others: what somebody else has said is not their yes.
+        terms = digest(*(to_json(who.terms()).decode() for _, who in to_ask))
+        for version, _ in enumerate(await log.put(times, terms)):
+            async with turn.at(f"to:{times}:{version}"):
+                questions = [await item.question(turn, earlier) for item, _ in to_ask]
+                answers = await turn.interrupt_all(questions)
+        for (item, _), answer in zip(to_ask, answers, strict=True):
             item.take(answer)
     return SettledRound(
         [item.entry() for item in items],

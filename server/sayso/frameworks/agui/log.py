@@ -42,6 +42,8 @@ class RoundLog:
         """`name` is that of the notes: each part of a turn has its own."""
         self._turn, self._name, self._number = turn, name, number
         noted = [note for note in turn.notes(name) if note["round"] == number]
+        self._put = [note for note in noted if note["what"] == "put"]
+        noted = [note for note in noted if note["what"] != "put"]
         begins = [note for note in noted if note["what"] == "begin"]
         self.begun: int = len(begins)
         """How many times it was begun."""
@@ -61,6 +63,17 @@ class RoundLog:
         if ended:
             self._kept = ended[-1]
             self.end = RoundEnd(*(self._kept[name] for name in ("outcome", "result", "left")))
+
+    async def put(self, times: int, terms: str) -> list[str]:
+        """Note whom its answers come from after so many questions; the last of these counts.
+
+        That is what rules say now, and once the answers were sent what they said then.
+        """
+        put = [note["terms"] for note in self._put if note["times"] == times]
+        if put and (put[-1] == terms or (self.begun and not self.failed)):
+            return put
+        await self._note("put", times=times, terms=terms)
+        return [*put, terms]
 
     async def begin(self, thread: str) -> None:
         """Note that it begins, before anything is sent; `thread` is the agent's name for it."""

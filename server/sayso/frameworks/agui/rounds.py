@@ -328,8 +328,9 @@ class Rounds:
 
         async def asked() -> SettledRound:
             async with self._turn.at(f"ask:{self._number}"):
+                log = RoundLog(self._turn, f"{self._name}{self._part}", self._number)
                 return await ask(
-                    self._turn, interrupts, self._mirror, self._served.approve, answered
+                    self._turn, log, interrupts, self._mirror, self._served.approve, answered
                 )
 
         if left:
