@@ -109,7 +109,7 @@ class EffectTimedOut(Exception):
 
 
 def unknown_end(error: EffectTimedOut | OutcomeUnknown) -> str | None:
-    """What was seen of an end of which nobody knows what came; None for one that was stopped."""
+    """Say what was seen of an end whose outcome nobody knows; None for one that was stopped."""
     if isinstance(error, OutcomeUnknown):
         return error_text(error)
     return "it ran over its time limit and could not be stopped" if error.indeterminate else None
