@@ -37,7 +37,7 @@ def chat(
 ) -> None:
     """Talk to an agent, and answer what it asks. Leaving loses nothing."""
     try:
-        client = import_module("sayso.client")
+        client = import_module("sayso.client.client")
         conversation = import_module("sayso.cli.chat.conversation")
     except ModuleNotFoundError as error:
         if error.name != "httpx":
