@@ -1,12 +1,10 @@
 """The run of an agent inside a turn: what the middleware finds, wherever the framework calls it."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
 from dataclasses import dataclass
 
 from sayso import Turn
 from sayso.frameworks.agent_framework.tools import Functions
+from sayso.frameworks.current import Current
 
 
 @dataclass(frozen=True)
@@ -21,19 +19,8 @@ class AgentRun:
         return any(tool["name"] == name for tool in self.turn.input.tools)
 
 
-_running: ContextVar[AgentRun | None] = ContextVar("sayso_agent_framework_running", default=None)
-
-
-def running() -> AgentRun | None:
-    """The run that this code belongs to; None outside of a turn, and inside a recorded effect."""
-    return _running.get()
-
-
-@contextmanager
-def entered(run: AgentRun | None) -> Iterator[None]:
-    """Make it the run of the code inside; None for code that is recorded as one."""
-    token = _running.set(run)
-    try:
-        yield
-    finally:
-        _running.reset(token)
+_current: Current[AgentRun] = Current("sayso_agent_framework_running")
+running = _current.get
+"""The run that this code belongs to; None outside of a turn, and inside a recorded effect."""
+entered = _current.entered
+"""Makes it the run of the code inside; None for code that is recorded as one."""

@@ -10,9 +10,9 @@ from weakref import WeakKeyDictionary
 from agent_framework import FunctionTool
 from pydantic import ValidationError
 
-from sayso import SchemaViolation, Tool, Turn
+from sayso import SchemaViolation, Tool
 from sayso.frameworks.agent_framework.results import from_person
-from sayso.frameworks.madetools import MadeTools
+from sayso.frameworks.madetools import MadeTools, made_tool
 from sayso.frameworks.policies import Policies
 from sayso.frameworks.violations import violations
 
@@ -68,18 +68,14 @@ class Functions:
         return self._made.get(make, function.name, kind, function.parameters())
 
     def _make(self, function: FunctionTool, kind: str) -> Tool[..., Any]:
-        policy = self.policies.policy(function.name, asks=kind == ASKS)
-        part = function.name in self.parts
-        return Tool.of(
+        return made_tool(
             function.name,
-            description=function.description or "",
-            parameters=function.parameters(),
-            call=_in_part if part else _nothing,
+            function.parameters(),
+            self.policies.policy(function.name, asks=kind == ASKS),
+            description=function.description,
             check=None if function.input_model is None else ModelCheck(function.input_model),
-            part=part,
+            part=function.name in self.parts,
             from_person=from_person,
-            approval=policy,
-            editable=policy is None or policy.kind != "never",
         )
 
 
@@ -101,13 +97,3 @@ class ModelCheck:
 def _elsewhere(**arguments: Any) -> Any:
     """Stands where a tool is only declared, so that its calls come to the turn."""
     raise RuntimeError("a tool that is only declared has no function")
-
-
-async def _nothing(arguments: Mapping[str, Any]) -> Any:
-    """Stands where each call brings its own function, which holds what its run knows."""
-    raise RuntimeError("a tool of Agent Framework is run by the agent that has it")
-
-
-async def _in_part(turn: Turn, arguments: Mapping[str, Any]) -> Any:
-    """Stands for a part as `_nothing` does for an effect."""
-    return await _nothing(arguments)

@@ -1,6 +1,5 @@
 """The function tools of a mounted agent as the turn knows them, with who is asked about each."""
 
-from collections.abc import Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import partial
@@ -8,8 +7,8 @@ from typing import Any, Final
 
 from agents import FunctionTool
 
-from sayso import DeclarationError, Tool, Turn, approval
-from sayso.frameworks.madetools import MadeTools
+from sayso import DeclarationError, Tool, approval
+from sayso.frameworks.madetools import MadeTools, made_tool
 from sayso.frameworks.openai_agents.outputs import from_person
 from sayso.frameworks.policies import Policies
 
@@ -54,16 +53,14 @@ class FunctionTools:
         if policy is None and callable(function.needs_approval):
             policy = _PREDICATE
         part = is_part(function)
-        return Tool.of(
+        return made_tool(
             function.name,
-            description=function.description or "",
-            parameters={"type": "object", "properties": {}, **function.params_json_schema},
-            call=_in_part if part else _nothing,
+            {"type": "object", "properties": {}, **function.params_json_schema},
+            policy,
+            description=function.description,
             part=part,
             timeout=None if part else function.timeout_seconds,
             from_person=from_person,
-            approval=policy,
-            editable=policy is None or policy.kind != "never",
         )
 
 
@@ -82,13 +79,3 @@ def is_part(function: FunctionTool) -> bool:
 def inner_agent(function: FunctionTool) -> Any:
     """The agent that a tool made by `as_tool` runs; None for another tool."""
     return function._agent_instance
-
-
-async def _nothing(arguments: Mapping[str, Any]) -> Any:
-    """Stands where each call brings its own function, which holds what its run knows."""
-    raise RuntimeError("a tool of the Agents SDK is run by the agent that has it")
-
-
-async def _in_part(turn: Turn, arguments: Mapping[str, Any]) -> Any:
-    """Stands for a part as `_nothing` does for an effect."""
-    return await _nothing(arguments)

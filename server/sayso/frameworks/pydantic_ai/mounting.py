@@ -3,7 +3,6 @@
 import inspect
 import logging
 from collections.abc import Awaitable, Callable, Mapping
-from difflib import get_close_matches
 from typing import Any
 
 from pydantic_ai import Agent, DeferredToolRequests
@@ -13,13 +12,13 @@ from pydantic_ai.exceptions import UserError
 from pydantic_ai.messages import ModelMessage
 
 from sayso import DeclarationError, Sayso, Turn, approval
-from sayso.frameworks.policies import check_run_here
+from sayso.frameworks.policies import Policies, check_names, check_policies, check_run_here
 from sayso.frameworks.pydantic_ai.declared import declared
 from sayso.frameworks.pydantic_ai.durability import SaysoDurability
 from sayso.frameworks.pydantic_ai.history import prompt_and_history
 from sayso.frameworks.pydantic_ai.replaying import replay_scope
 from sayso.frameworks.pydantic_ai.running import Running, entered
-from sayso.frameworks.pydantic_ai.tools import WILD, Toolbox
+from sayso.frameworks.pydantic_ai.tools import Toolbox
 
 _log = logging.getLogger("sayso.pydantic_ai")
 
@@ -55,7 +54,7 @@ def mount(
     approve, parts = dict(approve or {}), dict(parts or {})
     _check_names(name, agent, approve, parts)
     capability = _bound(name, agent)
-    toolbox = Toolbox(approve, parts)
+    toolbox = Toolbox(Policies(approve), parts)
     definitions = {
         tool_name: tool
         for each in (*reversed(parts.values()), agent)
@@ -112,12 +111,7 @@ def _check_names(
     approve: Mapping[str, approval.Policy],
     parts: Mapping[str, AbstractAgent[Any, Any]],
 ) -> None:
-    for tool, policy in approve.items():
-        if not isinstance(policy, approval.Policy):
-            raise DeclarationError(
-                f"approve of agent {name!r} has {policy!r} for {tool!r}: it takes policies, "
-                "such as approval.always"
-            )
+    check_policies(name, approve)
     for tool, inner in parts.items():
         if not isinstance(inner, Agent) or SaysoDurability.from_agent(inner) is None:
             inner_name = getattr(inner, "name", None) or tool
@@ -127,16 +121,5 @@ def _check_names(
             )
     listed = [declared(each) for each in (agent, *parts.values())]
     names: set[str] = set().union(*(tools for tools, _ in listed))
-    unnames = [tool for tool in (*approve, *parts) if tool not in names and not WILD & set(tool)]
-    if not unnames:
-        return
-    if not all(whole for _, whole in listed):
-        _log.info(
-            "agent %r lists its tools when it runs: nobody has looked whether it has %s",
-            name,
-            ", ".join(map(repr, unnames)),
-        )
-        return
-    close = get_close_matches(unnames[0], names, 1)
-    hint = f"did you mean {close[0]!r}?" if close else f"it has {', '.join(sorted(names))}"
-    raise DeclarationError(f"agent {name!r} has no tool {unnames[0]!r}: {hint}")
+    more = not all(whole for _, whole in listed)
+    check_names(name, [*approve, *parts], names, more=more, log=_log)

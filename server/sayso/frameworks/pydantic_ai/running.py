@@ -1,12 +1,10 @@
 """The run of an agent inside a turn: what its parts find, wherever the framework calls them."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any
 
 from sayso import Turn
+from sayso.frameworks.current import Current
 from sayso.frameworks.pydantic_ai.tools import Toolbox
 
 
@@ -33,35 +31,14 @@ class Running:
         return any(tool["name"] == name for tool in self.turn.input.tools)
 
 
-_running: ContextVar[Running | None] = ContextVar("sayso_pydantic_ai_running", default=None)
-_effect: ContextVar[Any] = ContextVar("sayso_pydantic_ai_effect", default=None)
+_current: Current[Running] = Current("sayso_pydantic_ai_running")
+running = _current.get
+"""The run that this code belongs to; None outside of a turn."""
+entered = _current.entered
+"""Makes it the run of the code inside."""
 
-
-def running() -> Running | None:
-    """The run that this code belongs to; None outside of a turn."""
-    return _running.get()
-
-
-def effect_of() -> Any:
-    """The capability whose recorded effect this code is in; None outside of one."""
-    return _effect.get()
-
-
-@contextmanager
-def entered(run: Running) -> Iterator[None]:
-    """Make it the run of the code inside."""
-    token = _running.set(run)
-    try:
-        yield
-    finally:
-        _running.reset(token)
-
-
-@contextmanager
-def in_effect(capability: Any) -> Iterator[None]:
-    """Mark the code inside as one recorded effect: nothing in it is recorded for itself."""
-    token = _effect.set(capability)
-    try:
-        yield
-    finally:
-        _effect.reset(token)
+_effect: Current[Any] = Current("sayso_pydantic_ai_effect")
+effect_of = _effect.get
+"""The capability whose recorded effect this code is in; None outside of one."""
+in_effect = _effect.entered
+"""Marks the code inside as one recorded effect: nothing in it is recorded for itself."""

@@ -2,20 +2,18 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from fnmatch import fnmatchcase
 from functools import partial
-from typing import Any, Final
+from typing import Any
 
 from pydantic import ValidationError
 from pydantic_ai import ToolDefinition
 from pydantic_core import SchemaValidator, to_json
 
-from sayso import SchemaViolation, Tool, Turn, approval
-from sayso.frameworks.madetools import MadeTools
+from sayso import SchemaViolation, Tool
+from sayso.frameworks.madetools import MadeTools, made_tool
+from sayso.frameworks.policies import Policies
 from sayso.frameworks.pydantic_ai.results import from_person
 from sayso.frameworks.violations import violations
-
-WILD: Final = frozenset("*?[")
 
 
 @dataclass
@@ -26,20 +24,10 @@ class Toolbox:
     that comes to a call has the definition from its toolset again, here or in another process.
     """
 
-    approve: Mapping[str, approval.Policy]
+    policies: Policies
     parts: Mapping[str, Any]
     _declared: dict[str, tuple[ToolDefinition, Tool[..., Any]]] = field(default_factory=dict)
     _of_runs: MadeTools = field(default_factory=MadeTools)
-
-    def policy(self, name: str, kind: str) -> approval.Policy | None:
-        """The mount's policy for a tool of that name, else what the tool says; None: the app's."""
-        exact = self.approve.get(name)
-        if exact is not None:
-            return exact
-        for pattern, policy in self.approve.items():
-            if WILD & set(pattern) and fnmatchcase(name, pattern):
-                return policy
-        return approval.always if kind == "unapproved" else None
 
     def declare(
         self, definition: ToolDefinition, validator: SchemaValidator | None
@@ -71,17 +59,14 @@ class Toolbox:
     def _make(
         self, definition: ToolDefinition, kind: str, validator: SchemaValidator | None
     ) -> Tool[..., Any]:
-        policy = self.policy(definition.name, kind)
-        return Tool.of(
+        return made_tool(
             definition.name,
-            description=definition.description or "",
-            parameters=definition.parameters_json_schema,
-            call=_in_part if definition.name in self.parts else _nothing,
+            definition.parameters_json_schema,
+            self.policies.policy(definition.name, asks=kind == "unapproved"),
+            description=definition.description,
             check=None if validator is None else Check(validator),
             part=definition.name in self.parts,
             from_person=from_person,
-            approval=policy,
-            editable=policy is None or policy.kind != "never",
         )
 
 
@@ -98,13 +83,3 @@ class Check:
         except ValidationError as error:
             return violations(error)
         return ()
-
-
-async def _nothing(arguments: Mapping[str, Any]) -> Any:
-    """Stands where each call brings its own function, which holds what its run knows."""
-    raise RuntimeError("a tool of Pydantic AI is run by the agent that has it")
-
-
-async def _in_part(turn: Turn, arguments: Mapping[str, Any]) -> Any:
-    """Stands for a part as `_nothing` does for an effect."""
-    return await _nothing(arguments)

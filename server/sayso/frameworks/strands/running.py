@@ -1,15 +1,14 @@
 """The run of an agent inside a turn: what the middleware finds, wherever the framework calls it."""
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from contextvars import ContextVar
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from strands import Agent
 
 from sayso import Tool, Turn
-from sayso.frameworks.madetools import MadeTools
+from sayso.frameworks.current import Current
+from sayso.frameworks.madetools import MadeTools, made_tool
 from sayso.frameworks.policies import Policies
 from sayso.frameworks.strands.contents import from_person
 
@@ -29,20 +28,15 @@ class AgentTools:
     def tool(self, tool: Any) -> Tool[..., Any]:
         """The tool of a tool of Strands."""
         name, schema, part = tool.tool_name, tool.tool_spec["inputSchema"]["json"], runs_agent(tool)
-
-        def make() -> Tool[..., Any]:
-            policy = self.policies.policy(name)
-            return Tool.of(
-                name,
-                description=tool.tool_spec.get("description") or "",
-                parameters=schema,
-                call=_in_part if part else _nothing,
-                part=part,
-                from_person=from_person,
-                approval=policy,
-                editable=policy is None or policy.kind != "never",
-            )
-
+        make = partial(
+            made_tool,
+            name,
+            schema,
+            self.policies.policy(name),
+            description=tool.tool_spec.get("description"),
+            part=part,
+            from_person=from_person,
+        )
         return self._made.get(make, name, schema, part)
 
 
@@ -54,29 +48,8 @@ class StrandsRun:
     tools: AgentTools
 
 
-_running: ContextVar[StrandsRun | None] = ContextVar("sayso_strands_running", default=None)
-
-
-def running() -> StrandsRun | None:
-    """The run that this code belongs to; None outside of a turn, and inside a recorded effect."""
-    return _running.get()
-
-
-@contextmanager
-def entered(run: StrandsRun | None) -> Iterator[None]:
-    """Make it the run of the code inside; None for code that is recorded as one."""
-    token = _running.set(run)
-    try:
-        yield
-    finally:
-        _running.reset(token)
-
-
-async def _nothing(arguments: Mapping[str, Any]) -> Any:
-    """Stands where each call brings its own function, which holds what its run knows."""
-    raise RuntimeError("a tool of Strands is run by the agent that has it")
-
-
-async def _in_part(turn: Turn, arguments: Mapping[str, Any]) -> Any:
-    """Stands for a part as `_nothing` does for an effect."""
-    return await _nothing(arguments)
+_current: Current[StrandsRun] = Current("sayso_strands_running")
+running = _current.get
+"""The run that this code belongs to; None outside of a turn, and inside a recorded effect."""
+entered = _current.entered
+"""Makes it the run of the code inside; None for code that is recorded as one."""
