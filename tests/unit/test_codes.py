@@ -127,6 +127,9 @@ def _typescript() -> str:
 export const LABELS: ReadonlyMap<string, string> = new Map([
 {labels}]);
 
+/** Names of rules that no author gave. */
+export const NAMELESS_RULE = /{reasons.NAMELESS_RULE}/;
+
 /** The words for people of a code, with `{{by}}` for who decided. */
 export const TEXTS: ReadonlyMap<string, string> = new Map([
 {texts}]);

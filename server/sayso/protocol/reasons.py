@@ -1,6 +1,6 @@
 """The reasons of questions, and what people read for them.
 
-The web's table is written from `LABELS` by `tests/unit/test_codes.py`.
+What the web reads of it is printed by `tests/unit/test_codes.py`.
 """
 
 from collections.abc import Mapping
@@ -29,3 +29,6 @@ LABELS: Final[Mapping[str, str]] = {
     BREAKPOINT: "Breakpoint",
 }
 """A word or two for each reason that clients are told; a reason of an author is its own label."""
+
+NAMELESS_RULE: Final = r"^$|^always(?:#\d+)?$|^by_effect:|<lambda>"
+"""The names of rules that no author gave, which nobody is shown; read by the web client as well."""

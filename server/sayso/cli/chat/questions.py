@@ -12,10 +12,10 @@ from sayso.base.clock import format_time
 from sayso.cli.chat.forms import GIVE_UP, Form, GivenUp, given_up, type_of
 from sayso.cli.chat.terminal import Terminal
 from sayso.client.answers import CANCEL, Answer, errors, expires_at, is_expired
-from sayso.protocol.reasons import FAILED, LABELS
+from sayso.protocol.reasons import FAILED, LABELS, NAMELESS_RULE
 
 Json = dict[str, Any]
-_NAMELESS: Final = re.compile(r"^$|^always(#\d+)?$|^by_effect:|<lambda>")
+_NAMELESS: Final = re.compile(NAMELESS_RULE)
 _APPROVAL: Final = frozenset({"approved", "reason", "editedArgs", "remember"})
 
 

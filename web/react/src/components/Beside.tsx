@@ -1,3 +1,4 @@
+import { NAMELESS_RULE } from "../core/codes.js";
 import { asRecord, asText } from "../core/json.js";
 import type { Answer, Interrupt } from "../core/index.js";
 import { ArgumentTable } from "./ArgumentTable.js";
@@ -76,5 +77,5 @@ function ruleOf(details: Readonly<Record<string, unknown>>): string | null {
     asText(details.because)?.includes(`Rule '${rule.slice(rule.lastIndexOf(":") + 1)}' `) === true
   )
     return null;
-  return rule === details.tool || /^always(?:#\d+)?$|^by_effect:|<lambda>/.test(rule) ? null : rule;
+  return rule === details.tool || NAMELESS_RULE.test(rule) ? null : rule;
 }

@@ -38,6 +38,9 @@ export const LABELS: ReadonlyMap<string, string> = new Map([
   ["sayso:breakpoint", "Breakpoint"],
 ]);
 
+/** Names of rules that no author gave. */
+export const NAMELESS_RULE = /^$|^always(?:#\d+)?$|^by_effect:|<lambda>/;
+
 /** The words for people of a code, with `{by}` for who decided. */
 export const TEXTS: ReadonlyMap<string, string> = new Map([
   ["unknown_thread", "This conversation does not exist, or it is not yours."],
