@@ -142,6 +142,20 @@ async def test_a_lost_reader_finds_the_session_as_it_stands(server: Server) -> N
     assert told(await session.show()) == ["go", "first", "second"]
 
 
+async def test_who_comes_back_is_told_that_the_last_run_failed(server: Server) -> None:
+    """Not that it is done: an answer from the inbox may have begun that run."""
+
+    async def failing(turn: Turn) -> None:
+        await turn.interrupt("confirmation", "Sure?")
+        raise RuntimeError("no such order")
+
+    session = session_of(server, failing)
+    await session.say()
+    failed = (await session.answer({"approved": True}))[-1]
+    assert failed["type"] == "error"
+    assert (await session.show())[-1] == failed
+
+
 async def test_a_thread_of_one_dialect_is_answered_in_another(server: Server, tools: Kit) -> None:
     """Design 5: one state; opened by AG-UI and answered here, and the other way round."""
     client = server.client(tools.refunding)

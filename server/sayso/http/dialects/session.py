@@ -306,9 +306,7 @@ class SessionBody:
             case "RUN_FINISHED":
                 yield self._end(event)
             case "RUN_ERROR":
-                yield _without_none(
-                    {"type": "error", "code": event.get("code"), "message": event["message"]}
-                )
+                yield _failure(event)
 
     def _piece(self, message_id: str, delta: str) -> Iterator[Json]:
         role, parts = self._texts[message_id]
@@ -389,6 +387,11 @@ class SessionBody:
         interrupts = event.get("outcome", {}).get("interrupts")
         if interrupts:
             return self._interrupt(interrupts[0], len(interrupts) - 1)
+        ours = event.get("metadata", {}).get("sayso", {})
+        if event.get("outcome", {}).get("type") == "cancelled":
+            return _failure({"code": Code.ABORT.value, "message": ours["message"]})
+        if "problem" in ours:  # of the last run, which a look finds at the end of the session
+            return _failure(ours["problem"])
         done = {"type": "done", "session_id": self._session_id}
         return done | ({"result": event["result"]} if "result" in event else {})
 
@@ -409,6 +412,10 @@ class SessionBody:
                 "problem": self._problem,
             }
         )
+
+
+def _failure(of: Json) -> Json:
+    return _without_none({"type": "error", "code": of.get("code"), "message": of["message"]})
 
 
 def _message(message_id: str, role: str, content: Any) -> Json:
@@ -626,6 +633,7 @@ class SessionMount:
 
     def _request(self, session: str, **members: Any) -> RunInput:
         body = {"threadId": session, "runId": ids.new("run"), "messages": [], **members}
+        body["protocolVersion"] = "1.0"  # whose endings say more
         return read_run_input(body, self._limits)
 
     async def _send(self, call: _SessionRequest, body: SessionBody) -> None:
