@@ -1,5 +1,6 @@
 """What rules decide in a person's place about calls of an agent elsewhere is in the audit trail."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -67,3 +68,27 @@ async def test_a_rule_that_denies_what_a_person_edited_is_named_and_else_none(
         rows = await decisions(talk)
         assert [row["rule"] for row in rows] == named
         assert all(row["arguments"] == jsonvalue.digest({"n": edited}) for row in rows)
+
+
+def asks_twice(given: far.Given) -> Iterator[Any]:
+    """Asks about a call of its own, then something else."""
+    asked = {"id": "i2", "reason": "far:sure", "message": "Sure?"}
+    if given.resume and given.resume[0].interrupt_id == "i1":
+        yield far.asks(asked)
+    elif given.resume:
+        yield far.result("c1", "paid")
+    else:
+        yield from asks_to_pay(given)
+
+
+async def test_a_rule_of_later_code_is_not_named_for_what_was_answered_before(
+    tmp_path: Path,
+) -> None:
+    async with world_of(tmp_path, asks_twice, approval.never) as world:
+        talk = Conversation(world)
+        (card,) = (await talk.say("go")).interrupts
+        denies = {"pay": approval.deny(lambda n: n > 5, name="large")}
+        produce = far.agent(asks_twice)
+        await talk.restart(lambda app: agui.mount_events(app, "agent", produce, approve=denies))
+        assert (await talk.send([talk.entry(card["id"], "yes")])).outcome == "success"
+        assert [row["rule"] for row in await decisions(talk)] == ["never"]

@@ -79,7 +79,8 @@ async def ask(
     Raises:
         AgentFailed: there are rules, and it asks about a call that it has not told of.
     """
-    items = [_Asked(each, mirror, approve) for each in interrupts]
+    answered = log.end is not None
+    items = [_Asked(each, mirror, approve, settled=answered) for each in interrupts]
     for times in count():
         to_ask = [(item, who) for item in items if (who := await item.who(turn)) is not None]
         if not to_ask:
@@ -102,11 +103,15 @@ async def ask(
 class _Asked:
     """A question of the agent, on its way to the answer that is sent."""
 
-    def __init__(self, interrupt: Json, mirror: ThreadState, approve: Policies) -> None:
+    def __init__(
+        self, interrupt: Json, mirror: ThreadState, approve: Policies, *, settled: bool
+    ) -> None:
+        """`settled`: its answer has been sent and acted on, whatever rules say now."""
         call = mirror.call(interrupt.get("toolCallId", ""))
         self.message: str = interrupt.get("message") or interrupt["reason"]
         self.answered = False
         self.by: str | None = None
+        self._settled = settled
         self._interrupt = interrupt
         self._call = call
         self._tool: str = "" if call is None else call["function"]["name"]
@@ -166,6 +171,8 @@ class _Asked:
 
     async def _note(self, turn: Turn, rule: str, *, allowed: bool) -> None:
         """Have the trail say which rule decided, as nobody was asked about these arguments."""
+        if self._settled:
+            return
         async with turn.at(f"rule:{self._interrupt['id']}:{allowed}"):
             await turn.report_decision(
                 self._tool,
