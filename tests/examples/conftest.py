@@ -1,6 +1,5 @@
 """Examples as they stand: loaded from their files, served, each in a folder of its own."""
 
-import importlib.util
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -9,7 +8,7 @@ from typing import Any
 import pytest
 
 from sayso import Sayso
-from tests.sources import ROOT
+from tests.examples.loading import module_of
 
 Serve = Callable[[str], Any]
 Load = Callable[[str], Sayso]
@@ -17,13 +16,7 @@ Load = Callable[[str], Sayso]
 
 def app_of(name: str) -> Sayso:
     """The app of an example by its file's name, loaded anew."""
-    path = ROOT / "examples" / f"{name}.py"
-    found = importlib.util.spec_from_file_location(name, path)
-    assert found is not None
-    assert found.loader is not None
-    module = importlib.util.module_from_spec(found)
-    found.loader.exec_module(module)
-    app: Sayso = module.app
+    app: Sayso = module_of(name).app
     return app
 
 

@@ -1,13 +1,12 @@
 """The examples of approvals, decisions and stages, each run as its own page says it runs."""
 
-import importlib.util
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from sayso.testing import Conversation
-from tests.sources import ROOT
+from tests.examples.loading import module_of
 
 GO = {"approved": True}
 
@@ -15,13 +14,7 @@ GO = {"approved": True}
 @pytest.fixture
 def agent(request: pytest.FixtureRequest) -> Iterator[Conversation]:
     """The example that the test names, with a person in front of it."""
-    path = ROOT / "examples" / f"{request.param}.py"
-    found = importlib.util.spec_from_file_location(request.param, path)
-    assert found is not None
-    assert found.loader is not None
-    module = importlib.util.module_from_spec(found)
-    found.loader.exec_module(module)
-    with Conversation(module.app) as served:
+    with Conversation(module_of(request.param).app) as served:
         yield served
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from tests.stores.backends import BACKENDS
 
-pytest.register_assert_rewrite("tests.frameworks.contract")
+pytest.register_assert_rewrite("tests.frameworks.contract", "tests.frameworks.example")
 
 FRAMEWORKS = {
     "agent_framework": "agent_framework",

@@ -124,6 +124,9 @@ async def to_the_end(world: World, shop: Shop, number: int) -> None:
 class Contract(ABC):
     """The tests; see the module."""
 
+    commits_of_a_gated_trip = 6
+    """Commits at most, from a message to the end of the one call that was approved."""
+
     @abstractmethod
     def mount(self, app: Sayso, shop: Shop) -> None:
         """Serve the shop's agent as `shop`."""
@@ -186,6 +189,12 @@ class Contract(ABC):
         await talk.restart()
         await talk.approve_all()
         assert shop.asked == 2
+
+    async def test_a_gated_trip_takes_few_commits(self, talk: Shopping) -> None:
+        await talk.say("refund A-17")
+        await talk.approve_all()
+        calls = talk.world.process.window.calls
+        assert sum(call.point == "commit" for call in calls) <= self.commits_of_a_gated_trip
 
     async def test_texts_have_the_ids_under_which_they_were_streamed(self, talk: Shopping) -> None:
         runs = [await talk.say(REFUNDS), await talk.approve_all()]

@@ -2,7 +2,6 @@
 
 from sayso import Sayso
 from sayso.agent_framework import mount
-from sayso.testing import Conversation
 from tests.frameworks.agent_framework.models import agent_of
 from tests.frameworks.contract import Contract
 from tests.frameworks.shop import Shop
@@ -13,14 +12,3 @@ class TestContract(Contract):
 
     def mount(self, app: Sayso, shop: Shop) -> None:
         mount(app, "shop", agent_of(shop))
-
-
-def test_a_gated_trip_takes_no_more_than_six_commits() -> None:
-    app = Sayso(store="memory:")
-    TestContract().mount(app, Shop())
-    with Conversation(app) as talk:
-        talk.say("refund A-17")
-        talk.question.approve()
-        assert talk._world is not None
-        calls = talk._world._window.calls
-    assert sum(call.point == "commit" for call in calls) <= 6

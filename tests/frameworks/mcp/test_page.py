@@ -1,6 +1,5 @@
 """The page about MCP and the example: as they stand, with a server of ours for the page's."""
 
-import importlib.util
 import re
 import subprocess
 import sys
@@ -14,6 +13,7 @@ from mcp.server.mcpserver import MCPServer
 
 from sayso import mcp
 from sayso.testing import Conversation
+from tests.examples.loading import module_of
 from tests.sources import ROOT
 
 
@@ -51,13 +51,7 @@ def test_the_example_asks_twice_and_refunds_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    path = ROOT / "examples" / "mcp_tools.py"
-    spec = importlib.util.spec_from_file_location("mcp_tools", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    with Conversation(module.app) as talk:
+    with Conversation(module_of("mcp_tools").app) as talk:
         assert talk.say("hello").text == "Say which order to refund."
         assert talk.say("refund A-17").text == "A-17: 240.00, paid"
         talk.restart()

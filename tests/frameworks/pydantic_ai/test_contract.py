@@ -4,7 +4,6 @@ from pydantic_ai import Agent, RunContext
 
 from sayso import Sayso
 from sayso.pydantic_ai import SaysoDurability, mount
-from sayso.testing import Conversation
 from tests.frameworks.contract import Contract, InnerAgents, Untouched
 from tests.frameworks.pydantic_ai.models import agent_of, conversation, planned
 from tests.frameworks.shop import Desk, Shop
@@ -32,14 +31,3 @@ class TestContract(Contract, InnerAgents, Untouched):
         agent = agent_of(shop)
         mount(app, "shop", agent)
         return (await agent.run(text)).output
-
-
-def test_a_gated_trip_takes_no_more_than_six_commits() -> None:
-    app = Sayso(store="memory:")
-    TestContract().mount(app, Shop())
-    with Conversation(app) as talk:
-        talk.say("refund A-17")
-        talk.question.approve()
-        assert talk._world is not None
-        calls = talk._world._window.calls
-    assert sum(call.point == "commit" for call in calls) <= 6
