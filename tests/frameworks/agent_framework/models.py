@@ -101,7 +101,7 @@ def conversation(messages: Sequence[Message]) -> list[Said]:
 
 
 def _is_result(content: Content) -> bool:
-    return content.type == "function_result"
+    return bool(content.type == "function_result")
 
 
 def _text(result: Content) -> str:

@@ -69,7 +69,7 @@ def server_of(effects: list[str], keys: list[bytes] | None = None, *, poor: bool
         """Destroy an order."""
         said = await ctx.elicit("Really?", Reason)
         effects.append(f"destroy {order_id}: {said.action}")
-        return said.action
+        return str(said.action)
 
     @server.tool(annotations=ToolAnnotations(idempotent_hint=True))
     async def sign(order_id: str, ctx: Context[Any]) -> str:

@@ -326,7 +326,7 @@ def test_a_policy_that_means_nothing_is_refused(approve: Any, says_so: str) -> N
 def test_the_context_is_made_of_the_turn() -> None:
     async def named(context: RunContextWrapper[str]) -> str:
         """Say whose turn it is."""
-        return context.context
+        return str(context.context)
 
     agent = Agent[Any](name="a", model=once("named", {}), tools=[function_tool(named)])
 

@@ -74,7 +74,7 @@ def results_of(messages: Sequence[ModelMessage]) -> list[str]:
 def _result(part: Any) -> str:
     """A result, or what older versions send instead: a wish for another call."""
     if isinstance(part, ToolReturnPart):
-        return part.model_response_str()
+        return str(part.model_response_str())
     return str(part.content)
 
 

@@ -21,7 +21,10 @@ def served(shop: Shop) -> Sayso:
 
     async def endpoint(request: Request) -> Response:
         outputs = [str, DeferredToolRequests]
-        return await AGUIAdapter.dispatch_request(request, agent=agent, output_type=outputs)
+        response: Response = await AGUIAdapter.dispatch_request(
+            request, agent=agent, output_type=outputs
+        )
+        return response
 
     far = Starlette(routes=[Route("/", endpoint, methods=["POST"])])
     app = Sayso(store="memory:")

@@ -23,11 +23,11 @@ class TestContract(Contract, InnerAgents, Untouched):
         @outer.tool
         async def ask_clerk(ctx: RunContext[None], what: str) -> str:
             """Ask the clerk."""
-            return (await clerk.run(what, usage=ctx.usage)).output
+            return str((await clerk.run(what, usage=ctx.usage)).output)
 
         mount(app, "shop", outer, parts={"ask_clerk": clerk})
 
     async def outside(self, app: Sayso, shop: Shop, text: str) -> str:
         agent = agent_of(shop)
         mount(app, "shop", agent)
-        return (await agent.run(text)).output
+        return str((await agent.run(text)).output)

@@ -27,7 +27,7 @@ def outer_of(inner: Agent[None, str]) -> Agent[None, str]:
 
     @outer.tool
     async def ask_cashier(ctx: RunContext[None], what: str) -> str:
-        return (await inner.run(what, usage=ctx.usage)).output
+        return str((await inner.run(what, usage=ctx.usage)).output)
 
     return outer
 

@@ -147,7 +147,7 @@ def test_a_model_that_does_not_stream_says_its_reply_whole() -> None:
     @agent.tool_plain
     async def look() -> str:
         other = Agent(planned(lambda messages: Reply("from inside")), name="other")
-        return (await other.run("?")).output  # an agent inside an effect is part of the effect
+        return str((await other.run("?")).output)  # an agent inside an effect is part of the effect
 
     with Conversation(app_of(agent)) as talk:
         run = talk.say("look")
@@ -160,7 +160,7 @@ def test_deps_are_made_of_the_turn(waits: bool) -> None:
 
     @agent.tool
     def who(ctx: RunContext[str]) -> str:
-        return ctx.deps
+        return str(ctx.deps)
 
     def made(turn: Turn) -> Any:
         return later(turn) if waits else turn.principal.subject

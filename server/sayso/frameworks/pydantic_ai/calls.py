@@ -238,7 +238,7 @@ def _written(ctx: RunContext[Any]) -> dict[str, Any] | None:
             for part in message.parts:
                 if isinstance(part, ToolCallPart) and part.tool_call_id == ctx.tool_call_id:
                     try:
-                        return part.args_as_dict()
+                        return dict(part.args_as_dict())
                     except (ValueError, AssertionError):
                         return None
             return None

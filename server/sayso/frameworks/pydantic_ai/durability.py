@@ -192,7 +192,7 @@ class SaysoDurability(BaseDurabilityCapability[Any]):
     def _find_model_id(self, model: Model) -> str | None:
         """The id of a model; one that a test or a run puts in place of the agent's gets one."""
         try:
-            model_id = super()._find_model_id(model)
+            model_id: str | None = super()._find_model_id(model)
         except UserError:
             model_id = ""
         if model_id is None or model_id in self._models_by_id:

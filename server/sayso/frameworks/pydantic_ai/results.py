@@ -82,7 +82,8 @@ def told(name: str, value: Any) -> Any:
 
 
 def _text(name: str, value: Any) -> str:
-    return ToolReturnPart(tool_name=name, content=value, tool_call_id="").model_response_str()
+    part = ToolReturnPart(tool_name=name, content=value, tool_call_id="")
+    return str(part.model_response_str())
 
 
 def _is_media(value: Any) -> bool:
