@@ -70,6 +70,49 @@ async def test_a_function_of_this_run_runs_what_was_approved(kind: str, tmp_path
         assert run.outcome == "success"
 
 
+async def test_a_policy_for_one_call_counts_besides_the_tool_s_own(
+    kind: str, tmp_path: Path
+) -> None:
+    """Also for the answer: another process holds edits against both policies."""
+
+    def limited(world: World, app: Sayso) -> Any:
+        @app.tool(approval=approval.deny(lambda amount: amount > 100, name="limit"))
+        async def pay(amount: int) -> str:
+            world.effect(f"pays {amount}")
+            return "paid"
+
+        return SimpleNamespace(pay=pay)
+
+    async def agent(turn: Turn, world: World) -> Any:
+        pay = world.tools.pay
+        asks = approval.always(name="review")
+        done = await turn.call_all(
+            [
+                ToolCall(pay, {"amount": 1}),
+                ToolCall(pay, {"amount": 2}, approval=asks, editable=True),
+                ToolCall(pay, {"amount": 3}, approval=asks, editable=False),
+                ToolCall(pay, {"amount": 101}, approval=asks),
+            ]
+        )
+        return [call.status for call in done]
+
+    async with World.of(kind, tmp_path, agent, limited) as world:
+        talk = Conversation(world)
+        first, second = (await talk.say()).interrupts
+        assert world.effects == ["pays 1"]
+        edited = "editedArgs" in first["responseSchema"]["properties"]
+        assert (edited, "editedArgs" in second["responseSchema"]["properties"]) == (True, False)
+        await talk.restart()
+        yes: Any = {"approved": True}
+        for amount in ("much", 101):
+            tried = {first["id"]: {**yes, "editedArgs": {"amount": amount}}, second["id"]: yes}
+            assert (await talk.answer(tried)).outcome == "invalid_payload"
+        edit = {**yes, "editedArgs": {"amount": 20}}
+        run = await talk.answer({first["id"]: edit, second["id"]: {"approved": False}})
+        assert run.last["result"] == ["executed", "executed", "denied", "denied"]
+        assert world.effects == ["pays 1", "pays 20"]
+
+
 async def test_every_kind_of_tool_may_be_called_instead(kind: str, tmp_path: Path) -> None:
     """One that streams, one in a thread, and a part of the turn."""
 
@@ -181,6 +224,7 @@ async def test_a_call_that_was_recorded_without_the_model_s_id_is_told_the_one_o
     ("members", "message"),
     [
         ({"call": "pay"}, "call= of a call of tool 'count' is a function, not 'pay'"),
+        ({"approval": "always"}, "approval= of a call of tool 'count' is a policy"),
         ({"told_as": 3}, "told_as= of a call of tool 'count' is a text, not 3"),
     ],
 )

@@ -117,6 +117,8 @@ async def tools(turn: Turn) -> None:
     assert_type(await turn.call("pay", {"order_id": 1}), Call[Any])
     assert_type(await turn.call_all([ToolCall(pay, {"order_id": 1})]), list[Call[Any]])
     assert_type(await turn.call(ToolCall(pay, {}, call=fetch, told_as="m1")), Call[Any])
+    asked = ToolCall(pay, {}, approval=approval.always(by="lead"), editable=True)
+    assert_type(await turn.call(asked), Call[Any])
     made = Tool.of("made", parameters={}, call=made_of, result=Closing)
     assert_type(made, Tool[..., Closing])
     assert_type(await turn.call(made, {"order_id": 1}), Call[Closing])

@@ -8,6 +8,7 @@ from dataclasses import KW_ONLY, dataclass, field
 from datetime import datetime
 from typing import Any, Generic, Literal, TypedDict, TypeVar
 
+from sayso.agents.policy import Policy
 from sayso.agents.summaries import summarize
 from sayso.base.approvers import Approvers
 from sayso.base.options import DEFAULT, Default, OnExpire
@@ -108,6 +109,8 @@ class ToolCall:
     tool's own (`why=`). It is not one of the arguments. `call` runs instead of the tool's function
     if this execution runs it: a function of the same arguments, which may hold what only this run
     knows. It is not recorded. `told_as` is the id that the model gave the call: `Call.told_as`.
+    `approval` decides about this call besides the tool's own policy, and `editable` says whether
+    its arguments may be edited, by default as the tool does; give both again on each entry.
     """
 
     tool: Any
@@ -116,6 +119,8 @@ class ToolCall:
     _: KW_ONLY
     call: Callable[..., Any] | None = None
     told_as: str | None = None
+    approval: Policy | None = None
+    editable: bool | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

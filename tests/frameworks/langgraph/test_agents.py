@@ -57,14 +57,19 @@ def editing(mode: str, order: str, amount: float) -> dict[str, Any]:
     """An edit as each way to ask takes it."""
     arguments = {"order_id": order, "amount": amount}
     if mode == "batched":
-        return {"type": "edit", "args": arguments}
+        return {"approved": True, "editedArgs": arguments}
     return {"type": "edit", "edited_action": {"name": "issue_refund", "args": arguments}}
 
 
+def refusing(mode: str, why: str, *, decision: str = "reject") -> dict[str, Any]:
+    """A no as each way to ask takes it; of those with decisions, this one."""
+    if mode == "batched":
+        return {"approved": False, "reason": why}
+    return {"type": decision, "message": why}
+
+
 @pytest.mark.parametrize("mode", MODES)
-def test_calls_that_langchain_wants_reviewed_are_questions_with_its_decisions(
-    serve: Serve, mode: str
-) -> None:
+def test_calls_that_langchain_wants_reviewed_are_questions(serve: Serve, mode: str) -> None:
     shop = Shop()
     with serve(reviewed(shop, mode)) as talk:
         talk.say(REFUNDS)
@@ -72,7 +77,7 @@ def test_calls_that_langchain_wants_reviewed_are_questions_with_its_decisions(
         talk.restart()
         first, second = talk.questions
         first.answer(editing(mode, "A-17", 20))
-        run = second.answer({"type": "reject", "message": "never"})
+        run = second.answer(refusing(mode, "never"))
         assert run.outcome == "success"
         assert sorted(shop.effects) == ["refund A-17 20", "status A-17"]
         assert "never" in run.text
@@ -84,7 +89,7 @@ def test_a_review_may_answer_in_place_of_the_tool(serve: Serve, mode: str) -> No
     shop = Shop()
     with serve(reviewed(shop, mode)) as talk:
         talk.say("refund A-17")
-        run = talk.answer({"type": ANSWER, "message": "it was refunded by hand"})
+        run = talk.answer(refusing(mode, "it was refunded by hand", decision=ANSWER))
         assert shop.effects == []
         assert "it was refunded by hand" in run.text
 
@@ -95,7 +100,7 @@ def test_a_trip_with_langchain_s_review_writes_four_times(serve: Serve) -> None:
         world = talk._world
         assert world is not None
         talk.say("refund A-17")
-        talk.answer({"type": "approve"})
+        talk.question.approve()
         assert len([c for c in world._window.calls if c.point == "commit"]) == 4
 
 

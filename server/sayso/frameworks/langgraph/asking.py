@@ -3,7 +3,7 @@
 Pure: what LangGraph has asked is an event of the log, and what comes out is a list of questions.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from typing import Any, Final, Literal, TypeAlias
 
 import orjson
@@ -25,10 +25,15 @@ class NotAnswered(RuntimeError):
     """A question of a graph was cancelled, or nobody answered it in time."""
 
 
-def event_of(raised: Sequence[Any], upcoming: Sequence[str]) -> dict[str, Any] | None:
-    """The questions of a graph that stopped, as an event; None for one that is over."""
+def event_of(
+    raised: Sequence[Any], upcoming: Sequence[str], about: Callable[[Any], dict[str, Any]]
+) -> dict[str, Any] | None:
+    """The questions of a graph that stopped, as an event; None for one that is over.
+
+    `about` finds the calls that an interrupt is about: the members `within` and `calls`.
+    """
     if raised:
-        return {"k": "asked", "raised": [_raised(each) for each in raised]}
+        return {"k": "asked", "raised": [{**_raised(each), **about(each)} for each in raised]}
     return {"k": "asked", "before": list(upcoming)} if upcoming else None
 
 
@@ -71,7 +76,9 @@ def _questions(raised: Event) -> Iterator[Question]:
             metadata={"langgraph": {"value": value}},
         )
         return
-    for action, allowed in reviews:
+    for (action, allowed), call in zip(reviews, _calls(raised, len(reviews)), strict=True):
+        if call is not None:
+            continue  # it asks itself, when the graph makes it
         yield Question(
             reason=REVIEW,
             message=action.get("description") or f"Run {action['name']}?",
@@ -112,6 +119,51 @@ def _reviews(raised: Event) -> list[tuple[Event, list[str]]] | None:
             for action, review in zip(value["action_requests"], configs, strict=True)
         ]
     return None
+
+
+def calls_of(
+    value: Any, calls: Sequence[Mapping[str, Any]], tools: Container[str]
+) -> list[str | None]:
+    """The ids of the calls that a review is about, by position, as the model gave them.
+
+    None for what is no call of the model's newest message, and for what nobody may approve.
+    """
+    left, ids = iter(calls), list[str | None]()
+    for action, allowed in _reviews({"value": value}) or ():
+        call = next((call for call in left if _wants(call, action)), None)
+        is_known = call is not None and call["name"] in tools and "approve" in allowed
+        ids.append((call["id"] or None) if call is not None and is_known else None)
+    return ids
+
+
+def _wants(call: Mapping[str, Any], action: Event) -> bool:
+    return bool(call["name"] == action["name"] and call["args"] == action["args"])
+
+
+def _calls(raised: Event, number: int) -> Sequence[str | None]:
+    calls: Sequence[str | None] = raised.get("calls") or [None] * number
+    return calls
+
+
+def reviews_of(event: Event) -> Iterator[dict[str, Any]]:
+    """The reviews in an event that are left to the calls themselves."""
+    for raised in event.get("raised", ()):
+        reviews = _reviews(raised) or []
+        for (action, allowed), call in zip(reviews, _calls(raised, len(reviews)), strict=True):
+            if call is not None:
+                yield {
+                    "within": raised["within"],
+                    "told": call,
+                    "name": action["name"],
+                    "allowed": allowed,
+                    "why": _own_words(action),
+                }
+
+
+def _own_words(action: Event) -> str | None:
+    """The words of the middleware's author about a call; None where it only lists arguments."""
+    text = action.get("description") or ""
+    return None if not text or text.endswith(f"Args: {action['args']}") else text
 
 
 def _decisions_schema(action: Event, allowed: Sequence[str]) -> dict[str, Any]:
@@ -156,7 +208,10 @@ def resumed(
         if reviews is None:
             values[raised["id"]] = value_of(next(left), on_cancel)
         else:
-            decisions = [_decision(next(left), action) for action, _ in reviews]
+            decisions = [
+                {"type": "approve"} if call is not None else _decision(next(left), action)
+                for (action, _), call in zip(reviews, _calls(raised, len(reviews)), strict=True)
+            ]
             values[raised["id"]] = {"decisions": decisions}
     return values
 

@@ -8,15 +8,16 @@ later.
 import asyncio
 import contextvars
 from collections import Counter
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any, TypeAlias
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final, TypeAlias
 
 from langchain_core.messages import BaseMessage, ToolMessage
 from langchain_core.tools import ToolException
 from langgraph.errors import GraphInterrupt
 from langgraph.types import Command
 
-from sayso import Call, NotRecordable, Told, Tool, ToolCall, Turn, current_call
+from sayso import Call, NotRecordable, Told, Tool, ToolCall, Turn, approval, current_call
 from sayso.frameworks.langgraph import asking
 from sayso.frameworks.langgraph.log import Event, Log
 from sayso.frameworks.langgraph.rooms import Rooms, Spawn
@@ -25,8 +26,11 @@ from sayso.frameworks.langgraph.wrap import Execute
 
 Happening: TypeAlias = dict[str, Any]
 """Something that the graph tells: an event, and what only this process knows of it."""
-RECORDED = ("key", "task", "told", "name", "args", "mounted")
+RECORDED = ("key", "task", "told", "name", "args", "mounted", "review")
 """The members of a call that stand in the log."""
+
+REVIEW: Final = approval.always(name="review")
+"""Asks about a call that LangChain's middleware wants to be reviewed."""
 
 
 class Calls:
@@ -60,6 +64,29 @@ class Calls:
         self._results: dict[str, Any] = {}
         self._launched: set[str] = set()
         self._failures: dict[str, BaseException] = {}
+        self._reviews: list[Event] = []
+
+    def review(self, reviews: Iterable[Event]) -> None:
+        """Have these calls ask, once the graph makes them; it was told that they may be made."""
+        self._reviews.extend(reviews)
+
+    def _reviewed(self, task: str, call_id: str, name: str) -> Event | None:
+        """The review of a call that is about to be made; None where none was wanted.
+
+        One that comes under another id than the model gave it is found by its name.
+        """
+        within = task.rpartition("|")[0]
+        there = [
+            each for each in self._reviews if each["within"] == within and each["name"] == name
+        ]
+        there.sort(key=lambda each: each["told"] != call_id)
+        return there[0] if there else None
+
+    def again(self, calls: Iterable[Event]) -> None:
+        """Take calls of an earlier execution."""
+        for call in calls:
+            if (review := call.get("review")) is not None:
+                self._reviews.remove(next(each for each in self._reviews if _same(each, review)))
 
     def wished(self, task: str, request: Any, execute: Execute) -> Happening:
         """The wish of a node for a call."""
@@ -92,7 +119,10 @@ class Calls:
             elif (misfit := self._misfit(wish)) is not None:
                 wish["done"].set_result(misfit)
             else:
-                new.append({name: wish[name] for name in RECORDED})
+                review = self._reviewed(wish["task"], wish["told"], wish["name"])
+                call = {**wish, "review": review}
+                new.append({name: call[name] for name in RECORDED})
+                self.again(new[-1:])
         return {"k": "calls", "calls": new} if new else None
 
     def _misfit(self, wish: Happening) -> ToolMessage | None:
@@ -142,7 +172,12 @@ class Calls:
         tool = self.tools[call["name"]]
         self._turn.add_tools(tool)
         body = run_part if call["name"] in self._parts else run
-        return ToolCall(tool, call["args"], call=body, told_as=call["told"])
+        made = ToolCall(tool, call["args"], call=body, told_as=call["told"])
+        review = call.get("review")
+        if review is None:
+            return made
+        editable = "edit" in review["allowed"]
+        return replace(made, approval=REVIEW, editable=editable, why=review["why"])
 
     async def _execute(self, call: Event, arguments: Mapping[str, Any]) -> Any:
         """Run the tool as its node would; this is the turn's effect."""
@@ -206,11 +241,14 @@ class Calls:
         value = outcome.value
         if outcome.executed and isinstance(value, dict) and "packed" in value:
             return self._saver.unpack(value["packed"])
+        allowed = (call.get("review") or {"allowed": ()})["allowed"]
+        answers = outcome.denied and outcome.reason and "respond" in allowed
+        answers = answers and "reject" not in allowed
         return ToolMessage(
-            str(outcome),
+            outcome.reason if answers else str(outcome),
             tool_call_id=call["told"],
             name=call["name"],
-            status="success" if outcome.executed else "error",
+            status="success" if outcome.executed or answers else "error",
         )
 
     def _settle(self, key: str) -> None:
@@ -223,6 +261,11 @@ class Calls:
             done.set_exception(result)
         else:
             done.set_result(result)
+
+
+def _same(review: Event, recorded: Event) -> bool:
+    """True for two reviews of the same call."""
+    return all(review[name] == recorded[name] for name in ("within", "told", "name"))
 
 
 def _take_over(context: contextvars.Context) -> None:

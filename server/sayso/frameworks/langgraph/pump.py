@@ -33,6 +33,11 @@ NAME: Final = "langgraph"
 QUIET_TURNS: Final = 20
 """Turns of the event loop without a call after which those that were made are one batch."""
 
+NEAR_S: Final = 0.5
+"""Seconds that calls wait at most for those of nodes that have begun beside theirs."""
+STEP_S: Final = 0.001
+"""Seconds between two looks at those nodes."""
+
 BEAT_S: Final = 0.05
 """Seconds after which a turn says that it goes on, while a node runs that must not be cut."""
 
@@ -76,8 +81,12 @@ class GraphTurn:
         self.later: list[Happening] = []
         self.tasks: set[asyncio.Task[Any]] = set()
         self.unheard: set[asyncio.Future[Any]] = set()
-        self.over = False
+        self.ended = False
         self.raised: dict[str, list[Any]] = {}
+        self.near: set[str] = set()
+        """Nodes of tools that have begun and made no call yet."""
+        self.within: dict[str, str] = {}
+        """The namespace of the graph that has raised each interrupt, by its id."""
         self.getter: asyncio.Future[Happening] | None = None
         self.rooms = Rooms(turn, self._spawn)
         self.speech = Speech(turn, self.rooms)
@@ -102,7 +111,7 @@ class GraphTurn:
         await self._heard(event)
 
     async def _heard(self, event: Event) -> Any:
-        if self.over:  # what is cancelled writes that it was; nobody wants to know
+        if self.ended:  # what is cancelled writes that it was; nobody wants to know
             raise asyncio.CancelledError
         done: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self.unheard.add(done)
@@ -122,12 +131,21 @@ class GraphTurn:
         """Tell that a node begins that clients see as a step, or as an inner agent."""
         self.queue.put_nowait({"k": "enter", "task": task, "node": node})
 
+    def nears(self, task: str) -> None:
+        """Tell that a node of tools begins, and is about to make its calls."""
+        self.near.add(task)
+
+    def over(self, task: str) -> None:
+        """Tell that a node of tools has ended, whether it has made calls or not."""
+        self.near.discard(task)
+
     def hush(self, task: str) -> None:
         """Say nothing that models say below this task."""
         self.speech.hushed.add(task)
 
     async def call(self, task: str, request: Any, execute: Execute) -> Any:
         """Have the turn make a call of a tool; returns what the node takes for its result."""
+        self.near.discard(task)
         return await self._heard(self.calls.wished(task, request, execute))
 
     async def _drive(self, begins_with: Any) -> None:
@@ -155,9 +173,20 @@ class GraphTurn:
         """The questions of the graph, which has stopped; None where it is over."""
         raised = [each for task in self.raised.values() for each in task]
         if raised or not self.served.stops:
-            return asking.event_of(raised, ())
+            return asking.event_of(raised, (), self._about)
         state = await self.graph.aget_state(self.config)
-        return asking.event_of((), state.next)
+        return asking.event_of((), state.next, self._about)
+
+    def _about(self, interrupt: Any) -> dict[str, Any]:
+        """Whose interrupt it is, and the calls of the model's newest message that it is about."""
+        within = self.within.get(interrupt.id, "")
+        messages = self.saver.channel(within, MESSAGES)
+        newest = next((m for m in reversed(messages or ()) if isinstance(m, AIMessage)), None)
+        calls = [] if newest is None else newest.tool_calls
+        return {
+            "within": within,
+            "calls": asking.calls_of(interrupt.value, calls, self.calls.tools),
+        }
 
     # The turn
 
@@ -209,7 +238,7 @@ class GraphTurn:
 
     async def _unwind(self) -> None:
         """Cancel what is left of the graph, with the writes that LangGraph leaves to themselves."""
-        self.over = True
+        self.ended = True
         left: list[asyncio.Future[Any]] = [*self.tasks, *self.unheard]
         if self.getter is not None:
             left.append(self.getter)
@@ -232,6 +261,7 @@ class GraphTurn:
             case "calls":
                 mounted = [call["name"] for call in event["calls"] if call["mounted"]]
                 self._check("tool", mounted, self.served.tools)
+                self.calls.again(event["calls"])
             case "put":
                 self.saver.again(event)
                 await self._show(event.get("ops", ()))
@@ -255,6 +285,8 @@ class GraphTurn:
 
     def _raise(self, event: Event) -> None:
         """Take what a task of the whole graph asks; who writes anything else asks no more."""
+        for raised in event["raised"]:
+            self.within.setdefault(raised, event["at"][0])  # graphs around it raise it as well
         if event["at"][0] == "":
             self.raised.pop(event["task"], None)
             if event["raised"]:
@@ -337,8 +369,10 @@ class GraphTurn:
     async def _together(self, first: Happening) -> list[Happening]:
         """All of a kind that come at this moment."""
         batch, quiet = [first], 0
-        while quiet < QUIET_TURNS:
-            await asyncio.sleep(0)
+        clock = asyncio.get_running_loop().time
+        latest = clock() + NEAR_S
+        while quiet < QUIET_TURNS or (self.near and clock() < latest):
+            await asyncio.sleep(0 if quiet < QUIET_TURNS else STEP_S)
             quiet += 1
             while not self.queue.empty():
                 happening = self.queue.get_nowait()
@@ -413,7 +447,9 @@ class GraphTurn:
 
     async def _ask(self, event: Event) -> None:
         """Put what the graph asks to people, and take their answers."""
-        answers = await self.turn.interrupt_all(asking.questions_of(event))
+        questions = asking.questions_of(event)
+        answers = await self.turn.interrupt_all(questions) if questions else []
+        self.calls.review(asking.reviews_of(event))
         values = asking.resumed(event, answers, self.served.on_cancel)
         state = self._own(self.turn.state)
         update = {name: state[name] for name in state if state[name] != self.shown.get(name)}

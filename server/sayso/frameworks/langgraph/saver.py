@@ -253,6 +253,16 @@ class LogSaver(InMemorySaver):
         blob = self.blobs.get((THREAD, event["at"][0], name, version))
         return None if blob is None or blob[0] == "empty" else self.serde.loads_typed(blob)
 
+    def channel(self, namespace: str, name: str) -> Any:
+        """The newest value of a channel of a graph; None where it has none."""
+        checkpoints = self.storage[THREAD][namespace]
+        if not checkpoints:
+            return None
+        checkpoint, _, _ = checkpoints[max(checkpoints)]
+        version = self.serde.loads_typed(checkpoint)["channel_versions"].get(name)
+        blob = self.blobs.get((THREAD, namespace, name, version))
+        return None if blob is None or blob[0] == "empty" else self.serde.loads_typed(blob)
+
     def newest(self) -> Event:
         """The last checkpoint of the whole graph, as an event without a past."""
         checkpoints = self.storage[THREAD][""]

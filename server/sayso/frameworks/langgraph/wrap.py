@@ -59,6 +59,12 @@ class Recorder(Protocol):
     async def call(self, task: str, request: Any, execute: Execute) -> Any:
         """Have the turn make a call of a tool; returns what the node takes for its result."""
 
+    def nears(self, task: str) -> None:
+        """Tell that a node of tools begins, and is about to make its calls."""
+
+    def over(self, task: str) -> None:
+        """Tell that a node of tools has ended, whether it has made calls or not."""
+
     def hush(self, task: str) -> None:
         """Say nothing that models say below this task."""
 
@@ -155,6 +161,24 @@ class Telling(Runnable[Any, Any]):
     async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
         """Say that the node begins, and run it unless it must not."""
         running = recording()
+        if running is not None and isinstance(self.inner, ToolNode):
+            return await self._calling_tools(running, input, config, **kwargs)
+        return await self._run(running, input, config, **kwargs)
+
+    async def _calling_tools(
+        self, running: Recorder, input: Any, config: RunnableConfig | None, **kwargs: Any
+    ) -> Any:
+        """Run a node of tools: it says when its calls are near, so that they ask together."""
+        task = task_of(config)
+        running.nears(task)
+        try:
+            return await self._run(running, input, config, **kwargs)
+        finally:
+            running.over(task)
+
+    async def _run(
+        self, running: Recorder | None, input: Any, config: RunnableConfig | None, **kwargs: Any
+    ) -> Any:
         if running is not None:
             task = task_of(config)
             if self.seen:

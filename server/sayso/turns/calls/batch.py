@@ -16,6 +16,7 @@ from typing import Any
 
 from sayso.agents.codec import to_json
 from sayso.agents.outcomes import Answer, Call, Question, ToolCall
+from sayso.agents.policy import Policy
 from sayso.agents.tools import Tool
 from sayso.base import jsonvalue
 from sayso.base.errors import DeclarationError
@@ -116,8 +117,19 @@ def _found(execution: Execution, requested: Sequence[ToolCall]) -> list[ToolCall
         with execution.making("call", _name(item), ahead):
             tool = tool_of(execution, item.tool)
             _check(item, tool)
+            tool = _under(execution, item, tool)
         calls.append(item if item.tool is tool else replace(item, tool=tool))
     return calls
+
+
+def _under(execution: Execution, item: ToolCall, tool: Tool[..., Any]) -> Tool[..., Any]:
+    """The tool as it is for one call, which may have a policy besides the tool's own."""
+    if item.approval is None and item.editable is None:
+        return tool
+    policy = execution.policy_of(tool)
+    if item.approval is not None:
+        policy = Policy.all_of(policy, item.approval)
+    return tool.under(policy, editable=item.editable)
 
 
 def _proposed(
@@ -156,6 +168,12 @@ def _check(item: ToolCall, tool: Tool[..., Any]) -> None:
     call: object = item.call
     if call is not None and not callable(call):
         raise TypeError(f"call= of a call of tool {tool.name!r} is a function, not {call!r}")
+    approval: object = item.approval
+    if not (approval is None or isinstance(approval, Policy)):
+        raise TypeError(
+            f"approval= of a call of tool {tool.name!r} is a policy, such as approval.always, "
+            f"not {approval!r}"
+        )
 
 
 def tool_of(execution: Execution, named: Any) -> Tool[..., Any]:
