@@ -180,8 +180,8 @@ class GraphTurn:
     def _about(self, interrupt: Any) -> dict[str, Any]:
         """Whose interrupt it is, and the calls of the model's newest message that it is about."""
         within = self.within.get(interrupt.id, "")
-        messages = self.saver.channel(within, MESSAGES)
-        newest = next((m for m in reversed(messages or ()) if isinstance(m, AIMessage)), None)
+        messages = self.saver.backwards(within, MESSAGES)
+        newest = next((each for each in messages if isinstance(each, AIMessage)), None)
         calls = [] if newest is None else newest.tool_calls
         return {
             "within": within,
@@ -196,6 +196,7 @@ class GraphTurn:
             self.saver.again(self.before.put)
         for event in whole(self.turn.notes(NAME)):
             await self._again(event)
+        self.saver.settle()
         if not self.log.began:
             await self._note({"k": "graph", "nodes": list(self.served.nodes)})
         if self.log.done is not None:

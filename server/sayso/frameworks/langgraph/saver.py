@@ -6,7 +6,7 @@ memory for it, and as events in the log of the turn, which alone outlives the pr
 
 import base64
 import itertools
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
@@ -53,12 +53,16 @@ def _unpack(packed: Packed) -> tuple[str, bytes]:
     return packed[0], base64.b64decode(packed[1])
 
 
-def _members(data: bytes) -> list[bytes]:
+def _members(data: bytes, before: Sequence[bytes] = ()) -> list[bytes]:
     """The members of an array of MessagePack; empty unless all are of a type of its user's own.
 
-    That is how messages are written, and such a member begins with its length.
+    That is how messages are written, and such a member begins with its length. Those of an array
+    that this one goes on from are not looked for again.
     """
     begin, members = 3 if data[0] == 0xDC else 5 if data[0] == 0xDD else 1, []
+    prefix = b"".join(before)
+    if data.startswith(prefix, begin):
+        begin, members = begin + len(prefix), [*before]
     while begin < len(data):
         kind = data[begin]
         if 0xD4 <= kind <= 0xD8:
@@ -76,6 +80,13 @@ def _members(data: bytes) -> list[bytes]:
 def _array(members: Sequence[bytes]) -> bytes:
     """An array of MessagePack, of its members."""
     return b"\xdd" + len(members).to_bytes(4) + b"".join(members)
+
+
+def _unpacked(packed: Any) -> Typed | list[bytes] | None:
+    """The value of a channel in an event, whole; a long list as its members."""
+    if isinstance(packed, dict):
+        return [base64.b64decode(each) for each in packed["more"]]
+    return None if packed is None else _unpack(packed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +109,10 @@ class LogSaver(InMemorySaver):
         self._tell = tell
         self._long: dict[tuple[str, str], list[bytes]] = {}
         """The members of long lists, by namespace and channel."""
+        self._late_values: dict[tuple[str, str], tuple[Any, Any]] = {}
+        """The newest version and value of each channel of earlier executions, as in an event."""
+        self._late_writes: dict[tuple[str, Any], list[Event]] = {}
+        """The writes to checkpoints of earlier executions that nothing has come of yet."""
 
     def pack(self, value: Any) -> Packed:
         """A value as a member of an event."""
@@ -131,7 +146,7 @@ class LogSaver(InMemorySaver):
             self.serde.dumps_typed(plain),
             self.serde.dumps_typed(get_checkpoint_metadata(config, metadata)),
             {
-                name: (version, self._dumped(values[name]) if name in values else None)
+                name: (version, self._dumped(namespace, name, values) if name in values else None)
                 for name, version in new_versions.items()
             },
         )
@@ -156,11 +171,12 @@ class LogSaver(InMemorySaver):
             }
         }
 
-    def _dumped(self, value: Any) -> Typed | list[bytes]:
-        """A value as bytes; a long list of messages as those of its members."""
+    def _dumped(self, namespace: str, name: str, values: Mapping[str, Any]) -> Typed | list[bytes]:
+        """The value of a channel as bytes; a long list of messages as those of its members."""
+        value = values[name]
         kind, data = self.serde.dumps_typed(value)
         if kind == MSGPACK and isinstance(value, list) and len(value) >= LONG:
-            return _members(data) or (kind, data)
+            return _members(data, self._long.get((namespace, name), [])) or (kind, data)
         return kind, data
 
     def _packed(self, namespace: str, name: str, value: Typed | list[bytes] | None) -> Any:
@@ -177,15 +193,19 @@ class LogSaver(InMemorySaver):
     def _store(self, stored: "_Stored") -> None:
         """Store a checkpoint in memory, as `put` does."""
         for name, (version, value) in stored.values.items():
-            if isinstance(value, list):
-                self._long[stored.namespace, name] = value
-                value = MSGPACK, _array(value)
-            else:
-                self._long.pop((stored.namespace, name), None)
-            key = THREAD, stored.namespace, name, version
-            self.blobs[key] = ("empty", b"") if value is None else value
+            self._store_value(stored.namespace, name, version, value)
         entry = (stored.checkpoint, stored.metadata, stored.parent)
         self.storage[THREAD][stored.namespace][stored.id] = entry
+
+    def _store_value(
+        self, namespace: str, name: str, version: Any, value: Typed | list[bytes] | None
+    ) -> None:
+        if isinstance(value, list):
+            self._long[namespace, name] = value
+            value = MSGPACK, _array(value)
+        else:
+            self._long.pop((namespace, name), None)
+        self.blobs[THREAD, namespace, name, version] = ("empty", b"") if value is None else value
 
     async def aput_writes(
         self,
@@ -215,14 +235,25 @@ class LogSaver(InMemorySaver):
             ],
         }
         await self._tell({**event, "live": writes})
-        self.again(event)
+        self._write_again(event)
 
     def again(self, event: Event) -> None:
-        """Store what an event says."""
+        """Take what an event of an earlier execution says; it is stored by `settle`.
+
+        Of what it says most is out of date by then: older values, writes that are in a checkpoint.
+        """
         if event["k"] == "put":
             self._put_again(event)
         else:
+            self._late_writes.setdefault(tuple(event["at"]), []).append(event)
+
+    def settle(self) -> None:
+        """Store what earlier executions have left, for the graph to go on from."""
+        for (namespace, name), (version, packed) in self._late_values.items():
+            self._store_value(namespace, name, version, _unpacked(packed))
+        for event in itertools.chain.from_iterable(self._late_writes.values()):
             self._write_again(event)
+        self._late_values, self._late_writes = {}, {}
 
     def _write_again(self, event: Event) -> None:
         """As `put_writes`: what a task has written once stays, but for the special channels."""
@@ -235,17 +266,15 @@ class LogSaver(InMemorySaver):
     def _put_again(self, event: Event) -> None:
         namespace, parent = event["at"]
         checkpoint, metadata = _unpack(event["checkpoint"]), _unpack(event["metadata"])
-        values = {
-            name: (version, self._unpacked(namespace, name, packed))
-            for name, (version, packed) in event["values"].items()
-        }
-        self._store(_Stored(namespace, parent, event["id"], checkpoint, metadata, values))
-
-    def _unpacked(self, namespace: str, name: str, packed: Any) -> Typed | list[bytes] | None:
-        if not isinstance(packed, dict):
-            return None if packed is None else _unpack(packed)
-        more = [base64.b64decode(each) for each in packed["more"]]
-        return [*self._long.get((namespace, name), [])[: packed["keep"]], *more]
+        self._late_writes.pop((namespace, parent), None)
+        for name, (version, packed) in event["values"].items():
+            key, whole = (namespace, name), packed
+            if isinstance(packed, dict):
+                _, before = self._late_values.get(key, (None, None))
+                kept = before["more"][: packed["keep"]] if isinstance(before, dict) else []
+                whole = {"keep": 0, "more": [*kept, *packed["more"]]}
+            self._late_values[key] = version, whole
+        self._store(_Stored(namespace, parent, event["id"], checkpoint, metadata, {}))
 
     def value(self, event: Event, name: str) -> Any:
         """The value of a channel in a checkpoint that is stored; None where it has none."""
@@ -253,15 +282,19 @@ class LogSaver(InMemorySaver):
         blob = self.blobs.get((THREAD, event["at"][0], name, version))
         return None if blob is None or blob[0] == "empty" else self.serde.loads_typed(blob)
 
-    def channel(self, namespace: str, name: str) -> Any:
-        """The newest value of a channel of a graph; None where it has none."""
+    def backwards(self, namespace: str, name: str) -> Iterator[Any]:
+        """The members of a channel's newest list, the last one first; nothing where it has none."""
+        members = self._long.get((namespace, name))
+        if members is not None:
+            for member in reversed(members):
+                yield from self.serde.loads_typed((MSGPACK, _array([member])))
+            return
         checkpoints = self.storage[THREAD][namespace]
-        if not checkpoints:
-            return None
         checkpoint, _, _ = checkpoints[max(checkpoints)]
         version = self.serde.loads_typed(checkpoint)["channel_versions"].get(name)
-        blob = self.blobs.get((THREAD, namespace, name, version))
-        return None if blob is None or blob[0] == "empty" else self.serde.loads_typed(blob)
+        blob = self.blobs.get((THREAD, namespace, name, version), ("empty", b""))
+        value = None if blob[0] == "empty" else self.serde.loads_typed(blob)
+        yield from reversed(value) if isinstance(value, list) else ()
 
     def newest(self) -> Event:
         """The last checkpoint of the whole graph, as an event without a past."""

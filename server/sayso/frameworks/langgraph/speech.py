@@ -40,8 +40,8 @@ class Speech:
     def stored(self, messages: Any) -> None:
         """Note messages that the graph has stored: they are not said again."""
         for message in messages if isinstance(messages, list) else ():
-            if isinstance(message, BaseMessage) and message.id:
-                self._known.add(message.id)
+            if message_id := getattr(message, "id", None):
+                self._known.add(message_id)
 
     async def hear(self, message: BaseMessage, about: Mapping[str, Any]) -> None:
         """Say a piece of a message."""
