@@ -38,8 +38,8 @@ def made_tool(
     policy: approval.Policy | None,
     *,
     description: str | None,
-    from_person: Callable[[Any], Any],
     part: bool,
+    from_person: Callable[[Any], Any] | None = None,
     check: Callable[[Mapping[str, Any]], Sequence[SchemaViolation]] | None = None,
     timeout: float | None = None,
 ) -> Tool[..., Any]:

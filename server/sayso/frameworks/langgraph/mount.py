@@ -11,6 +11,7 @@ from sayso import DeclarationError, Sayso, Tool, Turn, approval
 from sayso.frameworks.langgraph.before import MESSAGES
 from sayso.frameworks.langgraph.pump import GraphTurn, Served
 from sayso.frameworks.langgraph.wrap import wrap_in_place, wrapped
+from sayso.frameworks.madetools import made_tool
 
 _log = logging.getLogger("sayso.langgraph")
 
@@ -129,23 +130,7 @@ def _tool(tool: Any, policy: approval.Policy | None, *, part: bool = False) -> T
     """A tool of LangChain's as one that a person can be asked about; by default as the app says."""
     schema = tool.tool_call_schema
     parameters = schema if isinstance(schema, dict) else schema.model_json_schema()
-    return Tool.of(
-        tool.name,
-        description=tool.description,
-        parameters=parameters,
-        call=_unbound_part if part else _unbound,
-        part=part,
-        approval=policy,
-        editable=policy is None or policy.kind != "never",
-    )
-
-
-async def _unbound(arguments: Mapping[str, Any]) -> Any:
-    raise RuntimeError("a tool of a graph runs inside the graph")
-
-
-async def _unbound_part(turn: Turn, arguments: Mapping[str, Any]) -> Any:
-    raise RuntimeError("a tool of a graph runs inside the graph")
+    return made_tool(tool.name, parameters, policy, description=tool.description, part=part)
 
 
 def _shared(graph: Any) -> tuple[str, ...]:
