@@ -10,6 +10,7 @@ Exception
 │   │   │   └── ModelFailed  a model was not reached, or its answer broke off
 │   │   ├── AgentFailed      an agent elsewhere failed, or refused a request
 │   │   ├── ToolFailed       a tool raised where that fails the turn
+│   │   ├── OutcomeUnknown   code began an effect and does not know what came of it
 │   │   ├── NotRecordable    a value that the journal cannot keep
 │   │   ├── OpenMessage      a recorded call while a text message is open
 │   │   ├── NestedCall       a recorded call inside a recorded step
