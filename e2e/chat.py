@@ -7,9 +7,10 @@ from uuid import uuid4
 from playwright.sync_api import Locator, Page, Request, expect
 
 from e2e.playground import MILLISECONDS
+from e2e.waiting import until_beside
 from tests import plain
 from tests.patience import PATIENCE
-from tests.server import DemoServer, Event, until
+from tests.server import DemoServer, Event
 
 __all__ = ["WAIT", "Chat", "Chats"]
 
@@ -114,7 +115,9 @@ class Chat:
     def effects_are(self, *kinds: str) -> list[Event]:
         """Wait until the ledger holds these effects of this thread; returns them."""
         wanted = list(kinds)
-        until(f"effects {wanted}", lambda: self.server.kinds(self.thread) == wanted)
+        until_beside(
+            self.page, f"effects {wanted}", lambda: self.server.kinds(self.thread) == wanted
+        )
         return self.server.effects(self.thread)
 
     def status(self) -> str:
@@ -124,7 +127,7 @@ class Chat:
 
     def thread_is(self, status: str) -> None:
         """Wait until the server says so of the thread."""
-        until(f"thread {status}", lambda: self.status() == status)
+        until_beside(self.page, f"thread {status}", lambda: self.status() == status)
 
     def recorded(self) -> list[str]:
         """What the newest turn has begun and ended, by name."""

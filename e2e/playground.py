@@ -4,8 +4,9 @@ from pathlib import Path
 
 from playwright.sync_api import ConsoleMessage, Error, Locator, Page, expect
 
+from e2e.waiting import until_beside
 from tests.patience import PATIENCE
-from tests.server import DemoServer, Event, until
+from tests.server import DemoServer, Event
 from tests.sources import ROOT
 
 MILLISECONDS = PATIENCE * 1000
@@ -75,7 +76,8 @@ class Playground:
     def effects_are(self, *kinds: str) -> list[Event]:
         """Wait until the ledger and the page agree on these effects; returns the ledger."""
         wanted = list(kinds)
-        until(
+        until_beside(
+            self.page,
             f"effects {wanted}, got {self.server.kinds(self.thread_id)}",
             lambda: self.server.kinds(self.thread_id) == wanted,
         )

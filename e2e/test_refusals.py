@@ -8,7 +8,8 @@ import pytest
 from playwright.sync_api import Page, Route, expect
 
 from e2e.playground import Playground
-from tests.server import DemoServer, Event, until
+from e2e.waiting import until_beside
+from tests.server import DemoServer, Event
 
 RUNS = "**/agents/ops"
 LOOKS = "**/agents/ops/connect"
@@ -113,7 +114,7 @@ def test_a_schema_that_cannot_be_compiled_is_answered_all_the_same(
         as_json.click()
     editor.fill('{"code": "x"}')
     card.get_by_role("button", name="Answer", exact=True).click()
-    until("the answer is sent", lambda: len(sent) == 1)
+    until_beside(page, "the answer is sent", lambda: len(sent) == 1)
     (entry,) = sent[0]
     assert entry["payload"] == {"code": "x"}
     expect(page.get_by_text("Answered", exact=True)).to_be_visible()

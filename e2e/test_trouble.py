@@ -12,6 +12,7 @@ from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
 from e2e.playground import MILLISECONDS, Playground
 from e2e.reviewer import Reviewer
+from e2e.waiting import until_beside
 from tests.contract.requirements import requirement
 from tests.process.replicas import Replica
 from tests.server import DemoServer, interrupts, until
@@ -224,7 +225,7 @@ def test_two_people_who_answer_at_once_are_both_told_what_holds(
         route.continue_()
     yes.sees("Approved")
     no.sees("Approved by you")
-    until("one refund", lambda: server.kinds("money") == ["refund"])
+    until_beside(person.page, "one refund", lambda: server.kinds("money") == ["refund"])
     for person in people:
         person.page.close()
 

@@ -13,6 +13,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -32,12 +33,18 @@ from tests.sources import ROOT
 Event = dict[str, Any]
 
 
-def until(what: str, check: Callable[[], bool], patience: float = PATIENCE) -> None:
+def until(
+    what: str,
+    check: Callable[[], bool],
+    patience: float = PATIENCE,
+    sleep: Callable[[float], None] = time.sleep,
+) -> None:
     """Look until `check` is true; AssertionError naming `what` after `patience` seconds."""
     looking = retry(
         retry=retry_if_result(lambda seen: not seen),
         wait=wait_fixed(0.05),
         stop=stop_after_delay(patience),
+        sleep=sleep,
     )
     try:
         looking(check)()
