@@ -39,8 +39,9 @@ SELECT scope, owner, agent, key, 'int-' || n || '-' || key, turn, key,
     CASE WHEN (key + n) % 2 = 0 THEN 'open' ELSE 'resolved' END, 'confirmation', '0',
     CASE WHEN n = 1 THEN 'clerk ' || key % 7 END
 FROM thread, generate_series(1, 2) AS n;
-INSERT INTO waiting (scope, name, created_at, position)
-SELECT scope, 'role:' || position % 9, created_at, position FROM interrupt WHERE status = 'open';
+INSERT INTO asked (scope, name, settled, created_at, position)
+SELECT scope, 'role:' || position % 9, CASE WHEN status = 'open' THEN 0 ELSE 1 END, created_at,
+    position FROM interrupt;
 INSERT INTO entry (thread, turn_key, place, kind, name, fingerprint, status, data)
 SELECT key, turn, n::text, 'step', 'work', 'f', 'done', 'data'
 FROM thread, generate_series(1, 3) AS n;

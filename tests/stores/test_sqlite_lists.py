@@ -178,10 +178,10 @@ def test_a_deleted_thread_leaves_no_row(tmp_path: Path) -> None:
     tables = [row[0] for row in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
     counted = {t for t in tables if t not in ("audit", "change", "floor", "sayso_schema")}
     before = {table: count(db, table) for table in counted}
-    assert before.pop("waiting") == 6, "each waits for a role and for a person"
+    assert before.pop("asked") == 6, "each waits for a role and for a person"
     assert set(before.values()) == {3}
     ops.delete(session_on(db), SCOPE, "t-1", 4, 9, "me")
-    left = dict.fromkeys(counted, 2) | {"waiting": 4}
+    left = dict.fromkeys(counted, 2) | {"asked": 4}
     assert {table: count(db, table) for table in counted} == left
     emptied = "SELECT count(*) FROM audit WHERE content IS NULL"
     assert db.execute(emptied).fetchone() == (0,)

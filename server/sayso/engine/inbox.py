@@ -35,8 +35,6 @@ POLL_S: Final = 1.0
 """Seconds between looks for what other processes have changed, if the store does not tell."""
 MAX_UNREAD: Final = 1_000
 """Notices that a listener may leave unread; then it is told to read its lists again."""
-MAX_LOOKS: Final = 10
-"""Pages of a scope that are searched for one page of the inbox."""
 PAGE_SIZE: Final = 1_000
 """Changes that are read in one go."""
 
@@ -131,26 +129,21 @@ class Inbox:
         Raises:
             ValueError: an invalid cursor.
         """
-        items: list[ListedInterrupt] = []
-        for _ in range(MAX_LOOKS):
-            page = await self._store.interrupts(
-                principal.scope,
-                InterruptFilter(
-                    owner=principal.subject,
-                    names=names_of(principal.subject, principal.roles),
-                    status=status,
-                    agent=agent,
-                    reason=reason,
-                    thread_id=thread_id,
-                    assigned_to=assigned_to,
-                ),
-                PageRequest(after, limit - len(items)),
-            )
-            items += [item for item in page.items if _concerns(item, principal)]
-            after = page.next
-            if after is None or len(items) == limit:
-                break
-        return Page(items=tuple(items), next=after)
+        page = await self._store.interrupts(
+            principal.scope,
+            InterruptFilter(
+                owner=principal.subject,
+                names=names_of(principal.subject, principal.roles),
+                status=status,
+                agent=agent,
+                reason=reason,
+                thread_id=thread_id,
+                assigned_to=assigned_to,
+            ),
+            PageRequest(after, limit),
+        )
+        items = tuple(item for item in page.items if _concerns(item, principal))
+        return Page(items=items, next=page.next)
 
     async def interrupt(self, principal: Principal, interrupt_id: str) -> ListedInterrupt:
         """One of the caller's interrupts.

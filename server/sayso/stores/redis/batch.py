@@ -143,8 +143,7 @@ class ScriptBatch:
         names = [keys.scope.of(of), keys.scope.one(of, owner)]
         if i.status == "open" and i.assigned_to is not None:
             names.append(keys.scope.one("assigned", i.assigned_to))
-        if i.status == "open":
-            names += [keys.scope.one("awaited", name) for name in people]
+        names += [keys.scope.one(f"{of}_for", name) for name in people]
         rows = dict.fromkeys(names, row)
         rows[keys.of("asked")] = (f"{prefixed(i.turn_key)}|", f"|{i.id}".encode())
         return rows

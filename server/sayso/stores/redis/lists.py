@@ -260,14 +260,12 @@ def _walks_of(keys: ScopeKeys, wanted: InterruptFilter) -> tuple[list[str], bool
         whoever = owner is None and not wanted.names
         return [keys.one("assigned", wanted.assigned_to)], others and whoever
     kinds = {None: ("open", "settled"), "open": ("open",)}.get(wanted.status, ("settled",))
-    names = [keys.of(kind) if owner is None else keys.one(kind, owner) for kind in kinds]
+    names = [keys.one(f"{kind}_for", name) for kind in kinds for name in wanted.names]
+    if owner is not None:
+        names += [keys.one(kind, owner) for kind in kinds]
+    elif not names:
+        names = [keys.of(kind) for kind in kinds]
     exact = wanted.status in (None, "open")
-    if wanted.names:
-        # What is settled for others is not listed by their names: it is no inbox any more.
-        named = [keys.one("awaited", name) for name in wanted.names] if exact else []
-        own = [keys.one("open", owner)] if exact and owner is not None else []
-        names = named + own + ([] if wanted.status == "open" else [keys.of("settled")])
-        exact = wanted.status == "open"
     return names, others and exact and wanted.assigned_to is None
 
 

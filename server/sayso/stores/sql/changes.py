@@ -67,14 +67,14 @@ def put_questions(db: Transaction, whose: Whose, questions: Sequence[QuestionWri
                 moved.append((*row[1:3], thread, interrupt.id))
         if names and before is not None:
             unlisted.append((thread, interrupt.id))
-        if interrupt.status == "open":
-            listed += [(name, thread, interrupt.id) for name in names]
+        settled = int(interrupt.status != "open")
+        listed += [(name, settled, thread, interrupt.id) for name in names]
     for statement, rows in (
         ("add_interrupt", new),
         ("move_interrupt", moved),
         ("put_interrupt", changed),
-        ("wait_no_more", unlisted),
-        ("wait_for", listed),
+        ("unlist", unlisted),
+        ("list_for", listed),
     ):
         if rows:
             db.insert_many(statement, rows)

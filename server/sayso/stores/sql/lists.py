@@ -36,6 +36,9 @@ from sayso.stores.sql.session import Row, Transaction
 
 _END = 2**62
 """Later than any moment."""
+_OPEN = ("walk_open", "walk_open_owned", "walk_open_for")
+_SETTLED = ("walk_settled", "walk_settled_owned", "walk_settled_for")
+"""Walks over all of a scope, over those of an owner, and over those for a name."""
 
 
 def threads(
@@ -117,16 +120,14 @@ def _walks_of(wanted: InterruptFilter) -> list[tuple[str, str | None]]:
         return [("walk_of_thread", None)]
     if wanted.status == "open" and wanted.assigned_to is not None:
         return [("walk_open_assigned", None)]
-    owned = wanted.owner is not None
+    states = {None: (_OPEN, _SETTLED), "open": (_OPEN,)}.get(wanted.status, (_SETTLED,))
     walks: list[tuple[str, str | None]] = []
-    if wanted.status in (None, "open"):
-        walks += [("walk_open_for", name) for name in wanted.names]
-        if owned or not wanted.names:
-            walks.append(("walk_open_owned" if owned else "walk_open", None))
-    if wanted.status != "open":
-        # What is settled for others is not indexed by their names: it is no inbox any more.
-        own = owned and not wanted.names
-        walks.append(("walk_settled_owned" if own else "walk_settled", None))
+    for anybodys, owned, named in states:
+        walks += [(named, name) for name in wanted.names]
+        if wanted.owner is not None:
+            walks.append((owned, None))
+        elif not wanted.names:
+            walks.append((anybodys, None))
     return walks
 
 

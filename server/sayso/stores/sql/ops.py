@@ -55,7 +55,7 @@ from sayso.stores.step import (
 _DELETIONS = (
     "forget_journals",
     "delete_messages",
-    "delete_waiting",
+    "delete_asked",
     "delete_interrupts",
     "delete_requests",
     "delete_turns",

@@ -57,13 +57,13 @@ WHERE scope = :scope AND status = 'open' AND assigned_to = :assigned_to
 ORDER BY created_at, position LIMIT :walk;
 
 -- name: walk_open_for
--- The same of those that wait for a person of this name.
-SELECT waiting.created_at, waiting.position, owner, names, status, agent, reason, assigned_to
-FROM waiting
-JOIN interrupt ON interrupt.position = waiting.position
-WHERE waiting.scope = :scope AND waiting.name = :name
-    AND (waiting.created_at, waiting.position) > (:moment, :position)
-ORDER BY waiting.created_at, waiting.position LIMIT :walk;
+-- The same of those that approvers of this name answer.
+SELECT asked.created_at, asked.position, owner, names, status, agent, reason, assigned_to
+FROM asked
+JOIN interrupt ON interrupt.position = asked.position
+WHERE asked.scope = :scope AND asked.name = :name AND asked.settled = 0
+    AND (asked.created_at, asked.position) > (:moment, :position)
+ORDER BY asked.created_at, asked.position LIMIT :walk;
 
 -- name: walk_settled
 -- Interrupts of a scope that are not open, oldest first.
@@ -80,6 +80,15 @@ FROM interrupt INDEXED BY interrupt_settled_owned
 WHERE scope = :scope AND status <> 'open' AND owner = :owner
     AND (created_at, position) > (:moment, :position)
 ORDER BY created_at, position LIMIT :walk;
+
+-- name: walk_settled_for
+-- The same of those that approvers of this name answered.
+SELECT asked.created_at, asked.position, owner, names, status, agent, reason, assigned_to
+FROM asked
+JOIN interrupt ON interrupt.position = asked.position
+WHERE asked.scope = :scope AND asked.name = :name AND asked.settled = 1
+    AND (asked.created_at, asked.position) > (:moment, :position)
+ORDER BY asked.created_at, asked.position LIMIT :walk;
 
 -- name: walk_of_thread
 -- All interrupts of a thread, oldest first; sorted, since a thread does not have many.

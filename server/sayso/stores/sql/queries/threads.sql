@@ -277,14 +277,15 @@ UPDATE interrupt SET
     answer_metadata = :answer_metadata, held = :held
 WHERE thread = :thread AND id = :id;
 
--- name: wait_for
--- List an open question under the name of a person that it waits for.
-INSERT INTO waiting (scope, name, created_at, position)
-SELECT scope, :name, created_at, position FROM interrupt WHERE thread = :thread AND id = :id;
+-- name: list_for
+-- List a question under a name of its approvers.
+INSERT INTO asked (scope, name, settled, created_at, position)
+SELECT scope, :name, :settled, created_at, position FROM interrupt
+WHERE thread = :thread AND id = :id;
 
--- name: wait_no_more
+-- name: unlist
 -- List a question under no name.
-DELETE FROM waiting
+DELETE FROM asked
 WHERE position = (SELECT interrupt.position FROM interrupt WHERE thread = :thread AND id = :id);
 
 -- name: read_interrupts
@@ -335,9 +336,9 @@ DELETE FROM entry WHERE thread = :thread;
 -- Drop the messages of a thread.
 DELETE FROM message WHERE thread = :thread;
 
--- name: delete_waiting
+-- name: delete_asked
 -- List no question of a thread under a name.
-DELETE FROM waiting
+DELETE FROM asked
 WHERE position IN (SELECT interrupt.position FROM interrupt WHERE thread = :thread);
 
 -- name: delete_interrupts

@@ -156,15 +156,16 @@ CREATE INDEX interrupt_settled ON interrupt (scope, created_at) WHERE status <> 
 CREATE INDEX interrupt_settled_owned ON interrupt (scope, owner, created_at)
     WHERE status <> 'open';
 
--- The open questions of others, by each name (a role, a person) under which they wait.
-CREATE TABLE waiting (
+-- The questions that others than the owner answer, by each name (a role, a person) of these.
+CREATE TABLE asked (
     scope TEXT NOT NULL,
     name TEXT NOT NULL,
+    settled INTEGER NOT NULL,
     created_at INTEGER NOT NULL,
     position INTEGER NOT NULL,
-    PRIMARY KEY (scope, name, created_at, position)
+    PRIMARY KEY (scope, name, settled, created_at, position)
 ) WITHOUT ROWID;
-CREATE INDEX waiting_at ON waiting (position);
+CREATE INDEX asked_at ON asked (position);
 
 CREATE TABLE entry (
     position INTEGER PRIMARY KEY,
