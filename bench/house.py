@@ -13,6 +13,7 @@ prints the places that a figure counts, for those of `PLACES`.
 import ast
 import asyncio
 import collections
+import functools
 import inspect
 import re
 import subprocess
@@ -40,6 +41,7 @@ SETTLE_S = 0.05
 """How long a trip is followed after its response, in seconds: what the server does afterwards."""
 
 
+@functools.cache
 def _sources() -> list[Path]:
     listed = subprocess.run(
         ["git", "ls-files", "-z", "server/sayso"],  # noqa: S607
@@ -52,6 +54,7 @@ def _sources() -> list[Path]:
     return [path for path in paths if path.suffix in {".py", ".sql", ".lua"} and path.exists()]
 
 
+@functools.cache
 def _trees() -> dict[str, ast.Module]:
     """Every module of the package by its dotted name."""
     trees = {}
@@ -202,7 +205,7 @@ def _sentences(text: str) -> Iterator[str]:
         if block.lstrip().startswith(("|", "#", "<")):
             continue
         for item in re.split(r"^\s*(?:[-*]|\d+\.)\s", block, flags=re.MULTILINE):
-            yield from re.split(r"(?<=[.!?:;])\s+", " ".join(item.split()))
+            yield from re.split(r"(?<=[.!?])\s+", " ".join(item.split()))
 
 
 @dataclass
@@ -333,6 +336,35 @@ FIGURES: dict[str, tuple[Callable[[], float], float]] = {
 
 ENTERED = {"hello": 45, "refused": 20, "resume": 60}
 """Targets for the files that a trip enters."""
+
+
+def changed_places(name: str) -> list[str]:
+    """The places of a figure in files that are not committed as they are; all of none such."""
+    listed = subprocess.run(
+        ["git", "status", "--porcelain", "--untracked-files=all"],  # noqa: S607
+        cwd=ROOT,
+        capture_output=True,
+        check=True,
+        text=True,
+    ).stdout
+    changed = {line[3:].rpartition(" -> ")[2] for line in listed.splitlines()}
+    places = list(PLACES[name]()) if name in PLACES else []
+    return [place for place in places if _file_of(place) in changed] or places
+
+
+def _file_of(place: str) -> str:
+    """The path of a file by the beginning of a place: a dotted module, a path, or a page's name."""
+    name = place.split()[0].rstrip(":")
+    if name.endswith(".md"):
+        return name if (ROOT / name).exists() else f"docs/{name}"
+    path = f"server/{name.replace('.', '/')}"
+    return (
+        name
+        if "/" in name
+        else next(
+            (each for each in (f"{path}.py", f"{path}/__init__.py") if (ROOT / each).exists()), name
+        )
+    )
 
 
 def measure() -> dict[str, tuple[float, float]]:

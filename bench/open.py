@@ -119,7 +119,7 @@ async def measure(store: Store, client: httpx.AsyncClient, there: int) -> dict[s
             raise RuntimeError("something is due that should not be")
 
     async def count(_: int) -> None:
-        await store.count_open(10_000)
+        await store.count_all_open(10_000)
 
     return {
         "inbox page": await median(first),

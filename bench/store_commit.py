@@ -23,6 +23,7 @@ import uvloop
 
 from sayso.base.clock import SystemClock
 from sayso.base.records import Claim, Commit, Entry, Interrupt, Lease, Principal, Run, TurnRecord
+from sayso.stores.sealing import NO_SEALS
 from sayso.stores.sql import ops
 from sayso.stores.sqlite.database import connect
 from sayso.stores.sqlite.session import SQL, SqliteTransaction
@@ -132,7 +133,7 @@ async def _together(
 def floor_run(path: Path, writers: int, commits: int, batch: int) -> Measured:
     """The same statements for as many commits in transactions of that size."""
     db = connect(path)
-    session = SqliteTransaction(db, SystemClock())
+    session = SqliteTransaction(db, SystemClock(), NO_SEALS)
     db.execute("BEGIN IMMEDIATE")
     for n in range(writers):
         ops.claim(session, claim(n))

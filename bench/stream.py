@@ -26,16 +26,20 @@ from starlette.requests import Request
 from starlette.responses import StreamingResponse
 
 from sayso.agents.registry import Agent, Agents
+from sayso.base.clock import SystemClock
+from sayso.base.limits import Limits
 from sayso.base.metrics import Metrics
 from sayso.base.records import Principal
 from sayso.engine.dialect import Dialect
 from sayso.engine.engine import Engine
+from sayso.engine.quotas import Quotas
 from sayso.http.app import Edge
 from sayso.http.asgi import Receive, Scope, Send
 from sayso.http.options import ServerOptions
 from sayso.protocol import frames
 from sayso.protocol.client_profile import ClientProfile
 from sayso.protocol.runinput import RunInput
+from sayso.stores.sqlite.memory import MemoryStore
 from sayso.streams.ending import Ending
 from sayso.streams.reader import Reader
 from sayso.streams.stream import RunStream
@@ -68,9 +72,11 @@ class Product:
     """The least engine: it streams, and nothing else, so that the wire alone is measured."""
 
     def __init__(self, count: int, *, paced: bool) -> None:
+        self.requests = self
         self._deltas = deltas(count)
         self._paced = paced
         self.health = Health()
+        self.quotas = Quotas(Limits(), MemoryStore(), SystemClock(), shared=True)
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def start(self) -> None:

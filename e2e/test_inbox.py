@@ -42,12 +42,12 @@ def test_an_inbox_of_ten_is_cleared_by_keyboard_alone(reviewer: Reviewer) -> Non
         expect(reviewer.question.get_by_role("button", name="Approve")).to_be_visible()
         if number % 2 == 0:
             reviewer.press("a")
-            reviewer.sees("Approved")
+            reviewer.sees("Ran: Refunded 240.00")
         else:
             reviewer.press("d")
             expect(reviewer.question.get_by_role("textbox")).to_be_focused()
             reviewer.press("n", "o", "Tab", "Enter")
-            reviewer.sees("Denied")
+            reviewer.sees("Reason given to the agent: no")
         focused = reviewer.page.evaluate("document.activeElement?.className")
         assert focused == "sayso-outcome"
     expect(reviewer.page.get_by_text("Nothing waits for you.")).to_be_visible()
@@ -56,6 +56,34 @@ def test_an_inbox_of_ten_is_cleared_by_keyboard_alone(reviewer: Reviewer) -> Non
         "five refunds",
         lambda: [reviewer.server.kinds(one) for one in threads] == [["refund"], []] * 5,
     )
+
+
+def test_a_decision_can_be_undone_and_the_next_question_opens(reviewer: Reviewer) -> None:
+    """It is sent after a while or by a button; then the focus is on the title of the next one."""
+    for thread in ("one", "two"):
+        reviewer.server.run(thread, text="refund")
+    reviewer.open()
+    reviewer.page.evaluate("for (const n of ['next', 'undo']) localStorage['sayso-' + n] = 'on'")
+    reviewer.page.reload()
+    reviewer.counts("2 open")
+    reviewer.press("j")
+    approve = reviewer.question.get_by_role("button", name="Approve")
+    expect(approve).to_be_visible()
+    reviewer.press("a")
+    reviewer.sees("Sending in")
+    expect(reviewer.question.get_by_role("button", name="Undo")).to_be_focused()
+    reviewer.finds_no_barrier()
+    reviewer.press("z")
+    expect(approve).to_be_visible()
+    reviewer.counts("2 open")
+    reviewer.press("a")
+    reviewer.question.get_by_role("button", name="Send now").click()
+    reviewer.counts("1 open")
+    reviewer.sees("conversation two")
+    expect(reviewer.question.get_by_role("heading", level=2)).to_be_focused()
+    expect(reviewer.page.get_by_text("The next question is open.")).to_be_attached()
+    until("one refund", lambda: reviewer.server.kinds("one") == ["refund"])
+    assert reviewer.server.kinds("two") == []
 
 
 def test_a_set_goes_on_with_its_last_answer_and_no_client(reviewer: Reviewer) -> None:
@@ -97,14 +125,23 @@ def test_several_are_decided_together_once_all_were_seen(reviewer: Reviewer) -> 
     cards.nth(0).get_by_role("button", name="Confirm denial").click()
     approve = reviewer.page.get_by_role("button", name="Approve the other 3")
     expect(approve).to_be_disabled()
+    deny = reviewer.page.get_by_role("button", name="Deny the other 3")
+    expect(deny).to_be_visible()
     further = reviewer.page.get_by_role("button", name="Next unread")
 
+    def places() -> list[list[float]]:
+        script = "(one) => [one.offsetLeft, one.offsetWidth]"
+        return [button.evaluate(script) for button in (approve, deny)]
+
+    before = places()
+
     def read_to_the_end() -> bool:
-        # The button goes as soon as everything was on the screen, which no click may wait for.
+        # The button hides as soon as everything was on the screen, which no click may wait for.
         further.evaluate_all("(buttons) => buttons.forEach((one) => one.click())")
         return approve.is_enabled()
 
     until("all was on the screen", read_to_the_end)
+    assert places() == before
     approve.click()
     expect(reviewer.page.get_by_text("4 decided")).to_be_visible(timeout=MILLISECONDS)
     assert posts == [f"{reviewer.server.url}/interrupts/answers"]

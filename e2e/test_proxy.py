@@ -22,19 +22,33 @@ MOUNTS = ("agents", "copilotkit", "single", "session")
 
 
 @pytest.fixture(scope="module")
-def proxied(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DemoServer]:
-    """A demo that breaks its silence twice a second, behind an nginx that bears two seconds."""
-    folder = tmp_path_factory.mktemp("proxied")
-    (folder / "nginx").mkdir()
-    with (
-        DemoServer(
-            folder, watched=False, options=["--keepalive", "0.5", "--insecure-no-auth"]
-        ) as server,
-        Nginx(folder / "nginx", server.port, silence="2s") as nginx,
-    ):
-        through = copy.copy(server)
-        through.url = nginx.url
-        yield through
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DemoServer]:
+    """A demo that breaks its silence twice a second."""
+    folder = tmp_path_factory.mktemp("demo")
+    options = ["--keepalive", "0.5", "--insecure-no-auth"]
+    with DemoServer(folder, watched=False, options=options) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def proxied(demo: DemoServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[DemoServer]:
+    """The demo behind nginx as it is documented."""
+    with Nginx(tmp_path_factory.mktemp("nginx"), demo.port) as nginx:
+        yield through(nginx, demo)
+
+
+@pytest.fixture(scope="module")
+def impatient(demo: DemoServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[DemoServer]:
+    """The demo behind an nginx that bears two seconds of silence, less than slow work takes."""
+    with Nginx(tmp_path_factory.mktemp("impatient"), demo.port, silence="2s") as nginx:
+        yield through(nginx, demo)
+
+
+def through(nginx: Nginx, server: DemoServer) -> DemoServer:
+    """The server as it is seen through that proxy."""
+    seen = copy.copy(server)
+    seen.url = nginx.url
+    return seen
 
 
 def request_of(mount: str, thread: str, text: str) -> tuple[str, Any]:
@@ -73,17 +87,17 @@ def is_text(line: str) -> bool:
 
 @requirement("EN-06")
 @pytest.mark.parametrize("mount", MOUNTS)
-def test_events_come_at_once_and_silence_is_outlived(proxied: DemoServer, mount: str) -> None:
+def test_events_come_at_once_and_silence_is_outlived(impatient: DemoServer, mount: str) -> None:
     """M1, M2: the first words are here while the run goes on, for longer than nginx waits."""
     thread = f"silent-{mount}"
-    with lines_of(proxied, mount, thread, "slow") as lines:
+    with lines_of(impatient, mount, thread, "slow") as lines:
         first = next(line for line in lines if is_text(line))
-        assert is_running(proxied, thread), f"{first} was held back until the run was over"
+        assert is_running(impatient, thread), f"{first} was held back until the run was over"
         rest = list(lines)
     assert len([line for line in rest if line.startswith(":")]) >= 2
     events = [json.loads(line[6:]) for line in rest if line.startswith("data: ")]
     assert events[-1]["type"] in ("RUN_FINISHED", "done")
-    assert proxied.kinds(thread) == ["slow"]
+    assert impatient.kinds(thread) == ["slow"]
 
 
 @requirement("ER-13")
@@ -118,14 +132,14 @@ def test_an_answer_through_the_proxy_counts_once(proxied: DemoServer) -> None:
     assert proxied.kinds("t-3") == ["refund"]
 
 
-def test_the_inbox_is_followed_through_the_proxy(proxied: DemoServer) -> None:
+def test_the_inbox_is_followed_through_the_proxy(impatient: DemoServer) -> None:
     """M1: a change is told while the stream is open, however long it was silent before."""
-    with plain.stream("GET", f"{proxied.url}/interrupts/stream", timeout=PATIENCE) as response:
+    with plain.stream("GET", f"{impatient.url}/interrupts/stream", timeout=PATIENCE) as response:
         lines = response.iter_lines()
         assert "connected" in next(line for line in lines if line.startswith("data: "))
         for _ in range(5):
             next(line for line in lines if line.startswith(":"))
-        (asked,) = interrupts(proxied.run("t-4", text="refund please"))
+        (asked,) = interrupts(impatient.run("t-4", text="refund please"))
         told = json.loads(next(line for line in lines if line.startswith("data: "))[6:])
         assert (told["type"], told["interruptId"]) == ("opened", asked["id"])
 
@@ -163,13 +177,11 @@ def test_long_comments_bring_events_through_a_proxy_that_holds_back_what_is_shor
         server,
         Nginx(tmp_path / "inner", server.port) as inner,
         Nginx(tmp_path / "outer", inner.port, holding=True) as outer,
+        lines_of(through(outer, server), "agents", "held", "go") as lines,
     ):
-        through = copy.copy(server)
-        through.url = outer.url
-        with lines_of(through, "agents", "held", "go") as lines:
-            next(line for line in lines if is_text(line))
-            assert is_running(server, "held") is (size > 0)
-            assert '"RUN_FINISHED"' in [line for line in lines if line][-1]
+        next(line for line in lines if is_text(line))
+        assert is_running(server, "held") is (size > 0)
+        assert '"RUN_FINISHED"' in [line for line in lines if line][-1]
 
 
 def test_large_requests_pass_and_too_large_ones_are_told_so(proxied: DemoServer) -> None:

@@ -52,6 +52,37 @@ def test_neither_key_nor_button_approves_what_is_folded(desk: Serving, page: Pag
     reviewer.sees("Approved")
 
 
+@pytest.mark.parametrize("width", [1280, 390])
+def test_no_button_moves_when_all_was_read(desk: Serving, page: Page, width: int) -> None:
+    """On a slow machine that comes between the press of a button and its release."""
+    asked = asks(desk, f"still-{width}", LONG)
+    page.set_viewport_size({"width": width, "height": 844})
+    reviewer = Reviewer(desk, page)
+    reviewer.open(f"inbox/{asked}")
+    card = reviewer.question
+    approve = card.get_by_role("button", name="Approve")
+    expect(approve).to_be_disabled(timeout=MILLISECONDS)
+    names = ("Approve", "Edit arguments", "Deny", "Withdraw request")
+
+    def places() -> list[list[float]]:
+        script = """(one) => [
+            one.offsetLeft - one.parentElement.offsetLeft,
+            one.offsetTop - one.parentElement.offsetTop,
+            one.offsetWidth,
+        ]"""
+        return [card.get_by_role("button", name=name).evaluate(script) for name in names]
+
+    before = places()
+    card.get_by_role("button", name="Read to the end").click()
+    card.get_by_role("button", name="Withdraw request").scroll_into_view_if_needed()
+    expect(approve).to_be_enabled(timeout=MILLISECONDS)
+    expect(card.get_by_role("button", name="Read to the end")).to_have_count(0)
+    assert places() == before
+    reviewer.finds_no_barrier()
+    approve.click()
+    reviewer.sees("Approved")
+
+
 @pytest.mark.parametrize("slower", [1, 20])
 def test_a_key_that_comes_with_the_card_counts_for_what_is_on_the_screen(
     desk: Serving, page: Page, slower: int

@@ -113,7 +113,7 @@ def test_the_state_of_a_waiting_thread_is_edited_and_the_turn_goes_on_with_it(
     expect(reader.page.get_by_text("all unchanged.")).to_contain_text(
         "Intact", timeout=MILLISECONDS
     )
-    edited = reader.page.get_by_role("list", name="Audit").get_by_text("edited", exact=True)
+    edited = reader.page.get_by_role("list", name="Audit").get_by_text("State edited", exact=True)
     expect(edited).to_be_visible()
     reader.finds_no_barrier()
 

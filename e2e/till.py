@@ -10,6 +10,8 @@ ENDED = threading.Event()
 """Never set: a charge that was begun does not come back, as with a line that is dead."""
 PATIENCE = 120
 """Seconds after which its thread ends: more than the process has to live."""
+LIMIT = 2
+"""Seconds after which it is given up: its thread has begun by then, however busy the machine is."""
 
 
 def charge(order: str, amount: float) -> str:
@@ -24,7 +26,7 @@ def count(order: str) -> str | None:
     return f"counted {order}"
 
 
-@app.tool(timeout=0.05)
+@app.tool(timeout=LIMIT)
 def refund(order: str, note: str) -> str:
     """Refund an order."""
     ENDED.wait(PATIENCE)
@@ -40,16 +42,16 @@ async def till(turn: Turn) -> None:
     got = await turn.gather(
         turn.step.options(
             name="charge",
-            timeout=0.05,
+            timeout=LIMIT,
             arguments={"order": "A-17", "amount": 240.0},
             look="Payments of the day at bank.example, by the call key.",
         )(charge, "A-17", 240.0),
         turn.step.options(
             name="charge",
-            timeout=0.05,
+            timeout=LIMIT,
             arguments={"order": "B-4", "amount": 12.5},
             shown="charge of 12.50 for B-4",
         )(charge, "B-4", 12.5),
-        turn.step.options(name="count", timeout=0.05)(count, "C-1"),
+        turn.step.options(name="count", timeout=LIMIT)(count, "C-1"),
     )
     return await turn.say(f"The till says {list(got)}")

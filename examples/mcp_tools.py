@@ -8,7 +8,7 @@ why, and the call goes on with the answer. Kill the server in between and start 
 are there, and the refund happens once.
 
 The MCP server here is in this process. For a real one give its URL to `mcp.include`, and for a real
-model call its tools by `turn.chat(client, model=…, tools=[…])`.
+model call its tools by their names: `turn.chat(client, model=…, tools=["issue_refund"])`.
 """
 
 from functools import partial

@@ -1,6 +1,6 @@
 // The browser for the end-to-end suite: found, or installed where that needs no one's leave.
 import { runOrFail } from "./command.mjs";
-import { findProgram, isDebian, isExecutable, isRoot } from "./debian.mjs";
+import { findProgram, isDebian, isExecutable, isRoot, withApt } from "./debian.mjs";
 import { Failure } from "./failure.mjs";
 
 const NAMES = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
@@ -13,6 +13,14 @@ const find = () => findProgram(NAMES) ?? APPLICATIONS.find(isExecutable) ?? null
 
 const mayInstall = () => isRoot() && isDebian();
 
+async function install() {
+  const env = { DEBIAN_FRONTEND: "noninteractive" };
+  await runOrFail("apt-get", ["update", "-qq"], { env });
+  const packages = ["chromium", "fonts-dejavu-core", "fonts-liberation"];
+  const options = ["-y", "-qq", "--no-install-recommends"];
+  await runOrFail("apt-get", ["install", ...options, ...packages], { env });
+}
+
 // The path of a Chromium or Chrome: `SAYSO_BROWSER` when set, else the first one found.
 export async function setUpBrowser() {
   const named = process.env.SAYSO_BROWSER;
@@ -24,18 +32,7 @@ export async function setUpBrowser() {
   if (executable) return executable;
   if (mayInstall()) {
     console.log("Installing Chromium for the browser tests …");
-    const env = { DEBIAN_FRONTEND: "noninteractive" };
-    await runOrFail("apt-get", ["update", "-qq"], { env });
-    const install = [
-      "install",
-      "-y",
-      "-qq",
-      "--no-install-recommends",
-      "chromium",
-      "fonts-dejavu-core",
-      "fonts-liberation",
-    ];
-    await runOrFail("apt-get", install, { env });
+    await withApt(install);
     const installed = find();
     if (installed) return installed;
   }

@@ -2,9 +2,15 @@
 import { accessSync, constants, existsSync } from "node:fs";
 import { delimiter, join } from "node:path";
 
+import { cache } from "./checkout.mjs";
+import { withLock } from "./setup-lock.mjs";
+
 export const isDebian = () => existsSync("/etc/debian_version") && existsSync("/usr/bin/apt-get");
 
 export const isRoot = () => process.getuid?.() === 0;
+
+// apt-get refuses to run beside itself.
+export const withApt = (work) => withLock(join(cache, "apt.lock"), work);
 
 export function isExecutable(path) {
   try {

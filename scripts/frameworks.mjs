@@ -1,11 +1,10 @@
 // Frameworks of agents: an environment of its own for each version that adapters are tested with.
-import { rmSync } from "node:fs";
 import { join } from "node:path";
 
 import { at, cache, root } from "./checkout.mjs";
-import { runOrFail } from "./command.mjs";
-import { findPython } from "./python.mjs";
+import { findPython } from "./interpreter.mjs";
 import { digest, unlessStamped } from "./stamp.mjs";
+import { createEnvironment, install, installCheckout } from "./uv.mjs";
 
 // group: the dependency group of pyproject.toml, after which the lock and the stage are named.
 // extras: those of the package that it stands for; no other environment has them.
@@ -33,27 +32,17 @@ export const stageOf = ({ group }) => `frameworks:${group}`;
 export const lockOf = ({ group }) => `requirements-${group}.lock`;
 export const pythonOf = ({ group }) => join(cache, "frameworks", group, "bin", "python");
 
-const PIP = ["-m", "pip", "--disable-pip-version-check", "--no-input", "--quiet", "install"];
-
 // Brings the environment of one framework to what its lock says, with this package in it.
 export async function setUpFramework(framework) {
   const { version, executable } = findPython();
   const folder = join(cache, "frameworks", framework.group);
   const lock = at(lockOf(framework));
-  const project = [lock, at("pyproject.toml"), at("hatch_build.py")];
-  await unlessStamped(
-    `${folder}/.sayso-packages`,
-    digest(project, [version, executable, root]),
-    async () => {
-      console.log(`Setting up what ${framework.group} is tested in …`);
-      rmSync(folder, { recursive: true, force: true });
-      await runOrFail(executable, ["-m", "venv", folder]);
-      const pip = (...args) =>
-        runOrFail(pythonOf(framework), [...PIP, ...args], {
-          advice: "Is a package index in reach? The lines above say what pip missed.",
-        });
-      await pip("--require-hashes", "-r", lock);
-      await pip("--no-deps", "--no-build-isolation", "--editable", root);
-    },
-  );
+  const inputs = [lock, at("pyproject.toml"), at("hatch_build.py")];
+  const value = digest(inputs, [version, executable, root]);
+  await unlessStamped(`${folder}/.sayso-packages`, value, async () => {
+    console.log(`Setting up what ${framework.group} is tested in …`);
+    await createEnvironment(folder);
+    await install(pythonOf(framework), lock);
+    await installCheckout(pythonOf(framework));
+  });
 }

@@ -59,7 +59,7 @@ export function Approvals() {
 
 await exitWith(async () => {
   checkNode();
-  await setUp(new Set(["web"]));
+  await setUp(["web"]);
   const folder = join(cache, "next");
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(join(folder, "app"), { recursive: true });

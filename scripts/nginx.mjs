@@ -5,7 +5,7 @@ import { join } from "node:path";
 
 import { cache } from "./checkout.mjs";
 import { runOrFail, run } from "./command.mjs";
-import { findProgram, isDebian, isExecutable, isRoot } from "./debian.mjs";
+import { findProgram, isDebian, isExecutable, isRoot, withApt } from "./debian.mjs";
 import { Failure } from "./failure.mjs";
 
 const CACHE = join(cache, "nginx");
@@ -37,7 +37,7 @@ export async function setUpNginx() {
   if (executable) return executable;
   if (isDebian()) {
     console.log("Unpacking nginx for the proxy tests …");
-    await unpack();
+    await withApt(unpack);
     if ((await run(UNPACKED, ["-v"])) === 0) return UNPACKED;
   }
   throw new Failure(

@@ -1,15 +1,13 @@
 // npm run pin: resolves what pyproject.toml asks for into the locks, newest first, with hashes.
-import { join } from "node:path";
-
-import { at, cache, root } from "./checkout.mjs";
-import { runOrFail } from "./command.mjs";
+import { at, root } from "./checkout.mjs";
 import { exitWith } from "./failure.mjs";
 import { FRAMEWORKS, lockOf } from "./frameworks.mjs";
-import { findPython } from "./python.mjs";
+import { setUpUv, uv } from "./uv.mjs";
 
 // Those that go together; each framework has an environment of its own.
-const EXTRAS = ["client", "jwt", "postgres", "redis"].map((name) => `--extra=${name}`);
-const RESOLVER = "uv==0.13.9";
+const EXTRAS = ["client", "encryption", "jwt", "otel", "postgres", "redis", "signatures"].map(
+  (name) => `--extra=${name}`,
+);
 // No header, no annotations and no index: a lock names packages, never where they come from.
 const OPTIONS = [
   "pip",
@@ -26,13 +24,9 @@ const OPTIONS = [
 ];
 
 await exitWith(async () => {
-  const tools = join(cache, "pin");
-  await runOrFail(findPython().executable, ["-m", "venv", "--clear", tools]);
-  await runOrFail(join(tools, "bin", "pip"), ["install", "--quiet", RESOLVER]);
+  await setUpUv();
   const compile = (lock, ...args) =>
-    runOrFail(join(tools, "bin", "uv"), [...OPTIONS, `--output-file=${at(lock)}`, ...args], {
-      cwd: root,
-    });
+    uv([...OPTIONS, `--output-file=${at(lock)}`, ...args], { cwd: root });
 
   // The runtime and the build take the versions that everything together settled on.
   const all = ["--constraints", at("requirements-dev.lock")];
@@ -45,6 +39,8 @@ await exitWith(async () => {
   );
   await compile("requirements.lock", "pyproject.toml", ...EXTRAS, ...all);
   await compile("requirements-build.lock", "--group=build", ...all);
+  await compile("requirements-uv.lock", "--group=uv");
+  await compile("requirements-sbom.lock", "--group=sbom");
   await compile("requirements-agent-framework-client.lock", "--group=agent-framework-client");
   for (const framework of FRAMEWORKS) {
     await compile(

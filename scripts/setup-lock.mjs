@@ -1,4 +1,4 @@
-// One setup at a time: two commands started together must not write one .venv or node_modules.
+// One setup of a part at a time: two commands started together must not write one .venv or node_modules.
 import { linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
@@ -7,6 +7,9 @@ import { Failure } from "./failure.mjs";
 
 const POLL_MS = 200;
 const TIMEOUT_MS = 20 * 60 * 1000;
+
+const held = new Set();
+process.once("exit", () => held.forEach((lock) => rmSync(lock, { force: true })));
 
 const isAlive = (pid) => {
   try {
@@ -61,12 +64,11 @@ export async function withLock(lock, work, { timeoutMs = TIMEOUT_MS } = {}) {
     announced = true;
     await delay(POLL_MS);
   }
-  const release = () => rmSync(lock, { force: true });
-  process.once("exit", release);
+  held.add(lock);
   try {
     return await work();
   } finally {
-    process.removeListener("exit", release);
-    release();
+    held.delete(lock);
+    rmSync(lock, { force: true });
   }
 }

@@ -1,4 +1,4 @@
-// The stages of npm test, in order. A stage is a list of commands; those of a suite leave a report.
+// The stages of npm test. A stage is a list of commands; those of a suite leave a report.
 import { availableParallelism } from "node:os";
 import { at, venvBin, workspaces } from "./checkout.mjs";
 import { FRAMEWORKS, pythonOf, stageOf } from "./frameworks.mjs";
@@ -33,9 +33,16 @@ const nodeReport = (path) => [
   `--test-reporter-destination=${path}`,
 ];
 
-// One process more than there are cores, since some always wait for a server, a page or a lease; who
-// has nothing left to do takes over half of what another still has. Each has servers of its own.
-const SIDE_BY_SIDE = ["-n", `${availableParallelism() + 1}`, "--dist=worksteal"];
+// The large suites have one process more than there are cores, since some always wait for a server, a
+// page or a lease; the small ones, in which each process spends more on its own servers and imports,
+// have as many. Who has nothing left to do takes over half of what another still has.
+const CORES = availableParallelism();
+const inProcesses = (count) => ["-n", `${count}`, "--dist=worksteal"];
+const LARGE = CORES + 1;
+
+// How many processes there are at a time: two large suites, or one and others beside it. What waits
+// for a registry or a page leaves the cores to the rest.
+export const SLOTS = 2 * LARGE;
 
 // Node takes its test files last, and a report path is known only when the stage runs.
 const nodeTests = (folder, args = []) => ({
@@ -73,15 +80,25 @@ const COPILOTKIT = ["", "_elsewhere", "_node", "_v1"].map(
 );
 const ASSISTANT_UI = ["e2e/test_assistant_ui.py"];
 
+// What plays a share of its cases in `npm test`: `tests/share.py`.
 const SCHEDULES = [
   "tests/crash/test_schedules.py",
   "tests/crash/test_schedules_on_disk.py",
   "tests/process/test_schedules.py",
+  "tests/contract/test_random_clients.py",
+  "tests/contract/test_random_dialects.py",
+  "tests/contract/test_states_sent.py",
+  "tests/fuzz",
+  "tests/property",
+  "tests/stores/test_equivalence.py",
+  "tests/stores/test_step.py",
+  "tests/turns/test_programs.py",
+  "tests/unit/test_turnstate.py",
+  "tests/unit/test_usage.py",
 ];
 
 const pageOf = (example) => ({
   name: `${example}:page`,
-  aside: true,
   needs: [example],
   commands: [{ command: "npm", args: ["run", "types", "--prefix", `examples/${example}`] }],
 });
@@ -89,15 +106,17 @@ const pageOf = (example) => ({
 const testsOf = (example, tests) => ({
   name: `${example}:tests`,
   needs: ["tests", example, "browser"],
-  commands: pytest([...SIDE_BY_SIDE, ...tests]),
+  slots: CORES,
+  commands: pytest([...inProcesses(CORES), ...tests]),
 });
 
 // The adapters, each beside the version of its framework that has an environment.
 const ofFramework = (framework) => ({
   name: stageOf(framework),
   needs: [stageOf(framework), "node"],
+  slots: CORES,
   commands: [
-    ...pytest([...SIDE_BY_SIDE, ...framework.tests]).map((command) => ({
+    ...pytest([...inProcesses(CORES), ...framework.tests]).map((command) => ({
       ...command,
       command: pythonOf(framework),
       args: ["-m", "pytest", ...command.args],
@@ -106,14 +125,35 @@ const ofFramework = (framework) => ({
   ],
 });
 
+// In the order in which they begin, those that take longest first: what is short fills in at the end.
+//
 // name: what a developer selects, whole or by what stands before the colon.
 // needs: what setup brings up for it. A command with a report must execute at least one test.
-// aside: looks at files, or waits for a network or a server most of the time: several at a time.
+// slots: how many processes it keeps busy, if not one.
 // long: plays more of what another stage plays a part of; only when it is asked for.
 export const stages = () => [
   {
+    name: "python:tests",
+    needs: ["tests", "node"],
+    slots: LARGE,
+    commands: pytest(inProcesses(LARGE)),
+  },
+  {
+    name: "browser",
+    needs: ["tests", "web", "browser"],
+    slots: LARGE,
+    commands: pytest([
+      "e2e",
+      ...inProcesses(LARGE),
+      ...[WHEEL, ...COPILOTKIT, ...ASSISTANT_UI, PROXY, AGENT_FRAMEWORK_CLIENT].map(
+        (path) => `--ignore=${path}`,
+      ),
+    ]),
+  },
+  pageOf("copilotkit"),
+  testsOf("copilotkit", COPILOTKIT),
+  {
     name: "python:types",
-    aside: true,
     needs: ["tests", "node"],
     commands: [
       python("mypy", []),
@@ -121,71 +161,66 @@ export const stages = () => [
       publicTypes(venvBin("python"), "sayso", ADAPTERS),
     ],
   },
+  ...FRAMEWORKS.map(ofFramework),
+  // One run for all workspaces: what a checker knows of the types of one, it knows of the next.
   {
-    name: "python:format",
-    aside: true,
-    needs: ["tests"],
-    commands: [python("ruff", ["format", "--check", "."])],
+    name: "web:lint",
+    needs: ["node"],
+    commands: [{ ...tool("eslint", ["."]), cwd: at("web") }],
   },
+  pageOf("assistant-ui"),
+  testsOf("assistant-ui", ASSISTANT_UI),
   {
-    name: "python:lint",
-    aside: true,
-    needs: ["tests"],
-    commands: [python("ruff", ["check", "."])],
+    name: "web:tests",
+    needs: ["node"],
+    slots: CORES,
+    commands: inEachWorkspace("test", { report: vitestReport }),
   },
-  { name: "web:lint", aside: true, needs: ["node"], commands: inEachWorkspace("lint") },
-  { name: "web:types", aside: true, needs: ["node"], commands: inEachWorkspace("types") },
-  { name: "web:format", aside: true, needs: ["node"], commands: inEachWorkspace("format") },
-  { name: "house:format", aside: true, needs: ["node"], commands: [tool("prettier", PRETTIER)] },
+  { name: "wheel", needs: ["tests", "web"], commands: pytest([WHEEL]) },
+  {
+    name: "clients",
+    needs: ["tests", "node"],
+    slots: CORES,
+    commands: [nodeTests("tests/clients", WAITING)],
+  },
+  { name: "proxy", needs: ["tests", "nginx"], commands: pytest([PROXY]) },
+  {
+    name: "agent-framework-client",
+    needs: ["tests", "agent-framework-client"],
+    commands: pytest([AGENT_FRAMEWORK_CLIENT]),
+  },
+  { name: "web:types", needs: ["node"], commands: [tool("tsc", ["--project", "web"])] },
+  { name: "web:format", needs: ["node"], commands: inEachWorkspace("format") },
+  { name: "web:build", needs: ["web"], commands: [] },
+  { name: "house:format", needs: ["node"], commands: [tool("prettier", PRETTIER)] },
   {
     name: "house:lint",
-    aside: true,
     needs: ["node"],
     commands: [tool("eslint", ["--max-warnings=0", ...HOUSE])],
   },
   { name: "house:tests", needs: [], commands: [nodeTests("tests/house")] },
-  { name: "python:tests", needs: ["tests", "node"], commands: pytest(SIDE_BY_SIDE) },
   {
-    name: "web:tests",
-    needs: ["node"],
-    commands: inEachWorkspace("test", { report: vitestReport }),
+    name: "python:format",
+    needs: ["tests"],
+    commands: [python("ruff", ["format", "--check", "."])],
   },
-  { name: "web:build", needs: ["web"], commands: [] },
-  { name: "wheel", aside: true, needs: ["tests", "web"], commands: pytest([WHEEL]) },
+  { name: "python:lint", needs: ["tests"], commands: [python("ruff", ["check", "."])] },
   {
-    name: "clients",
-    aside: true,
+    name: "attacks",
+    long: true,
     needs: ["tests", "node"],
-    commands: [nodeTests("tests/clients", WAITING)],
+    slots: LARGE,
+    commands: pytest([...inProcesses(LARGE), "tests/attacks"]).map((command) => ({
+      ...command,
+      env: { SAYSO_ATTACKS: "all" },
+    })),
   },
-  pageOf("copilotkit"),
-  { name: "proxy", aside: true, needs: ["tests", "nginx"], commands: pytest([PROXY]) },
-  pageOf("assistant-ui"),
-  {
-    name: "agent-framework-client",
-    aside: true,
-    needs: ["tests", "agent-framework-client"],
-    commands: pytest([AGENT_FRAMEWORK_CLIENT]),
-  },
-  {
-    name: "browser",
-    needs: ["tests", "web", "browser"],
-    commands: pytest([
-      "e2e",
-      ...SIDE_BY_SIDE,
-      ...[WHEEL, ...COPILOTKIT, ...ASSISTANT_UI, PROXY, AGENT_FRAMEWORK_CLIENT].map(
-        (path) => `--ignore=${path}`,
-      ),
-    ]),
-  },
-  ...FRAMEWORKS.map(ofFramework),
-  testsOf("copilotkit", COPILOTKIT),
-  testsOf("assistant-ui", ASSISTANT_UI),
   {
     name: "schedules",
     long: true,
     needs: ["tests", "node"],
-    commands: pytest([...SIDE_BY_SIDE, ...SCHEDULES]).map((command) => ({
+    slots: LARGE,
+    commands: pytest([...inProcesses(LARGE), ...SCHEDULES]).map((command) => ({
       ...command,
       env: { SAYSO_SCHEDULES: "all" },
     })),

@@ -5,6 +5,6 @@ import { serve } from "./server.mjs";
 import { setUp } from "./setup.mjs";
 
 await exitWith(async () => {
-  await setUp(new Set(["python", "web"]));
+  await setUp(["python", "web"]);
   return serve(venvBin("sayso"), ["demo", ...process.argv.slice(2)]);
 });

@@ -1,26 +1,21 @@
-// npm test: sets up what the suites need and runs them, stage by stage.
+// npm test: sets up what the suites need and runs them, several stages at a time.
 import { Buffer } from "node:buffer";
 import { mkdtempSync, rmSync } from "node:fs";
-import { availableParallelism, tmpdir } from "node:os";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-import { run } from "./command.mjs";
-import { EXAMPLES } from "./example.mjs";
-import { Failure, Interrupted, exitWith } from "./failure.mjs";
+import { collect, run } from "./command.mjs";
+import { Failure, exitWith } from "./failure.mjs";
 import { problemWith, readReport } from "./report.mjs";
-import { setUp } from "./setup.mjs";
-import { setUpBrowser } from "./browser.mjs";
-import { setUpAgentFrameworkClient } from "./agentFrameworkClient.mjs";
-import { FRAMEWORKS, setUpFramework, stageOf } from "./frameworks.mjs";
-import { setUpNginx } from "./nginx.mjs";
-import { select, stages } from "./stages.mjs";
+import { playAll } from "./schedule.mjs";
+import { setupTasks, tasksOf } from "./setup.mjs";
+import { SLOTS, select, stages } from "./stages.mjs";
 
 const USAGE =
   "npm test -- [--keep-going] [stage or group …] [-- arguments for the stage's commands]";
 
-// Pages are built by the first stage that needs them: what stands before can fail without. Named
-// here is what their building needs of the setup before.
-const LATE = { web: "node", ...Object.fromEntries(EXAMPLES.map((name) => [name, null])) };
+// Many times what any command takes: one that hangs among others, where nobody sees it, ends with a word.
+const STAGE_MINUTES = 40;
 
 function parse(argv) {
   const split = argv.indexOf("--");
@@ -43,9 +38,11 @@ function choose(requested) {
 }
 
 // Runs one command of a stage; resolves to null when it is fine, else to what is wrong with it.
-async function execute({ command, args, report, env: own }, path, { passedOn, env, totals, said }) {
+async function execute({ command, args, report, cwd, env: own }, path, circumstances) {
+  const { passedOn, env, totals, alone } = circumstances;
   const all = [...args, ...passedOn, ...(report?.(path) ?? [])];
-  const exitCode = await run(command, all, { env: { ...env, ...own }, said });
+  const minutes = alone ? undefined : STAGE_MINUTES;
+  const exitCode = await run(command, all, { env: { ...env, ...own }, cwd, minutes });
   const counts = report ? readReport(path) : null;
   totals.passed += counts?.passed ?? 0;
   totals.failed += counts?.failed ?? 0;
@@ -55,8 +52,6 @@ async function execute({ command, args, report, env: own }, path, { passedOn, en
 
 // Runs one stage up to the first thing that is wrong with it, or, keeping going, to its end.
 async function perform(stage, circumstances) {
-  const late = stage.needs.filter((need) => need in LATE);
-  if (late.length > 0) await setUp(new Set(late));
   const faults = [];
   for (const [index, command] of stage.commands.entries()) {
     const report = `${stage.name.replace(":", "-")}-${index}.xml`;
@@ -67,83 +62,81 @@ async function perform(stage, circumstances) {
   return faults.join("; ") || null;
 }
 
-// As `perform`, for a stage that could not even begin: the build it needs, or its command, failed.
-async function attempt(stage, circumstances) {
-  try {
-    return await perform(stage, circumstances);
-  } catch (error) {
-    if (error instanceof Failure && !(error instanceof Interrupted)) return error.message;
-    throw error;
-  }
-}
+const taskOf = (stage, circumstances) => ({
+  name: stage.name,
+  needs: tasksOf(stage.needs),
+  slots: stage.slots ?? 1,
+  play: () => {
+    console.log(`\n=== ${stage.name}${circumstances.alone ? "" : " begins"}`);
+    return perform(stage, circumstances);
+  },
+});
 
-// Plays a stage and says what came of it; what one played aside has said is shown when it is over.
-async function play(stage, circumstances, results) {
-  const said = stage.aside ? [] : undefined;
-  if (!said) console.log(`\n=== ${stage.name}`);
-  const since = performance.now();
-  const wrong = await attempt(stage, { ...circumstances, said });
-  results.set(stage.name, { wrong, took: seconds(since) });
-  if (said) process.stdout.write(`\n=== ${stage.name}\n${Buffer.concat(said)}`);
-  console.log(`=== ${stage.name}: ${wrong ?? "passed"} in ${seconds(since)}`);
-}
-
-// Plays those that go aside and follow each other on all cores, and all other stages one by one.
-async function playAll(chosen, circumstances, results) {
-  const left = [...chosen];
-  while (left.length > 0) {
-    const suite = left.findIndex(({ aside }) => !aside);
-    const next = left.splice(0, suite < 0 ? left.length : Math.max(suite, 1));
-    const lane = async () => {
-      while (next.length > 0) await play(next.shift(), circumstances, results);
-    };
-    await Promise.all(Array.from({ length: availableParallelism() }, lane));
-    if (!circumstances.keepGoing && [...results.values()].some(({ wrong }) => wrong)) return;
-  }
+// The stages and all that they need, each setup before the first that needs it.
+function tasksFor(chosen, circumstances) {
+  const tasks = chosen.flatMap((stage) => [
+    ...setupTasks(stage.needs, circumstances.env),
+    taskOf(stage, circumstances),
+  ]);
+  return [...new Map(tasks.map((task) => [task.name, task])).values()];
 }
 
 const seconds = (since) => `${((performance.now() - since) / 1000).toFixed(1)} s`;
 
-function summarize(chosen, results) {
+// As the task, but it says what came of it and how long that took. What its commands say is shown when
+// it is over, or, if there is one stage alone, at once.
+const shown = (task, { alone, took }) => ({
+  ...task,
+  play: async () => {
+    const since = performance.now();
+    const said = [];
+    const end = (verdict) => {
+      took.set(task.name, seconds(since));
+      if (said.length > 0) process.stdout.write(`\n=== ${task.name}\n${Buffer.concat(said)}`);
+      console.log(`=== ${task.name}: ${verdict} in ${seconds(since)}`);
+    };
+    try {
+      const wrong = await (alone ? task.play() : collect(said, task.play));
+      end(wrong ?? "passed");
+      return wrong;
+    } catch (error) {
+      end(error.message);
+      throw error;
+    }
+  },
+});
+
+function summarize(tasks, outcomes, took) {
   console.log("\nStages");
-  for (const { name } of chosen) {
-    const result = results.get(name);
-    const verdict = result ? (result.wrong ? `failed: ${result.wrong}` : "passed") : "not run";
-    console.log(`  ${name.padEnd(18)} ${(result?.took ?? "").padStart(8)}  ${verdict}`);
+  for (const { name } of tasks) {
+    const wrong = outcomes.get(name);
+    const verdict = wrong === undefined ? "not run" : wrong ? `failed: ${wrong}` : "passed";
+    console.log(`  ${name.padEnd(33)} ${(took.get(name) ?? "").padStart(8)}  ${verdict}`);
   }
 }
 
 async function main() {
   const { keepGoing, wanted, passedOn } = parse(process.argv.slice(2));
   const chosen = choose(wanted);
-  const needs = new Set(chosen.flatMap((stage) => stage.needs));
-  const started = performance.now();
-  await setUp(new Set([...needs].map((need) => (need in LATE ? LATE[need] : need))));
-  for (const framework of FRAMEWORKS) {
-    if (needs.has(stageOf(framework))) await setUpFramework(framework);
-  }
-  const env = {
-    // Hundreds of processes import the package and the tests: what one of them has compiled is there
-    // for all others, also where Python is told to write nothing.
-    PYTHONDONTWRITEBYTECODE: "",
-    ...(needs.has("browser") && { SAYSO_BROWSER: await setUpBrowser() }),
-    ...(needs.has("nginx") && { SAYSO_NGINX: await setUpNginx() }),
-    ...(needs.has("agent-framework-client") && {
-      SAYSO_AGENT_FRAMEWORK_CLIENT: await setUpAgentFrameworkClient(),
-    }),
-  };
-  console.log(`Set up in ${seconds(started)}.`);
-
-  const reports = mkdtempSync(join(tmpdir(), "sayso-reports-"));
+  const since = performance.now();
   const totals = { passed: 0, failed: 0 };
-  const results = new Map();
+  const took = new Map();
+  const reports = mkdtempSync(join(tmpdir(), "sayso-reports-"));
+  // Hundreds of processes import the package and the tests: what one of them has compiled is there
+  // for all others, also where Python is told to write nothing.
+  const env = { PYTHONDONTWRITEBYTECODE: "" };
+  const alone = chosen.length === 1;
+  const tasks = tasksFor(chosen, { reports, passedOn, env, totals, keepGoing, alone });
+  let outcomes;
   try {
-    await playAll(chosen, { reports, passedOn, env, totals, keepGoing }, results);
+    const played = tasks.map((task) => shown(task, { alone, took }));
+    outcomes = await playAll(played, { slots: SLOTS, keepGoing });
   } finally {
     rmSync(reports, { recursive: true, force: true });
   }
-  summarize(chosen, results);
-  const failed = [...results.values()].some(({ wrong }) => wrong);
+  summarize(tasks, outcomes, took);
+  console.log(`All of it took ${seconds(since)}.`);
+  const failed = tasks.some(({ name }) => outcomes.get(name) !== null);
   // The closing line speaks of tests, so it is left out when something other than a test failed.
   const ran = totals.passed + totals.failed > 0;
   if (ran && failed === totals.failed > 0) {

@@ -26,6 +26,7 @@ class Answer:
     chunks: list[bytes] = field(default_factory=list)
     ended: bool = False
 
+    @property
     def json(self) -> Any:
         """The body as JSON."""
         return orjson.loads(self.body)

@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from tests.sources import files_below
+
 ROOT = Path(__file__).parents[1]
 EVERYTHING = "requirements-dev.lock"
 LOCKS = (EVERYTHING, "requirements.lock", "requirements-build.lock")
@@ -21,6 +23,8 @@ APART = {
     "requirements-pydantic-ai.lock": ("frameworks", "pydantic-ai", "build"),
     "requirements-pydantic-ai-oldest.lock": ("frameworks", "pydantic-ai-oldest", "build"),
     "requirements-strands.lock": ("frameworks", "strands", "build"),
+    "requirements-sbom.lock": ("sbom",),
+    "requirements-uv.lock": ("uv",),
 }
 """Of environments of their own, whose versions need not go together with the others, and the
 groups of dependencies that each is made from."""
@@ -98,3 +102,11 @@ def test_the_web_lock_says_what_and_never_where() -> None:
         assert package.get("link") or "resolved" not in package, path
         if path.startswith("node_modules/") and not package.get("link"):
             assert package.get("integrity", "").startswith("sha512-"), path
+
+
+def test_npm_runs_no_script_of_a_package() -> None:
+    """Installing is no reason to run what a stranger has written, wherever there is a lock."""
+    folders = [path.parent for path in files_below(".") if path.name == "package-lock.json"]
+    assert len(folders) >= 3
+    for folder in folders:
+        assert "ignore-scripts=true" in (folder / ".npmrc").read_text("utf-8").splitlines()

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from sayso import AgentOptions, Legacy, Limits, Sayso, ServerOptions
+from sayso import AgentOptions, Legacy, Limits, Oidc, Sayso, ServerOptions
 from tests.sources import ROOT
 
 ROW = re.compile(r"^ *\| `(\w+)` \| (.*) \| (.*) \|$", re.MULTILINE)
-GROUPS: tuple[type[Any], ...] = (ServerOptions, AgentOptions, Legacy)
+GROUPS: tuple[type[Any], ...] = (Oidc, ServerOptions, AgentOptions, Legacy)
 
 
 def documented(group: type[Any]) -> list[tuple[str, str, str]]:
@@ -50,15 +50,19 @@ def test_a_table_names_every_option_of_its_group_and_no_other(group: type[Any]) 
 
 @pytest.mark.parametrize(
     ("group", "field"),
-    [(group, field) for group in GROUPS for field in fields(group)],
-    ids=lambda value: str(getattr(value, "name", getattr(value, "__name__", value))),
+    [
+        pytest.param(group, field, id=f"{group.__name__}-{field.name}")
+        for group in GROUPS
+        for field in fields(group)
+    ],
 )
 def test_the_table_tells_the_default(group: type[Any], field: Field[Any]) -> None:
     """A default that changes in one place only would be a lie in the other."""
     told = {name: text for name, _, text in documented(group)}[field.name].strip("`")
     default = field.default
     if default is MISSING:
-        assert told == f"{type(getattr(group(), field.name)).__name__}()"
+        made = field.default_factory
+        assert told == ("needed" if made is MISSING else f"{type(made()).__name__}()")
     elif default in (None, ()):
         assert told in ("None", "none", "the system's")
     elif isinstance(default, float):

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from sayso import Sayso
+from sayso import Sayso, Turn
+from sayso.protocol.reasons import CLIENT_TOOL
 from tests.contract.rest import routes_of
 from tests.sources import PACKAGE, ROOT
 from tests.test_architecture import LAYERS
@@ -70,6 +71,26 @@ def test_the_page_about_http_has_a_row_for_every_route() -> None:
         if re.sub(r"\{.*?\}", "{}", path) not in shown and f"…/{path.split('/')[-1]}" not in shown
     ]
     assert missing == []
+
+
+def test_the_page_about_agents_names_all_that_a_turn_can_do() -> None:
+    """As `turn.name` in text or code, or by its name alone."""
+    page = (ROOT / "docs" / "agents.md").read_text("utf-8")
+    verbs = [name for name in vars(Turn) if not name.startswith("_")]
+    assert [verb for verb in verbs if not re.search(rf"\bturn\.{verb}\b|`{verb}\b", page)] == []
+
+
+def test_the_page_about_http_has_every_name_of_ours() -> None:
+    """Those that clients are told: reasons, activities and `CUSTOM` events."""
+    page = (ROOT / "docs" / "http.md").read_text("utf-8")
+    (table,) = re.findall(r"^## Names of ours\n(.*?)(?=^## )", page, re.MULTILINE | re.DOTALL)
+    used = {
+        name
+        for path in PACKAGE.rglob("*.py")
+        if path.relative_to(PACKAGE).parts[0] not in ("stores", "frameworks", "testing")
+        for name in re.findall(r'"(sayso:[a-z-]+)"', path.read_text("utf-8"))
+    }
+    assert used - {CLIENT_TOOL} - set(re.findall(r"`([^`]+)`", table)) == set()
 
 
 def test_no_page_of_the_console_stands_where_the_server_has_a_path() -> None:

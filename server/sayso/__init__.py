@@ -2,7 +2,7 @@
 
 from importlib.metadata import version as _version
 
-from sayso import auth, providers
+from sayso import auth, directory, providers
 from sayso.agents import approval, parts
 from sayso.agents.asking import AskFirst
 from sayso.agents.decisions import Decision, Option, describe
@@ -17,6 +17,8 @@ from sayso.base.approvers import Approvers
 from sayso.base.breakpoints import Breakpoints
 from sayso.base.clock import Clock
 from sayso.base.codes import Code
+from sayso.base.default import DEFAULT
+from sayso.base.directory import Directory, DirectoryPerson
 from sayso.base.errors import (
     AgentFailed,
     CancelledCall,
@@ -27,6 +29,7 @@ from sayso.base.errors import (
     LeaseLost,
     ModelFailed,
     NestedCall,
+    NotAllowed,
     NotRecordable,
     OpenMessage,
     OutcomeUnknown,
@@ -42,17 +45,24 @@ from sayso.base.errors import (
     TooManyInterrupts,
     TurnError,
 )
-from sayso.base.limits import Limits
-from sayso.base.options import DEFAULT, AgentOptions, FallbackAnswer, Legacy, Reminder
+from sayso.base.limits import Limits, Quota
+from sayso.base.options import AgentOptions, FallbackAnswer, Legacy, Reminder
 from sayso.base.records import Principal
+from sayso.base.retention import Retention
+from sayso.base.scrubbing import Scrub
+from sayso.base.signatures import PublicKey
 from sayso.http.dialects.copilotkit import CopilotKit
-from sayso.http.dialects.session import Sessions
+from sayso.http.dialects.session.mount import Sessions
 from sayso.http.options import KeepAlive, ServerOptions
+from sayso.http.signin.oidc import Oidc
 from sayso.schemas.errors import SchemaViolation
+from sayso.schemas.secret import Secret
 from sayso.schemas.subschemas import strip_keywords
+from sayso.stores.aesgcm import AesGcm
 from sayso.turns.agents.keyed import KeyedBranch
 from sayso.turns.calls.reported import ReportedCall
 from sayso.turns.input import TurnInput
+from sayso.turns.keys import Ed25519
 from sayso.turns.models.model import Speak
 from sayso.turns.output.activities import Activity
 from sayso.turns.output.messages import Reasoning, TextMessage
@@ -65,6 +75,7 @@ __version__ = _version("sayso")
 __all__ = [
     "DEFAULT",
     "Activity",
+    "AesGcm",
     "AgentFailed",
     "AgentOptions",
     "Answer",
@@ -82,6 +93,9 @@ __all__ = [
     "Decision",
     "DeclarationError",
     "DidNotHappen",
+    "Directory",
+    "DirectoryPerson",
+    "Ed25519",
     "FallbackAnswer",
     "Happened",
     "InterruptsDisabled",
@@ -93,21 +107,28 @@ __all__ = [
     "Limits",
     "ModelFailed",
     "NestedCall",
+    "NotAllowed",
     "NotRecordable",
+    "Oidc",
     "OpenMessage",
     "Option",
     "OutcomeUnknown",
     "Pause",
     "Principal",
     "Problem",
+    "PublicKey",
     "Question",
+    "Quota",
     "Reasoning",
     "Reminder",
     "ReplayMismatch",
     "ReportedCall",
+    "Retention",
     "Sayso",
     "SaysoError",
     "SchemaViolation",
+    "Scrub",
+    "Secret",
     "ServerOptions",
     "Sessions",
     "Speak",
@@ -131,6 +152,7 @@ __all__ = [
     "auth",
     "current_call",
     "describe",
+    "directory",
     "parts",
     "providers",
     "strip_keywords",

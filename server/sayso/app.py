@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from inspect import getdoc, iscoroutinefunction
-from typing import Any, Concatenate, ParamSpec, TypedDict, TypeVar, Unpack, overload
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypedDict, TypeVar, Unpack, overload
 
 from sayso.agents.approval import never
 from sayso.agents.policy import Policy
@@ -16,24 +16,36 @@ from sayso.agents.tooloptions import ToolOptions
 from sayso.agents.tools import Tool, ToolDecorator
 from sayso.agents.toolset import Tools
 from sayso.base.clock import SystemClock
+from sayso.base.directory import Directory
 from sayso.base.errors import DeclarationError
 from sayso.base.options import AgentOptions, OptionValues, options_for_agent
+from sayso.base.retention import KEEP_ALL, Retention
+from sayso.base.scrubbing import Scrub
 from sayso.base.texts import error_text
 from sayso.engine.dialect import COPILOTKIT
 from sayso.engine.engine import Engine
+from sayso.engine.sign_ins import Revoked
 from sayso.http.app import Edge
 from sayso.http.console import built_console
 from sayso.http.dialects.copilotkit import CopilotKit, CopilotKitMount
-from sayso.http.dialects.session import SessionMount, Sessions
+from sayso.http.dialects.session.mount import SessionMount, Sessions
 from sayso.http.options import ServerOptions
 from sayso.http.rest.approvals import ApprovalRoutes
-from sayso.http.rest.audit import AuditRoutes
+from sayso.http.rest.audit import AuditRoutes, ExportRoutes
 from sayso.http.rest.interrupts import InterruptRoutes
 from sayso.http.rest.threads import ThreadRoutes
+from sayso.http.rest.who import me_routes
 from sayso.http.security import Authenticate
+from sayso.http.signin.oidc import Oidc
 from sayso.stores import store_of
+from sayso.stores.aesgcm import AesGcm
 from sayso.stores.base import Store
+from sayso.turns.authorization import Authorization, Authorize
+from sayso.turns.signing import Signer
 from sayso.turns.turn import Turn
+
+if TYPE_CHECKING:
+    from sayso.base.tracing import Tracing
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -47,8 +59,18 @@ class _Arguments(TypedDict, total=False):
     """The arguments of a `Sayso`."""
 
     store: str | Store
+    codec: AesGcm | None
     authenticate: Authenticate | None
+    sign_in: Oidc | None
+    revoked: Revoked | None
+    authorize: Authorize | None
+    directory: Directory | None
+    retention: Retention | None
+    scrub: Scrub | None
+    signer: Signer | None
     default_approval: Policy
+    four_eyes: bool
+    services_may_decide: bool
     server: ServerOptions
     agent_defaults: AgentOptions
     on_start: Sequence[OnStart]
@@ -60,10 +82,20 @@ class Sayso:
     | option | values | default |
     |---|---|---|
     | `store` | a URL (see Stores), or a `Store` | `sqlite:///sayso.db` |
+    | `codec` | `AesGcm(…)`: encrypts what its store keeps | None |
     | `authenticate` | async hook: ASGI scope to `Principal` or None | all are `local` |
+    | `sign_in` | an `Oidc`: the provider at which people sign in to the console | none |
+    | `revoked` | async hook: `Principal` to True if its sign-in counts no more | none |
+    | `authorize` | async hook: who may use which agent and tool | all may use all |
+    | `directory` | a `Directory`: who there is, with which roles | none: nobody is looked up |
+    | `retention` | a `Retention`: for how long what is kept, who holds it | `Retention()` |
+    | `signer` | `Ed25519.from_file(…)` or an async hook: signs decisions | none: unsigned |
     | `default_approval` | the policy of tools that have none of their own | `approval.never` |
+    | `four_eyes` | True: who asks is no approver of it, unless `not_by=None` | False |
+    | `services_may_decide` | True: callers of the kind `service` may answer as well | False |
     | `server` | `ServerOptions(…)`: the server around the agents | `ServerOptions()` |
     | `agent_defaults` | `AgentOptions(…)`: what agents do unless they say so | `AgentOptions()` |
+    | `scrub` | a `Scrub`: what errors, logs and the audit trail never show | none |
     | `on_start` | async functions of the app, run in order before it serves anything | none |
 
     It starts at the first request, or with the server; an app that mounts this one uses
@@ -77,24 +109,63 @@ class Sayso:
         self,
         *,
         store: str | Store = "sqlite:///sayso.db",
+        codec: AesGcm | None = None,
         authenticate: Authenticate | None = None,
+        sign_in: Oidc | None = None,
+        revoked: Revoked | None = None,
+        authorize: Authorize | None = None,
+        directory: Directory | None = None,
+        retention: Retention | None = None,
+        signer: Signer | None = None,
         default_approval: Policy = never,
+        four_eyes: bool = False,
+        services_may_decide: bool = False,
         server: ServerOptions | None = None,
         agent_defaults: AgentOptions | None = None,
+        scrub: Scrub | None = None,
         on_start: Sequence[OnStart] = (),
     ) -> None:
         _check_kind("default_approval", default_approval, Policy, "a policy: approval.always")
+        _check_kind("four_eyes", four_eyes, bool, "True or False")
+        _check_kind("services_may_decide", services_may_decide, bool, "True or False")
         server = ServerOptions() if server is None else server
         _check_kind("server", server, ServerOptions, "ServerOptions(…)")
         agent_defaults = AgentOptions() if agent_defaults is None else agent_defaults
+        if sign_in is not None:
+            _check_kind("sign_in", sign_in, Oidc, "Oidc(issuer, client_id, …)")
         _check_kind("agent_defaults", agent_defaults, AgentOptions, "AgentOptions(…)")
         _check_on_start(on_start)
+        if retention is not None:
+            _check_kind("retention", retention, Retention, "Retention(…)")
+        if scrub is not None:
+            _check_kind("scrub", scrub, Scrub, "Scrub(…)")
+        if codec is not None:
+            _check_kind("codec", codec, AesGcm, 'AesGcm.from_file("sayso.key"), or None')
+        for name in ("person", "members") if directory is not None else ():
+            if not _is_async(getattr(directory, name, None)):
+                raise DeclarationError(
+                    f"directory has the async methods person and members, as a Directory does, "
+                    f"and {directory!r} has no {name}"
+                )
+        for name, hook in (("authorize", authorize), ("revoked", revoked), ("signer", signer)):
+            if hook is not None and not _is_async(hook):
+                raise DeclarationError(f"{name} is an async function, not {hook!r}")
         self._arguments: _Arguments = {
             "store": store,
+            "codec": codec,
             "authenticate": authenticate,
+            "sign_in": sign_in,
+            "revoked": revoked,
+            "authorize": authorize,
+            "directory": directory,
+            "retention": retention,
+            "signer": signer,
             "default_approval": default_approval,
+            "four_eyes": four_eyes,
+            "services_may_decide": services_may_decide,
             "server": server,
             "agent_defaults": agent_defaults,
+            "scrub": scrub,
             "on_start": tuple(on_start),
         }
         self._to_start = list(on_start)
@@ -105,35 +176,53 @@ class Sayso:
         self._mounted: list[Sessions | CopilotKit] = []
         self._serves_sessions = False
         self._agents = Agents()
-        self._tools = Tools(default_approval)
+        self._tools = Tools(default_approval, four_eyes=four_eyes)
         clock = server.clock or SystemClock()
         self._engine = Engine(
             agents=self._agents,
             tools=self._tools,
-            store=store_of(store, clock=clock),
+            store=store_of(store, clock=clock, codec=codec),
             clock=clock,
             limits=server.limits,
             tool_threads=server.tool_threads,
-            shared=authenticate is not None,
+            shared=self._authenticates,
             lease=server.lease,
             max_unattended=server.max_unattended,
             prepare=self._prepare,
+            authorization=Authorization(authorize),
+            services_may_decide=services_may_decide,
+            tracing=_tracing_of(server),
+            directory=directory,
+            retention=KEEP_ALL if retention is None else retention,
+            scrub=scrub,
+            revoked=revoked,
+            signer=signer,
+            signs_in=sign_in is not None,
         )
         engine, limits = self._engine, server.limits
         self._edge = Edge(
             engine,
             server,
             authenticate=authenticate,
+            sign_in=sign_in,
             console=built_console() if server.console else None,
             agents=self._agents,
             tools=self._tools,
             routes=[
                 *ThreadRoutes(engine, limits).routes(),
                 *InterruptRoutes(
-                    engine.inbox, engine.answers, engine.contexts, limits, keep_alive=server.pulse
+                    engine.inbox,
+                    engine.answers,
+                    engine.contexts,
+                    engine.quotas,
+                    engine.sign_ins,
+                    limits,
+                    keep_alive=server.pulse,
                 ).routes(),
                 *ApprovalRoutes(engine.approvals).routes(),
+                *ExportRoutes(engine.exports, engine.quotas, engine.sign_ins).routes(),
                 *AuditRoutes(engine.audit).routes(),
+                *me_routes(),
                 *server.routes,
             ],
         )
@@ -197,7 +286,7 @@ class Sayso:
     @property
     def _authenticates(self) -> bool:
         """True if callers have to say who they are."""
-        return self._arguments["authenticate"] is not None
+        return any(self._arguments[name] is not None for name in ("authenticate", "sign_in"))
 
     def replace(self, **changes: Unpack[_Arguments]) -> "Sayso":
         """Make another app with the same agents, tools, mounts and arguments, but for `changes`.
@@ -405,6 +494,7 @@ class Sayso:
         - `scale`: how many things a call touches: the argument that says or holds them, or a
           function of arguments.
         - `permission`: the one that its caller needs.
+        - `reveal`: secrets of its arguments may be shown to whoever may answer.
         - `title`, `why`, `impact`: texts that may name arguments in braces
           (`"Refund {amount} for order {order_id}"`), or functions of some of the arguments; an
           impact may be figures by name as well.
@@ -416,6 +506,8 @@ class Sayso:
         - `verify`: an async function that finds out after a crash whether it happened.
         - `on_error`: `ask` asks what to do about an error: retry, skip, stop; otherwise `type`,
           `text` or `fail`; by default the agent's `tool_errors`.
+        - `scrub`: its result is recorded without credentials, by the app's `Scrub`, else by what is
+          built in.
 
         Raises:
             DeclarationError: a function or an option that cannot work.
@@ -433,13 +525,30 @@ class Sayso:
         return register if fn is None else register(fn)
 
 
+def _tracing_of(server: ServerOptions) -> "Tracing | None":
+    if server.tracing is False:
+        return None
+    try:
+        from sayso.base.tracing import Tracing  # noqa: PLC0415 - of an extra, and off by default
+    except ImportError:
+        raise DeclarationError(
+            "tracing needs OpenTelemetry: install sayso with the extra otel, or pip install "
+            "opentelemetry-api"
+        ) from None
+    return Tracing(server.tracing)
+
+
 def _check_on_start(functions: object) -> None:
     if not isinstance(functions, list | tuple):
         raise DeclarationError(f"on_start is a list of async functions, not {functions!r}")
     for function in functions:
-        called = getattr(function, "__call__", None)  # noqa: B004 - the method itself is wanted
-        if not iscoroutinefunction(function) and not iscoroutinefunction(called):
+        if not _is_async(function):
             raise DeclarationError(f"on_start takes async functions of the app, not {function!r}")
+
+
+def _is_async(function: object) -> bool:
+    called = getattr(function, "__call__", None)  # noqa: B004 - the method itself is wanted
+    return iscoroutinefunction(function) or iscoroutinefunction(called)
 
 
 def _check_kind(name: str, value: Any, kind: type, example: str) -> None:

@@ -14,11 +14,13 @@ Any other way is an async function from an ASGI scope to a `Principal`, or None 
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 from sayso.base.errors import DeclarationError
 from sayso.base.records import Principal
 from sayso.http.asgi import Scope, header
+from sayso.http.claims import moment_in, roles_in, scope_in, text_in
 from sayso.http.security import Authenticate
 
 MIN_TOKEN_CHARS: Final = 16
@@ -83,6 +85,7 @@ def jwt(
     leeway: float = 30.0,
     tenant: str | None = None,
     roles: str = "roles",
+    service: Callable[[Mapping[str, Any]], bool] | None = None,
     principal: Callable[[Mapping[str, Any]], Principal | None] | None = None,
 ) -> Authenticate:
     """Make a hook that accepts signed JSON Web Tokens from an issuer, for an audience.
@@ -91,10 +94,12 @@ def jwt(
     public key in PEM, or a secret (then `algorithms` has to name its HS ones). A token without
     signature, expiry (`exp`) or subject (`sub`), or for another audience, is never accepted.
     `leeway` is the seconds by which clocks may disagree. `tenant` is the claim that names the
-    scope, `roles` the one that lists roles, as a list or one text with blanks; `principal` makes
-    one of all claims instead, or None. Streams that follow threads or the inbox end with the token.
-    Keys that were found are valid for a day while the issuer cannot be reached; they are refreshed
-    in the background. Needs the extra `jwt`.
+    scope, `roles` the one that lists roles, as a list or one text with blanks. A token whose `sub`
+    is its `client_id` or `azp` is a service's; `service` says it otherwise, by all claims.
+    `auth_time` says when the person signed in; issuer, `jti` and `sid` are kept too. `principal`
+    makes one of all claims instead, or None. Streams that follow threads or the inbox end with the
+    token. Keys that were found are valid for a day while the issuer cannot be reached; they are
+    refreshed in the background. Needs the extra `jwt`.
 
     Raises:
         DeclarationError: the extra is missing, or the arguments allow no check.
@@ -128,23 +133,32 @@ def jwt(
     )
 
     def of(claims: Mapping[str, Any]) -> Principal | None:
-        scope = "default" if tenant is None else claims.get(tenant)
-        if not isinstance(scope, str) or not scope:
+        scope = scope_in(claims, tenant)
+        if scope is None:
             return None
-        listed = claims.get(roles, ())
-        names = listed.split() if isinstance(listed, str) else listed
-        if not isinstance(names, list | tuple):
-            names = ()
         return Principal(
             subject=claims["sub"],
             scope=scope,
-            roles=tuple(r for r in names if isinstance(r, str)),
-            expires_at=int((claims["exp"] + leeway) * 1000),
+            roles=roles_in(claims, roles),
+            kind="service" if (service or _is_service)(claims) else "person",
+            auth_time=moment_in(claims, "auth_time"),
+            issuer=claims["iss"],
+            token_id=text_in(claims, "jti"),
+            session=text_in(claims, "sid"),
         )
 
     async def authenticate(scope: Scope) -> Principal | None:
         token = token_of(scope)
         claims = None if token is None else await checker.claims(token)
-        return None if claims is None else (principal or of)(claims)
+        who = None if claims is None else (principal or of)(claims)
+        if claims is None or who is None or who.expires_at is not None:
+            return who
+        ends = (moment_in(claims, "exp") or 0) + int(leeway * 1000)
+        return replace(who, expires_at=ends)
 
     return authenticate
+
+
+def _is_service(claims: Mapping[str, Any]) -> bool:
+    """True for a token that a client got for itself, without a person (RFC 9068, 2.2)."""
+    return claims["sub"] in (claims.get("client_id"), claims.get("azp"))

@@ -81,9 +81,11 @@ class Agent:
 
         self.answers.append(answer)
 
-    def body(self, data: bytes, kind: str = "text/event-stream", status: int = 200) -> None:
-        """The next request is answered with this body."""
-        headers = {"content-type": kind}
+    def body(
+        self, data: bytes, kind: str = "text/event-stream", status: int = 200, **fields: str
+    ) -> None:
+        """The next request is answered with this body, and these further headers."""
+        headers = {"content-type": kind, **fields}
         self.answers.append(httpx.Response(status, content=data, headers=headers))
 
     def pieces(self, pieces: Iterable[bytes]) -> None:

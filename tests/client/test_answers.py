@@ -16,6 +16,7 @@ from sayso.client import (
     PartialAnswers,
     ProtocolViolation,
     RefusedByServer,
+    TooMany,
     Truncated,
     Unreachable,
 )
@@ -194,6 +195,21 @@ async def test_a_refusal_is_told_with_its_problem() -> None:
     assert (caught.value.code, caught.value.errors) == ("invalid_input", errors)
     with pytest.raises(RefusedByServer, match="502: Bad Gateway"):
         _ = [event async for event in agent.client.run("go")]
+
+
+@pytest.mark.parametrize(
+    ("header", "seconds"), [({"retry-after": "7"}, 7), ({}, None), ({"retry-after": "soon"}, None)]
+)
+async def test_a_limit_that_is_reached_is_told_with_when_to_try_again(
+    header: dict[str, str], seconds: int | None
+) -> None:
+    agent = Agent()
+    body = json.dumps({"code": "too_many", "detail": "Later.", "limit": "runs", "max": 2}).encode()
+    agent.body(body, "application/problem+json", 429, **header)
+    with pytest.raises(TooMany, match="429 too_many: Later") as caught:
+        _ = [event async for event in agent.client.run("go")]
+    assert (caught.value.limit, caught.value.max) == ("runs", 2)
+    assert caught.value.retry_after == seconds
 
 
 @requirement("MS-07")

@@ -61,6 +61,32 @@ def test_fields_have_their_types(asked: Any) -> None:
     assert answer == {"name": "Ada", "place": {"city": "Bonn"}, "tags": ["a"], "sure": False}
 
 
+@pytest.mark.parametrize("schema", [{}, {"description": "Go on?"}, {"type": ["string", "object"]}])
+def test_words_answer_what_may_be_of_any_type(asked: Any, schema: Any) -> None:
+    assert asked(schema, "yes") == "yes"
+    assert asked(schema, '{"go": "on"}') == {"go": "on"}
+
+
+def test_one_of_several_objects_is_a_choice_then_its_fields(
+    asked: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A review of LangChain: what is decided, then the words for it."""
+    shapes = [
+        {"title": "Approve", **form("type", type={"const": "approve"})},
+        {"title": "Reject", **form("type", type={"const": "reject"}, message={"type": "string"})},
+        form("type", "text", type={"const": "respond"}, text={"type": "string"}),
+    ]
+    assert asked({"oneOf": shapes}, "1") == {"type": "approve"}
+    assert asked({"oneOf": shapes}, "4", "2", "no") == {"type": "reject", "message": "no"}
+    assert asked({"oneOf": shapes}, "respond", "3", "later") == {"type": "respond", "text": "later"}
+    assert asked({"oneOf": shapes}, "/cancel") is CANCEL
+    out = capsys.readouterr().out
+    assert "1. Approve" in out
+    assert "3. respond" in out
+    nested = form("review", review={"oneOf": shapes})
+    assert asked(nested, "2", "") == {"review": {"type": "reject"}}
+
+
 def test_fields_within_an_object_say_so_and_go_by_their_own_names(
     asked: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -3,13 +3,17 @@
 What is marked `every_store` is tried on all: what may be lost, doubled or late depends on them.
 """
 
-from collections.abc import AsyncIterator
+import time
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
 
+from sayso.http.signin import provider as provider_module
+from sayso.testing import FakeClock
 from tests.contract.server import Server, served
 from tests.contract.tools import Kit, kit
+from tests.http.fake_provider import FakeProvider, fake_provider
 from tests.stores.backends import BACKENDS, EMBEDDED
 
 
@@ -33,3 +37,17 @@ async def server(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterato
 def tools(server: Server) -> Kit:
     """The tools of that server."""
     return kit(server)
+
+
+@pytest.fixture
+def provider(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeProvider]:
+    """A provider of sign-ins, asked again without a pause."""
+    monkeypatch.setattr(provider_module, "PAUSE_S", 0.0)
+    with fake_provider() as provider:
+        yield provider
+
+
+@pytest.fixture
+def clock() -> FakeClock:
+    """A clock that stands at the hour of now, as the tokens of a provider do."""
+    return FakeClock(now=int(time.time() * 1000))

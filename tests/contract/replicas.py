@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from sayso import Sayso, Turn
-from sayso.testing import FaultyStore
+from sayso.testing import FakeClock, FaultyStore
 from tests.apps import app_with
 from tests.contract.server import Server
 from tests.stores.backends import BACKENDS
@@ -15,7 +15,9 @@ __all__ = ["replica"]
 
 @asynccontextmanager
 async def replica(
-    server: Server, *agents: tuple[str, Callable[[Turn], Awaitable[Any]]]
+    server: Server,
+    *agents: tuple[str, Callable[[Turn], Awaitable[Any]]],
+    clock: FakeClock | None = None,
 ) -> AsyncIterator[Sayso]:
     """A started app with a store of its own on the same file, the same tools and these agents.
 
@@ -24,7 +26,7 @@ async def replica(
     store = server.store
     if server.kind != "memory":
         store = FaultyStore(BACKENDS[server.kind](server.folder, server.clock))
-    app = app_with(store=store, clock=server.clock, **server.options)
+    app = app_with(store=store, clock=clock or server.clock, **server.options)
     app.add_tools(*server.app.tools)
     for name, function in agents:
         app.agent(name)(function)

@@ -10,14 +10,14 @@ from typing import Any
 from uuid import uuid4
 
 from sayso import Sayso, Turn
-from sayso.testing import FakeClock, FaultyStore
+from sayso.testing import FaultyStore
 from tests.apps import app_with
 from tests.contract.client_model import ClientModel
 from tests.contract.dump import dump
 from tests.contract.wire import Exchange, Run
 from tests.patience import PATIENCE
-from tests.stores.backends import BACKENDS
-from tests.stores.watched import WatchedStore
+from tests.stores.backends import BACKENDS, ENCRYPTED
+from tests.stores.watched import PatientClock, WatchedStore
 
 __all__ = [
     "Client",
@@ -45,8 +45,8 @@ class Server:
     def __init__(self, kind: str, folder: Path, **options: Any) -> None:
         self.kind = kind
         self.folder = folder
-        self.clock = FakeClock()
-        self.watched = WatchedStore(BACKENDS[kind](folder, self.clock))
+        self.clock = PatientClock()
+        self.watched = WatchedStore((BACKENDS | ENCRYPTED)[kind](folder, self.clock), self.clock)
         self.store = FaultyStore(self.watched)
         self.effects: list[Any] = []
         self.options = {"console": False, "keep_alive": None, **options}

@@ -17,7 +17,7 @@ async def ids(client: Client) -> list[str]:
     return [item["id"] for item in client.model.pending]
 
 
-async def settled(server: Server, interrupt_id: str, body: Any) -> Any:
+async def outcome_of(server: Server, interrupt_id: str, body: Any) -> Any:
     """Give an answer that is taken; what came of it."""
     run = await post(server, f"/interrupts/{interrupt_id}/answer", body)
     assert run.status in (200, 202), run.body
@@ -58,7 +58,7 @@ async def test_a_client_that_watches_sees_the_run(server: Server) -> None:
 
     client = server.client(agent)
     await client.say()
-    await settled(server, (await ids(client))[0], approve())
+    await outcome_of(server, (await ids(client))[0], approve())
     await reached(begun)
     fresh = client.again()
     exchange = fresh.open(fresh.body(messages=[], runId="w"), action="/connect")
@@ -73,9 +73,9 @@ async def test_answers_are_held_until_the_set_is_complete(server: Server, tools:
     client = server.client(tools.mailing)
     await client.say()
     one, two, three = await ids(client)
-    assert await settled(server, two, deny("no")) == {"remaining": 2}
+    assert await outcome_of(server, two, deny("no")) == {"remaining": 2}
     await server.clock.advance(5)
-    assert await settled(server, one, approve()) == {"remaining": 1}
+    assert await outcome_of(server, one, approve()) == {"remaining": 1}
     item = await get(server, f"/interrupts/{two}")
     assert item["status"] == "open"
     assert item["answer"] == {
@@ -88,7 +88,7 @@ async def test_answers_are_held_until_the_set_is_complete(server: Server, tools:
     }
     assert server.effects == [("lookup", "A-17")]
     await server.clock.advance(5)
-    assert list(await settled(server, three, cancel())) == ["runId"]
+    assert list(await outcome_of(server, three, cancel())) == ["runId"]
     await at_rest(server, client)
     assert server.effects == [("lookup", "A-17"), ("email", "ann")]
     given = [(await get(server, f"/interrupts/{key}"))["answer"] for key in (one, two, three)]
@@ -105,15 +105,15 @@ async def test_a_held_answer_can_be_replaced_and_withdrawn(server: Server, tools
     client = server.client(tools.mailing)
     await client.say()
     one, two, three = await ids(client)
-    await settled(server, one, approve())
-    assert await settled(server, one, deny()) == {"remaining": 2}
-    await settled(server, two, approve())
+    await outcome_of(server, one, approve())
+    assert await outcome_of(server, one, deny()) == {"remaining": 2}
+    await outcome_of(server, two, approve())
     run = await delete(server, f"/interrupts/{two}/answer")
     assert (run.status, run.json) == (200, {"remaining": 2})
     assert (await delete(server, f"/interrupts/{two}/answer")).json == {"remaining": 2}
     assert "answer" not in await get(server, f"/interrupts/{two}")
-    await settled(server, three, deny())
-    await settled(server, two, approve())
+    await outcome_of(server, three, deny())
+    await outcome_of(server, two, approve())
     await at_rest(server, client)
     assert server.effects == [("lookup", "A-17"), ("email", "ben")]
     run = await delete(server, f"/interrupts/{two}/answer")
@@ -125,10 +125,10 @@ async def test_a_retry_of_a_held_answer_changes_nothing(server: Server, tools: K
     client = server.client(tools.mailing)
     await client.say()
     one, *_ = await ids(client)
-    await settled(server, one, approve())
+    await outcome_of(server, one, approve())
     stored = server.dump()
     await server.clock.advance(5)
-    assert await settled(server, one, approve()) == {"remaining": 2}
+    assert await outcome_of(server, one, approve()) == {"remaining": 2}
     assert server.dump() == stored
 
 
@@ -138,7 +138,7 @@ async def test_a_client_s_answers_go_before_held_ones(server: Server, tools: Kit
     await client.say()
     for one in await ids(client):
         if one != (await ids(client))[-1]:
-            await settled(server, one, approve())
+            await outcome_of(server, one, approve())
     run = await client.resume(deny(), deny(), deny())
     assert run.outcome == "success"
     assert server.effects == [("lookup", "A-17")]
@@ -150,11 +150,11 @@ async def test_a_retry_of_a_settled_answer_names_the_same_run(server: Server, to
     client = server.client(tools.refunding)
     await client.say()
     (one,) = await ids(client)
-    first = await settled(server, one, approve())
+    first = await outcome_of(server, one, approve())
     await at_rest(server, client)
-    assert await settled(server, one, approve()) == first
+    assert await outcome_of(server, one, approve()) == first
     assert (await client.again().say("next")).outcome == "interrupt"
-    assert await settled(server, one, approve()) == first
+    assert await outcome_of(server, one, approve()) == first
     assert server.effects == [("refund", "A-17", 240.0)]
 
 
@@ -196,7 +196,7 @@ async def test_a_payload_that_does_not_fit_is_422_and_stays_open(
     run = await post(server, f"/interrupts/{two}/answer", edited)
     assert run.problem["errors"][0]["pointer"] == "/payload/editedArgs/amount"
     assert (server.dump(), server.effects) == (stored, [])
-    await settled(server, one, answer({"quarter": "Q1", "year": 2020}))
+    await outcome_of(server, one, answer({"quarter": "Q1", "year": 2020}))
 
 
 @requirement("EX-04", "EX-05")
@@ -216,7 +216,7 @@ async def test_an_expired_one_takes_a_cancellation_only(server: Server) -> None:
         assert (run.status, run.problem["code"]) == (410, "interrupt_expired")
     (noted,) = (await get(server, f"/interrupts/{one}"))["lateRefusals"]
     assert (noted["by"], noted["said"], noted["channel"]) == ("local", "denied", "inbox")
-    assert list(await settled(server, one, cancel())) == ["runId"]
+    assert list(await outcome_of(server, one, cancel())) == ["runId"]
     await at_rest(server, client)
     assert server.effects == ["cancelled"]
 
@@ -234,7 +234,7 @@ async def test_an_answer_that_was_held_in_time_outlives_the_expiry(server: Serve
     client = server.client(asking)
     await client.say()
     one, _ = await ids(client)
-    assert await settled(server, one, answer({"approved": True})) == {"remaining": 1}
+    assert await outcome_of(server, one, answer({"approved": True})) == {"remaining": 1}
     await server.clock.advance(62)
 
     async def went_on() -> bool:
@@ -257,9 +257,9 @@ async def test_an_answer_for_a_thread_that_runs_is_409(server: Server) -> None:
     client = server.client(agent)
     await client.say()
     (one,) = await ids(client)
-    await settled(server, one, answer({"approved": True}))
+    await outcome_of(server, one, answer({"approved": True}))
     await reached(begun)
-    assert "runId" in await settled(server, one, answer({"approved": True}))
+    assert "runId" in await outcome_of(server, one, answer({"approved": True}))
     run = await post(server, f"/interrupts/{one}/answer", answer({"approved": False}))
     assert (run.status, run.problem["code"]) == (409, "already_resolved")
     run = await delete(server, f"/interrupts/{one}/answer")
@@ -317,6 +317,6 @@ async def test_an_answer_whose_agent_version_is_missing_stays_untaken(
     assert (run.status, run.problem["code"]) == (409, "agent_version_missing")
     assert server.dump() == stored
     server.app._agents._versions.update(versions)
-    await settled(server, one, approve())
+    await outcome_of(server, one, approve())
     await at_rest(server, client)
     assert len(await inbox(server)) == 0

@@ -9,9 +9,9 @@ from pydantic import BaseModel
 
 from sayso import AskFirst, Sayso, ToolCall, Turn, approval, current_call
 from sayso.turns.calls.results import UNANSWERED_FIRST
-from tests.contract.rest import post
+from tests.contract.rest import post, reached
 from tests.contract.server import Client, Server, answer, approve, cancel, deny
-from tests.contract.test_expiry import settled
+from tests.contract.test_expiry import until_idle
 from tests.contract.test_forks import forked
 
 Json = dict[str, Any]
@@ -151,7 +151,7 @@ async def test_a_value_that_nobody_gives_leaves_the_call_unmade(
     await client.say()
     if expires:
         await server.clock.advance(62)
-        await settled(server, client)
+        await until_idle(server, client)
     else:
         await client.resume(cancel())
     run = await client.again().connect()
@@ -283,11 +283,9 @@ async def test_a_stop_while_it_is_about_to_ask_leaves_it_unmade(server: Server) 
     client = server.client(calling("slow"))
     client.user("go")
     exchange = client.open()
-    await going.wait()
-    stopping = asyncio.ensure_future(post(server, f"/threads/{client.thread}/stop"))
-    await asyncio.sleep(0.05)
+    await reached(going)
+    assert (await post(server, f"/threads/{client.thread}/stop")).json == {"stopped": True}
     stopped.set()
-    await stopping
     run = await exchange.end()
     assert run.outcome == "cancelled"
     fresh = client.again()

@@ -1,7 +1,6 @@
 """Who asked, decided and did what, and that nobody can write it anew (cases U; design 7)."""
 
 import hashlib
-import sqlite3
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +10,7 @@ from tests.contract.rest import at_rest, call, get, post
 from tests.contract.server import Client, Server, approve, deny, served
 from tests.contract.test_owners import authenticate
 from tests.contract.tools import Kit, kit
+from tests.tampering import tampered
 
 
 async def rows(server: Server, client: Client) -> list[dict[str, Any]]:
@@ -186,7 +186,7 @@ async def test_a_row_that_somebody_rewrote_breaks_the_chain(tmp_path: Path) -> N
         path = f"/audit/{client.thread}"
         before = await get(server, path)
         assert before == {**before, "rows": 3, "intact": True}
-        with sqlite3.connect(server.folder / "sayso.db") as db:
+        with tampered(server.folder / "sayso.db") as db:
             forged = b'{"by":"boss"}'
             digest = hashlib.sha256(forged).hexdigest()
             change = "UPDATE audit SET content = ?, content_digest = ? WHERE number = 2"

@@ -45,6 +45,7 @@ CALLS: dict[str, Callable[[Turn], Any]] = {
     ),
     "decide": lambda turn: turn.decide(why="w", planned_action="p", options=[]),
     "clarify": lambda turn: turn.clarify("What?"),
+    "ask_elsewhere": lambda turn: turn.ask_elsewhere("https://h", "Sign in"),
     "gather": lambda turn: turn.gather(),
     "cancel": lambda turn: turn.cancel("Enough."),
     "note": lambda turn: turn.note("a", 1),

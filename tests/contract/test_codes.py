@@ -16,8 +16,8 @@ from sayso.base.errors import Problem
 from sayso.client import Client
 from sayso.client.errors import RefusedByServer
 from sayso.client.thread import ThreadState
-from sayso.engine import answers, engine
-from sayso.engine.engine import Engine
+from sayso.engine import answers, requests
+from sayso.engine.requests import Requests
 from sayso.gate.refusals import Refuse
 from sayso.protocol.client_profile import ClientProfile
 from sayso.protocol.frames import events_in
@@ -38,7 +38,7 @@ def gate_refuses(monkeypatch: pytest.MonkeyPatch, code: Code) -> None:
     def refuse(*_: Any, **__: Any) -> Refuse:
         return Refuse(code, f"no: {code}", {"code": code.value})
 
-    for service in (engine, answers):
+    for service in (requests, answers):
         monkeypatch.setattr(service, "decide", refuse)
 
 
@@ -48,7 +48,7 @@ def engine_raises(monkeypatch: pytest.MonkeyPatch, code: Code) -> None:
     async def run(*_: Any, **__: Any) -> None:
         raise Problem(code, f"no: {code}")
 
-    monkeypatch.setattr(Engine, "run", run)
+    monkeypatch.setattr(Requests, "run", run)
 
 
 def asking(refusals: Any = "error") -> Sayso:
@@ -146,7 +146,7 @@ async def test_every_refusal_is_a_problem_of_a_plain_session(
         if code is Code.INTERRUPTS_PENDING:  # the session shows what is asked instead
             assert last(answer)["type"] == "done"
         else:
-            assert (answer.status, answer.json()["code"]) == (code.facts.status, code)
+            assert (answer.status, answer.json["code"]) == (code.facts.status, code)
 
 
 async def test_every_refusal_is_a_problem_of_the_inbox(
@@ -157,7 +157,7 @@ async def test_every_refusal_is_a_problem_of_the_inbox(
     for code in REFUSALS:
         gate_refuses(monkeypatch, code)
         answer = await post(app, f"/interrupts/{asked['id']}/answer", body)
-        assert (answer.status, answer.json()["code"]) == (code.facts.status, code)
+        assert (answer.status, answer.json["code"]) == (code.facts.status, code)
 
 
 def test_every_refusal_is_raised_in_tests(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -205,7 +205,7 @@ async def test_every_problem_is_told_by_each_dialect_with_its_status(
             if code is Code.INTERRUPTS_PENDING and body is chat:
                 continue  # the session shows what is asked instead
             answer = await post(app, path, body)
-            assert (answer.status, answer.json()[member]) == (code.facts.status, code), path
+            assert (answer.status, answer.json[member]) == (code.facts.status, code), path
 
 
 async def test_every_problem_is_an_error_of_the_python_client(
@@ -231,4 +231,6 @@ def test_every_ending_is_an_outcome_and_no_refusal(speaks_v1: bool) -> None:
         assert RunResult(events).outcome == code
         thread = ThreadState()
         thread.apply(events[-1], [])
-        assert (thread.outcome, thread.refused) == ("error", False)
+        cut = code is Code.TOKEN_EXPIRED  # the reader was cut off, and the run continues
+        assert (thread.outcome, thread.signed_out) == (None if cut else "error", cut)
+        assert not thread.refused

@@ -7,10 +7,10 @@ from typing import Annotated, Any
 import pytest
 from pydantic import Field
 
-from sayso import Principal, Turn, approval
+from sayso import Approvers, Principal, Question, Turn, approval
 from tests.contract.requirements import requirement
 from tests.contract.rest import at_rest
-from tests.contract.server import Client, Server, approve, deny, served
+from tests.contract.server import Client, Server, approve, cancel, deny, served
 from tests.contract.test_approvers import PEOPLE, authenticate, rest, says
 from tests.stores.backends import EMBEDDED
 
@@ -40,7 +40,7 @@ def paying(server: Server, calls: int = 1) -> Client:
     async def agent(turn: Turn) -> None:
         await turn.say("Looking it up.")
         for number in range(calls):
-            await turn.call(look_up, order=f"A-{number}", pin="1234")
+            await turn.call(look_up, order=f"A-{number}", pin="pin-1234")
         await turn.call(pay, amount=100.0)
         await turn.call(pay, amount=50.0)
 
@@ -92,7 +92,7 @@ async def test_an_approver_reads_what_led_to_the_question(company: Server) -> No
     (two,) = (await client.connect()).interrupts
     (before,) = (await context(company, "lea", two))["earlier"]
     assert (before["by"], before["status"], before["reason"]) == ("leo", "denied", "wrong amount")
-    assert "1234" not in str(shown)
+    assert "pin-1234" not in str(shown)
 
 
 @requirement("SE-02")
@@ -109,13 +109,37 @@ async def test_nobody_else_does(company: Server) -> None:
         assert (await context(company, who, one))["interruptId"] == one["id"]
 
 
+async def test_a_question_beside_it_offers_what_is_taken(company: Server) -> None:
+    """Whoever may not see that one may not cancel it either: nothing is offered."""
+
+    async def asks(turn: Turn) -> None:
+        await turn.interrupt_all(
+            [
+                Question(reason="shop:go", message="Go?", approvers=Approvers(by="lead")),
+                Question(reason="shop:pay", message="Pay?", approvers=Approvers(by="finance")),
+            ]
+        )
+
+    client = company.client(asks)
+    client.headers["authorization"] = "Bearer ann"
+    one, two = (await client.say()).interrupts
+    for who, verbs, status in (
+        ("lea", [], 404),
+        ("aud", [], 404),
+        ("ann", ["cancel"], 202),
+    ):
+        (beside,) = (await context(company, who, one))["siblings"]
+        assert (beside["interruptId"], beside["may"]) == (two["id"], verbs)
+        assert (await says(company, who, two, cancel())).status == status
+
+
 async def test_each_look_is_in_the_trail_once_an_hour(company: Server) -> None:
     """Who, at which question, and the digest of what was shown; the turn goes on all the same."""
     client = paying(company)
     (one,) = (await client.say()).interrupts
     for who in ("lea", "lea", "leo"):
         await context(company, who, one)
-    await company.clock.advance(HOUR)
+    company.clock.jump(HOUR)
     await context(company, "lea", one)
     rows = (await rest(company, "ann", "GET", f"/audit?thread={client.thread}")).json["items"]
     seen = [row["content"] for row in rows if row["kind"] == "viewed"]

@@ -9,6 +9,7 @@ from sayso import FallbackAnswer, Option, Turn, describe
 from tests.contract.optional import past
 from tests.contract.requirements import requirement
 from tests.contract.server import Server, answer, cancel
+from tests.contract.wire import undigested
 
 
 class Scope(BaseModel):
@@ -62,7 +63,7 @@ async def test_a_decision_says_what_why_and_which_ways_there_are(server: Server)
         {"const": "none", "title": "Nothing"},
     ]
     assert (schema["required"], schema["additionalProperties"]) == (["action"], False)
-    assert asked["metadata"] == {
+    assert undigested(asked) == {
         "shop": 1,
         "sayso": {
             "team": "ops",
@@ -231,14 +232,14 @@ async def test_a_clarification_says_what_it_could_cover_and_how_far_it_reaches(
     assert asked["message"] == (
         "Which database is meant?\nScope: staging and production both fit\nBlast radius: tables: 3"
     )
-    assert asked["metadata"]["sayso"] == {
+    assert undigested(asked)["sayso"] == {
         "kind": "clarification",
         "scope": "staging and production both fit",
         "blastRadius": {"tables": 3},
     }
     (named,) = (await client.resume(answer({"action": "staging"}))).interrupts
     assert named["responseSchema"] == {"type": "string"}
-    assert named["metadata"]["sayso"] == {"kind": "clarification"}
+    assert undigested(named)["sayso"] == {"kind": "clarification"}
     run = await client.resume(answer("before-the-move"))
     assert server.effects == ["staging", "before-the-move"]
     assert run.last["result"] == (

@@ -96,7 +96,6 @@ async def test_cancel_waits_for_an_effect_that_is_in_flight(server: Server) -> N
     client = client_of(server, desk.agent, on_disconnect="cancel")
     await desk.left(client)
     await server.clock.advance(9)
-    await server.watched.rests()
     assert (await thread_of(server, client)).thread.holder is not None
     desk.go.set()
     view = await idle(server, client)
@@ -208,7 +207,6 @@ async def test_a_detached_run_ends_after_its_time(server: Server) -> None:
     await asyncio.wait_for(waiting.wait(), PATIENCE)
     await exchange.disconnect()
     await server.clock.advance(5)
-    await server.watched.rests()
     assert (await thread_of(server, client)).thread.holder is not None
     await server.clock.advance(1)
     view = await idle(server, client)

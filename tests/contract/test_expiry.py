@@ -16,7 +16,7 @@ async def asking(turn: Turn) -> None:
     await turn.say(f"{got.status} {got.expired} by {got.by}")
 
 
-async def settled(server: Server, client: Client) -> None:
+async def until_idle(server: Server, client: Client) -> None:
     """Let time pass until the thread is idle with nothing open."""
 
     async def idle() -> bool:
@@ -73,7 +73,7 @@ async def test_past_its_deadline_the_turn_goes_on_without_a_client(server: Serve
     client = server.client(asking)
     await client.say()
     await server.clock.advance(62)
-    await settled(server, client)
+    await until_idle(server, client)
     fresh = client.again()
     await fresh.connect()
     assert fresh.model.messages[-1]["content"] == "expired True by None"
@@ -98,7 +98,7 @@ async def test_a_gated_call_that_expired_has_a_result_that_says_so(
     first = await client.say()
     assert first.interrupts[0]["expiresAt"].endswith("Z")
     await server.clock.advance(62)
-    await settled(server, client)
+    await until_idle(server, client)
     fresh = client.again()
     await fresh.connect()
     (result,) = [m["content"] for m in fresh.model.messages if m["role"] == "tool"]
@@ -157,7 +157,7 @@ async def test_a_default_lifetime_holds_for_every_question(tmp_path: Any, kind: 
         run = await client.say()
         assert run.interrupts[0]["expiresAt"] == "2023-11-14T22:13:21.000Z"
         await server.clock.advance(2)
-        await settled(server, client)
+        await until_idle(server, client)
         assert (await client.again().say("next")).outcome == "interrupt"
 
 
@@ -188,6 +188,6 @@ async def test_expiry_outlives_a_restart(server: Server, tools: Kit) -> None:
     other.agent(patient.agent)(tools.filing)
     async with other.lifespan():
         fresh = client.again(app=other)
-        await settled(server, fresh)
+        await until_idle(server, fresh)
         assert (await fresh.run(resume=[entry])).outcome == "interrupt_expired"
         assert (await patient.again(app=other).connect()).interrupts == waiting.interrupts

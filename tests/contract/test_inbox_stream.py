@@ -32,11 +32,18 @@ async def listening(app: Any, **headers: str) -> AsyncIterator[Exchange]:
 
 
 async def told(exchange: Exchange, *kinds: str) -> list[Event]:
-    """All that was told after the connection, once these are the kinds of it, in order."""
-    await exchange.when(lambda events: len(events) > len(kinds))
-    events = exchange.events[1:]
+    """All that was told after the connection, once these are the kinds of it, in order.
+
+    But for what came of calls, which comes in its own time.
+    """
+    await exchange.when(lambda events: len(_of_questions(events)) > len(kinds))
+    events = _of_questions(exchange.events)[1:]
     assert [event["type"] for event in events] == list(kinds)
     return events
+
+
+def _of_questions(events: list[Event]) -> list[Event]:
+    return [event for event in events if event["type"] != "result"]
 
 
 async def has_come(server: Server, exchange: Exchange, kind: str) -> bool:

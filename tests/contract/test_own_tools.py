@@ -204,7 +204,7 @@ async def test_whoever_looks_at_a_question_sees_no_secret_of_either_tool(server:
         server.app.add_tools(tool, agent=agent)
 
     async def agent(turn: Turn) -> None:
-        await turn.call("pay", {"pin": "1234", "card": "9876"})
+        await turn.call("pay", {"pin": "pin-1234", "card": "card-9876"})
         await turn.interrupt("confirmation", "Sure?")
 
     secret_of("till", "pin")
@@ -213,8 +213,8 @@ async def test_whoever_looks_at_a_question_sees_no_secret_of_either_tool(server:
     client = server.client("till")
     run = await client.say()
     shown = await get(server, f"/interrupts/{run.interrupts[0]['id']}/context")
-    assert "1234" not in json.dumps(shown)
-    assert "9876" not in json.dumps(shown)
+    assert "pin-1234" not in json.dumps(shown)
+    assert "card-9876" not in json.dumps(shown)
 
 
 def test_one_name_twice_for_one_agent_is_refused(server: Server) -> None:

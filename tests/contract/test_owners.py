@@ -94,7 +94,7 @@ async def test_two_scopes_may_use_one_thread_id(guarded: Server) -> None:
 
 
 @requirement("ER-01")
-@pytest.mark.parametrize("path", ["/agents", "/agents/a", "/agents/a/connect", "/nothing"])
+@pytest.mark.parametrize("path", ["/agents", "/agents/a", "/agents/a/connect", "/me", "/nothing"])
 @pytest.mark.parametrize("method", ["GET", "POST"])
 async def test_authentication_comes_before_everything(
     guarded: Server, path: str, method: str

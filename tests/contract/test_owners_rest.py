@@ -10,8 +10,8 @@ from sayso import Sayso
 from tests.contract.requirements import requirement
 from tests.contract.rest import call, routes_of
 from tests.contract.server import Server, approve, served
-from tests.contract.test_owners import authenticate, waiting
-from tests.stores.backends import EMBEDDED
+from tests.contract.test_owners import authenticate, calling, waiting
+from tests.stores.backends import BACKENDS, EMBEDDED
 
 Case = tuple[str, str, Any, str]
 
@@ -22,6 +22,8 @@ CASES: list[Case] = [
     ("POST", "/threads/{t}/stop", None, "unknown_thread"),
     ("POST", "/threads/{t}/stop", {"runId": "r"}, "unknown_thread"),
     ("DELETE", "/threads/{t}", None, "unknown_thread"),
+    ("POST", "/threads/{t}/hold", {"reason": "audit"}, "unknown_thread"),
+    ("DELETE", "/threads/{t}/hold", {"reason": "closed"}, "unknown_thread"),
     ("PATCH", "/threads/{t}/state", {"values": {}}, "unknown_thread"),
     ("POST", "/threads/{t}/fork", {"interruptId": "{i}"}, "unknown_thread"),
     ("POST", "/threads/{t}/restart", None, "unknown_thread"),
@@ -32,6 +34,7 @@ CASES: list[Case] = [
     ("DELETE", "/interrupts/{i}/answer", None, "unknown_interrupt"),
     ("POST", "/interrupts/{i}/extend", {"seconds": 60}, "unknown_interrupt"),
     ("POST", "/interrupts/{i}/assign", {"to": "bob"}, "unknown_interrupt"),
+    ("POST", "/interrupts/{i}/reveal", {"pointer": "/order_id"}, "unknown_interrupt"),
     (
         "POST",
         "/interrupts/answers",
@@ -103,6 +106,27 @@ async def test_lists_hold_nothing_of_others(guarded: Server) -> None:
         path = f"/interrupts?threadId={client.thread}"
         run = await call(guarded.app, "GET", path, headers=bearer(who))
         assert len(run.json["items"]) == count
+
+
+@requirement("SE-02")
+@pytest.mark.parametrize("kind", BACKENDS)
+async def test_no_list_tells_that_another_s_thread_is_there(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A page of nothing that goes on would."""
+    monkeypatch.setattr("sayso.stores.pagination._WALK", 0)
+    async with served(kind, tmp_path, authenticate=authenticate) as guarded:
+        client = await waiting(guarded)
+        assert (await client.resume(approve())).outcome == "success"
+        await client.say("refund it again")
+        bob = calling(guarded, client, "bob").again(thread="bob's")
+        assert (await bob.say("refund it")).outcome == "interrupt"
+        for path in ("/audit?limit=1&thread=", "/interrupts?limit=1&status=all&threadId="):
+            own = await call(guarded.app, "GET", path + client.thread, headers=bearer("ann"))
+            assert (len(own.json["items"]), "nextCursor" in own.json) == (1, True)
+            for thread in (client.thread, "nobody"):
+                run = await call(guarded.app, "GET", path + thread, headers=bearer("bob"))
+                assert run.json == {"items": []}
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case[0]} {case[1]}")

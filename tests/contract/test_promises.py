@@ -11,6 +11,7 @@ from sayso import Turn
 from tests.contract.requirements import requirement
 from tests.contract.server import Client, Server, answer, approve
 from tests.contract.tools import Kit
+from tests.contract.wire import undigested
 
 
 @requirement("PT-02", "PT-03", "TR-26", "OU-02")
@@ -119,7 +120,7 @@ async def test_values_of_python_reach_the_wire_as_plain_json(server: Server) -> 
     client = server.client(agent)
     run = await client.say()
     plain = {"1": "a", "day": "2026-01-02", "price": "1.50", "none": None}
-    assert run.interrupts[0]["metadata"] == plain
+    assert undigested(run.interrupts[0]) == plain
     assert client.model.state == {"value": plain}
     assert (await client.resume(answer(1))).last["result"] == plain
 

@@ -9,6 +9,7 @@ from sayso import Question, Turn
 from tests.contract.requirements import requirement
 from tests.contract.server import Server, answer, approve, cancel, deny
 from tests.contract.tools import Filing, Kit
+from tests.contract.wire import undigested
 from tests.judge import capability_faults
 
 
@@ -40,7 +41,7 @@ async def test_four_kinds_of_questions_stand_in_one_outcome(server: Server) -> N
     assert sure["responseSchema"]["properties"]["approved"]["type"] == "boolean"
     assert pick["responseSchema"] == {"type": "integer"}
     assert "responseSchema" not in note
-    assert note["metadata"] == {"level": 3}
+    assert undigested(note) == {"level": 3}
     assert note["message"] == "<b>Note</b>"
     given = [{"quarter": "Q2", "year": 2026}, {"approved": False}, 7, "anything"]
     done = await client.resume(*map(answer, given))

@@ -17,6 +17,7 @@ from sayso import ToolCall, Turn, approval
 from tests.contract.rest import delete, inbox, post, stop
 from tests.contract.server import Client, Server, answer, approve, cancel, deny, eventually, served
 from tests.contract.wire import Run
+from tests.share import share
 
 Json = dict[str, Any]
 
@@ -195,7 +196,7 @@ class Play:
 
 
 @pytest.mark.parametrize("kind", ["memory", "sqlite"])
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(share(20, of=2)))
 async def test_whatever_clients_do_the_thread_stays_whole(
     tmp_path: Path, kind: str, seed: int
 ) -> None:

@@ -14,6 +14,7 @@ from tests.contract.requirements import requirement
 from tests.contract.server import Client, served
 from tests.contract.sessions import PATH, Session, frames_of
 from tests.contract.test_random_clients import ENDINGS, Play
+from tests.share import share
 
 RESUMES: tuple[Any, ...] = (
     *({"approved": True}, {"approved": True}, {"approved": False}, 3, 3),
@@ -70,7 +71,7 @@ class Dialects(Play):
 
 @requirement("LG-14")
 @pytest.mark.parametrize("kind", ["memory", "sqlite"])
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", range(share(10, of=2)))
 async def test_whatever_dialects_meet_the_thread_stays_whole(
     tmp_path: Path, kind: str, seed: int
 ) -> None:

@@ -177,7 +177,7 @@ async def test_a_refusal_does_not_echo_the_payload(waiting: Waiting) -> None:
     """ER-14: the problem is named, the value is not."""
     secret = {"approved": "card 4111 1111"}
     run = await waiting.refuse("invalid_payload", resume=three(waiting, *[answer(secret)] * 3))
-    assert b"4111" not in run.body
+    assert b"4111 1111" not in run.body
 
 
 async def test_another_agent_s_path_is_refused(waiting: Waiting, server: Server) -> None:

@@ -32,15 +32,6 @@ async def asking(turn: Turn) -> None:
     await turn.say(f"{got.status}")
 
 
-async def swept(server: Server, seconds: float) -> None:
-    """Let time pass, and the server look around in the last seconds of it."""
-    await server.clock.advance(seconds - 3)
-    for _ in range(6):
-        await server.watched.rests()  # no time passes while it looks, however slow its machine is
-        await server.clock.advance(0.5)
-    await server.watched.rests()
-
-
 @pytest.mark.every_store
 async def test_a_hook_is_told_once_at_eighty_percent_of_the_lifetime(server: Server) -> None:
     """R1: with what is needed to find the question and the person."""
@@ -48,9 +39,9 @@ async def test_a_hook_is_told_once_at_eighty_percent_of_the_lifetime(server: Ser
     client = client_of(server, asking, on_reminder=bell)
     first = await client.say()
     (asked,) = first.interrupts
-    await swept(server, 78)
+    await server.clock.advance(78)
     assert bell.told == []
-    await swept(server, 5)
+    await server.clock.advance(5)
     await eventually(bell.has_rung)
     (reminder,) = bell.told
     assert (reminder.interrupt_id, reminder.thread_id) == (asked["id"], client.thread)
@@ -59,7 +50,7 @@ async def test_a_hook_is_told_once_at_eighty_percent_of_the_lifetime(server: Ser
     assert reminder.expires_at.isoformat() == asked["expiresAt"].replace(".000Z", "+00:00")
     assert (await interrupt_of(server, asked["id"])).reminded_at is not None
     stored = server.dump()
-    await swept(server, 10)
+    await server.clock.advance(10)
     assert (len(bell.told), server.dump()) == (1, stored)
     assert (await client.resume(answer({"approved": True}))).text == "resolved"
 
@@ -74,12 +65,12 @@ async def test_of_several_processes_one_reminds(server: Server) -> None:
         other.agent(client.agent, on_reminder=bell)(asking)
     await client.say()
     async with others[0].lifespan(), others[1].lifespan():
-        await swept(server, 90)
+        await server.clock.advance(90)
         await eventually(bell.has_rung)
     late = server.another()
     late.agent(client.agent, on_reminder=bell)(asking)
     async with late.lifespan():
-        await swept(server, 4)
+        await server.clock.advance(4)
     assert len(bell.told) == 1
 
 
@@ -88,9 +79,9 @@ async def test_an_agent_reminds_at_its_own_time_or_not_at_all(server: Server) ->
     bells = {0.5: Bell(), 0.9: Bell(), None: Bell()}
     for share, bell in bells.items():
         await client_of(server, asking, remind_at=share, on_reminder=bell).say()
-    await swept(server, 60)
+    await server.clock.advance(60)
     assert [len(bell.told) for bell in bells.values()] == [1, 0, 0]
-    await swept(server, 35)
+    await server.clock.advance(35)
     assert [len(bell.told) for bell in bells.values()] == [1, 1, 0]
 
 
@@ -111,7 +102,7 @@ async def test_what_was_answered_before_is_not_reminded_of(server: Server, tools
     await part.resume(answer({"approved": True}))
     endless = client_of(server, tools.refunding, on_reminder=bell)
     await endless.say()
-    await swept(server, 90)
+    await server.clock.advance(90)
     assert [reminder.message for reminder in bell.told] == ["b"]
 
 
@@ -124,7 +115,7 @@ async def test_a_hook_that_fails_or_hangs_holds_nothing_up(server: Server) -> No
     clients = [client_of(server, asking, on_reminder=hook) for hook in (Bell("broken"), hang)]
     for client in clients:
         await client.say()
-    await swept(server, 80)
+    await server.clock.advance(80)
     for client in clients:
         fresh = await past(server, client, 20)
         assert fresh.model.messages[-1]["content"] == "expired"
@@ -135,7 +126,7 @@ async def test_the_inbox_hears_of_a_reminder_without_any_hook(server: Server) ->
     mark = (await server.store.changes("default", None)).mark
     client = client_of(server, asking)
     await client.say()
-    await swept(server, 85)
+    await server.clock.advance(85)
 
     async def kinds() -> list[Any]:
         return [one.kind for one in (await server.store.changes("default", mark)).items]
@@ -144,5 +135,5 @@ async def test_the_inbox_hears_of_a_reminder_without_any_hook(server: Server) ->
         return "reminded" in await kinds()
 
     await eventually(noted)
-    await swept(server, 5)
+    await server.clock.advance(5)
     assert (await kinds()).count("reminded") == 1

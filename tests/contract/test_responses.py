@@ -10,6 +10,7 @@ from sayso.protocol import frames
 from tests.contract.requirements import requirement
 from tests.contract.server import JSON, Server, answer, eventually, served
 from tests.contract.tools import Kit
+from tests.contract.wire import undigested
 from tests.patience import PATIENCE
 
 
@@ -60,7 +61,7 @@ async def test_text_with_line_breaks_stays_in_one_line_of_one_frame(server: Serv
     for line in run.body.decode().splitlines():
         assert line == "" or line.startswith("data: {")
     assert run.interrupts[0]["message"] == text
-    assert run.interrupts[0]["metadata"] == {text: text}
+    assert undigested(run.interrupts[0]) == {text: text}
 
 
 @requirement("EN-07", "TR-34")
@@ -78,7 +79,7 @@ async def test_numbers_that_json_lacks_become_null_or_an_error(
     client = server.client(agent)
     run = await client.say()
     if run.outcome == "interrupt":
-        assert run.interrupts[0]["metadata"] == {"n": None}
+        assert undigested(run.interrupts[0]) == {"n": None}
         assert client.model.state == {"n": None}
         assert (await client.resume(answer(1))).outcome == "success"
 

@@ -97,3 +97,22 @@ async def test_a_no_is_heard(server: Server) -> None:
     await client.say()
     assert (await client.resume(deny("stay"))).last["result"] == "denied"
     assert server.effects == []
+
+
+async def test_a_yes_that_is_remembered_for_one_is_not_listed_as_stale(server: Server) -> None:
+    """Whether its rules are still those, only a run that brings it along can say; and it does."""
+    policy = approval.always(remember=True)
+    app = serving(server.another(), server.effects, approval=policy)
+    client = Client(app, "robot")
+    await client.say()
+    await client.resume(approve(remember=True))
+    (row,) = (await call_http(app, "GET", "/approvals")).json["items"]
+    assert "stale" not in row
+    assert (await client.say()).last["result"] == "executed"
+    stricter = serving(
+        server.another(), server.effects, approval=approval.always(remember=True, name="stricter")
+    )
+    client = client.again(app=stricter)
+    await client.connect()
+    assert (await client.say()).outcome == "interrupt"
+    assert server.effects == [5, 5]

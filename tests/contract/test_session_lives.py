@@ -1,11 +1,13 @@
 """Sessions over restarts, lost readers, their time, and beside the other dialects (design 5)."""
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from sayso import Principal, Question, Sessions, Turn, approval
+from sayso.engine.sessions import AskedQuestion
 from tests.contract.legacy import asked_of, ids
 from tests.contract.rest import inbox
 from tests.contract.server import Client, Server, answer, approve, eventually, served
@@ -37,6 +39,37 @@ async def test_a_fork_has_seen_nothing(server: Server, tools: Kit) -> None:
     frames = await other.answer("yes")
     assert frames[-1]["type"] == "interrupt"
     assert frames[-1]["interrupt_id"] != asked
+
+
+async def test_an_answer_that_its_deadline_overtakes_is_told_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """404 though its agent runs by then: nobody resumed it, its time was up after it was read."""
+    async with served("memory", tmp_path) as server:
+        server.app.mount(Sessions(ttl=60))
+        expired, release = asyncio.Event(), asyncio.Event()
+
+        async def agent(turn: Turn) -> None:
+            await turn.interrupt("input_required", "What?", schema=str)
+            expired.set()
+            await release.wait()
+
+        session = session_of(server, agent)
+        interrupt_id = (await session.say())[-1]["interrupt_id"]
+        sessions = server.app._engine.sessions
+        read = sessions.asked
+
+        async def overtaken(*which: Any) -> AskedQuestion:
+            question = await read(*which)
+            monkeypatch.undo()
+            await server.clock.advance(60)
+            await expired.wait()
+            return question
+
+        monkeypatch.setattr(sessions, "asked", overtaken)
+        late = await session.send("late", interrupt_id=interrupt_id)
+        assert (late.status, late.json["detail"]) == (404, "checkpoint not found")
+        release.set()
 
 
 async def test_a_checkpoint_has_its_time(tmp_path: Path) -> None:

@@ -156,7 +156,7 @@ async def test_every_store_gives_the_same_stream(tmp_path: Any) -> None:
 
 def _shape(value: Any) -> Any:
     if isinstance(value, dict):
-        return {key: _shape(part) for key, part in value.items()}
+        return {key: _shape(part) for key, part in value.items() if key != "digest"}
     if isinstance(value, list):
         return [_shape(part) for part in value]
     if isinstance(value, str) and value.startswith(("int_", "msg_", "call_")):

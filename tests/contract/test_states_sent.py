@@ -18,6 +18,7 @@ from tests.contract.runtime import Page
 from tests.contract.server import Client, Server, approve
 from tests.contract.sessions import Session
 from tests.rounding import doubled
+from tests.share import share
 
 BIG = 2**53 + 1
 
@@ -192,7 +193,7 @@ JSON = st.recursive(
 )
 
 
-@settings(max_examples=300, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=share(300, of=3), suppress_health_check=[HealthCheck.too_slow])
 @given(JSON)
 def test_any_state_is_unchanged_by_a_client_that_rounds(state: Any) -> None:
     assert equal(unrounded(doubled(state), state), state)

@@ -8,16 +8,25 @@ import asyncio
 import json
 import logging
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
 import pytest
 
-from sayso import CopilotKit, DeclarationError, Suggestion, SuggestionRequest, Turn
+from sayso import (
+    CopilotKit,
+    DeclarationError,
+    Limits,
+    Quota,
+    Suggestion,
+    SuggestionRequest,
+    Turn,
+)
 from sayso.engine import suggestions
 from tests.contract.rest import get, post
 from tests.contract.runtime import Page
-from tests.contract.server import Client, Server, answer, approve, eventually
+from tests.contract.server import Client, Server, answer, approve, eventually, served
 from tests.contract.tools import Kit
 from tests.contract.wire import Run
 
@@ -180,7 +189,8 @@ async def test_suggestions_that_fail_are_logged_and_the_run_stays_empty(
     logged: str,
 ) -> None:
     """A page shows no pill then, and no error either."""
-    monkeypatch.setattr(suggestions, "TIMEOUT_S", 0.01)
+    if suggest is without_an_end:
+        monkeypatch.setattr(suggestions, "TIMEOUT_S", 0.01)
     register(server, tools.greeting, suggest)
     with caplog.at_level(logging.ERROR, "sayso.engine.suggestions"):
         run = await asks(server, "rest", wish())
@@ -288,3 +298,29 @@ async def test_the_agent_is_served_with_its_suggestions_by_another_app_too(
     async with other.lifespan():
         run = await Page(other, "desk", transport="rest").run(wish())
     assert ideas(run) == {"suggestions": [{"title": "a", "message": "b"}]}
+
+
+@pytest.mark.parametrize("way", WAYS)
+async def test_suggestions_are_runs_of_whoever_asks(tmp_path: Path, way: str) -> None:
+    """The author's function costs what a run costs, so as many go on at the same time."""
+    begun, go_on = asyncio.Event(), asyncio.Event()
+
+    async def slow(asked: SuggestionRequest) -> list[Suggestion]:
+        if not begun.is_set():
+            begun.set()
+            await go_on.wait()
+        return []
+
+    async def desk(turn: Turn) -> None:
+        await turn.say("Hello.")
+
+    limits = Limits(per_user=Quota(runs=1))
+    async with served("memory", tmp_path, limits=limits) as server:
+        register(server, desk, slow)
+        first = asyncio.create_task(asks(server, way, wish()))
+        await begun.wait()
+        refused = await post(server, "/agents/desk", wish())
+        assert (refused.status, refused.problem["limit"]) == (429, "runs")
+        go_on.set()
+        assert (await first).outcome == "success"
+        assert (await asks(server, way, wish())).outcome == "success"

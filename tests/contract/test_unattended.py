@@ -1,6 +1,7 @@
 """Turns that go on without a client: how many at once, and how often without a person."""
 
 import asyncio
+from functools import partial
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ from tests.contract.optional import client_of, interrupt_of, past, thread_of, to
 from tests.contract.requirements import requirement
 from tests.contract.server import Server, answer, approve, eventually, served
 from tests.contract.tools import Kit, kit
-from tests.stores.backends import BACKENDS
+from tests.stores.backends import BACKENDS, EMBEDDED
 
 
 def asking_again(server: Server) -> Any:
@@ -169,6 +170,50 @@ async def test_slow_turns_of_one_user_do_not_keep_another_s_from_expiring(
         await eventually(are)
         assert sorted(expired) == ["ann", "lea"]
         hold.set()
+
+
+@pytest.mark.parametrize("kind", EMBEDDED)
+async def test_many_users_of_one_tenant_do_not_keep_another_tenant_waiting(
+    tmp_path: Any, kind: str
+) -> None:
+    """Theirs are older, each has a share, and still a place that comes free is the other's."""
+
+    async def who(scope: Any) -> Principal:
+        user = dict(scope["headers"])[b"x-user"].decode()
+        return Principal(subject=user, scope=user[0])
+
+    go = asyncio.Semaphore(0)
+    expired: list[str] = []
+
+    async def agent(turn: Turn) -> None:
+        await turn.interrupt("confirmation", "Sure?", expires_in=5)
+        expired.append(turn.principal.subject)
+        await go.acquire()
+
+    async with served(kind, tmp_path, max_unattended=2, authenticate=who) as server:
+        for user in ("a1", "a2", "a3", "a4", "b1"):
+            client = client_of(server, agent)
+            client.headers["x-user"] = user
+            await client.say()
+            await server.clock.advance(0.01)
+
+        async def have(count: int) -> bool:
+            await server.clock.advance(2)
+            return len(expired) == count
+
+        async def b_waits() -> bool:
+            await server.clock.advance(1)
+            return "b" in server.app._engine._sweeper._waiting
+
+        await eventually(lambda: have(2))
+        await eventually(b_waits)
+        for count in (3, 4, 5):
+            go.release()
+            await eventually(partial(have, count))
+        assert expired.index("b1") == 2
+        assert sorted(expired) == ["a1", "a2", "a3", "a4", "b1"]
+        go.release()
+        go.release()
 
 
 async def test_eight_at_once_is_the_default_and_questions_expire_all_the_same(

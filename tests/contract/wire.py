@@ -13,9 +13,17 @@ from tests.patience import PATIENCE
 from tests.spec.judge import schema_faults
 from tests.stream_checker import check, events_of
 
-__all__ = ["Exchange", "Run"]
+__all__ = ["Exchange", "Run", "undigested"]
 
 Event = dict[str, Any]
+
+
+def undigested(interrupt: Mapping[str, Any]) -> dict[str, Any]:
+    """The metadata of a question without its digest, which each has."""
+    ours = dict(interrupt["metadata"]["sayso"])
+    assert len(ours.pop("digest")) == 64
+    rest = {name: value for name, value in interrupt["metadata"].items() if name != "sayso"}
+    return {**rest, "sayso": ours} if ours else rest
 
 
 @dataclass(frozen=True)

@@ -48,6 +48,8 @@ class Shop:
     prompt: str = "You are a clerk."
     offers: tuple[str, ...] = ("order_status", "issue_refund")
     """The tools that it has."""
+    trusts: bool = False
+    """True if nobody is asked about anything."""
     busy: Event = field(default_factory=Event)
     """Set once a look-up has begun."""
     free: Event = field(default_factory=Event)
@@ -65,7 +67,7 @@ class Shop:
     @property
     def policies(self) -> Mapping[str, approval.Policy]:
         """The policies of those that a person decides about: refunds."""
-        gated = {"issue_refund": approval.always}
+        gated = {} if self.trusts else {"issue_refund": approval.always}
         return {name: policy for name, policy in gated.items() if name in self.offers}
 
     def order_status(self, order_id: str) -> str:

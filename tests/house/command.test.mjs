@@ -5,6 +5,8 @@ import { once } from "node:events";
 import { createInterface } from "node:readline";
 import test from "node:test";
 
+import { collect, run } from "../../scripts/command.mjs";
+
 const url = (name) => JSON.stringify(new URL(`../../scripts/${name}`, import.meta.url).href);
 
 // What a suite does upon Ctrl-C: it puts away what it has started, and then ends.
@@ -34,3 +36,21 @@ for (const sent of ["SIGTERM", "SIGHUP", "SIGINT"]) {
     assert.deepEqual(await exit, [130, null]);
   });
 }
+
+test("what takes longer than it may is ended, and says so", async () => {
+  const said = [];
+  const hanging = collect(said, () => run(process.execPath, ["-e", SUITE], { minutes: 0.02 }));
+  await assert.rejects(hanging, /was not over after 0\.02 minutes, and was ended/);
+});
+
+test("what commands beside each other say is kept apart", async () => {
+  const words = ["one", "two"];
+  const lists = await Promise.all(
+    words.map(async (word) => {
+      const said = [];
+      await collect(said, () => run(process.execPath, ["-e", `console.log("${word}")`]));
+      return said.join("");
+    }),
+  );
+  assert.deepEqual(lists, ["one\n", "two\n"]);
+});

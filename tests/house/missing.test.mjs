@@ -6,8 +6,8 @@ import test from "node:test";
 
 import { setUpBrowser } from "../../scripts/browser.mjs";
 import { setUpNginx } from "../../scripts/nginx.mjs";
+import { findPython } from "../../scripts/interpreter.mjs";
 import { checkNode } from "../../scripts/node.mjs";
-import { findPython } from "../../scripts/python.mjs";
 import { folder } from "./folder.mjs";
 
 function withVariable(t, name, value) {

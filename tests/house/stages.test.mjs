@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
+import { setupTasks } from "../../scripts/setup.mjs";
 import { select, stages } from "../../scripts/stages.mjs";
 
 const names = (...list) => select(stages(), list).chosen.map(({ name }) => name);
@@ -21,15 +22,29 @@ test("what takes long runs when it is asked for", () => {
 
 test("a group stands for its stages, and the order is the table's", () => {
   assert.deepEqual(names("wheel", "web:types", "python"), [
+    "python:tests",
     "python:types",
+    "wheel",
+    "web:types",
     "python:format",
     "python:lint",
-    "web:types",
-    "python:tests",
-    "wheel",
   ]);
 });
 
 test("a misspelt stage selects nothing at all", () => {
   assert.deepEqual(select(stages(), ["wheel", "whel"]), { unknown: ["whel"], chosen: [] });
+});
+
+test("a setup stands after those that it needs, for each stage", () => {
+  for (const { needs } of stages()) {
+    const before = new Set();
+    for (const task of setupTasks(needs)) {
+      assert.deepEqual(
+        task.needs.filter((need) => !before.has(need)),
+        [],
+        task.name,
+      );
+      before.add(task.name);
+    }
+  }
 });

@@ -8,10 +8,14 @@ from sayso.agents import approval
 from sayso.agents.registry import Agent, Agents
 from sayso.agents.tools import Tool
 from sayso.agents.toolset import Tools
+from sayso.base.limits import Limits
 from sayso.base.records import Principal
 from sayso.engine.dialect import Dialect
 from sayso.engine.engine import Engine
 from sayso.engine.health import Health
+from sayso.engine.quotas import Quotas
+from sayso.engine.service_tokens import ServiceTokens
+from sayso.engine.sign_ins import SignIns
 from sayso.http.app import Edge
 from sayso.http.options import ServerOptions
 from sayso.http.security import Authenticate
@@ -20,6 +24,7 @@ from sayso.protocol.runinput import RunInput
 from sayso.stores.sqlite.memory import MemoryStore
 from sayso.streams.reader import Reader
 from sayso.testing import FakeClock
+from sayso.turns.authorization import Authorization
 from sayso.turns.services import Services
 
 __all__ = ["AGENTS", "TOOLS", "StubEngine", "edge"]
@@ -58,12 +63,19 @@ class StubEngine:
     """Notes what it was asked; `answer` makes the reader, or raises."""
 
     def __init__(self, answer: Callable[[RunInput], Reader] | None = None) -> None:
+        self.requests = self
         self.calls: list[tuple[str, str, RunInput, Principal]] = []
         self.noted: list[tuple[str | None, Principal]] = []
         self.starts = 0
         self.stops = 0
         clock = FakeClock()
+        self.quotas = Quotas(Limits(), MemoryStore(clock=clock), clock, shared=True)
         self.health = Health(Services(store=MemoryStore(clock=clock), clock=clock), lambda: 0)
+        services = Services(store=MemoryStore(clock=clock), clock=clock)
+        self.service_tokens = ServiceTokens(services)
+        self.sign_ins = SignIns(clock, self.service_tokens)
+        self.authorization = Authorization()
+        self.tracing = None
         self.start_fault: Exception | None = None
         self.delivery_fault: Exception | None = None
         self._answer = answer or self._well

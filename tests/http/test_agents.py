@@ -19,7 +19,7 @@ async def test_agents_are_listed_by_name() -> None:
     answer = await call(edge(), "GET", "/agents")
     assert answer.status == 200
     assert answer.headers["content-type"] == "application/json"
-    assert answer.json() == {
+    assert answer.json == {
         "items": [
             {"name": "support", "description": "Helps.", "version": "1"},
             {"name": "plain"},
@@ -30,7 +30,7 @@ async def test_agents_are_listed_by_name() -> None:
 async def test_an_agent_shows_its_tools_and_when_they_ask() -> None:
     """For whoever builds a page over it (design 5)."""
     answer = await call(edge(), "GET", "/agents/support/")
-    assert answer.json()["tools"] == [
+    assert answer.json["tools"] == [
         {
             "name": "issue_refund",
             "description": "Gives money back.",
@@ -52,7 +52,7 @@ async def test_an_agent_shows_its_tools_and_when_they_ask() -> None:
 async def test_an_agent_that_is_not_there_is_unknown(path: str) -> None:
     """With the code that says so (design 5)."""
     answer = await call(edge(), "GET", path)
-    assert (answer.status, answer.json()["code"]) == (404, "unknown_agent")
+    assert (answer.status, answer.json["code"]) == (404, "unknown_agent")
 
 
 @requirement("CP-01", "CP-02", "CP-05", "CP-08", "TR-35")
@@ -61,9 +61,9 @@ async def test_a_declaration_has_the_shape_of_agent_capabilities(name: str) -> N
     """Closed groups, no unknown member, no null (CP-01)."""
     answer = await call(edge(), "GET", f"/agents/{name}/capabilities")
     assert answer.status == 200
-    assert capability_faults(answer.json()) == []
+    assert capability_faults(answer.json) == []
     assert b"null" not in answer.body
-    assert answer.json()["transport"] == {"streaming": True}
+    assert answer.json["transport"] == {"streaming": True}
 
 
 def tools_of(*tools: Tool[..., Any]) -> Tools:

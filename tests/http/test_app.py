@@ -39,7 +39,7 @@ async def test_a_start_that_failed_is_tried_again_by_the_next_request() -> None:
     engine.start_fault = StoreUnavailable("not yet")
     app = edge(engine)
     refused = await call(app, "POST", "/agents/support", headers=JSON, body=run_body())
-    assert (refused.status, refused.json()["code"]) == (503, "store_unavailable")
+    assert (refused.status, refused.json["code"]) == (503, "store_unavailable")
     engine.start_fault = None
     assert (await call(app, "POST", "/agents/support", headers=JSON, body=run_body())).status == 200
     assert engine.starts == 2

@@ -15,7 +15,6 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from sayso import DeclarationError, Principal, Sayso, ServerOptions, Turn, auth
 from sayso.http import jwt_verifier
-from sayso.http.sse import seconds_left
 from tests.contract.rest import call
 from tests.patience import PATIENCE
 
@@ -99,6 +98,17 @@ async def test_a_token_stands_for_its_principal() -> None:
     assert await principal(hook, TOKEN[::-1]) == Principal(subject="bob")
     twice = [(b"authorization", f"Bearer {TOKEN}".encode())] * 2
     assert await hook({"headers": twice}) is None
+
+
+@pytest.mark.parametrize("subject", ["service:ci", "sayso:retention"])
+async def test_no_hook_gives_a_name_of_the_server_s_own(subject: str) -> None:
+    """A session or a token that says so counts as nobody's, and is told why."""
+    app = served(auth.bearer({TOKEN: Principal(subject=subject)}))
+    headers = {"authorization": f"Bearer {TOKEN}"}
+    async with app.lifespan():
+        refused = await call(app, "GET", "/threads", headers=headers)
+    assert (refused.status, refused.json["code"]) == (401, "unauthenticated")
+    assert "Have whoever vouches for you give another one" in refused.json["detail"]
 
 
 @pytest.mark.parametrize(
@@ -313,14 +323,68 @@ async def test_a_server_of_keys_that_is_down_is_no_fault_of_the_caller(
 
 async def test_a_token_says_when_it_ends(hook: Any) -> None:
     """So that streams that follow end with it; it is no part of who that is."""
-    found = await principal(hook, token(exp=2_000_000_000))
-    assert found == Principal(subject="ann")
-    assert found.expires_at == 2_000_000_030_000  # with the leeway
-    assert seconds_left(Principal(subject="ann"), began=False) is None
-    left = seconds_left(Principal(expires_at=0), began=False)
-    assert left is not None
-    assert left < 0
-    assert seconds_left(Principal(expires_at=0), began=True) == 900
+    for exp in (2_000_000_000, 2_000_000_000.0):
+        found = await principal(hook, token(exp=exp))
+        assert found == Principal(subject="ann")
+        assert found.expires_at == 2_000_000_030_000  # with the leeway
+
+
+@pytest.mark.parametrize("own", [None, 7])
+async def test_who_reads_the_claims_itself_is_told_when_the_token_ends(own: int | None) -> None:
+    """Unless it says so itself."""
+    by_sub = auth.jwt(
+        key=PUBLIC,
+        algorithms=["ES256"],
+        issuer=ISSUER,
+        audience=AUDIENCE,
+        leeway=0.5,
+        principal=lambda claims: Principal(subject=claims["sub"], expires_at=own),
+    )
+    found = await principal(by_sub, token(exp=2_000_000_000))
+    assert found is not None
+    assert found.expires_at == (own or 2_000_000_000_500)
+
+
+@pytest.mark.parametrize(
+    "claims",
+    [
+        {"exp": "2000000000"},
+        {"exp": True},
+        {"exp": [2_000_000_000]},
+        {"exp": {}},
+        {"exp": 1e300},
+        {"exp": 10**400},
+        {"exp": 10**12},
+        {"exp": float("inf")},
+        {"exp": float("nan")},
+        {"exp": -float("inf")},
+        {"exp": -5},
+        {"nbf": float("inf")},
+        {"iat": float("inf")},
+        {"iat": "soon"},
+    ],
+    ids=str,
+)
+async def test_a_token_that_ends_at_no_moment_lets_nobody_in(
+    hook: Any, claims: dict[str, Any]
+) -> None:
+    """401, and no fault of the server; signed by the issuer all the same."""
+    signed = jwt.api_jws.encode(
+        json.dumps({"iss": ISSUER, "aud": AUDIENCE, "sub": "ann", "exp": 2e9, **claims}).encode(),
+        PRIVATE,
+        "ES256",
+    )
+    assert await status(served(hook), f"Bearer {signed}") == 401
+
+
+@pytest.mark.parametrize(("skew", "counts"), [(-15, True), (-45, False), (15, True), (45, False)])
+async def test_clocks_may_disagree_by_half_a_minute(hook: Any, skew: int, counts: bool) -> None:
+    """Either way: a token that has just ended, and one that begins soon."""
+    now = int(time.time())
+    claims: dict[str, Any] = (
+        {"exp": now + skew} if skew < 0 else {"nbf": now + skew, "iat": now + skew}
+    )
+    assert (await principal(hook, token(**claims)) is not None) is counts
 
 
 async def test_an_issuer_that_hangs_holds_nobody_up_whose_key_is_known(
@@ -352,3 +416,95 @@ async def test_an_issuer_that_hangs_holds_nobody_up_whose_key_is_known(
         hung.set()
     monkeypatch.setattr(jwt_verifier, "STALE_S", 0.0)
     assert await status(served(hook), f"Bearer {token(kid='a')}") == 503
+
+
+async def test_many_unknown_keys_at_once_are_looked_for_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Whoever comes meanwhile waits for the same answer of the issuer."""
+    asked = []
+
+    def fetched(address: str) -> bytes:
+        asked.append(address)
+        algorithm = jwt.get_algorithm_by_name("ES256")
+        key = {**json.loads(algorithm.to_jwk(PRIVATE.public_key())), "kid": "a"}
+        return json.dumps({"keys": [key]}).encode()
+
+    monkeypatch.setattr(jwt_verifier, "_fetched", fetched)
+    hook = auth.jwt(jwks="http://127.0.0.1:1/keys", issuer=ISSUER, audience=AUDIENCE)
+    tokens = [token(kid="a"), *(token(kid=f"made-up-{n}") for n in range(20))]
+    found = await asyncio.gather(*(principal(hook, each) for each in tokens))
+    assert found == [Principal(subject="ann"), *[None] * 20]
+    assert len(asked) == 1
+
+
+async def test_keys_that_come_drop_by_drop_are_waited_for_no_longer_than_others(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Each byte in time, all of them never: as if the issuer were away."""
+
+    class Drip:
+        def __enter__(self) -> "Drip":
+            return self
+
+        def __exit__(self, *_: object) -> None: ...
+
+        def read1(self, _: int) -> bytes:
+            return b" "
+
+    class Opener:
+        def open(self, *_: Any, **__: Any) -> Drip:
+            return Drip()
+
+    monkeypatch.setattr(jwt_verifier, "_OPENER", Opener())
+    monkeypatch.setattr(jwt_verifier, "FETCH_TIMEOUT_S", 0.05)
+    hook = auth.jwt(jwks="http://127.0.0.1:1/keys", issuer=ISSUER, audience=AUDIENCE)
+    assert await status(served(hook), f"Bearer {token(kid='a')}") == 503
+
+
+@pytest.mark.parametrize(
+    ("claims", "kind"),
+    [
+        ({}, "person"),
+        ({"azp": "console"}, "person"),
+        ({"client_id": "ann"}, "service"),
+        ({"azp": "ann"}, "service"),
+        ({"client_id": None, "azp": None}, "person"),
+    ],
+)
+async def test_a_token_that_a_client_got_for_itself_is_a_services(
+    hook: Any, claims: dict[str, Any], kind: str
+) -> None:
+    who = await principal(hook, token(**claims))
+    assert who is not None
+    assert who.kind == kind
+
+
+async def test_a_function_of_the_claims_says_who_is_a_service() -> None:
+    hook = auth.jwt(
+        key=PUBLIC,
+        algorithms=["ES256"],
+        issuer=ISSUER,
+        audience=AUDIENCE,
+        service=lambda claims: claims.get("gty") == "client-credentials",
+    )
+    robot = await principal(hook, token(gty="client-credentials"))
+    person = await principal(hook, token(azp="ann"))
+    assert robot is not None
+    assert person is not None
+    assert (robot.kind, person.kind) == ("service", "person")
+
+
+async def test_a_token_tells_its_session_and_when_its_person_signed_in(hook: Any) -> None:
+    who = await principal(hook, token(auth_time=1_700_000_000, jti="t-1", sid="s-1"))
+    assert who is not None
+    told = (who.auth_time, who.issuer, who.token_id, who.session)
+    assert told == (1_700_000_000_000, ISSUER, "t-1", "s-1")
+
+
+@pytest.mark.parametrize("wrong", ["1700000000", True, -1, 253_402_300_800, [1]])
+async def test_a_sign_in_of_no_moment_is_none(hook: Any, wrong: Any) -> None:
+    """A claim that is no time counts as no sign-in, and never as a fresh one."""
+    who = await principal(hook, token(auth_time=wrong, sid=["s"]))
+    assert who is not None
+    assert (who.auth_time, who.token_id, who.session) == (None, None, None)

@@ -57,9 +57,13 @@ class Served:
 
 @asynccontextmanager
 async def serving(bounds: Bounds = SHORT) -> AsyncIterator[Served]:
-    protocol = type("Bounded", (BoundedProtocol,), {"bounds": bounds})
     config = uvicorn.Config(
-        echo, host="127.0.0.1", port=0, http=protocol, log_level="critical", lifespan="off"
+        echo,
+        host="127.0.0.1",
+        port=0,
+        http=BoundedProtocol.bounded(bounds),
+        log_level="critical",
+        lifespan="off",
     )
     server = uvicorn.Server(config)
     task = asyncio.create_task(server.serve())
@@ -154,6 +158,42 @@ async def test_what_is_answered_before_it_came_is_not_waited_for() -> None:
             said = await served.exchange(early + rest)
             assert said.count(b"HTTP/1.1") == 1
             await until(lambda: not served.server.server_state.connections)
+
+
+@pytest.mark.parametrize("bounds", [Bounds(connections=3), Bounds(per_address=3)])
+async def test_connections_have_a_bound_and_come_free_again(bounds: Bounds) -> None:
+    """Of all, and of one address; who is turned away hears 503, or nothing if there are many."""
+    request = HEAD + b"Connection: close\r\n\r\n"
+    async with serving(bounds) as served:
+        held = [await served.connect() for _ in range(3)]
+        await until(lambda: len(served.server.server_state.connections) == 3)
+        for _ in range(2):
+            said = await served.exchange(request)
+            assert said.startswith(b"HTTP/1.1 503 ")
+            assert b"retry-after: 1\r\n" in said
+        held[0][1].close()
+        await until(lambda: len(served.server.server_state.connections) == 2)
+        assert (await served.exchange(request)).startswith(b"HTTP/1.1 200 ")
+        for _, writer in held:
+            writer.close()
+
+
+async def test_who_is_turned_away_takes_no_memory_either() -> None:
+    """Of one address twice as many are told so; the rest is closed at once."""
+    async with serving(Bounds(per_address=2)) as served:
+        many = [await served.connect() for _ in range(40)]
+        await until(lambda: len(served.server.server_state.connections) <= 4)
+        for _, writer in many:
+            writer.close()
+        await until(lambda: not served.server.server_state.connections)
+
+
+async def test_behind_a_proxy_one_address_may_have_all_connections() -> None:
+    async with serving(Bounds(connections=100, per_address=None)) as served:
+        many = [await served.connect(HEAD + b"\r\n") for _ in range(80)]
+        for reader, writer in many:
+            assert (await soon(reader.readline())).startswith(b"HTTP/1.1 200")
+            writer.close()
 
 
 async def test_what_keeps_to_the_bounds_is_served() -> None:

@@ -119,13 +119,13 @@ async def test_what_is_no_view_and_no_file_is_not_found(
 ) -> None:
     """Neither a page in place of a script, nor a file from elsewhere."""
     answer = await call(edge(console=built), "GET", path, headers=headers)
-    assert (answer.status, answer.json()["code"]) == (404, "not_found")
+    assert (answer.status, answer.json["code"]) == (404, "not_found")
 
 
 async def test_the_console_does_not_stand_in_the_way_of_the_agents(built: Path) -> None:
     """Their paths are theirs, with every method (design 5)."""
     app = edge(console=built)
-    assert (await call(app, "GET", "/agents", headers=BROWSER)).json()["items"]
+    assert (await call(app, "GET", "/agents", headers=BROWSER)).json["items"]
     assert (await call(app, "GET", "/agents/nobody", headers=BROWSER)).status == 404
     assert (await call(app, "DELETE", "/agents/support", headers=JSON)).status == 405
     posted = await call(app, "POST", "/", headers=JSON | BROWSER)
@@ -147,7 +147,7 @@ async def test_a_console_that_is_not_built_says_how_to_build_it(tmp_path: Path) 
 async def test_without_a_console_nothing_is_served_at_the_root() -> None:
     """`console=False` leaves the agents (options)."""
     answer = await call(edge(), "GET", "/", headers=BROWSER)
-    assert (answer.status, answer.json()["code"]) == (404, "not_found")
+    assert (answer.status, answer.json["code"]) == (404, "not_found")
 
 
 def test_a_checkout_serves_its_own_build() -> None:

@@ -62,7 +62,7 @@ async def test_a_server_is_ready_once_its_store_answers() -> None:
     """It opens its store for the probe, so that a mounted app comes to be ready by itself."""
     server = Server()
     ready = await call(server.app, "GET", "/readyz", headers={"host": "10.0.0.7:8000"})
-    assert (ready.status, ready.json()) == (200, {"status": "ready"})
+    assert (ready.status, ready.json) == (200, {"status": "ready"})
     head = await call(server.app, "HEAD", "/readyz")
     assert (head.status, head.body) == (200, b"")
     wrong = await call(server.app, "POST", "/readyz")
@@ -72,9 +72,9 @@ async def test_a_server_is_ready_once_its_store_answers() -> None:
 async def test_a_store_that_fails_makes_a_server_unready_and_no_less_alive() -> None:
     """503 with a problem, until the store is back; restarting the process would not help."""
     server = Server()
-    server.store.fail("count_open", error=StoreUnavailable("the disk is full"))
+    server.store.fail("count_all_open", error=StoreUnavailable("the disk is full"))
     broken = await call(server.app, "GET", "/readyz")
-    assert (broken.status, broken.json()["code"]) == (503, "store_unavailable")
+    assert (broken.status, broken.json["code"]) == (503, "store_unavailable")
     assert broken.headers["content-type"] == "application/problem+json"
     assert broken.headers["retry-after"] == "1"
     assert b"disk" not in broken.body
@@ -86,15 +86,16 @@ async def test_a_store_that_is_silent_keeps_no_probe_waiting(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Each probe gives up in time, and all that come meanwhile share one call."""
-    monkeypatch.setattr("sayso.engine.health.PROBE_TIMEOUT_S", 0.05)
     server = Server()
     silent = asyncio.Event()
-    server.store.fail("count_open", hook=silent.wait, error=None)
+    server.store.fail("count_all_open", hook=silent.wait, error=None)
     probes = [call(server.app, "GET", "/readyz") for _ in range(5)]
-    answers = await soon(asyncio.gather(*probes))
-    assert {(one.status, one.json()["code"]) for one in answers} == {(503, "store_unavailable")}
-    assert [one.point for one in server.store.calls].count("count_open") == 1
-    assert (await server.metrics())["sayso_store_up"] == 0
+    with monkeypatch.context() as impatient:
+        impatient.setattr("sayso.engine.health.PROBE_TIMEOUT_S", 0.05)
+        answers = await soon(asyncio.gather(*probes))
+        assert {(one.status, one.json["code"]) for one in answers} == {(503, "store_unavailable")}
+        assert [one.point for one in server.store.calls].count("count_all_open") == 1
+        assert (await server.metrics())["sayso_store_up"] == 0
     silent.set()
     assert (await call(server.app, "GET", "/readyz")).status == 200
 
@@ -105,7 +106,7 @@ async def test_a_server_that_drains_says_so_and_serves_on() -> None:
     async with server.app.lifespan():
         server.app.drain()
         gone = await call(server.app, "GET", "/readyz")
-        assert (gone.status, gone.json()["code"]) == (503, "shutting_down")
+        assert (gone.status, gone.json["code"]) == (503, "shutting_down")
         assert (await call(server.app, "GET", "/healthz")).status == 200
         assert question(await server.run("t", text="go"))
     async with server.app.lifespan():
@@ -166,11 +167,11 @@ async def test_a_store_that_is_gone_is_told_by_the_metrics_themselves() -> None:
     """What cannot be known is left out, not zero; what was counted is still there."""
     server = Server()
     await server.run("t", text="go")
-    server.store.fail("count_open", error=StoreUnavailable("gone"))
+    server.store.fail("count_all_open", error=StoreUnavailable("gone"))
     seen = await server.metrics()
     assert seen["sayso_store_up"] == 0
     assert "sayso_interrupts_open" not in seen
-    assert seen['sayso_store_failures_total{operation="count_open"}'] == 1
+    assert seen['sayso_store_failures_total{operation="count_all_open"}'] == 1
     assert seen['sayso_run_seconds_count{outcome="interrupt"}'] == 1
 
 

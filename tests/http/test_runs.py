@@ -99,7 +99,7 @@ async def test_malformed_input_is_a_problem_and_no_stream(
     engine = StubEngine()
     answer = await call(edge(engine), "POST", "/agents/support", headers=JSON, body=body)
     assert 400 <= answer.status < 500
-    assert status is None or (answer.status, answer.json()["code"]) == (status, code)
+    assert status is None or (answer.status, answer.json["code"]) == (status, code)
     assert answer.headers["content-type"] == "application/problem+json"
     assert engine.calls == []
 
@@ -117,7 +117,7 @@ async def test_a_problem_does_not_echo_the_request() -> None:
     )
     assert answer.status == 422
     assert sent not in answer.body.decode()
-    assert answer.json()["errors"]
+    assert answer.json["errors"]
 
 
 @requirement("EN-16")
@@ -136,7 +136,7 @@ async def test_only_json_is_read(headers: dict[str, str]) -> None:
     """What a plain form of another site can send is refused (EN-16)."""
     engine = StubEngine()
     answer = await call(edge(engine), "POST", "/agents/support", headers=headers, body=run_body())
-    assert (answer.status, answer.json()["code"]) == (415, "unsupported_media_type")
+    assert (answer.status, answer.json["code"]) == (415, "unsupported_media_type")
     assert engine.calls == []
 
 
@@ -155,7 +155,7 @@ async def test_json_by_any_of_its_names_is_read(media: str) -> None:
 async def test_an_unknown_agent_is_a_404_before_the_body_is_read(path: str) -> None:
     """The code tells it from a wrong path (design 5)."""
     answer = await call(edge(), "POST", path, headers=JSON, body=b"not read")
-    assert (answer.status, answer.json()["code"]) == (404, "unknown_agent")
+    assert (answer.status, answer.json["code"]) == (404, "unknown_agent")
 
 
 @pytest.mark.parametrize(
@@ -173,14 +173,14 @@ async def test_a_wrong_method_is_told_the_right_ones(
 ) -> None:
     """405 with Allow (design 5)."""
     answer = await call(edge(), method, path, headers=JSON)
-    assert (answer.status, answer.json()["code"]) == (405, "method_not_allowed")
+    assert (answer.status, answer.json["code"]) == (405, "method_not_allowed")
     assert set(answer.headers["allow"].split(", ")) == allow
 
 
 async def test_a_path_of_nothing_is_a_404() -> None:
     """As a problem, like every other error (design 5)."""
     answer = await call(edge(), "POST", "/agents/support/other", headers=JSON, body=run_body())
-    assert (answer.status, answer.json()["code"]) == (404, "not_found")
+    assert (answer.status, answer.json["code"]) == (404, "not_found")
 
 
 async def test_a_body_over_the_limit_is_refused_by_its_declared_length() -> None:
@@ -190,9 +190,9 @@ async def test_a_body_over_the_limit_is_refused_by_its_declared_length() -> None
     scope = scope_of("POST", "/agents/support", JSON | {"content-length": "101"})
     await edge(engine, limits=FEW)(scope, exchange.receive, exchange.send)
     answer = exchange.answer
-    assert (answer.status, answer.json()["code"]) == (413, "body_too_large")
+    assert (answer.status, answer.json["code"]) == (413, "body_too_large")
     assert exchange.asked == 0
-    assert "100 bytes" in answer.json()["detail"]
+    assert "100 bytes" in answer.json["detail"]
     assert engine.calls == []
 
 
@@ -208,7 +208,7 @@ async def test_a_body_over_the_limit_is_refused_whatever_was_declared(length: st
         headers=JSON | declared,
         body=[b"x" * 60, b"x" * 60],
     )
-    assert (answer.status, answer.json()["code"]) == (413, "body_too_large")
+    assert (answer.status, answer.json["code"]) == (413, "body_too_large")
     assert engine.calls == []
 
 
@@ -253,7 +253,7 @@ async def test_a_problem_of_the_engine_is_answered_as_such() -> None:
     """A foreign thread, say (design 7)."""
     engine = failing(Problem(Code.UNKNOWN_THREAD, "There is no such thread."))
     answer = await call(edge(engine), "POST", "/agents/support", headers=JSON, body=run_body())
-    assert (answer.status, answer.json()["code"]) == (404, "unknown_thread")
+    assert (answer.status, answer.json["code"]) == (404, "unknown_thread")
 
 
 async def test_an_unreachable_store_is_a_503_that_may_be_tried_again(
@@ -262,7 +262,7 @@ async def test_an_unreachable_store_is_a_503_that_may_be_tried_again(
     """Nothing was changed, and the address of the store stays in the log (ER-14)."""
     engine = failing(StoreUnavailable("cannot reach db://secret"))
     answer = await call(edge(engine), "POST", "/agents/support", headers=JSON, body=run_body())
-    assert (answer.status, answer.json()["code"]) == (503, "store_unavailable")
+    assert (answer.status, answer.json["code"]) == (503, "store_unavailable")
     assert answer.headers["retry-after"] == "1"
     assert "secret" not in answer.body.decode()
     assert "db://secret" in caplog.text
@@ -276,7 +276,7 @@ async def test_what_is_unforeseen_is_logged_and_shown_without_details(
     engine = failing(RuntimeError("password=hunter2"))
     with caplog.at_level(logging.ERROR, "sayso.http"):
         answer = await call(edge(engine), "POST", "/agents/support", headers=JSON, body=run_body())
-    assert (answer.status, answer.json()["code"]) == (500, "internal_error")
+    assert (answer.status, answer.json["code"]) == (500, "internal_error")
     assert "hunter2" not in answer.body.decode()
     assert "hunter2" in caplog.text
 

@@ -57,7 +57,7 @@ async def test_another_host_is_misdirected(host: str) -> None:
     """A name that an attacker points at this machine approves nothing (design 7)."""
     engine = StubEngine()
     answer = await run_from({"host": host}, engine)
-    assert (answer.status, answer.json()["code"]) == (421, "forbidden_host")
+    assert (answer.status, answer.json["code"]) == (421, "forbidden_host")
     assert engine.calls == []
 
 
@@ -135,7 +135,7 @@ async def test_a_page_of_another_site_may_not(origin: str) -> None:
     """Not even one of another port (design 7)."""
     engine = StubEngine()
     answer = await run_from({"origin": origin}, engine)
-    assert (answer.status, answer.json()["code"]) == (403, "forbidden_origin")
+    assert (answer.status, answer.json["code"]) == (403, "forbidden_origin")
     assert "access-control-allow-origin" not in answer.headers
     assert engine.calls == []
 
@@ -219,7 +219,7 @@ async def test_nobody_is_a_401_and_the_body_is_not_read() -> None:
     await edge(engine, authenticate=by_token)(
         scope_of("POST", "/agents/support", JSON), exchange.receive, exchange.send
     )
-    assert (exchange.answer.status, exchange.answer.json()["code"]) == (401, "unauthenticated")
+    assert (exchange.answer.status, exchange.answer.json["code"]) == (401, "unauthenticated")
     assert exchange.answer.headers["www-authenticate"] == "Bearer"
     assert exchange.asked == 0
     assert engine.calls == []
@@ -255,7 +255,7 @@ async def test_a_hook_may_refuse_in_its_own_words() -> None:
 
     answer = await run_from({}, authenticate=expired)
     assert answer.status == 401
-    assert "expired" in answer.json()["detail"]
+    assert "expired" in answer.json["detail"]
 
 
 def scope_from(peer: Any, headers: dict[str, str]) -> Scope:
@@ -268,16 +268,33 @@ async def status_from(
     exchange = Exchange([])
     await app(scope_from(peer, headers or {}), exchange.receive, exchange.send)
     answer = exchange.answer
-    return answer.status, answer.json().get("code", "")
+    return answer.status, answer.json.get("code", "")
 
 
-@pytest.mark.parametrize("peer", [("127.0.0.1", 1), ("::1", 1), None, ("", 0), ("testclient", 1)])
+@pytest.mark.parametrize(
+    "peer",
+    [
+        *(("127.0.0.1", 1), ("127.9.9.9", 1), ("::1", 1), ("::1", 1, 0, 0)),
+        *(("::ffff:127.0.0.1", 1), ("::ffff:7f00:1", 1), None, ("", 0), ("testclient", 1)),
+    ],
+)
 async def test_who_is_on_this_machine_need_not_say_who_they_are(peer: Any) -> None:
     """By loopback, a socket file, or from within the process."""
     assert await status_from(peer, edge()) == (200, "")
 
 
-@pytest.mark.parametrize("peer", [("203.0.113.9", 1), ("10.0.0.2", 1), ("fe80::1%eth0", 1)])
+@pytest.mark.parametrize(
+    "peer",
+    [
+        *(("203.0.113.9", 1), ("10.0.0.2", 1), ("0.0.0.0", 1), ("::", 1), ("2001:db8::1", 1)),  # noqa: S104 - peers
+        *(
+            ("fe80::1%eth0", 1),
+            ("::ffff:203.0.113.9", 1),
+            ("::127.0.0.1", 1),
+            ("64:ff9b::7f00:1", 1),
+        ),
+    ],
+)
 async def test_another_machine_is_not_served_where_nobody_says_who_they_are(peer: Any) -> None:
     """Whatever Host it names, under any server; unless that is wanted in so many words."""
     engine = StubEngine()
@@ -288,7 +305,8 @@ async def test_another_machine_is_not_served_where_nobody_says_who_they_are(peer
 
 
 @pytest.mark.parametrize(
-    "name", ["forwarded", "via", "x-real-ip", "x-forwarded-for", "x-forwarded-proto"]
+    "name",
+    ["forwarded", "via", "x-real-ip", "x-forwarded-for", "x-forwarded-proto", "x-forwarded-host"],
 )
 async def test_what_a_proxy_passed_on_is_not_taken_for_this_machine_s(name: str) -> None:
     """Who sent it is not known."""
@@ -334,10 +352,10 @@ async def test_each_problem_is_told_once_in_the_words_of_whom_it_is_told() -> No
     app = edge(engine, origins=(ALLOWED,))
     app.mount(Words())
     inside = await call(app, "GET", "/words/x", headers={"origin": ALLOWED})
-    assert (inside.status, inside.json()) == (404, {"said": "not_found"})
+    assert (inside.status, inside.json) == (404, {"said": "not_found"})
     assert inside.headers["access-control-allow-origin"] == ALLOWED
     outside = await call(app, "GET", "/words/x", headers={"origin": "https://evil.example"})
-    assert (outside.status, outside.json()["code"]) == (403, "forbidden_origin")
+    assert (outside.status, outside.json["code"]) == (403, "forbidden_origin")
     counted = [line for line in await engine.health.lines() if "refus" in line and "{" in line]
     assert sorted(line.split("{", 1)[1] for line in counted) == [
         'code="forbidden_origin"} 1',

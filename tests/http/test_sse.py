@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from sayso.base.codes import Code
+from sayso.engine.sign_ins import SignInEnd
 from sayso.http.options import KeepAlive
 from sayso.http.sse import respond
 from sayso.protocol import frames
@@ -314,13 +316,36 @@ async def test_a_body_without_a_frame_just_ends() -> None:
 
 async def test_who_follows_is_told_no_more_once_the_sign_in_has_ended() -> None:
     """At the time, with nothing to say or much; the run goes on."""
+    over = asyncio.Event()
+
+    async def ends() -> SignInEnd:
+        await over.wait()
+        return SignInEnd(Code.TOKEN_EXPIRED, "Sign in.")
+
     stream = stream_of()
-    timer = FakeTimer()
-    exchange, task = begin(attached(stream), timer, keep_alive=None, seconds=60.0)
+    exchange, task = begin(attached(stream), keep_alive=None, ends=ends)
     await turns()
-    await timer.advance(59.0)
+    stream.text("m").write("said before")
     assert not task.done()
-    await timer.advance(1.0)
-    await task
+    over.set()
+    stream.text("n").write("said after")
+    await soon(task)
     last = events_of(exchange.answer.body)[-1]
     assert (last["type"], last["code"]) == ("RUN_ERROR", "token_expired")
+    assert b"said after" not in exchange.answer.body
+
+
+async def test_a_body_that_ends_by_itself_waits_for_no_sign_in() -> None:
+    """And leaves no task that does."""
+    stopped = asyncio.Event()
+
+    async def ends() -> SignInEnd:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            stopped.set()
+        raise AssertionError
+
+    _, task = begin(Reader.from_frames([b"data: {}\n\n"]), ends=ends)
+    await soon(task)
+    await soon(stopped.wait())

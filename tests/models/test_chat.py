@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from sayso import DeclarationError, ModelFailed, Sayso, Turn
+from sayso import DeclarationError, ModelFailed, Sayso, Secret, Turn, approval
 from sayso.providers import Completions, ModelRequest, Reply, RequestedCall, Speaks
 from sayso.testing import Conversation, FakeCall, FakeProvider, FakeReply, FakeRequest
 from tests.models.shop import (
@@ -19,6 +19,7 @@ from tests.models.shop import (
     shop,
     talk,
 )
+from tests.stores.backends import codec
 
 REFUND = {"order_id": "A-17", "amount": 240.0}
 OTHER = {"order_id": "A-18", "amount": 20.0}
@@ -88,6 +89,83 @@ def test_the_next_turn_has_each_call_with_its_result_behind_it(client: str) -> N
         roles = [message["role"] for message in made.sent]
         before = roles.index("assistant")
         assert roles[before + 1] in ("tool", "user")
+
+
+@every_client
+def test_a_secret_that_a_model_writes_is_recorded_and_sent_back_as_its_id(client: str) -> None:
+    """The tool has it; no later request of the turn, or of the next, has it again."""
+
+    def plan(request: FakeRequest) -> FakeReply:
+        if request.results:
+            return FakeReply("Done: " + " | ".join(request.results))
+        if "sign" not in request.text:
+            return FakeReply("Hello.")
+        wrong = FakeCall("sign_in", '{"password": "hunter2', "broken")
+        return FakeReply(calls=[FakeCall("sign_in", {"password": "hunter2"}), wrong])
+
+    signed: list[str] = []
+    with FakeProvider(plan) as provider:
+        app = Sayso(store="memory:", codec=codec())
+
+        @app.tool(approval=approval.always)
+        async def sign_in(password: Secret[str]) -> str:
+            """Sign in."""
+            signed.append(password.reveal())
+            return "signed in"
+
+        @app.agent("clerk")
+        async def clerk(turn: Turn) -> None:
+            await turn.chat(CLIENTS[client](provider), model="fake-1", tools=[sign_in])
+
+        with Conversation(app, "clerk") as agent:
+            agent.say("sign me in")
+            agent.questions[0].approve()
+            agent.say("thanks")
+            messages = str(agent.messages)
+        assert signed == ["hunter2"]
+        sent = str([request.body for request in provider.requests])
+        assert "secret" in sent
+        assert "hunter2" not in sent + messages
+
+
+@every_client
+def test_a_secret_of_a_free_call_outlives_a_restart_behind_another_call(client: str) -> None:
+    """What the model replied is read back whole, though no card and no question has the id."""
+
+    def plan(request: FakeRequest) -> FakeReply:
+        if len(request.results) > 1:
+            return FakeReply("Done.")
+        if request.results:
+            return FakeReply(calls=[FakeCall("pay", {"amount": 5})])
+        return FakeReply(calls=[FakeCall("sign_in", {"password": "hunter2"})])
+
+    done: list[str] = []
+    with FakeProvider(plan) as provider:
+        app = Sayso(store="memory:", codec=codec())
+
+        @app.tool(approval=approval.never)
+        async def sign_in(password: Secret[str]) -> str:
+            """Sign in."""
+            done.append(password.reveal())
+            return "signed in"
+
+        @app.tool(approval=approval.always)
+        async def pay(amount: int) -> str:
+            """Pay."""
+            done.append(f"paid {amount}")
+            return "paid"
+
+        @app.agent("clerk")
+        async def clerk(turn: Turn) -> None:
+            await turn.chat(CLIENTS[client](provider), model="fake-1", tools=[sign_in, pay])
+
+        with Conversation(app, "clerk") as agent:
+            agent.say("pay")
+            agent.restart()
+            agent.questions[0].approve()
+            assert agent.messages[-1]["content"] == "Done."
+    assert done == ["hunter2", "paid 5"]
+    assert "hunter2" not in str([request.body for request in provider.requests])
 
 
 @every_client

@@ -8,8 +8,9 @@ import pytest
 
 from sayso import DeclarationError, providers
 from sayso.providers import Completions, ProviderError
-from sayso.testing import FakeCall, FakeProvider, FakeReply
+from sayso.testing import FakeCall, FakeProvider, FakeReply, FakeRequest
 from tests.models.shop import KEY, shop, talk
+from tests.patience import PATIENCE
 
 REQUEST: dict[str, Any] = {"model": "m", "messages": [{"role": "user", "content": "hi"}]}
 
@@ -40,6 +41,22 @@ async def test_a_refusal_for_now_is_sent_again_after_a_while(
     with FakeProvider([*plan, FakeReply("There.")]) as provider:
         assert await chunks(Completions(provider.url))
         assert (len(provider.requests), waits) == (3, [0.5, 7.0])
+
+
+async def test_a_plan_that_raises_is_an_error_of_the_provider_and_fails_the_test(
+    waits: list[float],
+) -> None:
+    def plan(request: FakeRequest) -> FakeReply:
+        assert request.text == "hello", "the wrong words"
+        return FakeReply("There.")
+
+    with (
+        pytest.raises(AssertionError, match="the wrong words"),
+        FakeProvider(plan) as provider,
+        pytest.raises(ProviderError, match="answered 500"),
+    ):
+        await chunks(Completions(provider.url, retries=1))
+    assert (len(provider.requests), waits) == (2, [0.5])
 
 
 async def test_it_gives_up_after_its_retries_and_where_it_should_wait_for_long(
@@ -147,7 +164,7 @@ async def test_key_and_headers_are_sent() -> None:
 async def test_leaving_a_stream_closes_its_connection() -> None:
     with FakeProvider([FakeReply("One two three four five", pause=0.1)]) as provider:
         stream: Any = await Completions(provider.url).create(**REQUEST, stream=True)
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(PATIENCE):
             await anext(stream)
             await stream.aclose()
             while not provider.left:  # noqa: ASYNC110 - it counts in a thread of its own

@@ -196,10 +196,10 @@ def test_an_address_that_is_none_is_said(
 
 
 def test_a_server_that_is_not_there_is_said(sayso: Sayso, monkeypatch: pytest.MonkeyPatch) -> None:
-    """CL-15: in one line, and the person can try again."""
+    """CL-15: in one line, before anything is written."""
     monkeypatch.setattr(sys, "stdin", io.StringIO("hello\n"))
     said = sayso("chat", f"http://127.0.0.1:{free_port()}/agents/ops")
-    assert said.code == 1
+    assert said.code == 2
     assert "gave no answer" in said.err
     assert "Traceback" not in said.err
 
@@ -277,6 +277,10 @@ def test_who_leaves_before_the_first_word_is_told_how_to_come_back() -> None:
         silent.settimeout(PATIENCE)
         url = f"http://127.0.0.1:{silent.getsockname()[1]}/agents/ops"
         with Screen(["chat", url]) as screen:
+            connection, _ = silent.accept()
+            with connection:  # it looks whether somebody is there
+                assert connection.recv(1024)
+                connection.sendall(b"HTTP/1.1 405 No\r\ncontent-length: 0\r\n\r\n")
             screen.until(">").line("refund")
             connection, _ = silent.accept()
             with connection:
@@ -304,6 +308,11 @@ def test_arguments_are_edited_where_they_stand(
 
 def test_a_stranger_is_told_which_agents_there_are(server: DemoServer, sayso: Sayso) -> None:
     """Before anything is written: an agent that is not there, and a way without one."""
+    said = sayso("chat", f"{server.url}/agents/sales")
+    assert (said.code, said.err.startswith(f"sayso: {server.url}/agents/sales is no agent")) == (
+        2,
+        True,
+    )
     said = sayso("chat", server.url, "--agent", "sales")
     assert (said.code, said.err) == (2, f"sayso: {server.url} has no agent 'sales'; it has ops\n")
 

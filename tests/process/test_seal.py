@@ -1,8 +1,6 @@
 """`sayso seal`: the audit trail, held by a key that the store does not have (design 7)."""
 
-import hashlib
 import json
-import sqlite3
 from pathlib import Path
 
 import pytest
@@ -10,6 +8,7 @@ import pytest
 from sayso.base.audit import GENESIS, chained
 from tests.process.conftest import Sayso, Told
 from tests.process.test_threads_command import began
+from tests.tampering import tampered
 
 SECRET = "k" * 32
 
@@ -46,6 +45,7 @@ def test_what_goes_on_in_a_thread_is_sealed_again(sayso: Sayso, folder: Path) ->
     began(folder, "a")
     run(sayso, folder)
     assert sayso("stop", "a").code == 0
+    assert "The run was stopped. By " in sayso("audit", "a").out
     assert "Seal 2 holds what is new. Threads: 1." in run(sayso, folder).out
     assert run(sayso, folder, "--check").code == 0
 
@@ -54,21 +54,22 @@ def test_who_computes_a_whole_chain_anew_is_found_out(sayso: Sayso, folder: Path
     """The thread's own digests fit each other again; what was sealed does not."""
     began(folder, "a", "b")
     run(sayso, folder)
-    with sqlite3.connect(folder / "desk.db") as db:
+    with tampered(folder / "desk.db") as db:
         (owner,) = db.execute("SELECT DISTINCT owner FROM audit WHERE thread_id = 'a'").fetchone()
         rows = db.execute(
-            "SELECT number, at, kind, content FROM audit WHERE thread_id = 'a' ORDER BY number"
+            "SELECT number, at, kind, content, salt FROM audit"
+            " WHERE thread_id = 'a' ORDER BY number"
         ).fetchall()
         digest, whose = GENESIS, ("default", "a", str(owner))
-        for number, at, kind, content in rows:
+        for number, at, kind, content, salt in rows:
             forged = content.replace(b"Pay", b"Eat")
-            inner, digest = chained(whose, digest, number, at, (kind, forged))
+            inner, digest = chained(whose, digest, number, at, kind, forged, salt)
             db.execute(
                 "UPDATE audit SET content = ?, content_digest = ?, digest = ?"
                 " WHERE thread_id = 'a' AND number = ?",
                 (forged, inner, digest, number),
             )
-    db.close()
+        db.execute("UPDATE interrupt SET message = replace(message, 'Pay', 'Eat')")
     assert "intact" in sayso("audit", "a").out
     checked = run(sayso, folder, "--check", "--json")
     assert checked.code == 1
@@ -80,9 +81,8 @@ def test_rows_that_are_gone_are_missed(sayso: Sayso, folder: Path) -> None:
     """Also all of a thread."""
     began(folder, "a", "b")
     run(sayso, folder)
-    with sqlite3.connect(folder / "desk.db") as db:
+    with tampered(folder / "desk.db") as db:
         db.execute("DELETE FROM audit WHERE thread_id = 'b'")
-    db.close()
     checked = run(sayso, folder, "--check")
     assert checked.code == 1
     assert "BROKEN: thread b at row" in checked.out
@@ -186,6 +186,17 @@ def test_seals_of_another_scope_are_left_alone(sayso: Sayso, folder: Path) -> No
         "UPDATE interrupt SET decided_by = 'eve'",
         "UPDATE interrupt SET payload = CAST('{\"approved\":false}' AS BLOB)",
         "UPDATE interrupt SET status = 'resolved'",
+        "UPDATE interrupt SET message = 'Pay nothing?'",
+        "UPDATE interrupt SET metadata = CAST('{}' AS BLOB)",
+        "UPDATE interrupt SET response_schema = CAST('{}' AS BLOB)",
+        "UPDATE interrupt SET expires_at = 4102444800000",
+        "DELETE FROM asked; DELETE FROM interrupt",
+        "UPDATE person SET name = name || 'y'",
+        "UPDATE person SET salt = CAST('0123456789abcdef' AS BLOB)",
+        "UPDATE audit SET salt = NULL",
+        "UPDATE audit SET salt = 'text' WHERE number = 2",
+        "UPDATE audit SET content_digest = 'x' WHERE number = 1",
+        "UPDATE audit SET number = 9 WHERE number = 2",
     ],
 )
 def test_what_somebody_who_may_write_the_file_says_is_told(
@@ -197,9 +208,8 @@ def test_what_somebody_who_may_write_the_file_says_is_told(
         assert sayso("stop", thread).code == 0
     run(sayso, folder)
     assert (sayso("audit", "a").code, run(sayso, folder, "--check").code) == (0, 0)
-    with sqlite3.connect(folder / "desk.db") as db:
+    with tampered(folder / "desk.db") as db:
         db.executescript(statement)
-    db.close()
     told = sayso("audit", "a")
     assert (told.code, "BROKEN" in told.out or "DIFFERS" in told.out) == (1, True), told.out
     assert "Traceback" not in told.err
@@ -210,29 +220,3 @@ def test_what_somebody_who_may_write_the_file_says_is_told(
     as_json = json.loads(run(sayso, folder, "--check", "--json").out)
     assert not as_json["intact"] or as_json["differs"]
     assert "Traceback" not in checked.err
-
-
-def test_rows_of_the_form_before_are_intact_until_they_are_changed(
-    sayso: Sayso, folder: Path
-) -> None:
-    """A trail that an older version began goes on; one whose thread it deleted has no contents."""
-    began(folder, "a")
-    with sqlite3.connect(folder / "desk.db") as db:
-        digest = GENESIS
-        for number, at, kind, inner in db.execute(
-            "SELECT number, at, kind, content_digest FROM audit ORDER BY number"
-        ).fetchall():
-            line = f"{digest}\n{number}\n{at}\n{kind}\n{inner}"
-            digest = hashlib.sha256(line.encode()).hexdigest()
-            db.execute("UPDATE audit SET digest = ? WHERE number = ?", (digest, number))
-    db.close()
-    assert sayso("stop", "a").code == 0
-    assert sayso("audit", "a").code == 0
-    with sqlite3.connect(folder / "desk.db") as db:
-        db.execute("UPDATE audit SET content = NULL WHERE number = 1")
-    db.close()
-    assert sayso("audit", "a").code == 0
-    with sqlite3.connect(folder / "desk.db") as db:
-        db.execute("UPDATE audit SET content = NULL")
-    db.close()
-    assert sayso("audit", "a").code == 1

@@ -56,6 +56,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A working directory with agents, and a store with two threads."""
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.delenv("SAYSO_STORE", raising=False)
+    monkeypatch.delitem(sys.modules, "desk_app", raising=False)  # of another folder
     (tmp_path / "desk_app.py").write_text(AGENTS)
     return tmp_path
 
@@ -72,7 +73,7 @@ async def _begin(folder: Path, threads: tuple[str, ...]) -> None:
         for thread in threads:
             body = {"threadId": thread, "runId": "r", "messages": [_said("go")]}
             request = read_run_input(body, app.server.limits)
-            reader = await app._engine.run("clerk", request, Principal(subject="ann"))
+            reader = await app._engine.requests.run("clerk", request, Principal(subject="ann"))
             while await reader.next_chunk() is not None:
                 pass
 
@@ -144,6 +145,39 @@ def test_a_thread_is_stopped_by_who_sits_at_the_terminal(sayso: Sayso, folder: P
     by, channel = asyncio.run(_decided(folder, asked["id"]))
     assert channel == "terminal"
     assert by not in (None, "ann")
+
+
+def test_what_is_old_is_purged_by_who_sits_at_the_terminal(sayso: Sayso, folder: Path) -> None:
+    """What waits stays, and so does what was active since; the trail says who did it."""
+    began(folder, "t-1", "t-2")
+    sayso("stop", "t-1", *STORE)
+    assert json.loads(sayso("purge", "--before", "2020-01-01", *STORE, "--json").out) == {
+        "removed": 0,
+        "erased": 0,
+    }
+    told = sayso("purge", "--before", "2999-12-31", *STORE)
+    assert (told.code, told.out) == (0, "Threads and approvals removed: 1. Trails emptied: 1.\n")
+    (left,) = json.loads(sayso("threads", *STORE, "--json").out)["items"]
+    assert left["threadId"] == "t-2"
+    rows = json.loads(sayso("audit", "t-1", *STORE, "--json").out)
+    assert rows["intact"] is True
+    listed = [(row["kind"], row.get("erased", False)) for row in rows["items"]]
+    gone = ["asked", "stopped", "cancelled", "deleted"]
+    assert listed == [*((kind, True) for kind in gone), ("erased", False)]
+
+
+def test_what_belongs_to_no_thread_is_printed(sayso: Sayso, folder: Path) -> None:
+    """Once something has been noted: who exported the trail, by the command as well."""
+    began(folder, "t-1")
+    assert sayso("audit", "--tenant", *STORE).out == "Nothing is noted yet.\n"
+    sayso("audit", "--follow", str(folder / "trail.jsonl"), "--once", *STORE)
+    told = sayso("audit", "--tenant", *STORE)
+    assert told.code == 0
+    assert "exported" in told.out
+    assert "sayso:command, by command" in told.out
+    assert "1 rows, intact" in told.out
+    assert sayso("audit", *STORE).code == 2
+    assert sayso("audit", "t-1", "--tenant", *STORE).code == 2
 
 
 def test_a_turn_is_begun_anew_with_the_code_of_now(sayso: Sayso, folder: Path) -> None:

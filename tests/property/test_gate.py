@@ -16,6 +16,7 @@ from sayso.protocol.runinput import ResumeEntry, RunInput
 from sayso.schemas.schema import compile_bytes
 from tests.contract.requirements import requirement
 from tests.deciding import APPROVAL, decide
+from tests.share import share
 from tests.threads import NOW, calling, message, request, result, settled, thread
 
 IDS = st.sampled_from(["i0", "i1", "i2", "i3", "x"])
@@ -154,7 +155,7 @@ def fits(item: Interrupt, payload: Any) -> bool:
 
 
 @given(cases())
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=share(200, of=3), deadline=None)
 def test_every_request_gets_one_of_five_decisions(case: tuple[RunInput, ThreadView | None]) -> None:
     """Total, and what it needs a thread for it decides over a thread only."""
     given_request, view = case
@@ -172,7 +173,7 @@ def test_every_request_gets_one_of_five_decisions(case: tuple[RunInput, ThreadVi
 
 
 @given(cases(), st.one_of(HOSTILE, st.just(DEEP)))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=share(100, of=3), deadline=None)
 def test_no_payload_makes_the_gate_raise(
     case: tuple[RunInput, ThreadView | None], payload: Any
 ) -> None:
@@ -188,7 +189,7 @@ def test_no_payload_makes_the_gate_raise(
 
 @requirement("RE-17", "ER-06", "TB-08", "CR-3")
 @given(cases())
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=share(300, of=3), deadline=None)
 def test_nothing_is_settled_unless_every_open_interrupt_has_one_valid_answer_in_time(
     case: tuple[RunInput, ThreadView | None],
 ) -> None:
@@ -245,7 +246,7 @@ def shape(decision: GateDecision) -> Any:
 
 @requirement("RE-15")
 @given(cases(), st.randoms(use_true_random=False))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=share(200, of=3), deadline=None)
 def test_the_order_of_entries_does_not_matter(
     case: tuple[RunInput, ThreadView | None], random: Any
 ) -> None:
@@ -259,7 +260,7 @@ def test_the_order_of_entries_does_not_matter(
 
 @requirement("ID-01", "ID-07")
 @given(cases(), st.sampled_from(["running", "suspended", "finished", "failed", "cancelled"]))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=share(300, of=3), deadline=None)
 def test_the_same_request_again_never_answers_or_starts_a_second_time(
     case: tuple[RunInput, ThreadView | None], after: Any
 ) -> None:
@@ -291,7 +292,7 @@ def test_the_same_request_again_never_answers_or_starts_a_second_time(
 
 
 @given(cases())
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=share(300, of=3), deadline=None)
 def test_ids_that_were_never_asked_settle_nothing(
     case: tuple[RunInput, ThreadView | None],
 ) -> None:
@@ -306,7 +307,7 @@ def test_ids_that_were_never_asked_settle_nothing(
 
 
 @given(cases())
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=share(300, of=3), deadline=None)
 def test_a_new_user_message_is_never_lost(case: tuple[RunInput, ThreadView | None]) -> None:
     """It starts a turn, waits for one, or the sender is told that nothing was taken (E6)."""
     given_request, view = case

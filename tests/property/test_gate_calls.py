@@ -15,6 +15,7 @@ from sayso.protocol.runinput import ResumeEntry, RunInput
 from tests.contract.requirements import requirement
 from tests.deciding import decide, entry_of, held
 from tests.property.test_gate_options import OPTIONS
+from tests.share import share
 from tests.threads import NOW, asked, calling, message, request, result, thread, yes
 
 CALLS = ["c0", "c1", "c2"]
@@ -88,7 +89,7 @@ def brought(case: Case, item: Interrupt) -> list[bytes]:
 
 @requirement("TC-11", "TC-14")
 @given(cases())
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=share(400, of=3), deadline=None)
 def test_a_call_is_answered_by_its_own_tool_message_and_closed_by_talk_alone(case: Case) -> None:
     """Never by an entry, by another call's message or by silence; never after its time."""
     sent, view, options = case
@@ -119,7 +120,7 @@ def test_a_call_is_answered_by_its_own_tool_message_and_closed_by_talk_alone(cas
 
 
 @given(cases())
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=share(300, of=3), deadline=None)
 def test_results_are_kept_only_where_answers_are_and_never_for_gated_calls(case: Case) -> None:
     """`partial`; what is held is the message itself, so that nothing of it is lost."""
     sent, view, options = case
@@ -141,7 +142,7 @@ def test_results_are_kept_only_where_answers_are_and_never_for_gated_calls(case:
 
 
 @given(cases())
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=share(300, of=3), deadline=None)
 def test_ids_of_calls_are_told_to_nobody(case: Case) -> None:
     """A refusal names a call by the id that its client knows; ours only if it was guessed."""
     sent, view, options = case
@@ -157,7 +158,7 @@ def test_ids_of_calls_are_told_to_nobody(case: Case) -> None:
 
 @requirement("ID-01")
 @given(cases(), st.sampled_from(["running", "suspended", "finished", "failed", "cancelled"]))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=share(300, of=3), deadline=None)
 def test_the_same_results_again_never_let_a_turn_go_on_twice(case: Case, after: Any) -> None:
     """Whatever became of it since; only a regenerate of what was delivered starts anew."""
     sent, view, options = case

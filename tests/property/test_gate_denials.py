@@ -105,7 +105,7 @@ def said(view: ThreadView, who: str, way: str, word: str, which: int, late: bool
         case "extend":
             given = changes.extend(view, item.id, now, person, Limits(), seconds=60)
         case _:
-            given = changes.assign(view, item.id, "bob", person)
+            given = changes.assign(view, item.id, "bob", person, now)
     match given:
         case HoldAnswers():
             return after(view, given.items)
@@ -156,7 +156,10 @@ def test_however_a_copy_came_about_it_knows_the_first_thread(steps: list[str]) -
         if step == "copy":
             told = {"threadId": name, "by": "alice"} | ({} if first is None else {"first": first})
             entries.append(journal.fork_mark(entries, "turn", told, ()))
-            items = [interrupts.ask_again(item, NOW, "alice", first or name) for item in items]
+            now = {"four_eyes": False, "services": False}
+            items = [
+                interrupts.ask_again(item, NOW, ["alice"], first or name, **now) for item in items
+            ]
             name = f"t{number}"
         elif step == "restart":
             entries = [journal.again_mark("alice", (), journal.copied_from(entries))]

@@ -16,6 +16,7 @@ from sayso.protocol.runinput import ResumeEntry, RunInput
 from tests.contract.requirements import requirement
 from tests.deciding import decide, entry_of, held
 from tests.property.test_gate import cases, fits, open_ones
+from tests.share import share
 from tests.threads import NOW, message
 
 OPTIONS = st.builds(
@@ -92,7 +93,7 @@ def allowed(
 
 @requirement("RE-17", "RE-11", "CR-3", "CR-4")
 @given(optional_cases())
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=share(250, of=3), deadline=None)
 def test_nothing_goes_on_without_one_valid_answer_to_every_open_question(case: Case) -> None:
     """Whatever the options: from the request, kept from before, or what its message stands for."""
     given_request, view, options = case
@@ -123,7 +124,7 @@ def test_nothing_goes_on_without_one_valid_answer_to_every_open_question(case: C
 
 @requirement("CR-3", "OC-01")
 @given(optional_cases())
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=share(250, of=3), deadline=None)
 def test_what_is_kept_is_valid_and_leaves_something_open(case: Case) -> None:
     """Only with `accumulate`, only answers of this request, never all that is open."""
     given_request, view, options = case
@@ -148,7 +149,7 @@ def test_what_is_kept_is_valid_and_leaves_something_open(case: Case) -> None:
 
 
 @given(optional_cases())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=share(150, of=3), deadline=None)
 def test_the_defaults_decide_like_the_strictest(case: Case) -> None:
     """An option only ever turns a refusal into something: what was taken stays the same."""
     given_request, view, options = case
@@ -158,7 +159,7 @@ def test_the_defaults_decide_like_the_strictest(case: Case) -> None:
 
 
 @given(optional_cases())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=share(150, of=3), deadline=None)
 def test_no_option_loses_a_new_user_message(case: Case) -> None:
     """It starts a turn, waits for one, is an answer in the history, or its sender is told (E6)."""
     given_request, view, options = case

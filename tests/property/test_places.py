@@ -31,6 +31,7 @@ MARKS = st.one_of(
     st.builds(Mark, st.tuples(st.just("pause"), NUMBERS.map(str)), NUMBERS),
     st.builds(Mark, st.tuples(st.just("usage"), ID)),
     st.builds(Mark, st.tuples(st.just("viewed"), ID, NUMBERS.map(str))),
+    st.builds(Mark, st.tuples(st.sampled_from(["refused", "revealed"]), ID, NUMBERS.map(str))),
     st.just(Mark(("again",))),
 )
 

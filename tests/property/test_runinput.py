@@ -12,6 +12,7 @@ from sayso.base.limits import Limits
 from sayso.protocol.runinput import RunInput, decode_run_input
 from tests.contract.requirements import requirement
 from tests.judge import input_of
+from tests.share import share
 
 LIMITS = Limits()
 
@@ -144,7 +145,7 @@ def without_nulls(value: Any) -> Any:
 
 @requirement("FC-04", "MS-04")
 @given(INPUTS)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=share(300, of=3), deadline=None)
 def test_what_the_models_take_is_taken_and_kept_as_it_was_sent(sent: Any) -> None:
     """Messages member by member, nulls aside; nothing is lost without a warning."""
     body = orjson.dumps(sent)
@@ -164,7 +165,7 @@ def test_what_the_models_take_is_taken_and_kept_as_it_was_sent(sent: Any) -> Non
 
 @requirement("FC-03")
 @given(damaged())
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=share(500, of=3), deadline=None)
 def test_where_one_side_refuses_the_other_does_or_something_was_left_out(sent: Any) -> None:
     """The models refuse unknown roles, parts and sources; we drop those and say so (TR-21)."""
     body = orjson.dumps(sent)
@@ -185,7 +186,7 @@ def test_where_one_side_refuses_the_other_does_or_something_was_left_out(sent: A
 
 @requirement("ER-01")
 @given(st.binary(max_size=40) | st.text(max_size=40).map(lambda text: text.encode()))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=share(200, of=3), deadline=None)
 def test_any_bytes_are_a_request_or_a_problem(body: bytes) -> None:
     """Nothing else ever comes out of reading them."""
     result = read(body)
@@ -193,7 +194,7 @@ def test_any_bytes_are_a_request_or_a_problem(body: bytes) -> None:
 
 
 @given(JSON)
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=share(200, of=3), deadline=None)
 def test_any_json_is_a_request_or_a_problem(value: Any) -> None:
     """Also as any member of a request."""
     for body in (value, *({name: value} for name in ("threadId", "messages", "resume", "tools"))):

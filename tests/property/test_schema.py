@@ -12,6 +12,7 @@ from sayso.schemas.schema import compile_schema
 from sayso.schemas.typed import hoist_definitions
 from tests.contract.requirements import requirement
 from tests.recursive import EXPRESSION
+from tests.share import share
 
 NAMES = st.sampled_from(["a", "b", "c/~"])
 SCALARS = st.one_of(
@@ -129,7 +130,7 @@ def holds(schema: Any, value: Any, root: Any) -> bool:
 
 @requirement("CR-6")
 @given(SCHEMAS, VALUES)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=share(300, of=3), deadline=None)
 def test_a_value_has_problems_exactly_when_it_does_not_fit(schema: Any, value: Any) -> None:
     """And each is named at a member that is there, or is missing from one that is."""
     compiled = compile_schema(schema)
@@ -143,7 +144,7 @@ def test_a_value_has_problems_exactly_when_it_does_not_fit(schema: Any, value: A
 
 
 @given(SCHEMAS, VALUES)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=share(150, of=3), deadline=None)
 def test_a_hoisted_schema_means_what_it_meant(schema: Any, value: Any) -> None:
     """Two parts of one document, neither of which sees the other's definitions."""
     left, left_defs = hoist_definitions(schema, "left")
@@ -176,7 +177,7 @@ ANYTHING = st.recursive(
 
 
 @given(SCHEMAS, ANYTHING)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=share(150, of=3), deadline=None)
 def test_no_python_value_makes_a_schema_raise(schema: Any, value: Any) -> None:
     """What fits has no problems, whatever it was."""
     compiled = compile_schema(schema)
@@ -207,7 +208,7 @@ RUBBISH = st.recursive(
 
 @requirement("IN-08")
 @given(RUBBISH, ANYTHING)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=share(300, of=3), deadline=None)
 def test_rubbish_is_compiled_or_refused_as_a_declaration(schema: Any, value: Any) -> None:
     """Nothing else comes out, and what was compiled is total."""
     try:

@@ -26,7 +26,7 @@ def test_a_row_is_sealed_over_the_bytes_of_each_part(
     whose: tuple[str, str, str], kind: str, number: int
 ) -> None:
     """Where all is ASCII, characters are counted instead."""
-    inner, seal = audit.chained(whose, audit.GENESIS, number, 7, (kind, b"{}"))
+    inner, seal = audit.chained(whose, audit.GENESIS, number, 7, kind, b"{}", bytes(16))
     parts = ["sayso-audit-2", *whose, str(number), "7", kind, inner, audit.GENESIS]
     raw = [part.encode("utf-8", "surrogatepass") for part in parts]
     assert seal == hashlib.sha256(b"".join(b"%d:%b" % (len(e), e) for e in raw)).hexdigest()

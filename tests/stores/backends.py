@@ -2,9 +2,11 @@
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from functools import cache
 from pathlib import Path
 
 from sayso.base.clock import Clock
+from sayso.stores.aesgcm import KEY_BYTES, AesGcm
 from sayso.stores.base import Store
 from sayso.stores.postgres.store import PostgresStore
 from sayso.stores.redis.store import RedisStore
@@ -21,6 +23,27 @@ BACKENDS: dict[str, Make] = {
     "postgres": lambda folder, clock: PostgresStore(database(folder), clock=clock),
     "redis": lambda folder, clock: RedisStore(redis_database(folder), clock=clock, relaxed=True),
 }
+
+
+@cache
+def codec() -> AesGcm:
+    """The keys of the encrypted ones; where frameworks are tested there is no cryptography."""
+    return AesGcm({"2": b"2" * KEY_BYTES, "1": b"1" * KEY_BYTES})
+
+
+ENCRYPTED: dict[str, Make] = {
+    "memory, encrypted": lambda folder, clock: MemoryStore(clock=clock, codec=codec()),
+    "sqlite, encrypted": lambda folder, clock: SqliteStore(
+        folder / "sayso.db", clock=clock, codec=codec()
+    ),
+    "postgres, encrypted": lambda folder, clock: PostgresStore(
+        database(folder), clock=clock, codec=codec()
+    ),
+    "redis, encrypted": lambda folder, clock: RedisStore(
+        redis_database(folder), clock=clock, codec=codec(), relaxed=True
+    ),
+}
+"""The same stores under a codec."""
 
 BY_DRIVER: dict[str, Make] = {
     "postgres by psycopg's cursors": lambda folder, clock: PostgresStore(

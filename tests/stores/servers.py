@@ -5,7 +5,6 @@ run as nobody, since PostgreSQL refuses root.
 """
 
 import atexit
-import hashlib
 import os
 import shutil
 import signal
@@ -14,6 +13,7 @@ import tempfile
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
+from uuid import uuid4
 
 import psycopg
 
@@ -21,24 +21,73 @@ from sayso.stores.postgres.server import connect
 from tests.patience import PATIENCE
 from tests.ports import free_port
 
-__all__ = ["PASSWORD", "a_home", "database", "initialised", "installed", "run"]
+__all__ = ["PASSWORD", "a_home", "database", "database_to_alter", "initialised", "installed", "run"]
 
 ORDINARY = "nobody"
 PASSWORD = "geheim"  # noqa: S105 - of a server that this process starts and ends
 _EMPTY = "empty"
-"""A database with the newest schema, copied for each test."""
-_AT_ONCE = "-c fsync=off -c full_page_writes=off -c max_connections=200 -c shared_buffers=64MB"
+"""A database with the newest schema, which others are copied from."""
+_AT_ONCE = (
+    "-c fsync=off -c full_page_writes=off -c autovacuum=off"
+    " -c max_connections=200 -c shared_buffers=64MB"
+)
 """The tests of durability kill processes, never the machine: nothing has to reach the disk."""
+_LEAVE = """
+    SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity
+    WHERE datname = current_database() AND pid <> pg_backend_pid()
+"""
+_EMPTIED = """
+    DO $$ DECLARE name text; BEGIN
+        SET LOCAL session_replication_role = replica; -- rows of the audit trail stay else
+        FOR name IN
+            SELECT tablename FROM pg_tables
+            WHERE schemaname = 'sayso' AND tablename <> 'sayso_schema'
+        LOOP
+            EXECUTE format('DELETE FROM sayso.%I', name);
+        END LOOP;
+        PERFORM setval(oid, 1, false) FROM pg_class
+        WHERE relkind = 'S' AND relnamespace = 'sayso'::regnamespace;
+    END $$
+"""
+"""Some statements, where to truncate the tables would make each of their files anew."""
 
 
 def database(folder: Path) -> str:
-    """The URL of a database for that folder: always the same one, empty at first."""
+    """The URL of a database for that folder: always the same one, empty at first.
+
+    A test whose folder is gone needs its own no longer: making one copies a thousand files.
+    """
+    taken = _taken()
+    if folder not in taken:
+        left = next((other for other in taken if not other.exists()), None)
+        taken[folder] = _made() if left is None else _emptied(taken.pop(left))
+    return taken[folder]
+
+
+def database_to_alter() -> str:
+    """The URL of a new database, whose schema and settings no other test sees."""
+    return _made()
+
+
+@cache
+def _taken() -> dict[Path, str]:
+    return {}
+
+
+def _made() -> str:
     url = _postgres()
-    name = "t" + hashlib.sha256(str(folder).encode()).hexdigest()[:24]
+    name = f"t{uuid4().hex}"
     with psycopg.connect(url, autocommit=True) as db:
-        if not db.execute("SELECT 1 FROM pg_database WHERE datname = %s", (name,)).fetchone():
-            db.execute(f'CREATE DATABASE "{name}" TEMPLATE {_EMPTY}'.encode())
+        db.execute(f'CREATE DATABASE "{name}" TEMPLATE {_EMPTY} STRATEGY FILE_COPY'.encode())
     return url.replace("/postgres", f"/{name}")
+
+
+def _emptied(url: str) -> str:
+    """As it was made, once nobody is connected any more: a process that was killed, for one."""
+    with psycopg.connect(url, autocommit=True) as db:
+        db.execute(_LEAVE)
+        db.execute(_EMPTIED)
+    return url
 
 
 @cache
@@ -74,6 +123,7 @@ def initialised(home: Path) -> Path:
     secret.write_text(PASSWORD)
     secret.chmod(0o644)
     options: list[str | Path] = ["-D", data, "-A", "scram-sha-256", "-U", "sayso", "-N"]
+    options += ["-c", "scram_iterations=1"]  # thousands of times is for passwords worth a guess
     run("initdb", *options, "--pwfile", secret)
     return data
 

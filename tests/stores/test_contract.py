@@ -5,10 +5,12 @@ from pathlib import Path
 import pytest
 
 from sayso.testing import FakeClock, Rule, suite
-from tests.stores.backends import BACKENDS, BY_DRIVER, Make, opened
+from tests.stores.backends import BACKENDS, BY_DRIVER, ENCRYPTED, Make, opened
+
+ALL = BACKENDS | BY_DRIVER | ENCRYPTED
 
 
-@pytest.mark.parametrize("make", (BACKENDS | BY_DRIVER).values(), ids=BACKENDS | BY_DRIVER)
+@pytest.mark.parametrize("make", ALL.values(), ids=ALL)
 @pytest.mark.parametrize("rule", suite(), ids=lambda rule: rule.__name__)
 async def test_the_backend_keeps(rule: Rule, make: Make, tmp_path: Path) -> None:
     """One rule of `sayso.testing.suite` (design 6)."""

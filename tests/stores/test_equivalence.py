@@ -20,6 +20,7 @@ from sayso.base.approvers import names_of
 from sayso.base.records import (
     Claim,
     Commit,
+    Hold,
     InterruptFilter,
     Lease,
     Page,
@@ -27,8 +28,11 @@ from sayso.base.records import (
     ThreadFilter,
     Update,
 )
+from sayso.base.service_tokens import ServiceToken
+from sayso.base.sessions import Session, sessions_of
 from sayso.stores.base import Store
 from sayso.testing import FakeClock
+from tests.share import share
 from tests.stores.backends import BACKENDS
 from tests.stores.model.store import ModelStore
 from tests.stores.strategies import (
@@ -137,6 +141,39 @@ class TwoStores(RuleBasedStateMachine):
     def revoke(self, scope: str, name: str, now: int) -> None:
         self.both(lambda store: store.revoke(scope, name, "ann", now))
 
+    @rule(digest=names, scope=st.sampled_from(SCOPES), name=names, sid=st.none() | names)
+    def sign_in(self, digest: str, scope: str, name: str, sid: str | None) -> None:
+        session = Session(
+            digest=digest,
+            scope=scope,
+            subject=name,
+            issuer=scope,
+            issuer_session=sid,
+            lifetime=300_000,
+            idle=60_000,
+        )
+        self.both(lambda store: store.add_session(session))
+
+    @rule(digest=names, scope=st.sampled_from(SCOPES), all_of=st.booleans())
+    def sign_out(self, digest: str, scope: str, all_of: bool) -> None:
+        name = sessions_of(scope, digest) if all_of else digest
+        self.both(lambda store: store.end_sessions(name))
+
+    @rule(scope=st.sampled_from(SCOPES), name=names, now=times)
+    def note(self, scope: str, name: str, now: int) -> None:
+        self.both(lambda store: store.note(scope, [("exported", {"by": name})], now))
+
+    @rule(digest=names, scope=st.sampled_from(SCOPES), name=names, now=times)
+    def add_service(self, digest: str, scope: str, name: str, now: int) -> None:
+        token = ServiceToken(
+            id=name, scope=scope, name="ci", digest=digest, added_by="ann", added_at=now
+        )
+        self.both(lambda store: store.add_service_token(token))
+
+    @rule(scope=st.sampled_from(SCOPES), name=names, now=times)
+    def revoke_service(self, scope: str, name: str, now: int) -> None:
+        self.both(lambda store: store.revoke_service_token(scope, name, "ann", now))
+
     @rule(data=st.data(), thread=threads, off=st.sampled_from((0, 0, 1)), now=times)
     def update_idle(self, data: st.DataObject, thread: tuple[str, str], off: int, now: int) -> None:
         known = self.known_revision(thread) + off
@@ -160,6 +197,15 @@ class TwoStores(RuleBasedStateMachine):
     def delete(self, thread: tuple[str, str], off: int, now: int) -> None:
         known = self.known_revision(thread) + off
         self.both(lambda store: store.delete(*thread, known, now))
+
+    @rule(thread=threads, off=st.sampled_from((0, 0, 0, 1)), now=times, lifted=st.booleans())
+    def hold(self, thread: tuple[str, str], off: int, now: int, lifted: bool) -> None:
+        known, word = self.known_revision(thread) + off, Hold(by="kay", reason="audit", said_at=now)
+        self.both(lambda store: store.set_hold(*thread, known, word, lifted=lifted))
+
+    @rule(thread=threads, through=st.integers(0, 3), now=times)
+    def erase(self, thread: tuple[str, str], through: int, now: int) -> None:
+        self.both(lambda store: store.erase_trail(*thread, through, now, "kay"))
 
     @rule(latest=st.booleans(), off=st.sampled_from((0, 0, 1)), by=st.none() | names)
     def stop(self, latest: bool, off: int, by: str | None) -> None:
@@ -222,12 +268,18 @@ async def _everything(store: Store) -> list[Any]:
     """All that can be read of a store."""
     read: list[Any] = []
     for scope in SCOPES:
+        for owner in (None, *NAMES):
+            usage = await store.usage(scope, owner)
+            read.append((usage.threads, usage.open_questions))
         read += await _pages(functools.partial(store.threads, scope, ThreadFilter()))
         read += await _pages(functools.partial(store.interrupts, scope, InterruptFilter()))
         read += [await store.interrupt(scope, name) for name in NAMES]
-        read.append(await store.changes(scope, 0))
+        read += [await store.changes(scope, 0), await store.service_tokens(scope)]
         read += await _pages(functools.partial(store.approvals, scope, 20), 2)
+        trail = await _pages(functools.partial(store.audit, scope))
+        read += [(r.thread_id, r.number, r.at, r.kind) for rows in trail for r in rows]
         for name in NAMES:
+            read += [await store.use_session(name), await store.service_token(name)]
             read += [await store.approval(scope, name), await store.approval_uses(scope, name)]
             read.append(await store.valid_approvals(scope, name, name, 20))
         for thread in THREADS:
@@ -269,7 +321,7 @@ def test_a_store_and_the_model_answer_alike(machine: type[TwoStores], count: int
     run_state_machine_as_test(
         machine,
         settings=settings(
-            max_examples=count,
+            max_examples=share(count, of=3),
             stateful_step_count=25,
             deadline=None,
             suppress_health_check=list(HealthCheck),

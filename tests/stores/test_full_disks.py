@@ -19,7 +19,7 @@ from sayso.stores.redis.store import RedisStore
 from tests.stores.backends import opened
 from tests.stores.processes import SCOPE, a_claim, a_step
 from tests.stores.redis_servers import RedisServer
-from tests.stores.servers import database
+from tests.stores.servers import database_to_alter
 
 FULL = Path("/dev/full")
 OTHERS = (
@@ -53,7 +53,7 @@ def emptied(db: psycopg.Connection, file: Path, was: os.stat_result) -> None:
 @pytest.mark.parametrize("table", ["entry", "message"])
 async def test_postgresql_without_space_refuses_whole_steps(tmp_path: Path, table: str) -> None:
     """It says so, whichever table does not grow, and the same store goes on afterwards."""
-    url = database(tmp_path)
+    url = database_to_alter()
     async with opened(PostgresStore(url)):
         pass
     with psycopg.connect(url, autocommit=True) as db:

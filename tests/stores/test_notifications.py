@@ -12,7 +12,7 @@ import redis
 from sayso.base.records import Commit
 from sayso.stores import open_store
 from sayso.stores.base import Store
-from sayso.stores.notifications import MAX_QUEUED, from_message, to_messages
+from sayso.stores.notification_messages import MAX_QUEUED, from_message, to_messages
 from sayso.stores.postgres.notifications import PostgresNotifications
 from sayso.stores.redis.store import RedisStore
 from tests.contract.server import eventually

@@ -11,8 +11,8 @@ import pytest
 from sayso import Sayso, ServerOptions, Turn
 from sayso.base.errors import StoreUnavailable
 from sayso.stores.postgres.pipeline import Pipeline
-from sayso.stores.postgres.session import PostgresTransaction
 from sayso.stores.postgres.store import PostgresStore
+from sayso.stores.postgres.workers import PostgresTransaction
 from sayso.stores.sql.ops import commit
 from sayso.stores.sql.session import Transaction
 from tests.asgi import JSON, Answer, call
@@ -120,7 +120,7 @@ async def test_a_question_that_was_open_is_answered_after_a_fail_over(pair: Pair
         answer = {"interruptId": asked, "status": "resolved", "payload": "yes"}
         primary.kill()
         refused = await run(run_id="r-2", resume=[answer])
-        assert (refused.status, refused.json()["code"]) == (503, "store_unavailable")
+        assert (refused.status, refused.json["code"]) == (503, "store_unavailable")
         assert (await call(app, "GET", "/readyz")).status == 503
         assert effects == []
         standby.promote()

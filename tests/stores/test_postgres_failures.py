@@ -5,7 +5,6 @@ import re
 import threading
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import psycopg
 import pytest
@@ -20,13 +19,13 @@ from tests.patience import PATIENCE
 from tests.stores.backends import opened
 from tests.stores.processes import SCOPE, a_claim, a_step
 from tests.stores.proxy import Proxy, proxied
-from tests.stores.servers import PASSWORD, database
+from tests.stores.servers import PASSWORD, database_to_alter
 
 
 @pytest.fixture
-def url(tmp_path: Path) -> str:
+def url() -> str:
     """A database of the test's own."""
-    return database(tmp_path)
+    return database_to_alter()
 
 
 @pytest.fixture
@@ -116,7 +115,8 @@ async def test_a_process_that_is_stopped_within_a_transaction_does_not_keep_its_
 ) -> None:
     """Half a lease later the thread can be had; when it wakes, its step begins anew, or is lost."""
     assert int(re.findall(r"idle_in_transaction_session_timeout=(\d+)s", server._SETTINGS)[0]) <= 5
-    quick = re.sub(r"(idle_in_transaction\w+)=5s", r"\1=200ms", server._SETTINGS)
+    patient = server._SETTINGS
+    quick = re.sub(r"(idle_in_transaction\w+)=5s", r"\1=200ms", patient)
     stopped, awake = threading.Event(), threading.Event()
     async with opened(PostgresStore(url)) as other:
         lease = await other.claim(a_claim("t", "me"))
@@ -133,6 +133,7 @@ async def test_a_process_that_is_stopped_within_a_transaction_does_not_keep_its_
             step = asyncio.ensure_future(store._opened().run(work, writes=True))
             await asyncio.to_thread(stopped.wait, PATIENCE)
             assert await other.commit(lease, a_step(1)) is False
+            monkeypatch.setattr(server, "_SETTINGS", patient)
             awake.set()
             assert await step is False
             assert len(await store.journal(SCOPE, "turn_t_0")) == 2

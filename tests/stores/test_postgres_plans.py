@@ -10,8 +10,8 @@ from typing import Any
 import psycopg
 import pytest
 
-from sayso.stores.postgres.session import SQL
-from tests.stores.servers import database
+from sayso.stores.postgres.workers import SQL
+from tests.stores.servers import database_to_alter
 
 ROWS = 4_000
 FILL = f"""
@@ -55,6 +55,15 @@ INSERT INTO approval_use (scope, approval_id, call_id, thread_id, at)
 SELECT scope, 'apr-' || key, 'call', id, key FROM thread;
 INSERT INTO audit (scope, thread_id, owner, number, at, kind, content_digest, digest)
 SELECT scope, id, owner, n, n, 'asked', 'd', 'd' FROM thread, generate_series(1, 3) AS n;
+INSERT INTO person (scope, id, name, salt)
+SELECT scope, 'p_' || key, 'person ' || key, 'salt' FROM thread;
+INSERT INTO service_token (digest, scope, id, body)
+SELECT 'd-' || n, 'scope ' || n % 2000, 'svc-' || n, 'body' FROM generate_series(1, {ROWS}) AS n;
+INSERT INTO secret (scope, thread_id, id, body)
+SELECT scope, id, 's-' || n, 'body' FROM thread, generate_series(1, 2) AS n;
+INSERT INTO session (digest, of_person, of_subject, of_issuer, ends_at, body)
+SELECT 'd-' || n, 'p-' || n, 's-' || n, CASE WHEN n % 2 = 0 THEN 'i-' || n END, n, 'body'
+FROM generate_series(1, {ROWS}) AS n;
 INSERT INTO mark (scope, newest) SELECT 'scope ' || n, {ROWS} FROM generate_series(1, 2000) AS n;
 INSERT INTO floor (scope, revision, fence)
 SELECT 'scope ' || n, 1, 1 FROM generate_series(1, 2000) AS n;
@@ -66,12 +75,14 @@ Database = psycopg.Connection[tuple[Any, ...]]
 
 SORTING = {"walk_of_thread", "walk_runs"}
 """Walks over what one thread has, which is not much."""
+SHORT = {"pg_database"}
+"""Tables that hold nothing of ours, and little."""
 
 
 @pytest.fixture(scope="module")
-def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
+def filled() -> Iterator[Database]:
     """A database in which much is stored."""
-    url = database(tmp_path_factory.mktemp("plans"))
+    url = database_to_alter()
     with psycopg.connect(url, autocommit=True, options="-c search_path=sayso") as db:
         db.execute(FILL.encode())
         yield db
@@ -93,11 +104,12 @@ def planned(db: Database, name: str) -> list[Plan]:
     return list(nodes(plan[0]["Plan"]))
 
 
-@pytest.mark.parametrize("name", SQL)
+@pytest.mark.parametrize("name", sorted(set(SQL) - {"open_audit", "close_audit"}))
 def test_no_statement_walks_through_a_whole_table(name: str, filled: Database) -> None:
     """Costs grow with what a turn has recorded, not with what the store holds (design 3, 6)."""
     plan = planned(filled, name)
-    assert [node["Relation Name"] for node in plan if node["Node Type"] == "Seq Scan"] == []
+    walked = {node["Relation Name"] for node in plan if node["Node Type"] == "Seq Scan"}
+    assert walked <= SHORT
 
 
 @pytest.mark.parametrize("name", [name for name in SQL if name.startswith("walk_")])

@@ -2,9 +2,7 @@
 
 import asyncio
 import os
-import re
 import subprocess
-from importlib.resources import files
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -16,10 +14,10 @@ from sayso.base.records import Commit
 from sayso.stores.postgres import server
 from sayso.stores.postgres.server import MIGRATIONS, connect
 from sayso.stores.postgres.store import PostgresStore
-from sayso.stores.sql.queries import Migration, queries
+from sayso.stores.sql.queries import Migration
 from tests.stores.backends import opened
 from tests.stores.processes import SCOPE, a_claim, a_step
-from tests.stores.servers import database
+from tests.stores.servers import database_to_alter
 
 COLUMNS = (
     "SELECT table_name, column_name, data_type FROM information_schema.columns"
@@ -28,9 +26,9 @@ COLUMNS = (
 
 
 @pytest.fixture
-def url(tmp_path: Path) -> str:
+def url() -> str:
     """A database of the test's own, with the newest schema."""
-    return database(tmp_path)
+    return database_to_alter()
 
 
 def ask(url: str, sql: str) -> list[tuple[object, ...]]:
@@ -49,19 +47,6 @@ def test_migrations_are_numbered_without_gaps() -> None:
     """A missing or doubled number would leave two histories (design 6)."""
     assert [m.version for m in MIGRATIONS] == list(range(1, len(MIGRATIONS) + 1))
     assert all(1 <= m.min_reader <= m.version for m in MIGRATIONS)
-
-
-def test_every_statement_is_used_and_every_used_one_exists() -> None:
-    """No dead SQL, no name that fails at the first call; the same names as for SQLite.
-
-    But for one: SQLite has one writer, whose notes need no marks that are taken first.
-    """
-    stores = files("sayso.stores")
-    sources = [*(f for f in (stores / "sql").iterdir() if f.is_file())]
-    sources.append(stores / "postgres" / "session.py")
-    quoted = set(re.findall(r'"(\w+)"', "".join(f.read_text("utf-8") for f in sources)))
-    assert set(queries("postgres")) <= quoted
-    assert set(queries("postgres")) == set(queries("sqlite")) | {"next_marks"}
 
 
 async def test_many_that_come_first_make_one_schema(url: str) -> None:
@@ -162,8 +147,7 @@ async def test_what_was_dumped_goes_on_where_it_is_restored(url: str, tmp_path: 
         await store.commit(lease, a_step(1))
         await store.commit(lease, Commit(now=2, release=True))
         kept = await store.load(SCOPE, "t")
-    (folder := tmp_path / "restored").mkdir()
-    restored = database(folder)
+    restored = database_to_alter()
     ask(restored, "DROP SCHEMA sayso CASCADE")
     copy_database(url, restored)
     async with opened(PostgresStore(restored)) as copy:

@@ -1,20 +1,19 @@
 """The wire to PostgreSQL: what is sent ahead of its answers, and errors in between (design 6)."""
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import psycopg
 import pytest
 
 from sayso.stores.postgres.pipeline import Pipeline
 from sayso.stores.postgres.server import connect
-from tests.stores.servers import database
+from tests.stores.servers import database_to_alter
 
 
 @pytest.fixture
-def wire(tmp_path: Path) -> Iterator[Pipeline]:
+def wire() -> Iterator[Pipeline]:
     """A connection of the test's own."""
-    one = Pipeline(connect(database(tmp_path)))
+    one = Pipeline(connect(database_to_alter()))
     yield one
     one.close()
 

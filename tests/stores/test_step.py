@@ -34,7 +34,7 @@ recorded = few(
     st.builds(
         Entry,
         place=names,
-        kind=st.sampled_from(("call", "step", "fork", "edit", "viewed")),
+        kind=st.sampled_from(("call", "step", "fork", "edit", "viewed", "refused")),
         name=names,
         fingerprint=names,
         status=st.sampled_from(("asked", "started", "done")),
@@ -43,9 +43,18 @@ recorded = few(
 )
 
 
+def person(name: str) -> str:
+    return f"p_{name}"
+
+
+def salt() -> bytes:
+    return bytes(16)
+
+
 @st.composite
 def facts(draw: st.DrawFn, *, exists: bool = True) -> StepFacts:
-    facts = StepFacts(SCOPE, THREAD_ID, exists=exists)
+    facts = StepFacts(SCOPE, THREAD_ID, exists=exists, person=person)
+    facts.salt = salt
     facts.fence = draw(few_numbers)
     if exists:
         facts.owner, facts.agent = OWNER, draw(names)
@@ -207,7 +216,7 @@ def test_a_turn_that_is_new_is_the_newest_and_ends_the_journals_before_it(
 
 @given(claims())
 def test_a_thread_that_begins_has_no_journals_to_end(claim: Claim) -> None:
-    nothing = StepFacts(SCOPE, THREAD_ID, exists=False)
+    nothing = StepFacts(SCOPE, THREAD_ID, exists=False, person=person)
     writes = plan_claim(nothing, replace(claim, revision=0))
     assert writes.turn == claim.turn.key
     assert not writes.drops_journals
@@ -254,8 +263,8 @@ def test_audit_rows_are_numbered_and_each_seals_the_one_before(
     digest = facts.digest
     writes = plan_commit(facts, lease, commit)
     for number, line in enumerate(writes.audit, facts.audited + 1):
-        whose = (SCOPE, THREAD_ID, OWNER)
-        inner, digest = chained(whose, digest, number, commit.now, (line.kind, line.content))
+        whose, content = (SCOPE, THREAD_ID, person(OWNER)), (line.kind, line.content, line.salt)
+        inner, digest = chained(whose, digest, number, commit.now, *content)
         assert (line.number, line.content_digest, line.digest) == (number, inner, digest)
     ended = commit.run is not None and commit.run.ended_at is not None
     assert [note[0] for note in writes.notes].count("run_ended") == ended

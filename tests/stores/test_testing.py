@@ -2,13 +2,25 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from typing import get_args
 
 import pytest
 
+from sayso.base.amendment import Amendment
 from sayso.base.clock import Clock, format_time
 from sayso.base.errors import LeaseLost, StoreUnavailable
-from sayso.base.records import Approval, Commit, PageRequest, Renewed, Update
+from sayso.base.records import (
+    Approval,
+    Commit,
+    Hold,
+    PageRequest,
+    Renewed,
+    Update,
+)
+from sayso.base.service_tokens import ServiceToken
+from sayso.base.sessions import Session
+from sayso.stores.aesgcm import KEY_BYTES, AesGcm
 from sayso.stores.sqlite.memory import MemoryStore
 from sayso.testing import FakeClock, FaultyStore, StoreCall
 from sayso.testing.points import Point
@@ -18,7 +30,7 @@ POINTS = frozenset(get_args(Point))
 
 
 async def opened_faulty() -> FaultyStore:
-    store = FaultyStore(MemoryStore(clock=FakeClock()))
+    store = FaultyStore(MemoryStore(clock=FakeClock(), codec=AesGcm({"1": b"1" * KEY_BYTES})))
     await store.open()
     return store
 
@@ -165,9 +177,11 @@ async def test_every_point_can_fail(point: str) -> None:
         "update_idle": lambda: store.update_idle(
             Update(scope=SCOPE, thread_id="t", revision=2, now=1)
         ),
+        "amend": lambda: store.amend(Amendment(scope=SCOPE, thread_id="t", revision=2, now=1)),
         "mark_delivered": lambda: store.mark_delivered(SCOPE, "run_t_0"),
         "due_threads": lambda: store.due_threads(1, PageRequest(limit=1)),
-        "count_open": lambda: store.count_open(1),
+        "count_all_open": lambda: store.count_all_open(1),
+        "usage": lambda: store.usage(SCOPE),
         "threads": lambda: store.threads(SCOPE),
         "interrupts": lambda: store.interrupts(SCOPE),
         "interrupt": lambda: store.interrupt(SCOPE, "int_1"),
@@ -177,11 +191,36 @@ async def test_every_point_can_fail(point: str) -> None:
         "approval": lambda: store.approval(SCOPE, "apr_1"),
         "approval_uses": lambda: store.approval_uses(SCOPE, "apr_1"),
         "valid_approvals": lambda: store.valid_approvals(SCOPE, "ann", "send", 1),
+        "delete_approval": lambda: store.delete_approval(SCOPE, "apr_2"),
+        "erase_trail": lambda: store.erase_trail(SCOPE, "t", 1, 1, "kay"),
+        "erase_person": lambda: store.erase_person(SCOPE, "ann", 1, "kay"),
+        "purge_files": lambda: store.purge_files(),
+        "next_scope": lambda: store.next_scope(),
+        "take_duty": lambda: store.take_duty("sweep", "me", 1),
         "revoke": lambda: store.revoke(SCOPE, "apr_1", "ann", 1),
+        "note": lambda: store.note(SCOPE, [("exported", {})], 1),
         "audit": lambda: store.audit(SCOPE),
+        "audit_end": lambda: store.audit_end(SCOPE),
+        "add_session": lambda: store.add_session(session),
+        "use_session": lambda: store.use_session("d"),
+        "sessions": lambda: store.sessions("d"),
+        "end_sessions": lambda: store.end_sessions("d"),
+        "add_service_token": lambda: store.add_service_token(token),
+        "service_token": lambda: store.service_token("d"),
+        "service_tokens": lambda: store.service_tokens(SCOPE),
+        "revoke_service_token": lambda: store.revoke_service_token(SCOPE, "svc_2", "ann", 1),
+        "secrets": lambda: store.secrets(SCOPE, "t"),
+        "secret_key": lambda: store.secret_key(SCOPE),
+        "people": lambda: store.people(SCOPE, ["p_1"]),
+        "set_hold": lambda: store.set_hold(
+            SCOPE, "held", 1, Hold(by="kay", reason="audit", said_at=1)
+        ),
         "delete": lambda: store.delete(SCOPE, "idle", 2, 1),
         "request_stop": lambda: store.request_stop(SCOPE, "held", 1),
     }
+    token = ServiceToken(id="svc_1", scope=SCOPE, name="ci", digest="d", added_by="ann", added_at=1)
+    await store.add_service_token(replace(token, id="svc_2", digest="d2"))
+    session = Session(digest="d", scope=SCOPE, subject="ann", issuer="i", lifetime=9, idle=9)
     lease = await store.claim(a_claim("t", "me"))
     given = Approval(
         id="apr_1",
@@ -260,7 +299,7 @@ async def test_a_cut_store_is_dead_until_it_is_mended() -> None:
 async def test_a_misspelt_point_is_refused() -> None:
     """A fault that never strikes would make a test that never fails."""
     store = await opened_faulty()
-    with pytest.raises(ValueError, match="no fault point 'comit'; there are approval, "):
+    with pytest.raises(ValueError, match="no fault point 'comit'; there are add_service_token, "):
         store.fail("comit")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="count from 1"):
         store.fail("commit", n=0)

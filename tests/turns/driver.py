@@ -23,13 +23,13 @@ from sayso import Sayso, Turn
 from sayso.base.errors import StoreError
 from sayso.base.records import Entry, PageRequest, ThreadView
 from sayso.stores.base import Store
-from sayso.testing import FakeClock, FaultyStore
+from sayso.testing import FaultyStore
 from tests.apps import app_with
 from tests.contract.server import Client
 from tests.contract.wire import Run
 from tests.patience import PATIENCE
 from tests.stores.backends import BACKENDS
-from tests.stores.watched import WatchedStore
+from tests.stores.watched import PatientClock, WatchedStore
 
 __all__ = ["LEASE", "Conversation", "Window", "World", "ticks", "until"]
 
@@ -80,6 +80,7 @@ class Process:
         declare(self.app)
 
     async def start(self) -> Self:
+        await self.app._prepare()
         await self.app._engine.start()
         return self
 
@@ -104,9 +105,18 @@ class Process:
 class World:
     """The store, the clock, the effects, and the processes."""
 
-    def __init__(self, kind: str, folder: Path, declare: Declare, **options: Any) -> None:
-        self.clock = FakeClock()
-        self.watched = WatchedStore(BACKENDS[kind](folder, self.clock))
+    def __init__(
+        self,
+        kind: str,
+        folder: Path,
+        declare: Declare,
+        *,
+        clock: PatientClock | None = None,
+        **options: Any,
+    ) -> None:
+        """`clock`: that of another world, with which this one goes on."""
+        self.clock = clock or PatientClock()
+        self.watched = WatchedStore(BACKENDS[kind](folder, self.clock), self.clock)
         self.store: Store = self.watched
         self.effects: list[Any] = []
         self.noise: list[str] = []
@@ -222,7 +232,6 @@ class World:
         """Let time pass, second by second, and what is due in it happen."""
         for _ in range(seconds):
             await self.clock.advance(1.0)
-            await self.watched.rests()
 
     async def at_rest(self, thread: str, *, seconds: float = 3 * LEASE) -> ThreadView:
         """Move time on until nobody holds the thread and nothing of it is due."""

@@ -15,10 +15,11 @@ from sayso import Turn
 from tests.contract.frontend import OFFERED
 from tests.contract.requirements import requirement
 from tests.contract.wire import Run
+from tests.share import share
 from tests.turns.driver import Conversation, World
 from tests.turns.programs import Program, programs, run, tools
 
-EXAMPLES = 20
+EXAMPLES = share(20, of=2)
 
 
 async def lived(kind: str, program: Program, seed: int | None) -> tuple[Any, ...]:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from sayso import Turn
-from tests.turns.driver import Conversation, World
+from tests.turns.driver import Conversation, World, ticks
 
 
 @pytest.fixture(autouse=True)
@@ -194,3 +194,25 @@ async def test_a_framework_is_not_told_that_a_part_pauses(kind: str, tmp_path: P
         await talk.restart()
         run = await talk.answer({"Around?": "A", "Inside?": "I"})
         assert run.last["result"] == "A I"
+
+
+async def test_nobody_is_left_behind_because_the_machine_was_busy(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its idle time may be over before it has had a core: it gets turns of the loop then."""
+    monkeypatch.setattr("sayso.turns.replay.quiescence.IDLE_S", 0)
+
+    async def agent(turn: Turn, world: World) -> Any:
+        async def late() -> Any:
+            await ticks(30)
+            return await turn.step(world.effect, "late")
+
+        return await turn.gather(late(), ask(turn, "Which?"))
+
+    async with World.of(kind, tmp_path, agent) as world:
+        talk = Conversation(world)
+        await talk.say()
+        assert (talk.asked, world.effects) == (["Which?"], ["late"])
+        run = await talk.answer({"Which?": "this"})
+        assert run.last["result"] == ["late", "this"]
+        assert world.effects == ["late"]

@@ -8,12 +8,15 @@ import pytest
 
 from sayso import Legacy, Sayso
 from sayso.base.options import AgentOptions, OptionValues
+from sayso.base.retention import Retention
 from sayso.ops.agentfile import BACKENDS, app_of
 from sayso.ops.yamlfile import YamlFileError
+from sayso.stores.aesgcm import add_key
 from sayso.stores.redis.store import RedisStore
 from sayso.stores.sqlite.memory import MemoryStore
 from sayso.stores.sqlite.store import SqliteStore
 from tests.contract.rest import call
+from tests.contract.test_signatures import new_key
 
 ELSEWHERE = {"expires_in", "interrupts_enabled", "on_reminder", "breakpoints"}
 """Options that a file says in another place, or that need Python."""
@@ -142,6 +145,58 @@ def test_a_file_says_where_threads_are_kept(folder: Path) -> None:
     assert isinstance(given._engine.store, MemoryStore)
 
 
+def test_a_key_file_encrypts_the_store_and_shows_no_checkpoints(folder: Path) -> None:
+    """What is encrypted is not shown in clear beside it; a file that is not there is named."""
+    text = """
+        store: redis://127.0.0.1:1/0
+        key_file: keys/sayso.key
+        agents:
+          - name: support
+            import: desk_agents:support
+            spec: {type: custom, interrupt: {checkpoint: {backend: redis}}}
+    """
+    (problem,) = wrong(folder, text)
+    assert "line 3" in problem
+    assert "sayso key new keys/sayso.key" in problem
+    (folder / "keys").mkdir()
+    add_key(folder / "keys" / "sayso.key")
+    store = app(folder, text).store
+    assert store.codec is not None
+    assert store.codec.ids == ("1",)
+
+
+async def test_a_file_says_who_signs(folder: Path) -> None:
+    """By the keys of a file, or a hook by its import path; what cannot sign has its line."""
+    agents = "agents: [{name: a, import: 'desk_agents:sales'}]"
+    text = f"signer: {{ed25519: keys/sign.pem}}\n{agents}"
+    (problem,) = wrong(folder, text)
+    assert "line 1" in problem
+    assert "keys/sign.pem" in problem
+    (folder / "keys").mkdir()
+    new_key(folder / "keys" / "sign.pem")
+    own = "signer: 'desk_signer:sign'\n"
+    (folder / "desk_signer.py").write_text(
+        "from sayso import Ed25519\n\nsign = Ed25519.from_file('keys/sign.pem')\n"
+    )
+    listed = []
+    for by_file in (app(folder, text), app(folder, own + agents)):
+        async with by_file.lifespan():
+            listed.append((await call(by_file, "GET", "/audit/keys")).json["items"])
+    assert listed[0] == listed[1]
+    assert len(listed[0]) == 1
+    problems = wrong(folder, f"signer: {{pem: keys/sign.pem}}\n{agents}")
+    assert all("line 1" in problem for problem in problems)
+
+
+def test_a_file_says_for_how_long_what_is_kept(folder: Path) -> None:
+    """With the members of `Retention`, whose problems name the line."""
+    agents = "agents: [{name: a, import: 'desk_agents:sales'}]"
+    kept = app(folder, f"retention: {{threads: 90, keeper: 'role:legal'}}\n{agents}")
+    assert kept._engine.retention._retention == Retention(threads=90, keeper="role:legal")
+    (problem,) = wrong(folder, f"retention: {{trail: 0}}\n{agents}")
+    assert problem.startswith("agents.yaml line 1, column 12, retention: trail of Retention")
+
+
 def test_checkpoints_in_redis_are_shown(folder: Path) -> None:
     """Design 6: by the file that names the backend, on the store that it names or the usual one."""
     agents = """
@@ -187,7 +242,8 @@ def test_every_problem_names_its_line_and_key(folder: Path) -> None:
     )
     assert found == [
         "agents.yaml line 1, column 1: unknown key 'stores'; there are store, authenticate, "
-        "hosts, origins, copilotkit, default_approval, agents",
+        "sign_in, revoked, authorize, directory, signer, retention, hosts, origins, copilotkit, "
+        "default_approval, four_eyes, key_file, agents",
         "agents.yaml line 4, column 13, agents[0].import: there is no 'nobody' in 'desk_agents'",
         "agents.yaml line 6, column 7, agents[0].spec: unknown key 'interupt'; there are type, "
         "interrupt",
@@ -334,6 +390,13 @@ def test_a_file_that_is_not_there_is_said(folder: Path) -> None:
     """The usual mistake."""
     with pytest.raises(YamlFileError, match=r"nope\.yaml cannot be read: No such file"):
         app_of(Path("nope.yaml"))
+
+
+def test_a_file_that_nests_without_end_is_said(folder: Path) -> None:
+    """One line, and no traceback."""
+    (folder / "deep.yaml").write_text("agents: " + "[" * 100_000)
+    with pytest.raises(YamlFileError, match=r"deep\.yaml is nested too deeply"):
+        app_of(folder / "deep.yaml")
 
 
 def test_a_file_may_name_an_issuer_of_tokens(folder: Path) -> None:

@@ -165,8 +165,12 @@ def test_a_crash_between_an_effect_and_its_record_is_played() -> None:
         assert agent.question.message == "Close it?"
 
 
-def test_after_a_crash_even_code_that_takes_its_time_has_come_to_its_question() -> None:
-    """The agents of frameworks take hundreds of turns of the loop on their way there."""
+@pytest.mark.parametrize("seconds", [2.0, 0.0], ids=["idle machine", "busy machine"])
+def test_after_a_crash_even_code_that_takes_its_time_has_come_to_its_question(
+    seconds: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Agents of frameworks take hundreds of turns of the loop, and may have no core for seconds."""
+    monkeypatch.setattr("sayso.testing.world.TAKE_OVER_S", seconds)
 
     async def leisurely(turn: Turn) -> None:
         for _ in range(2_000):

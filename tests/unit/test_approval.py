@@ -1,13 +1,16 @@
 """Which calls run, ask, or are refused (design 3, "Tools and policies")."""
 
-from typing import Any
+import re
+from inspect import isfunction
+from typing import Any, get_type_hints
 
 import pytest
 
 from sayso import DeclarationError, approval
 from sayso.agents.approval import Policy, ProposedCall
-from sayso.agents.policy import PolicyDecision, Verdict
+from sayso.agents.policy import PolicyDecision, Rule, Verdict
 from sayso.base.records import Principal
+from sayso.protocol.reasons import NAMELESS_RULE
 
 
 def decided(policy: Policy, tool: str = "tool", /, **arguments: Any) -> PolicyDecision:
@@ -283,3 +286,37 @@ def test_a_way_to_ask_that_cannot_work_fails_when_it_is_declared(how: dict[str, 
     """Among them several approvers where only the one owner may answer."""
     with pytest.raises(DeclarationError):
         approval.always(**how)
+
+
+OURS: dict[str, Policy] = {
+    "always": approval.always,
+    "when": approval.when(lambda a: a),
+    "rule": approval.rule(lambda call: "ask"),
+    "by_effect": approval.by_effect(scale_over=0),
+    "calls": Policy(ask=[approval.calls("tool", lambda a: a)], otherwise="allow"),
+    "all_of": approval.all_of(approval.always, approval.when(lambda a: a)),
+}
+"""Policies that ask, made without a name of the author's."""
+
+
+def test_every_policy_that_asks_is_tried_for_its_name() -> None:
+    """A new one joins `OURS`: else cards show a name that nobody gave."""
+    own = {name: value for name, value in vars(approval).items() if not name.startswith("_")}
+    made = {
+        name
+        for name, value in own.items()
+        if isinstance(value, Policy)
+        or (isfunction(value) and get_type_hints(value).get("return") in (Policy, Rule))
+    }
+    assert made - {"never", "deny"} == set(OURS)
+
+
+@pytest.mark.parametrize("made", OURS)
+def test_no_card_shows_a_name_that_no_author_gave(made: str) -> None:
+    """Clients leave out what `NAMELESS_RULE` matches."""
+    own = OURS[made].for_tool("tool", frozenset({"a"}))
+    decision = own.decide(
+        ProposedCall(tool="tool", arguments={"a": 1}, effect="irreversible", scale=1)
+    )
+    assert decision.verdict == "ask"
+    assert [ask.rule for ask in decision.asks if not re.search(NAMELESS_RULE, ask.rule)] == []

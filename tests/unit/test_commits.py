@@ -17,7 +17,8 @@ def execution_whose_commits_raise(error: Exception) -> Any:
         return task
 
     return SimpleNamespace(
-        take_pending=lambda: ((), ()),
+        take_pending=lambda: ((), (), ()),
+        take_results=lambda: (),
         clock=SimpleNamespace(now=lambda: 1),
         approval_writes=ApprovalWrites(),
         leased=SimpleNamespace(commit=commit),

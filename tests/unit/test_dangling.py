@@ -1,9 +1,11 @@
 """What a turn leaves behind when it ends before its calls do (TC-16, H1)."""
 
+from dataclasses import replace
 from itertools import count
 from typing import Any
 
 from sayso.base import jsonvalue
+from sayso.base.progress import CallResult
 from sayso.base.records import Entry, Interrupt, Message, Principal, TurnRecord
 from sayso.turns.calls.dangling import close_dangling
 from sayso.turns.calls.results import call_message, tool_message
@@ -49,7 +51,9 @@ def test_each_call_gets_one_result_that_says_how_far_it_came() -> None:
         tool_message("r3", "call_3", "sent"),
         tool_message("r5", "call_5", "sent"),
     ]
-    left = close_dangling(turn(), entries, history, count(7).__next__, stopped=True, interrupts={})
+    left = close_dangling(
+        turn(), entries, history, count(7).__next__, stopped=True, interrupts={}, now=5
+    )
     texts = {event["toolCallId"]: event["content"] for event in left.events}
     assert texts == {
         "call_0": "Not executed: the turn was stopped before anyone decided.",
@@ -91,7 +95,9 @@ def test_what_was_decided_about_a_call_is_told_though_it_was_not_carried_out() -
     }
     entries = [call(name, "asked", interrupt=name) for name in asked]
     entries.append(call("broken", "asked", interrupt="open", why="failed", error="OSError: no"))
-    left = close_dangling(turn(), entries, [], count().__next__, stopped=False, interrupts=asked)
+    left = close_dangling(
+        turn(), entries, [], count().__next__, stopped=False, interrupts=asked, now=5
+    )
     told = {event["toolCallId"].removeprefix("call_"): event["content"] for event in left.events}
     assert told == {
         "yes": "Approved by ann; not executed: the turn ended before the call began.",
@@ -106,11 +112,39 @@ def test_what_was_decided_about_a_call_is_told_though_it_was_not_carried_out() -
     }
 
 
+def test_the_questions_about_calls_that_are_left_behind_have_their_results() -> None:
+    """In words for people; a question that nobody answered has none."""
+    items = {
+        name: replace(decided(name, "resolved", {"approved": yes}), tool_call_id=f"call_{name}")
+        for name, yes in (("yes", True), ("no", False), ("begun", True), ("broken", True))
+    }
+    items["open"] = replace(decided("open", "open"), tool_call_id="call_open")
+    entries = [
+        call("yes", "asked", interrupt="yes"),
+        call("no", "asked", interrupt="no"),
+        call("open", "asked", interrupt="open"),
+        call("begun", "started"),
+        call("broken", "asked", interrupt="open", why="failed", error="OSError: no"),
+    ]
+    left = close_dangling(
+        turn(), entries, [], count().__next__, stopped=True, interrupts=items, now=5
+    )
+    results = {item.id: item.progress.result for item in left.interrupts}
+    assert results == {
+        "yes": CallResult(
+            status="not_run", moment=5, text="The turn was stopped before the call began."
+        ),
+        "no": CallResult(status="not_run", moment=5, text="A reviewer denied this call."),
+        "begun": CallResult(status="unknown", moment=5),
+        "broken": CallResult(status="failed", moment=5, text="OSError: no"),
+    }
+
+
 def test_calls_from_before_the_turn_are_left_alone() -> None:
     """What a client says an assistant called is text, and no call of ours (TB-13)."""
     history = [proposed("theirs", message="old"), proposed("ours", message="new")]
     left = close_dangling(
-        turn(history=1), [], history, count().__next__, stopped=False, interrupts={}
+        turn(history=1), [], history, count().__next__, stopped=False, interrupts={}, now=5
     )
     (event,) = left.events
     assert event["toolCallId"] == "ours"

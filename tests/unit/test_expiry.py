@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from sayso.base.options import FallbackAnswer
-from sayso.base.records import Interrupt, LateRefusal, Terms
+from sayso.base.progress import LateRefusal
+from sayso.base.records import Interrupt, Terms
 from sayso.gate import interrupts, quorum
 from sayso.protocol.reasons import INDETERMINATE
 from sayso.protocol.runinput import ResumeEntry

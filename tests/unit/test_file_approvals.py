@@ -80,7 +80,7 @@ def ran() -> list[Any]:
 def verdict(app: Sayso, name: str, **arguments: Any) -> str:
     """What becomes of a call: `allow`, `ask` or `deny`."""
     tool = next(tool for tool in app.tools_of("clerk") if tool.name == name)
-    call = tool.proposed(tool.arguments(arguments), LEE, "t1")
+    call = tool.proposed(tool.arguments(arguments), LEE, "t1", "")
     return app.policy_of(tool).decide(call).verdict
 
 
@@ -114,7 +114,7 @@ def test_a_file_says_who_is_asked_and_what_may_be_edited(
 def test_roles_and_counts_of_a_file_are_those_of_the_question(folder: Path) -> None:
     app = served(folder, "{issue_refund: {ask: true, by: [lead, chief], of: 2}}")
     tool = next(tool for tool in app.tools_of("clerk") if tool.name == "issue_refund")
-    assert [people.terms() for people in tool.asked_by(app.policy_of(tool))] == [
+    assert [people.terms() for people in app.policy_of(tool).approvers] == [
         {"by": ["lead", "chief"], "of": 2}
     ]
 

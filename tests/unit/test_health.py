@@ -15,7 +15,7 @@ class Slow:
         self.go = asyncio.Event()
         self.asked: list[int] = []
 
-    async def count_open(self, most: int) -> OpenCount:
+    async def count_all_open(self, most: int) -> OpenCount:
         self.asked.append(most)
         await self.go.wait()
         return OpenCount(count=min(37, most), oldest=0)

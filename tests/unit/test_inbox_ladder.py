@@ -170,7 +170,7 @@ def test_what_changes_nothing_writes_nothing() -> None:
     item = asked("one", assigned_to="bob")
     seen = view(item, asked("two"))
     assert changes.withdraw(seen, "one", "ann") == HoldAnswers((), 2)
-    assert changes.assign(seen, "one", "bob", ANN) == HoldAnswers((), 2)
+    assert changes.assign(seen, "one", "bob", ANN, NOW) == HoldAnswers((), 2)
     first = give(seen, yes("one"))
     assert isinstance(first, HoldAnswers)
     again = give(view(*first.items, asked("two")), yes("one"), now=NOW + 9)

@@ -6,9 +6,9 @@ from typing import Any, get_type_hints
 import pytest
 
 from sayso import ServerOptions
+from sayso.base.default import DEFAULT
 from sayso.base.errors import DeclarationError
 from sayso.base.options import (
-    DEFAULT,
     AgentOptions,
     FallbackAnswer,
     Legacy,

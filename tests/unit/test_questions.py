@@ -9,7 +9,7 @@ import pytest
 from sayso.cli.chat.questions import LookAgain, ask_person
 from sayso.cli.chat.terminal import Terminal
 from sayso.client.answers import CANCEL, Answer
-from sayso.schemas.responses import indeterminate_schema
+from sayso.schemas.responses import done_elsewhere, indeterminate_schema
 
 WAITING = {
     "roles": ["lead", "finance"],
@@ -56,6 +56,28 @@ def test_a_question_for_others_is_only_withdrawn(
     assert "Waits for the role finance; approved by lea." in told
     assert "Approve this action?" not in told
     assert "Type one of l, w." in told
+
+
+def test_who_asked_is_told_that_another_decides(
+    asked: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    waiting = {"roles": ["lead"], "missing": 1, "you": "requester"}
+    assert asked({"may": ["cancel"], "waitsFor": waiting}, "w") is CANCEL
+    assert "Waits for the role lead, not you, since you asked." in capsys.readouterr().out
+
+
+def test_a_sign_in_that_is_too_old_is_told(asked: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    """Nothing is asked that would be refused."""
+    assert asked({"may": ["signIn", "cancel"]}, "w") is CANCEL
+    told = capsys.readouterr().out
+    assert "Sign in again to answer this." in told
+    assert "Approve this action?" not in told
+
+
+def test_too_few_approvers_are_told(asked: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    unfilled = "The directory knows too few people who may answer this."
+    assert asked({"may": ["cancel"], "unfilled": unfilled}, "w") is CANCEL
+    assert unfilled in capsys.readouterr().out
 
 
 def test_what_may_not_be_withdrawn_either_is_only_looked_at(asked: Any) -> None:
@@ -135,3 +157,35 @@ def test_an_effect_without_results_is_skipped_without_one(typing: Any) -> None:
     typing("2")
     item = unclear({"type": "null"}, optional=True)
     assert ask_person(item, None, Terminal(), lambda: 0) == {"action": "skip"}
+
+
+def elsewhere(url: str) -> dict[str, Any]:
+    about = {"kind": "elsewhere", "url": url, "host": "bank.example", "text": "Sign in."}
+    return {
+        "id": "int_1",
+        "reason": "sayso:elsewhere",
+        "message": f"Sign in.\n\nThis is done at bank.example, and not here: {url}",
+        "metadata": {"sayso": about},
+        "responseSchema": done_elsewhere().schema,
+    }
+
+
+def test_what_is_done_elsewhere_is_answered_by_a_number(
+    typing: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The host is the address's own, whatever a server says beside it."""
+    typing("hunter2", "1")
+    item = elsewhere("https://evil.example/bank.example")
+    assert ask_person(item, None, Terminal(), lambda: 0) == {"action": "done"}
+    told = capsys.readouterr().out
+    assert "This is done at evil.example, and not here. Type no password here." in told
+    assert "Open: https://evil.example/bank.example" in told
+
+
+def test_an_address_that_hides_where_it_leads_is_no_link(
+    typing: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    typing("2")
+    item = elsewhere("https://bank.example@evil.example/")
+    assert ask_person(item, None, Terminal(), lambda: 0) == {"action": "deny"}
+    assert "Open:" not in capsys.readouterr().out

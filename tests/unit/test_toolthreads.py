@@ -57,6 +57,21 @@ def test_those_who_wait_take_turns() -> None:
     threads.shutdown()
 
 
+def test_tenants_take_turns_before_users_do() -> None:
+    """However many users a tenant has."""
+    threads, held = ToolThreads(1, shared=True), Held()
+    first = threads.share(ANN).submit(held, "first")
+    held.running(1)
+    order: list[str] = []
+    eve = ("elsewhere", "eve")
+    users = (ANN, LEA, FAY, eve, eve)
+    later = [threads.share(user).submit(order.append, user[1]) for user in users]
+    held.go.set()
+    wait([first, *later], PATIENCE)
+    assert order == ["ann", "eve", "lea", "eve", "fay"]
+    threads.shutdown()
+
+
 def test_where_users_are_not_told_apart_all_threads_are_theirs() -> None:
     threads, held = ToolThreads(4, shared=False), Held()
     for n in range(6):

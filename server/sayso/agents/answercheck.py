@@ -41,4 +41,6 @@ def problems_of(
             if decision.verdict == "deny":
                 text = f"are not allowed by rule {decision.rule!r}: write others, or deny"
                 return [("/editedArgs", text)]
-    return errors(payload.get("remember"), arguments, approved=approved)
+    shown = tool.shown(arguments)
+    hidden = {name for name, value in arguments.items() if shown[name] != value}
+    return errors(payload.get("remember"), arguments, approved=approved, hidden=hidden)

@@ -6,8 +6,9 @@ from typing import Any, TypedDict
 
 from sayso.agents.codec import to_json
 from sayso.base.approvers import OWNER, Approvers
+from sayso.base.default import DEFAULT, Default
 from sayso.base.errors import DeclarationError
-from sayso.base.options import DEFAULT, Default, check_lifetime
+from sayso.base.options import check_lifetime
 from sayso.schemas.remember import Remember
 from sayso.schemas.responses import response_type
 
@@ -59,7 +60,7 @@ class AskOptions(TypedDict, total=False):
     - `by`: roles that may answer instead of the thread's owner; an approver has one of them.
     - `approvals`: how many different people have to say the same, or how many for each role.
     - `not_by`: people who may not although they have the role: the `"requester"`, or those with
-      certain roles.
+      certain roles. Left out, it is the requester under `Sayso(four_eyes=True)`; None lifts that.
     - `approvers`: an `Approvers`; the three above are its short form.
     - `expires_in`: seconds that the question stays open.
     - `remember`: True if a yes may be remembered, or a `Remember` that says in which ways. The yes
@@ -68,7 +69,7 @@ class AskOptions(TypedDict, total=False):
 
     by: str | Sequence[str] | None
     approvals: int | Mapping[str, int]
-    not_by: str | Sequence[str] | None
+    not_by: str | Sequence[str] | Default | None
     approvers: Approvers | None
     expires_in: float | Default | None
     remember: Remember | bool
@@ -78,7 +79,7 @@ def ask_terms(
     *,
     by: str | Sequence[str] | None = None,
     approvals: int | Mapping[str, int] = 1,
-    not_by: str | Sequence[str] | None = None,
+    not_by: str | Sequence[str] | Default | None = DEFAULT,
     approvers: Approvers | None = None,
     expires_in: float | Default | None = DEFAULT,
     remember: Remember | bool = False,
@@ -91,7 +92,7 @@ def ask_terms(
     if approvers is not None:
         if not isinstance(approvers, Approvers):
             raise DeclarationError(f"approvers= of an approval is an Approvers, not {approvers!r}")
-        if by is not None or approvals != 1 or not_by is not None:
+        if by is not None or approvals != 1 or not_by is not DEFAULT:
             raise DeclarationError(
                 "by=, approvals= and not_by= are the short form of approvers=: give one or the "
                 "other"

@@ -11,7 +11,7 @@ import logging
 import re
 import typing
 import weakref
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import is_dataclass
 from typing import Any, Final
 
@@ -28,7 +28,9 @@ from pydantic import (
 
 from sayso.base import jsonvalue
 from sayso.base.errors import DeclarationError, NotRecordable
+from sayso.base.redaction import Path, replaced
 from sayso.base.texts import to_utf8_safe_deep
+from sayso.schemas.secret import Secret, is_secret
 from sayso.schemas.times import Published
 
 _log = logging.getLogger("sayso.agents.codec")
@@ -42,6 +44,7 @@ _ANY: TypeAdapter[Any] = TypeAdapter(Any)
 _RAISED: Final = re.compile(r"(Error calling function `[^`]*`: \w+): .*", re.DOTALL)
 """Pydantic's message about a serializer that raised: its name, the type of the error, its text."""
 _SECRETS: Final = (SecretBytes, SecretStr)
+_HIDING: Final = (Secret, *_SECRETS)
 _PLAIN: Final = frozenset((str, int, float, bool))
 _LEFT_OUT: Final = ("serialization_exclude", "serialization_exclude_if")
 _HALVES: Final = "surrogates not allowed"
@@ -218,6 +221,8 @@ def _is_plain(value: Any, written: bytes) -> bool:
 
 
 def _ordered(value: Any, json: Any) -> Any:
+    if isinstance(value, _HIDING):
+        return _ordered(_ANY.dump_python(value.get_secret_value(), by_alias=True), json)
     if isinstance(json, dict) and isinstance(value, dict) and len(json) == len(value):
         return {
             key: _ordered(item, part)
@@ -306,10 +311,62 @@ def codec_of(annotation: Any, where: str) -> Codec:
 
 def left_out(schema: Any) -> str | None:
     """Name a part of a pydantic core schema that JSON lacks, and where; None if there is none."""
-    return next(_left_out_at(schema, ()), None)
+    hidden = secret_in(schema)
+    return excluded(schema) if hidden is None else f"{hidden}, of which JSON has the stars alone"
 
 
-def _left_out_at(node: Any, path: tuple[str, ...]) -> Iterator[str]:
+def excluded(schema: Any) -> str | None:
+    """Name a field of a core schema that JSON leaves out, and where; None if there is none."""
+    return next((text for is_hidden, text in _left_out_at(schema, ()) if not is_hidden), None)
+
+
+def secret_in(schema: Any) -> str | None:
+    """Name a part of a core schema of which JSON has stars alone, and where; None without one."""
+    return next((text for is_hidden, text in _left_out_at(schema, ()) if is_hidden), None)
+
+
+def with_secrets_in_clear(value: Any, written: bytes, schema: Mapping[str, Any]) -> bytes:
+    """The JSON of a value with what is in its secrets where `written` has stars for them.
+
+    Raises:
+        NotRecordable: what a secret holds has no JSON form, or its schema does not mark it as one.
+    """
+    paths: list[Path] = []
+    plain = _in_clear(_ANY.dump_python(value, by_alias=True), jsonvalue.decode(written), (), paths)
+    marked: set[Path] = set()
+    replaced(plain, schema, lambda part, path: marked.add(path))
+    for path in paths:
+        if not any(path[:length] in marked for length in range(len(path) + 1)):
+            raise NotRecordable(
+                f"the schema of the secret at {jsonvalue.pointer(path)!r} does not mark it as one, "
+                "so it would be seen: have it say writeOnly"
+            )
+    return jsonvalue.encode(plain)
+
+
+def _in_clear(value: Any, json: Any, path: Path, paths: list[Path]) -> Any:
+    if isinstance(value, _HIDING):
+        paths.append(path)
+        return jsonvalue.decode(recorded(value.get_secret_value(), "a secret"))
+    if isinstance(json, dict) and isinstance(value, dict) and len(json) == len(value):
+        pairs = zip(json.items(), value.values(), strict=True)
+        return {key: _in_clear(item, part, (*path, key), paths) for (key, part), item in pairs}
+    if isinstance(json, list) and isinstance(value, Collection) and len(json) == len(value):
+        items = enumerate(zip(value, json, strict=True))
+        return [_in_clear(item, part, (*path, n), paths) for n, (item, part) in items]
+    return json
+
+
+def _secret_type(node: dict[str, Any]) -> str | None:
+    """The name of a type that no JSON shows; None for any other."""
+    if is_secret(node):
+        return Secret.__name__
+    kind = node.get("cls")
+    return kind.__name__ if isinstance(kind, type) and issubclass(kind, _SECRETS) else None
+
+
+def _left_out_at(node: Any, path: tuple[str, ...]) -> Iterator[tuple[bool, str]]:
+    """List what JSON does not show: whether it is a secret, and its name."""
     if isinstance(node, list | tuple):
         for item in node:
             yield from _left_out_at(item, path)
@@ -317,9 +374,9 @@ def _left_out_at(node: Any, path: tuple[str, ...]) -> Iterator[str]:
         return
     where = f" at {jsonvalue.pointer(path)!r}" if path else ""
     if any(node.get(name) for name in _LEFT_OUT):
-        yield f"a field{where} that is left out of JSON (`exclude`)"
-    if isinstance(kind := node.get("cls"), type) and issubclass(kind, _SECRETS):
-        yield f"a {kind.__name__}{where}, of which JSON has the stars alone"
+        yield False, f"a field{where} that is left out of JSON (`exclude`)"
+    if (secret := _secret_type(node)) is not None:
+        yield True, f"a {secret}{where}"
         return
     for name, part in node.items():
         if name == "fields" and isinstance(part, dict):

@@ -11,7 +11,8 @@ from typing import Any, Generic, Literal, TypedDict, TypeVar
 from sayso.agents.policy import Policy
 from sayso.agents.summaries import summarize
 from sayso.base.approvers import Approvers
-from sayso.base.options import DEFAULT, Default, OnExpire
+from sayso.base.default import DEFAULT, Default
+from sayso.base.options import OnExpire
 
 T = TypeVar("T")
 

@@ -17,7 +17,15 @@ from pydantic import BaseModel, ConfigDict, PydanticUserError, TypeAdapter, Vali
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticSerializationError
 
-from sayso.agents.codec import annotated, in_stable_order, is_same, left_out, to_json
+from sayso.agents.codec import (
+    annotated,
+    excluded,
+    in_stable_order,
+    is_same,
+    secret_in,
+    to_json,
+    with_secrets_in_clear,
+)
 from sayso.base import jsonvalue
 from sayso.base.errors import DeclarationError, NotRecordable, SaysoError
 from sayso.base.texts import to_utf8_safe_deep
@@ -57,6 +65,8 @@ class Parameters(Protocol):
     """Published: a JSON Schema of an object."""
     names: tuple[str, ...]
     """The arguments that rules and texts may name."""
+    secret: str | None
+    """A part of them whose type hides it, as in "a Secret at '/pin'"; None without one."""
 
     @property
     def takes_turn(self) -> bool:
@@ -120,6 +130,7 @@ class SignatureParameters:
         self.names: tuple[str, ...] = tuple(model.model_fields)
         self.schema: dict[str, Any] = model.model_json_schema(schema_generator=Published)
         self.schema.pop("title", None)
+        self.secret: str | None = secret_in(model.__pydantic_core_schema__)
         self._tool, self._fn = tool, fn
 
     @property
@@ -187,7 +198,10 @@ class SignatureParameters:
 
     def _json(self, model: BaseModel) -> bytes:
         try:
-            return model.model_dump_json(by_alias=True).encode()
+            written = model.model_dump_json(by_alias=True).encode()
+            if self.secret is None:
+                return written
+            return with_secrets_in_clear(model, written, self.schema)
         except PydanticSerializationError as error:
             raise NotRecordable(
                 f"an argument of tool {self._tool!r} has no JSON form: {error}"
@@ -226,6 +240,7 @@ class SchemaParameters:
             raise DeclarationError(f"tool {tool!r}: parameters=: {error}") from None
         self.schema: dict[str, Any] = self._compiled.source
         self.names: tuple[str, ...] = tuple(self.schema["properties"])
+        self.secret: str | None = None
         self.takes_turn: bool = part
         self._tool, self._check = tool, check
         self._defaults: dict[str, Any] = {
@@ -366,7 +381,13 @@ def parameters_of(fn: Callable[..., Any], name: str) -> SignatureParameters:
             turn = parameter.name
             continue
         fields[parameter.name] = _field(name, parameter, hints.get(parameter.name, Any))
-    config = ConfigDict(extra="forbid", arbitrary_types_allowed=False, protected_namespaces=())
+    # An error goes to logs, and says nothing of a value: it may be a secret.
+    config = ConfigDict(
+        extra="forbid",
+        arbitrary_types_allowed=False,
+        protected_namespaces=(),
+        hide_input_in_errors=True,
+    )
     try:
         with warnings.catch_warnings():
             # A parameter may be called `json` or `copy`: nobody reads those off this model.
@@ -374,9 +395,9 @@ def parameters_of(fn: Callable[..., Any], name: str) -> SignatureParameters:
             model = pydantic.create_model(f"{name}_arguments", __config__=config, **fields)
     except (PydanticUserError, pydantic_core.SchemaError, NameError) as error:
         raise DeclarationError(f"tool {name!r}: {error}") from None
-    if (lost := left_out(model.__pydantic_core_schema__)) is not None:
+    if (lost := excluded(model.__pydantic_core_schema__)) is not None:
         raise DeclarationError(
             f"tool {name!r} takes {lost}: what is proposed, approved and run is JSON, so the tool "
-            "would never get it. Take secrets inside the function, from where they are kept"
+            "would never get it"
         )
     return SignatureParameters(name, fn, model, turn)

@@ -16,7 +16,7 @@ from typing import Any, Final, Literal, Self
 
 from sayso.agents.asking import AskTerms
 from sayso.agents.ruledigest import digest
-from sayso.base.approvers import Approvers
+from sayso.base.approvers import OWNER, Approvers
 from sayso.base.errors import DeclarationError
 from sayso.base.records import Principal
 
@@ -167,6 +167,13 @@ class Rule:
             _log.exception("rule %s raised on tool %r; a person is asked", self.name, call.tool)
             return "raised"
 
+    def under(self, *, four_eyes: bool) -> "Rule":
+        """The same rule in an app, where its approvers bar whom they do not name themselves."""
+        approvers = self.asking.approvers.under(four_eyes=four_eyes)
+        if approvers is self.asking.approvers:
+            return self
+        return replace(self, asking=replace(self.asking, approvers=approvers))
+
     def for_tool(self, tool: str, parameters: frozenset[str]) -> "Rule | None":
         """The rule for one tool, or None if it can never speak there.
 
@@ -276,6 +283,13 @@ class Policy:
             policy.otherwise = self.otherwise.for_tool(tool, parameters)
         return policy
 
+    def under(self, *, four_eyes: bool) -> "Policy":
+        """The same policy in an app, where its rules bar whom they do not name themselves."""
+        policy = Policy.of(*(rule.under(four_eyes=four_eyes) for rule in self.rules))
+        policy.parts = tuple(part.under(four_eyes=four_eyes) for part in self.parts)
+        policy.otherwise = self.otherwise and self.otherwise.under(four_eyes=four_eyes)
+        return policy
+
     @property
     def constant(self) -> PolicyDecision | None:
         """The decision on every call, if it need not look at any."""
@@ -283,9 +297,9 @@ class Policy:
 
     @property
     def approvers(self) -> tuple[Approvers, ...]:
-        """The approvers that its rules ask, other than owners of threads."""
+        """The approvers that its rules ask, other than owners of threads as such."""
         approvers = (rule.asking.approvers for rule in self._all())
-        return tuple(people for people in approvers if not people.owners)
+        return tuple(people for people in approvers if people != OWNER)
 
     @property
     def digests(self) -> dict[str, str]:

@@ -107,9 +107,7 @@ class Agents:
         """
         agent = self.newest(name)
         if agent is None:
-            raise Problem(
-                Code.UNKNOWN_AGENT, "No agent of that name is served. GET /agents lists them."
-            )
+            raise unknown_agent()
         return agent
 
     def version(self, name: str, version: str) -> Agent | None:
@@ -132,6 +130,11 @@ class Agents:
     def each_newest(self) -> list[Agent]:
         """The newest version of each agent, in the order of registration."""
         return [next(reversed(versions.values())) for versions in self._versions.values()]
+
+
+def unknown_agent() -> Problem:
+    """The problem of an agent that there is not, or that a caller may not know of."""
+    return Problem(Code.UNKNOWN_AGENT, "No agent of that name is served. GET /agents lists them.")
 
 
 def check_agent(name: str, function: Callable[..., Any]) -> None:

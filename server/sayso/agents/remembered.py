@@ -10,9 +10,9 @@ A pattern is one of:
   the yes was given for. `"*"` alone is any value.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from sayso.agents.wildcard import matches
 from sayso.base import jsonvalue
@@ -20,6 +20,7 @@ from sayso.base.clock import MAX_WAIT_S
 from sayso.schemas.remember import Remember
 
 Json = dict[str, Any]
+_HIDDEN: Final = "is secret, so no pattern can be given for it: leave it out, and it stays the same"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,10 +71,13 @@ def covers_call(pattern: Mapping[str, Any], arguments: Json) -> bool:
     return jsonvalue.equal(pattern.get("others", {}), others)
 
 
-def errors(said: Any, arguments: Json, *, approved: bool) -> Sequence[tuple[str, str]]:
+def errors(
+    said: Any, arguments: Json, *, approved: bool, hidden: Collection[str] = ()
+) -> Sequence[tuple[str, str]]:
     """List the problems of `remember` in an answer about these arguments, by JSON Pointer.
 
-    A pattern has to cover the very call that it is given for.
+    A pattern has to cover the very call that it is given for. `hidden` arguments are secret, or
+    have a part that is: whoever lists approvals would read it in the pattern.
     """
     if said is None or said is False:
         return ()
@@ -82,10 +86,9 @@ def errors(said: Any, arguments: Json, *, approved: bool) -> Sequence[tuple[str,
     meant = said.get("arguments") if isinstance(said, dict) else None
     if not isinstance(meant, dict):
         return ()
-    return [
-        (f"/remember/arguments/{jsonvalue.pointer((name,))[1:]}", "does not fit this very call")
-        for name in _unlike(meant, arguments)
-    ]
+    wrong = dict.fromkeys(_unlike(meant, arguments), "does not fit this very call")
+    wrong |= {name: _HIDDEN for name in meant if name in hidden}
+    return [(f"/remember/arguments{jsonvalue.pointer((n,))}", text) for n, text in wrong.items()]
 
 
 def _first(offered: Remember) -> str:

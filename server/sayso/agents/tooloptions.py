@@ -7,7 +7,8 @@ from typing import Any, Literal, TypedDict
 from sayso.agents.briefing import Impact, Said
 from sayso.agents.policy import Effect, Policy
 from sayso.base.approvers import Approvers
-from sayso.base.options import Default, OnExpire
+from sayso.base.default import Default
+from sayso.base.options import OnExpire
 
 
 class Happened(typing.NamedTuple):
@@ -47,6 +48,8 @@ class CallOptions(TypedDict, total=False):
     permission: str | None
     complete: bool
     on_error: OnError | None
+    scrub: bool
+    reveal: bool
     approvers: Approvers | None
     title: Said | None
     why: Said | None

@@ -39,9 +39,11 @@ from sayso.agents.told import Told, value_of, value_type
 from sayso.agents.tooloptions import CallOptions, OnError, Scale, ToolOptions, Verify
 from sayso.base import jsonvalue, redaction
 from sayso.base.approvers import OWNER, Approvers
+from sayso.base.default import DEFAULT, Default
 from sayso.base.errors import DeclarationError, NotRecordable
-from sayso.base.options import DEFAULT, Default, FallbackAnswer, OnExpire, check_lifetime
+from sayso.base.options import FallbackAnswer, OnExpire, check_lifetime
 from sayso.base.records import Principal
+from sayso.base.secretvalues import Vault, check_kept
 from sayso.schemas.errors import SchemaViolation
 from sayso.schemas.remember import Remember
 from sayso.schemas.responses import approval_schema
@@ -206,6 +208,8 @@ class Tool(Generic[P, R]):
         permission: str | None = None,
         complete: bool = False,
         on_error: OnError | None = None,
+        scrub: bool = False,
+        reveal: bool = False,
         approvers: Approvers | None = None,
         title: Said | None = None,
         why: Said | None = None,
@@ -228,6 +232,11 @@ class Tool(Generic[P, R]):
             raise DeclarationError(
                 f"on_error of tool {name!r} is 'type', 'text', 'fail' or 'ask', not {on_error!r}"
             )
+        if scrub and inspect.isasyncgenfunction(annotated(fn)):
+            raise DeclarationError(
+                f"scrub of tool {name!r}: what it streams has left before it is whole. Have it "
+                "return its result"
+            )
         self.fn = fn
         self.origin: Tool[..., Any] = self
         """The tool that this one is a copy of, under another policy; else itself."""
@@ -236,6 +245,8 @@ class Tool(Generic[P, R]):
         self.name: str | Any = name
         self.complete = complete
         self.on_error = on_error
+        self.scrubs = scrub
+        self.reveals = reveal
         self.description: str = description
         self.editable = editable
         self.effect = effect
@@ -261,7 +272,9 @@ class Tool(Generic[P, R]):
         """A call that no rule has to look at: what holds of all."""
         self._scale = scale
         self._scaled_by = _scaled_by(scale, self.name, frozenset(parameters.names))
-        self._has_secrets = redaction.marks_secrets(jsonvalue.encode(self.parameters))
+        self.has_secrets: bool = redaction.marks_secrets(jsonvalue.encode(self.parameters))
+        """True if its parameters may mark an argument, or a part of one, as secret."""
+        self._secret = parameters.secret
         self.result: Codec = result
         self.given: Codec = result if from_person is None else _made(from_person, result, name)
         """Reads what a person gives for a result."""
@@ -296,25 +309,22 @@ class Tool(Generic[P, R]):
         tool._decide_by(approval)
         return tool
 
-    def fitted(self, policy: Policy) -> Policy:
-        """The rules of a policy that can speak about this tool.
+    def fitted(self, policy: Policy, *, four_eyes: bool = False) -> Policy:
+        """The rules of a policy that can speak about this tool, in an app with `four_eyes` or not.
 
         Raises:
             DeclarationError: a rule takes other arguments, or cannot go with `on_expire`.
         """
         fitting = policy.for_tool(self.name, frozenset(self._parameters.names))
-        if self.on_expire == "approve" and any(
-            people.approvals != 1 or people.not_by for people in self.asked_by(fitting)
-        ):
+        if four_eyes:
+            fitting = fitting.under(four_eyes=True)
+        approvers = (*fitting.approvers, self.approvers.under(four_eyes=four_eyes))
+        if self.on_expire == "approve" and not all(who.plain for who in approvers):
             raise DeclarationError(
                 f"on_expire='approve' of tool {self.name!r}: silence cannot count as a yes of "
                 "several people, or of anybody but the requester; choose another on_expire="
             )
         return fitting
-
-    def asked_by(self, policy: Policy) -> tuple[Approvers, ...]:
-        """The people that questions about its calls may wait for, besides the owners of threads."""
-        return (*policy.approvers, *(() if self.approvers.owners else (self.approvers,)))
 
     def check_editable(self, policy: Policy) -> None:
         """Refuse to offer edits to nobody.
@@ -405,6 +415,24 @@ class Tool(Generic[P, R]):
         """
         return self._parameters.effective(decoded)
 
+    def check_kept(self, *, sealed: bool) -> None:
+        """Refuse to take what only an encrypted store keeps, where it is not `sealed`.
+
+        Raises:
+            DeclarationError: it takes a type that hides its value.
+        """
+        if self._secret is not None:
+            check_kept(sealed=sealed, by=f"tool {self.name!r} takes {self._secret}: ")
+
+    def apart(self, arguments: bytes, vault: Vault) -> bytes:
+        """Effective arguments with an id in place of each value that is marked as secret."""
+        return jsonvalue.encode(vault.take(jsonvalue.decode(arguments), self.parameters))
+
+    def whole(self, arguments: Mapping[str, Any], vault: Vault) -> dict[str, Any]:
+        """Arguments with the values that were kept apart from them."""
+        put_back: dict[str, Any] = vault.put_back(arguments, self.parameters)
+        return put_back
+
     def decode_arguments(self, arguments: bytes) -> dict[str, Any]:
         """The values of effective arguments, as the function gets them."""
         return self._parameters.decode(arguments)
@@ -420,9 +448,9 @@ class Tool(Generic[P, R]):
         return {**dict.fromkeys(self._parameters.names), **self.decode_arguments(arguments)}
 
     def proposed(
-        self, arguments: bytes, caller: Principal, thread_id: str, request: str = ""
+        self, arguments: bytes, caller: Principal, thread_id: str, request: str
     ) -> ProposedCall:
-        """A call with effective arguments, as the rules see it."""
+        """A call with effective arguments, as the rules see it; all of it who asks has to give."""
         values = self._values(arguments)
         return ProposedCall(
             tool=self.name,
@@ -438,7 +466,7 @@ class Tool(Generic[P, R]):
 
     def shown(self, plain: dict[str, Any]) -> dict[str, Any]:
         """The effective arguments that a text may show: without those marked as secret."""
-        if not self._has_secrets:
+        if not self.has_secrets:
             return plain
         shown: dict[str, Any] = redaction.redacted(plain, self.parameters)
         return shown

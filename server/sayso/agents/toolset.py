@@ -13,7 +13,6 @@ from weakref import WeakKeyDictionary
 from sayso.agents.approval import never
 from sayso.agents.policy import Policy
 from sayso.agents.tools import Tool
-from sayso.base.approvers import Approvers
 from sayso.base.errors import DeclarationError
 
 ToolsByName = Mapping[str, Tool[..., Any]]
@@ -22,10 +21,14 @@ ToolsByName = Mapping[str, Tool[..., Any]]
 class Tools:
     """All tools of an app."""
 
-    def __init__(self, default_approval: Policy = never) -> None:
-        """`default_approval` is the policy of tools that have none of their own."""
+    def __init__(self, default_approval: Policy = never, *, four_eyes: bool = False) -> None:
+        """`default_approval` is the policy of tools that have none of their own.
+
+        `four_eyes`: nobody approves what it asked for, where approvers do not say otherwise.
+        """
         self._default = default_approval
-        self._under_default: WeakKeyDictionary[Tool[..., Any], Policy] = WeakKeyDictionary()
+        self.four_eyes = four_eyes
+        self._policies: WeakKeyDictionary[Tool[..., Any], Policy] = WeakKeyDictionary()
         self._shared: dict[str, Tool[..., Any]] = {}
         self._own: dict[str, dict[str, Tool[..., Any]]] = {}
 
@@ -48,11 +51,12 @@ class Tools:
 
     def policy(self, tool: Tool[..., Any]) -> Policy:
         """The policy that decides about calls of a tool: its own, else the app's."""
-        if tool.approval is not None:
+        if tool.approval is not None and not self.four_eyes:
             return tool.approval
-        policy = self._under_default.get(tool)
+        policy = self._policies.get(tool)
         if policy is None:
-            policy = self._under_default[tool] = tool.fitted(self._default_for(tool))
+            own = self._default_for(tool) if tool.approval is None else tool.approval
+            policy = self._policies[tool] = tool.fitted(own, four_eyes=self.four_eyes)
         return policy
 
     def _default_for(self, tool: Tool[..., Any]) -> Policy:
@@ -61,10 +65,6 @@ class Tools:
         if before is None or before in (never, self._default):
             return self._default
         return Policy.all_of(before, self._default)
-
-    def asked(self, tool: Tool[..., Any]) -> tuple[Approvers, ...]:
-        """The people that questions about its calls may wait for, besides the owners of threads."""
-        return tool.asked_by(self.policy(tool))
 
     def is_editable(self, tool: Tool[..., Any]) -> bool:
         """True if who is asked about its calls may change the arguments."""

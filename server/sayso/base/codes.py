@@ -90,9 +90,24 @@ class Code(StrEnum):
     See the [paths](http.md). Behind a proxy, check the prefix and that it does not decode paths.
     """
     UNKNOWN_AGENT = "unknown_agent", Facts(_PROBLEM, 404)
-    """No agent has this name.
+    """No agent has this name, or the caller may not know of it.
 
     `GET /agents` lists those that are served.
+    """
+    NOT_ALLOWED = (
+        "not_allowed",
+        Facts(
+            ("problem", "ending"),
+            403,
+            lasting=True,
+            chat="You may not do that here. Ask whoever runs this server.",
+        ),
+    )
+    """The `authorize=` hook does not let this caller run, copy or restart this agent; or only a
+    keeper may do this, or another keeper than the owner of the thread.
+
+    Ask whoever runs the server ([approvers](approvers.md#who-may-use-what),
+    [retention](retention.md#holds)). Nothing was stored.
     """
     UNKNOWN_THREAD = (
         "unknown_thread",
@@ -116,7 +131,7 @@ class Code(StrEnum):
     `GET /approvals` lists those that are valid.
     """
     UNAUTHENTICATED = "unauthenticated", Facts(_PROBLEM, 401, chat="Sign in to continue.")
-    """The `authenticate=` hook recognised nobody.
+    """The `authenticate=` hook recognised nobody; or the sign-in has ended, or was revoked.
 
     Send valid credentials.
     """
@@ -136,6 +151,12 @@ class Code(StrEnum):
 
     Give the app an `authenticate=` hook ([deployment](deployment.md)).
     """
+    TOO_MANY = "too_many", Facts(_PROBLEM, 429)
+    """The caller, or all of a tenant, has as many runs, streams, threads or requests as allowed.
+
+    Wait for the seconds of `Retry-After`, then send it again. `limit` names what there is too much
+    of, and `max` how much there may be ([limits](limits.md)).
+    """
     STORE_UNAVAILABLE = (
         "store_unavailable",
         Facts(
@@ -148,10 +169,20 @@ class Code(StrEnum):
 
     Send the request again; a turn continues from its last record once the store can write.
     """
-    AUTH_UNAVAILABLE = "auth_unavailable", Facts(_PROBLEM, 503)
-    """The keys of the token issuer cannot be read.
+    AUTH_UNAVAILABLE = "auth_unavailable", Facts(("problem", "ending"), 503)
+    """Who is calling, or what they may do, cannot be checked. The keys of the token issuer cannot
+    be read; or `authorize=`, `revoked=` or `directory=` raised, or took more than 5 seconds.
 
-    Send the request again. If it stays, check the address of the keys and the server's network.
+    Send the request again; a turn continues by itself. If it stays, read the server's log.
+    """
+    SIGNER_UNAVAILABLE = (
+        "signer_unavailable",
+        Facts(_PROBLEM, 503, chat="This cannot be decided at the moment. Try again."),
+    )
+    """Decisions are signed here (`signer=`), and this one cannot be: the signer raised, took more
+    than 5 seconds, or gave what is no signature. Nothing was decided.
+
+    Send the same answer again. If it stays, read the server's log.
     """
     INTERNAL_ERROR = "internal_error", Facts(("problem", "ending"), 500)
     """The server failed; its log has the reason.
@@ -271,6 +302,19 @@ class Code(StrEnum):
 
     Send it again when the run has ended; connect to the thread to watch it, or stop it.
     """
+    ON_HOLD = (
+        "on_hold",
+        Facts(
+            _PROBLEM,
+            409,
+            lasting=True,
+            chat="This conversation is on hold, so it cannot be deleted.",
+        ),
+    )
+    """A keeper has put this thread on hold: nobody may delete it.
+
+    Ask a keeper to lift the hold ([retention](retention.md#holds)).
+    """
     THREAD_TOO_LARGE = (
         "thread_too_large",
         Facts(
@@ -343,6 +387,45 @@ class Code(StrEnum):
 
     Another approver has to answer, or cancel it ([policies](policies.md)).
     """
+    PERSON_REQUIRED = (
+        "person_required",
+        Facts(
+            _REFUSAL,
+            403,
+            lasting=True,
+            chat="A person has to answer this, and you are signed in as a service.",
+        ),
+    )
+    """The caller is a service (`Principal.kind`), and decisions need a person.
+
+    Have a person answer. `Sayso(services_may_decide=True)` lets services decide as well
+    ([approvers](approvers.md#services)).
+    """
+    STEP_UP_REQUIRED = (
+        "step_up_required",
+        Facts(_REFUSAL, 403, chat="Sign in again to answer this, then send your answer again."),
+    )
+    """The question takes the answers of those who have signed in a short time ago (`stepUp`, in
+    seconds), and the caller's `Principal.auth_time` is older, or not known.
+
+    Sign in again, and send the same answer with the new token
+    ([approvers](approvers.md#a-fresh-sign-in)).
+    """
+    UNKNOWN_PERSON = (
+        "unknown_person",
+        Facts(
+            _REFUSAL,
+            422,
+            lasting=True,
+            chat="Nobody of that name may answer this. Choose somebody else.",
+        ),
+    )
+    """A question is assigned to somebody whom the directory does not know as active, or who may not
+    answer it.
+
+    Name another person, or `role:` and a role whose members may answer
+    ([approvers](approvers.md#the-directory)).
+    """
     DENIED_BEFORE = (
         "denied_before",
         Facts(_REFUSAL, 409, lasting=True, chat="This was denied before{by}. Deny or withdraw it."),
@@ -350,6 +433,21 @@ class Code(StrEnum):
     """An approver has denied this call before, in another copy of the thread or in this turn.
 
     Deny or cancel it, or send a message that asks for something else ([policies](policies.md)).
+    """
+    OUT_OF_DATE = (
+        "out_of_date",
+        Facts(
+            _REFUSAL,
+            409,
+            stale=True,
+            chat="This has changed since it was shown to you. Look at it again, then answer.",
+        ),
+    )
+    """The question has changed since the client showed it: an approver has agreed to other
+    arguments, or it is asked of others. Nothing was decided.
+
+    Show `interrupts[].interrupt`, which is the question as it is now, and answer that
+    ([the audit trail](audit.md#what-was-shown)).
     """
     AGENT_VERSION_MISSING = (
         "agent_version_missing",
@@ -415,8 +513,11 @@ class Code(StrEnum):
 
     Connect again.
     """
-    TOKEN_EXPIRED = "token_expired", _ENDING
-    """The sign-in that the stream was opened with has expired; the run continues.
+    TOKEN_EXPIRED = (
+        "token_expired",
+        Facts(("ending",), chat="Your sign-in has ended. Sign in to continue."),
+    )
+    """The sign-in that the stream was opened with has expired or was revoked; the run continues.
 
     Sign in again and connect.
     """

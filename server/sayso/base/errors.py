@@ -9,6 +9,7 @@ Exception
 │   │   ├── StepFailed       a recorded step raised; the same live and on replay
 │   │   │   └── ModelFailed  a model was not reached, or its answer broke off
 │   │   ├── AgentFailed      an agent elsewhere failed, or refused a request
+│   │   ├── NotAllowed       an inner agent that this user may not run
 │   │   ├── ToolFailed       a tool raised where that fails the turn
 │   │   ├── OutcomeUnknown   code began an effect and does not know what came of it
 │   │   ├── NotRecordable    a value that the journal cannot keep
@@ -109,6 +110,10 @@ class AgentFailed(TurnError):
 
     Its text is told to everybody: it has that agent's own words, and no header.
     """
+
+
+class NotAllowed(TurnError):
+    """`Sayso(authorize=…)` does not let this user run an inner agent; recorded, so it stays so."""
 
 
 class NotRecordable(TurnError):

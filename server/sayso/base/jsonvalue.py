@@ -7,6 +7,7 @@ them, the order of keys does not matter (ID-05).
 import hashlib
 import re
 from collections.abc import Callable, Iterable, Sequence
+from decimal import Decimal
 from itertools import chain
 from typing import Any
 
@@ -100,8 +101,10 @@ def _plain(value: Any) -> Any:
         return {key: item if type(item) in _EXACT else _plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return value if _EXACT.issuperset(map(type, value)) else [_plain(item) for item in value]
-    if isinstance(value, float) and value.is_integer() and -(2**63) <= value < 2**64:
-        return int(value)
+    if isinstance(value, float) and value.is_integer() and abs(value) < 2**64:
+        # As it is written, and comes back from a browser: the double itself has more digits.
+        whole = int(Decimal(repr(value)))
+        return whole if -(2**63) <= whole < 2**64 else value
     return value
 
 

@@ -5,6 +5,7 @@ from contextvars import ContextVar
 
 from sayso.base import jsonvalue
 from sayso.base.clock import format_time
+from sayso.base.scrubbing import Scrubbing
 
 FORMATS = ("text", "json")
 
@@ -14,8 +15,8 @@ _about: ContextVar[dict[str, str] | None] = ContextVar("sayso_about", default=No
 class log_context:
     """Say what the lines of a block are about, and those of the tasks that begin in it.
 
-    The ids are `thread`, `run`, `interrupt`, `agent`, `reason`, `subject` and `code`; they join
-    those of the block around.
+    The ids are `thread`, `run`, `interrupt`, `agent`, `reason`, `subject`, `code` and `trace_id`;
+    they join those of the block around.
     """
 
     __slots__ = ("_ids", "_token")
@@ -28,6 +29,11 @@ class log_context:
 
     def __exit__(self, *_: object) -> None:
         _about.reset(self._token)
+
+
+def forget_log_context() -> None:
+    """Say nothing of what the lines from here on are about."""
+    _about.set(None)
 
 
 def log_to_stderr(form: str, level: int) -> None:
@@ -49,7 +55,67 @@ def log_to_stderr(form: str, level: int) -> None:
     logging.getLogger("uvicorn").setLevel(logging.ERROR)
 
 
-class TextLines(logging.Formatter):
+class ScrubbedLogs:
+    """Has all handlers that the process has at the beginning scrub what they write, to the end."""
+
+    def __init__(self, scrub: Scrubbing | None) -> None:
+        self._filter = None if scrub is None else _Scrubbing(scrub)
+        self._handlers: set[logging.Handler] = set()
+
+    def begin(self) -> None:
+        """Scrub from now on, with handlers that have come since the last time."""
+        if self._filter is None:
+            return
+        self._handlers.update(logging.getLogger().handlers)
+        for logger in logging.root.manager.loggerDict.values():
+            self._handlers.update(logger.handlers if isinstance(logger, logging.Logger) else ())
+        if logging.lastResort is not None:
+            self._handlers.add(logging.lastResort)
+        for handler in self._handlers:
+            handler.addFilter(self._filter)
+
+    def end(self) -> None:
+        """Scrub no more."""
+        while self._handlers and self._filter is not None:
+            self._handlers.pop().removeFilter(self._filter)
+
+
+class _Scrubbing(logging.Filter):
+    """Scrubs a record in place, its traceback as text: whoever handles it next sees no more."""
+
+    def __init__(self, scrub: Scrubbing) -> None:
+        super().__init__()
+        self._scrub = scrub
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Let it pass, scrubbed; arguments stay apart where they can, as some handlers read."""
+        scrub = self._scrub
+        if isinstance(record.args, tuple):
+            record.args = tuple(scrub(a) if isinstance(a, str) else a for a in record.args)
+        try:
+            message = record.getMessage()
+        except Exception:  # an author's value that cannot say what it is
+            record.msg, record.args, message = "(a line that cannot be read)", None, ""
+        if (scrubbed := scrub(message)) != message:
+            record.msg, record.args = scrubbed, None
+        if record.exc_info:
+            record.exc_text = scrub(record.exc_text or _PLAIN.formatException(record.exc_info))
+            record.exc_info = None
+        if record.stack_info:
+            record.stack_info = scrub(record.stack_info)
+        return True
+
+
+_PLAIN = logging.Formatter()
+
+
+class _Lines(logging.Formatter):
+    def raised(self, record: logging.LogRecord) -> str | None:
+        """Give the traceback of what was raised; one that was scrubbed is there as text alone."""
+        return self.formatException(record.exc_info) if record.exc_info else record.exc_text
+
+
+class TextLines(_Lines):
     """Lines for people: time, level, logger, message, and the ids in brackets.
 
     Control characters in a message or an id are escaped: they end no line and steer no terminal.
@@ -61,8 +127,8 @@ class TextLines(logging.Formatter):
         time = format_time(int(record.created * 1000))
         said = f"{record.name}: {record.getMessage()}{f' [{ids}]' if ids else ''}"
         line = f"{time} {record.levelname} {_escaped(said)}"
-        if record.exc_info:
-            line += f"\n{self.formatException(record.exc_info)}"
+        if raised := self.raised(record):
+            line += f"\n{raised}"
         if record.stack_info:
             line += f"\n{self.formatStack(record.stack_info)}"
         return line
@@ -77,7 +143,7 @@ def _escaped(text: str) -> str:
     )
 
 
-class JsonLines(logging.Formatter):
+class JsonLines(_Lines):
     """One JSON object a line: `time`, `level`, `logger`, `message`, the ids, `error` if raised."""
 
     def format(self, record: logging.LogRecord) -> str:
@@ -89,8 +155,8 @@ class JsonLines(logging.Formatter):
             "message": record.getMessage(),
             **(_about.get() or {}),
         }
-        if record.exc_info:
-            line["error"] = self.formatException(record.exc_info)
+        if raised := self.raised(record):
+            line["error"] = raised
         if record.stack_info:
             line["stack"] = record.stack_info
         plain = {

@@ -86,6 +86,12 @@ class Metrics:
             "Requests and answers that were refused, by code: in a stream or as a problem.",
             "code",
         )
+        self.stale: Counter = Counter(
+            "sayso_remembered_stale_total",
+            "Times that a remembered approval did not count: its rules have changed, or its giver "
+            "may not give it any more.",
+            "reason",
+        )
         self.runs: Histogram = Histogram(
             "sayso_run_seconds",
             "Time from the start of a run to its end, by outcome: success, interrupt, "
@@ -120,6 +126,7 @@ class Metrics:
         yield from self.decisions.lines()
         yield from self.settled.lines()
         yield from self.refusals.lines()
+        yield from self.stale.lines()
         yield from self.runs.lines()
         yield from self.calls.lines()
         yield from self.conflicts.lines()

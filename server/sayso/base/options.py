@@ -8,23 +8,12 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
 from difflib import get_close_matches
-from enum import Enum
 from inspect import iscoroutinefunction
 from math import isfinite
 from typing import Any, Final, Literal, TypedDict, get_args
 
 from sayso.base.breakpoints import Breakpoints
 from sayso.base.errors import DeclarationError
-
-
-class Default(Enum):
-    """The kind of `DEFAULT`."""
-
-    DEFAULT = "default"
-
-
-DEFAULT: Final = Default.DEFAULT
-"""The value of the next wider place: the agent for a tool or question, the server for an agent."""
 
 
 @dataclass(frozen=True, slots=True)

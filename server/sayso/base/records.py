@@ -4,17 +4,16 @@ Times are milliseconds since the epoch, UTC. `bytes` fields hold one JSON value 
 will go out again. Keys that begin with `turn_`, `run_`, `int_` are ours, random and opaque.
 """
 
-import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any, Generic, Literal, TypeVar
+from typing import Generic, Literal, TypeVar
 
-from sayso.base import jsonvalue
 from sayso.base.approvers import Approvers
 from sayso.base.fastrecords import fast
 from sayso.base.options import OnExpire
-
-_OUTCOME_TYPE = re.compile(rb'\{"type":"([a-z]+)"')
+from sayso.base.progress import NO_PROGRESS, NO_PROOF, Progress, Proof
+from sayso.base.scrubbing import Scrubbing
+from sayso.base.secretvalues import SecretValue
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,9 +22,9 @@ class Approval:
 
     It covers calls of `owner`'s turns, of one thread only if there is a `thread_id`, whose
     arguments fit `pattern` (JSON), and answers the questions of `rules` as these were then. `terms`
-    is JSON, `{"rules": {name: digest}, "by", "of", "people"?, "notBy"?, "offered"}`; without it the
-    approval covers nothing. `given_by` gave it at `given_at`, with the answer to `interrupt_id`.
-    Times are milliseconds since the epoch.
+    is JSON, `{"rules": {name: digest}, "by", "of", "people"?, "notBy"?, "offered", "agent"?,
+    "runOnly"?}`; without it the approval covers nothing. `given_by` gave it at `given_at`, with the
+    answer to `interrupt_id`. Times are milliseconds since the epoch.
     """
 
     id: str
@@ -72,6 +71,7 @@ ChangeKind = Literal[
     "assigned",
     "reminded",
     "lapsed",
+    "result",
     "run_ended",
     "deleted",
 ]
@@ -82,9 +82,11 @@ class Principal:
     """The authenticated caller: who, in which tenant partition, with which roles.
 
     `roles` may be given as any iterable of texts; they are kept in alphabetical order, each once.
-    `expires_at` is when the identity has to be checked again (ms since the epoch, None: with the
-    next request): streams that only follow end then. It belongs to one request, so it is neither
-    stored nor compared.
+    A `service` decides nothing, unless the app lets it (`services_may_decide`). `expires_at` is
+    when the identity has to be checked again: streams that only follow end then (None: with the
+    next request). `auth_time` is when the person signed in. Both are in ms since the epoch.
+    `issuer`, `token_id` and `session` are those of the token. All but subject, scope and roles
+    belong to one request, so they are neither stored nor compared.
 
     Raises:
         TypeError: a member of the wrong type, or one text in place of several roles.
@@ -93,7 +95,12 @@ class Principal:
     subject: str = "local"
     scope: str = "default"
     roles: tuple[str, ...] = ()
+    kind: Literal["person", "service"] = field(default="person", compare=False)
     expires_at: int | None = field(default=None, compare=False)
+    auth_time: int | None = field(default=None, compare=False)
+    issuer: str | None = field(default=None, compare=False)
+    token_id: str | None = field(default=None, compare=False)
+    session: str | None = field(default=None, compare=False)
 
     def __init__(
         self,
@@ -101,16 +108,40 @@ class Principal:
         subject: str = "local",
         scope: str = "default",
         roles: Iterable[str] = (),
+        kind: Literal["person", "service"] = "person",
         expires_at: int | None = None,
+        auth_time: int | None = None,
+        issuer: str | None = None,
+        token_id: str | None = None,
+        session: str | None = None,
     ) -> None:
-        if not isinstance(expires_at, int | None):
-            raise TypeError(f"expires_at of a Principal is in whole ms, not {expires_at!r}")
-        object.__setattr__(self, "expires_at", expires_at)
+        if kind not in ("person", "service"):
+            raise TypeError(f"kind of a Principal is 'person' or 'service', not {kind!r}")
+        object.__setattr__(self, "kind", kind)
+        for name, moment in (("expires_at", expires_at), ("auth_time", auth_time)):
+            if not isinstance(moment, int | None):
+                raise TypeError(f"{name} of a Principal is in whole ms, not {moment!r}")
+            object.__setattr__(self, name, moment)
         for name, value in (("subject", subject), ("scope", scope)):
             if not isinstance(value, str):
                 raise TypeError(f"{name} of a Principal is a text, not {value!r}")
             object.__setattr__(self, name, value)
+        for name, text in (("issuer", issuer), ("token_id", token_id), ("session", session)):
+            if not isinstance(text, str | None):
+                raise TypeError(f"{name} of a Principal is a text or None, not {text!r}")
+            object.__setattr__(self, name, text)
         object.__setattr__(self, "roles", _texts(roles))
+
+    @property
+    def proof(self) -> Proof:
+        """How the caller was known, to be kept with what they decide."""
+        return Proof(
+            kind=self.kind,
+            issuer=self.issuer,
+            token_id=self.token_id,
+            session=self.session,
+            auth_time=self.auth_time,
+        )
 
 
 @fast
@@ -135,8 +166,11 @@ class Terms:
 
     `approvers` may answer, None for the owner of the thread; `requesters` want the thing done, and
     are listed if they may not approve it. `subagent` is the id of the inner agent that asked.
-    `typed`: answers have to fit a type of the author's besides the schema. `origin` is the first of
-    the threads that the question's thread was copied from.
+    `typed`: answers have to fit a type of the author's besides the schema. `services`: no person is
+    needed to answer it. `granted`: its owner has let others answer it, by assigning it. `origin` is
+    the first of the threads that the question's thread was copied from. `left_to_app`: the app says
+    whether who wants it is barred, and says so again for a copy. `apart`: what its schema marks as
+    secret is kept apart from its answers.
     """
 
     on_expire: OnExpire = "expire"
@@ -144,7 +178,11 @@ class Terms:
     requesters: tuple[str, ...] = ()
     subagent: str | None = None
     typed: bool = False
+    services: bool = False
+    granted: bool = False
     origin: str | None = None
+    left_to_app: bool = False
+    apart: bool = False
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -154,61 +192,11 @@ class Terms:
 
 @fast
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Vote:
-    """One person's agreement to an answer that several have to agree to; `payload` is JSON."""
-
-    by: str
-    at: int
-    channel: str
-    roles: tuple[str, ...]
-    payload: bytes
-
-
-@fast
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LateRefusal:
-    """A refusal that came after the question had expired: it decides nothing, but is noted."""
-
-    by: str
-    at: int
-    said: Literal["cancelled", "denied"]
-    channel: str
-
-
-@fast
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SeenOnSession:
-    """The session on which a question's frame went out whole, and when: ns since the epoch."""
-
-    session: str
-    at: int
-
-
-@fast
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Progress:
-    """The history of a question beside its answer.
-
-    `votes` are the agreements so far, in order. `roles` are those of the person who gave its one
-    answer. `denied` are denials in other copies of the thread, as JSON objects. `copied`: its
-    thread was copied at this question. `late` are the refusals after its expiry, oldest first.
-    """
-
-    votes: tuple[Vote, ...] = ()
-    roles: tuple[str, ...] = ()
-    denied: tuple[Mapping[str, Any], ...] = ()
-    copied: bool = False
-    late: tuple[LateRefusal, ...] = ()
-    seen: SeenOnSession | None = None
-
-
-@fast
-@dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerRecord:
     """An answer from being given to being settled: what, by whom, when, on which channel.
 
     `payload` and `metadata` are JSON. `roles` are those of the person who gave it, None if nobody
-    but the owner was asked.
+    but the owner was asked; `proof` is how that person was known.
     """
 
     status: Literal["resolved", "cancelled"]
@@ -218,6 +206,7 @@ class AnswerRecord:
     payload: bytes | None = None
     metadata: bytes | None = None
     roles: tuple[str, ...] | None = None
+    proof: Proof = NO_PROOF
 
 
 @fast
@@ -239,7 +228,7 @@ class Interrupt:
     response_schema: bytes | None = None
     metadata: bytes | None = None
     terms: Terms = Terms()
-    progress: Progress = Progress()
+    progress: Progress = NO_PROGRESS
     expires_at: int | None = None
     status: InterruptStatus = "open"
     payload: bytes | None = None
@@ -308,15 +297,13 @@ class Run:
     delivered: bool = False
 
 
-def outcome_type(outcome: bytes | None) -> str | None:
-    """The type of a run's outcome; None while there is none."""
-    if outcome is None:
-        return None
-    if (begins := _OUTCOME_TYPE.match(outcome)) is not None:
-        return begins[1].decode()  # an outcome with a hundred questions is not read for its type
-    value = jsonvalue.decode(outcome)
-    kind = value.get("type") if isinstance(value, dict) else None
-    return kind if isinstance(kind, str) else None
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hold:
+    """The word of a keeper that nothing of a thread may be deleted: whose, why, since when."""
+
+    by: str
+    reason: str
+    said_at: int
 
 
 @fast
@@ -345,6 +332,7 @@ class Thread:
     stop_channel: str | None = None
     kept: bytes | None = None
     """Private values of its agents, as JSON: nobody is sent them."""
+    hold: Hold | None = None
 
 
 @fast
@@ -392,7 +380,9 @@ class Renewed:
 class Claim:
     """One atomic step: take an idle (or abandoned) thread and begin, resume or take over a turn.
 
-    `revision` is the one that was read; 0 means that the thread must not exist yet.
+    `revision` is the one that was read; 0 means that the thread must not exist yet. `secrets` are
+    values of its turn that are kept apart. `scrub` is what texts pass that the step writes into the
+    audit trail.
     """
 
     scope: str
@@ -411,6 +401,8 @@ class Claim:
     interrupts: tuple[Interrupt, ...] = ()
     entries: tuple[Entry, ...] = ()
     kept: bytes | None = None
+    secrets: tuple[SecretValue, ...] = ()
+    scrub: Scrubbing | None = None
 
 
 @fast
@@ -421,6 +413,7 @@ class Commit:
     Order inside: turn, entries, messages, `dequeue` (waiting messages become visible, at the end),
     interrupts, state, kept, `next_turn` (the one that a waiting message begins; the newest from now
     on), run, `forget` (journal of that turn is dropped), approvals, uses, release of the lease.
+    `secrets` and `scrub` are as in a `Claim`.
     """
 
     now: int
@@ -437,6 +430,8 @@ class Commit:
     uses: tuple[ApprovalUse, ...] = ()
     release: bool = False
     kept: bytes | None = None
+    secrets: tuple[SecretValue, ...] = ()
+    scrub: Scrubbing | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -445,7 +440,7 @@ class Update:
 
     `interrupts` replace what has their id, `state` replaces the thread's if it is given, and
     `entries` of the newest turn replace what has their place. `by` is who did it, for the audit
-    trail.
+    trail; `secrets` and `scrub` are as in a `Claim`.
     """
 
     scope: str
@@ -456,6 +451,8 @@ class Update:
     state: bytes | None = None
     entries: tuple[Entry, ...] = ()
     by: str | None = None
+    secrets: tuple[SecretValue, ...] = ()
+    scrub: Scrubbing | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -482,12 +479,14 @@ class PageRequest:
 class ThreadFilter:
     """Members of a thread that a list is restricted to; None restricts nothing.
 
-    `status` is that of the newest turn, `agent` the one of the newest claim.
+    `status` is that of the newest turn, `agent` the one of the newest claim, `idle_since` leaves
+    out what was active at that time or later.
     """
 
     owner: str | None = None
     status: TurnStatus | None = None
     agent: str | None = None
+    idle_since: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -520,12 +519,13 @@ class Page(Generic[T_co]):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ThreadSummary:
+class ListedThread:
     """A thread in a list.
 
     `active_at`: when it was last claimed or released, or its interrupts were settled or changed;
     lists are in this order. `turn_status` is that of the newest turn, `outcome` the type of the
     newest run's outcome (None while it runs), `open_interrupts` a number, of the newest turn.
+    `on_hold`: nothing of it may be deleted.
     """
 
     scope: str
@@ -539,6 +539,7 @@ class ThreadSummary:
     turn_status: TurnStatus
     outcome: str | None
     open_interrupts: int
+    on_hold: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

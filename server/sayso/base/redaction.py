@@ -1,6 +1,6 @@
 """Values without what their schema marks as secret: `writeOnly`, or the format `password`. Pure."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 from urllib.parse import unquote
 
@@ -11,8 +11,11 @@ Json = Mapping[str, Any]
 _MAX_DEPTH: Final = 32
 _LISTS: Final = ("allOf", "anyOf", "oneOf")
 _MARKS: Final = (b"writeOnly", b'"password"')
-_SECRET: Final = object()
-_NOT_SHOWN: Final = "(not shown)"
+NOT_SHOWN: Final = "(not shown)"
+"""What stands in place of a secret where people read."""
+
+Path = tuple[str | int, ...]
+"""The members and positions that lead to a part of a value."""
 
 
 def marks_secrets(schema: bytes | None) -> bool:
@@ -22,45 +25,64 @@ def marks_secrets(schema: bytes | None) -> bool:
 
 def redacted(payload: Any, schema: Json | None) -> Any:
     """The payload without what its schema marks as secret; a secret whole is `(not shown)`."""
+    return replaced(payload, schema, lambda value, path: NOT_SHOWN)
+
+
+def replaced(payload: Any, schema: Json | None, instead: Callable[[Any, Path], Any]) -> Any:
+    """The payload with what `instead` makes of each part that its schema marks as secret.
+
+    It is given the part, and the path to it.
+    """
     if not schema or not any(mark in jsonvalue.encode(schema) for mark in _MARKS):
         return payload
-    shown = _without_secrets(payload, [schema], schema, 0)
-    return _NOT_SHOWN if shown is _SECRET else shown
+    return _replaced(payload, [schema], schema, instead, ())
 
 
-def _without_secrets(value: Any, schemas: Iterable[Json], root: Json, depth: int) -> Any:
+def _replaced(
+    value: Any, schemas: Iterable[Json], root: Json, instead: Callable[[Any, Path], Any], path: Path
+) -> Any:
     about = list(_applying(schemas, root))
-    if any(
+    # What lies too deep to be looked at may be a secret as well.
+    if len(path) >= _MAX_DEPTH or any(
         subschema.get("writeOnly") is True or subschema.get("format") == "password"
         for subschema in about
     ):
-        return _SECRET
-    if depth >= _MAX_DEPTH:
-        return value
+        return instead(value, path)
     if isinstance(value, dict):
-        parts = {
-            name: _without_secrets(item, _members(about, name), root, depth + 1)
+        return {
+            name: _replaced(item, _members(about, name), root, instead, (*path, name))
             for name, item in value.items()
         }
-        return {name: _NOT_SHOWN if item is _SECRET else item for name, item in parts.items()}
     if isinstance(value, list):
-        items = [
-            subschema["items"] for subschema in about if isinstance(subschema.get("items"), dict)
+        return [
+            _replaced(item, _items(about, position), root, instead, (*path, position))
+            for position, item in enumerate(value)
         ]
-        inside = [_without_secrets(item, items, root, depth + 1) for item in value]
-        return [_NOT_SHOWN if item is _SECRET else item for item in inside]
     return value
 
 
 def _members(schemas: Iterable[Json], name: str) -> list[Json]:
-    subschemas: list[Json] = []
+    """The schemas that may say something about a member, by whatever pattern."""
+    subschemas: list[Any] = []
     for schema in schemas:
-        properties = schema.get("properties")
-        member = properties.get(name) if isinstance(properties, dict) else None
-        member = schema.get("additionalProperties") if member is None else member
-        if isinstance(member, dict):
-            subschemas.append(member)
-    return subschemas
+        properties, patterns = schema.get("properties"), schema.get("patternProperties")
+        if isinstance(properties, dict) and name in properties:
+            subschemas.append(properties[name])
+        else:
+            subschemas.append(schema.get("additionalProperties"))
+        subschemas += patterns.values() if isinstance(patterns, dict) else ()
+    return [subschema for subschema in subschemas if isinstance(subschema, dict)]
+
+
+def _items(schemas: Iterable[Json], position: int) -> list[Json]:
+    """The schemas that may say something about an item: the first ones may have their own."""
+    subschemas: list[Any] = []
+    for schema in schemas:
+        items = schema.get("items")
+        first = schema.get("prefixItems", items if isinstance(items, list) else ())
+        rest = schema.get("additionalItems") if isinstance(items, list) else items
+        subschemas.append(first[position] if position < len(first) else rest)
+    return [subschema for subschema in subschemas if isinstance(subschema, dict)]
 
 
 def _applying(schemas: Iterable[Json], root: Json) -> Iterable[Json]:

@@ -15,9 +15,13 @@ from sayso.base import printable
 from sayso.base.errors import DeclarationError, Problem, StoreUnavailable
 from sayso.cli.admin.agents import agents
 from sayso.cli.admin.audit import audit, seal
+from sayso.cli.admin.erase import erase, export
+from sayso.cli.admin.rekey import rekey
 from sayso.cli.admin.serve import serve
-from sayso.cli.admin.threads import restart, show, stop, threads
+from sayso.cli.admin.service import service
+from sayso.cli.admin.threads import purge, restart, show, stop, threads
 from sayso.cli.chat.chat import chat
+from sayso.cli.keys import key
 from sayso.cli.server_options import Cors, Host, InsecureNoAuth, LogFormat, Port, seconds
 from sayso.demo.settings import DEFAULT_STORE, Settings, data_beside
 from sayso.demo.start import check_model, check_store, make_folder, start
@@ -69,8 +73,13 @@ def sayso(
         typer.echo(context.get_help())
 
 
-for _command in (serve, chat, threads, show, audit, seal, agents, stop, restart):
+for _command in (
+    *(serve, chat, threads, show, audit, seal, agents, stop, restart),
+    *(purge, erase, export, rekey),
+):
     app.command()(_command)
+app.add_typer(key, name="key")
+app.add_typer(service)
 
 
 @app.command()

@@ -15,6 +15,8 @@ from sayso.client.errors import (
     PartialAnswers,
     ProtocolViolation,
     RefusedByServer,
+    SignInEnded,
+    TooMany,
     Truncated,
     Unreachable,
 )
@@ -32,6 +34,8 @@ __all__ = [
     "PartialAnswers",
     "ProtocolViolation",
     "RefusedByServer",
+    "SignInEnded",
+    "TooMany",
     "Truncated",
     "Unreachable",
     "is_expired",

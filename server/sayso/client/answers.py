@@ -43,18 +43,29 @@ def entries(
     for interrupt in resolved:
         if faults := errors(interrupt, answers[interrupt["id"]]):
             raise InvalidPayload(interrupt["id"], faults)
-    return [_entry(each, answers[each]) for each in ids]
+    return [_entry(each, answers[each["id"]]) for each in pending]
 
 
-def _entry(interrupt_id: str, answer: Answer) -> dict[str, Any]:
-    if answer is CANCEL:
-        return {"interruptId": interrupt_id, "status": "cancelled"}
-    # A null says as much as nothing, and is left out as everywhere (RE-05).
-    payload = {} if answer is None else {"payload": answer}
-    # This client keeps all digits; a server cannot tell that from one that rounds, but by these.
-    exact = digits.exact_integers(answer)
-    metadata = {"metadata": {"sayso": {"exact": exact}}} if exact else {}
-    return {"interruptId": interrupt_id, "status": "resolved", **payload, **metadata}
+def _entry(interrupt: Mapping[str, Any], answer: Answer) -> dict[str, Any]:
+    ours: dict[str, Any] = {} if (shown := _digest(interrupt)) is None else {"shown": shown}
+    entry: dict[str, Any] = {"interruptId": interrupt["id"], "status": "cancelled"}
+    if answer is not CANCEL:
+        entry["status"] = "resolved"
+        # A null says as much as nothing, and is left out as everywhere (RE-05).
+        if answer is not None:
+            entry["payload"] = answer
+        # This client keeps all digits; only these tell a server that it does not round.
+        if exact := digits.exact_integers(answer):
+            ours["exact"] = exact
+    return entry | ({"metadata": {"sayso": ours}} if ours else {})
+
+
+def _digest(interrupt: Mapping[str, Any]) -> str | None:
+    """The digest of a question as it was shown, where its server says one."""
+    metadata = interrupt.get("metadata")
+    ours = metadata.get("sayso") if isinstance(metadata, Mapping) else None
+    digest = ours.get("digest") if isinstance(ours, Mapping) else None
+    return digest if isinstance(digest, str) else None
 
 
 def is_checkable(schema: Any) -> bool:

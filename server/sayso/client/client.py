@@ -19,6 +19,8 @@ from sayso.client.errors import (
     PartialAnswers,
     ProtocolViolation,
     RefusedByServer,
+    SignInEnded,
+    TooMany,
     Truncated,
     Unreachable,
 )
@@ -77,7 +79,7 @@ class Client:
         self._thread = ThreadState(state)
         self._headers = {**(headers or {}), "accept": _STREAM, "content-type": "application/json"}
         if token is not None:
-            self._headers["authorization"] = f"Bearer {token}"
+            self.sign_in(token)
         self._own = http is None
         self._http = http or httpx.AsyncClient()
         self._timeout = httpx.Timeout(silence, connect=CONNECT_TIMEOUT_S)
@@ -102,6 +104,10 @@ class Client:
         """Close the connections, if they are the client's own."""
         if self._own:
             await self._http.aclose()
+
+    def sign_in(self, token: str) -> None:
+        """Send this bearer token from the next request on."""
+        self._headers["authorization"] = f"Bearer {token}"
 
     # What the thread holds
 
@@ -203,6 +209,8 @@ class Client:
             async with aclosing(self._answer(url, body, new, stream)) as events:
                 async for event in events:
                     yield event
+            if self._thread.signed_out:
+                raise SignInEnded("your sign-in has ended: sign in, and connect again")
             if not stream.ended:
                 raise Truncated("the body ended before its run did: connect to see how it stands")
         finally:
@@ -285,6 +293,7 @@ async def _accepted(response: httpx.Response) -> None:
         except ValueError:
             problem = None
     reason = response.reason_phrase or "the request was refused"
-    raise RefusedByServer(
-        response.status_code, problem if isinstance(problem, dict) else {}, reason
-    )
+    members = problem if isinstance(problem, dict) else {}
+    if response.status_code == httpx.codes.TOO_MANY_REQUESTS:
+        raise TooMany(members, reason, response.headers.get("retry-after"))
+    raise RefusedByServer(response.status_code, members, reason)

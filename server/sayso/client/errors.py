@@ -4,8 +4,10 @@ SaysoError
 └── ClientError
     ├── Unreachable        no answer came: it is not known whether the request arrived
     ├── RefusedByServer    an HTTP error and no stream, with the problem's members (RFC 9457)
+    │   └── TooMany        a limit is reached (429): it can be tried again after a while
     ├── ProtocolViolation  a stream, or a message, that breaks the protocol
     ├── Truncated          a body that ended, or broke, before its run did
+    │   └── SignInEnded    the sign-in ended, or was revoked, before the run did
     ├── Busy               the client is following another run
     ├── PartialAnswers     open interrupts without an answer, or answers to none (CR-3)
     ├── Expired            an answer to an interrupt whose time is over (EX-02)
@@ -40,12 +42,32 @@ class RefusedByServer(ClientError):
         super().__init__(f"{status}{f' {self.code}' if self.code else ''}: {self.detail}")
 
 
+class TooMany(RefusedByServer):
+    """A limit is reached (429). `limit` names it, `max` is how much there may be.
+
+    `retry_after`: seconds after which it can be tried again, by `Retry-After`; None if that header
+    says no number.
+    """
+
+    def __init__(self, problem: dict[str, Any], fallback: str, retry_after: str | None) -> None:
+        super().__init__(429, problem, fallback)
+        said = retry_after or ""
+        limit, most = problem.get("limit"), problem.get("max")
+        self.retry_after: int | None = int(said) if said.isascii() and said.isdigit() else None
+        self.limit: str | None = limit if isinstance(limit, str) else None
+        self.max: int | None = most if type(most) is int else None
+
+
 class ProtocolViolation(ClientError):
     """A stream that a consumer must reject (LC-13); what came before it is kept."""
 
 
 class Truncated(ClientError):
     """The body ended before its run did (LC-16): how the run stands is not known."""
+
+
+class SignInEnded(Truncated):
+    """The sign-in ended, or was revoked, before the run did: `Client.sign_in`, then connect."""
 
 
 class Busy(ClientError):

@@ -7,6 +7,7 @@ import copy
 from typing import Any
 
 from sayso.base import jsonpatch
+from sayso.base.codes import Code
 from sayso.client.events import Notes
 
 Json = dict[str, Any]
@@ -23,6 +24,8 @@ class ThreadState:
         self.result: Any = None
         self.error: Json | None = None
         self.refused: bool = False
+        self.signed_out: bool = False
+        """True if the run was cut off since the sign-in ended; how it ends is not known."""
         self._requested: str | None = None
         self._asked = False
 
@@ -33,7 +36,7 @@ class ThreadState:
 
     def _forget(self) -> None:
         self.outcome = self.result = self.error = None
-        self.refused = False
+        self.refused = self.signed_out = False
 
     def apply(self, event: Json, notes: Notes) -> None:
         """Take an event; what cannot be applied is noted and changes nothing (SS-04)."""
@@ -64,6 +67,9 @@ class ThreadState:
         self.pending = copy.deepcopy(outcome.get("interrupts", []))
 
     def _run_error(self, event: Json, notes: Notes) -> None:
+        if event.get("code") == Code.TOKEN_EXPIRED:
+            self.signed_out = True
+            return
         self.outcome = "error"
         self.error = {key: event[key] for key in ("code", "message") if key in event}
         metadata = event.get("metadata")
@@ -219,8 +225,10 @@ class ThreadState:
         return None
 
     def _find(self, message_id: str) -> Json | None:
-        # What is looked for is most often the newest.
-        return next((m for m in reversed(self.messages) if m["id"] == message_id), None)
+        for message in reversed(self.messages):  # it is most often the newest
+            if message["id"] == message_id:
+                return message
+        return None
 
 
 def _merge(held: Json, event: Json) -> None:

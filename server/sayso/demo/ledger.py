@@ -54,7 +54,7 @@ _LIST = (
 )
 _FIND = "SELECT result FROM effects WHERE call_key = ? ORDER BY number LIMIT 1"
 
-_LOCK_TIMEOUT_S = 10.0
+_LOCK_TIMEOUT_S = 30.0
 """Seconds to wait for a replica that is writing."""
 
 

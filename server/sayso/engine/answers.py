@@ -8,7 +8,9 @@ import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Any, NoReturn
 
+from sayso.base import jsonvalue
 from sayso.base.codes import Code
 from sayso.base.errors import Conflict, Problem
 from sayso.base.logs import log_context
@@ -19,25 +21,29 @@ from sayso.base.records import (
     Principal,
     ThreadView,
 )
+from sayso.base.secretvalues import SecretValue, secret_id
 from sayso.engine.claims import Claims
 from sayso.engine.inbox import Inbox
 from sayso.engine.instrumented import log_held, log_refused
 from sayso.engine.live import LiveRuns
 from sayso.engine.validation import Looks
 from sayso.gate import changes, refusals
-from sayso.gate.case import AlreadyAnswered, HoldAnswers, Resume, case_of_answers
+from sayso.gate.case import AlreadyAnswered, HoldAnswers, Resume, case_of_answers, verdict_of
 from sayso.gate.ladder import INBOX, decide
 from sayso.gate.quorum import may_see
 from sayso.gate.refusals import Refuse
-from sayso.protocol.forward_compat import MAX_FINDINGS
+from sayso.protocol.interrupts import ours_of
 from sayso.protocol.runinput import ResumeEntry
 from sayso.stores.base import update_of
 from sayso.turns.denials import Denials
-from sayso.turns.services import Services, fresh
+from sayso.turns.journal.journal import MAX_REVEALED, refused_mark, revealed_mark
+from sayso.turns.services import Services, fresh, vault_for
+from sayso.turns.signing import signed
 
 _log = logging.getLogger("sayso.engine.answers")
 
 CHANNEL = "inbox"
+_FORBIDDEN = 403
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +83,8 @@ class AnswerService:
     ) -> None:
         self._store, self._clock = services.store, services.clock
         self._agents, self._limits = services.agents, services.limits
-        self._changed = services.changed
+        self._changed, self._tracing = services.changed, services.tracing
+        self._people, self._signing = services.people, services.signing
         self._looks = looks
         self._claims = claims
         self._live = live
@@ -124,7 +131,7 @@ class AnswerService:
                 "again without them.",
                 errors=tuple(
                     {"pointer": pointer, "message": "is unknown"}
-                    for pointer in unknown[:MAX_FINDINGS]
+                    for pointer in unknown[: self._limits.errors]
                 ),
             )
         taken = []
@@ -168,11 +175,56 @@ class AnswerService:
             _log.info("%r was extended by %r", interrupt_id, principal.subject)
         return await self._inbox.interrupt(principal, interrupt_id)
 
+    async def reveal(self, principal: Principal, interrupt_id: str, pointer: str) -> Any:
+        """Show a secret of the arguments that a question is about; who was shown it is noted first.
+
+        `pointer` is one of those that the card has (`reveal`).
+        """
+        listed = await self._inbox.interrupt(principal, interrupt_id)
+
+        async def act(view: ThreadView) -> Any:
+            now = self._clock.now()
+            refused = changes.reveal(view, interrupt_id, principal, now)
+            if refused is not None:
+                await self._refuse(view, refused, principal, interrupt_id)
+            details = next(ours_of(item) for item in view.interrupts if item.id == interrupt_id)
+            name = None
+            if pointer in details.get("reveal", ()):
+                name = secret_id(jsonvalue.resolve(details["arguments"], pointer))
+            values = await self._store.secrets(principal.scope, listed.thread_id)
+            body = next((value.body for value in values if value.id == name), None)
+            if body is None or view.turn is None:
+                text = f"Nothing at {pointer!r} can be shown: its card has the pointers (reveal)."
+                raise Problem(Code.INVALID_INPUT, text)
+            entries = await self._store.journal(principal.scope, view.turn.key)
+            by = principal.subject
+            mark = revealed_mark(entries, interrupt_id, pointer, by=by, channel=CHANNEL)
+            if mark is None:
+                text = f"You were shown this secret {MAX_REVEALED} times, and will be no more."
+                raise Problem(Code.TOO_MANY, text)
+            await self._store.update_idle(update_of(view.thread, now, entries=[mark], by=by))
+            return jsonvalue.decode(body)
+
+        return await fresh(partial(self._load, principal, listed.thread_id, [interrupt_id]), act)
+
     async def assign(
         self, principal: Principal, interrupt_id: str, to: str | None
     ) -> ListedInterrupt:
         """Say who should answer an open interrupt; None takes that back."""
-        change = partial(changes.assign, interrupt_id=interrupt_id, to=to, principal=principal)
+        people = None
+        if to is not None and self._people.are_known:
+            # For whoever may assign nobody, nobody is looked up.
+            check = partial(changes.check_assign, interrupt_id=interrupt_id, principal=principal)
+            await self._change(principal, interrupt_id, check)
+            people = await self._people.assignable(principal.scope, to)
+        change = partial(
+            changes.assign,
+            interrupt_id=interrupt_id,
+            to=to,
+            principal=principal,
+            now=self._clock.now(),
+            people=people,
+        )
         await self._change(principal, interrupt_id, change)
         return await self._inbox.interrupt(principal, interrupt_id)
 
@@ -189,6 +241,35 @@ class AnswerService:
         if view.thread.holder is None:
             await self._keep(view, late, principal)
 
+    async def note_refusal(
+        self, view: ThreadView, refusal: Refuse, principal: Principal, channel: str
+    ) -> None:
+        """Note who was refused an answer that is not theirs to give, while the question waits.
+
+        Raises:
+            Conflict: the thread has changed.
+        """
+        thread, turn = view.thread, view.turn
+        if refusal.code.facts.status != _FORBIDDEN or turn is None or turn.status != "suspended":
+            return
+        entries = await self._store.journal(thread.scope, turn.key)
+        marks = (
+            refused_mark(
+                entries, detail["interruptId"], refusal.code, by=principal, channel=channel
+            )
+            for detail in refusal.details.get("interrupts", ())
+        )
+        if new := [mark for mark in marks if mark is not None]:
+            now = self._clock.now()
+            await self._store.update_idle(update_of(thread, now, entries=new, by=principal.subject))
+
+    async def _refuse(
+        self, view: ThreadView, refusal: Refuse, principal: Principal, interrupt_id: str
+    ) -> NoReturn:
+        await self.note_refusal(view, refusal, principal, CHANNEL)
+        log_refused(view.thread.id, principal.subject, refusal.code, [interrupt_id])
+        raise problem_of(refusal, {interrupt_id: ""})
+
     async def _change(
         self,
         principal: Principal,
@@ -200,8 +281,7 @@ class AnswerService:
         async def act(view: ThreadView) -> HoldAnswers:
             decision = change(view)
             if isinstance(decision, Refuse):
-                log_refused(thread_id, principal.subject, decision.code, [interrupt_id])
-                raise problem_of(decision, {interrupt_id: ""})
+                await self._refuse(view, decision, principal, interrupt_id)
             await self._keep(view, decision.items, principal)
             return decision
 
@@ -219,7 +299,8 @@ class AnswerService:
         async def act(view: ThreadView) -> Answered:
             if await self._denials.hear(view, ids):
                 raise Conflict("the thread has changed by what was heard")
-            check = await self._looks.payload_check(view, ids)
+            vault = await vault_for(self._store, principal.scope, view)
+            check = await self._looks.payload_check(view, ids, vault=vault)
             case = case_of_answers(
                 entries,
                 view,
@@ -228,15 +309,21 @@ class AnswerService:
                 now=self._clock.now(),
                 limits=self._limits,
                 check=check,
+                vault=vault,
             )
             decision = decide(case, INBOX)
+            if self._tracing is not None:
+                self._tracing.note(verdict=verdict_of(decision))
+            if self._signing is not None:
+                decision = await signed(self._signing, principal.scope, thread_id, decision)
             match decision:
                 case Refuse():
                     await self.note(view, decision.late, principal)
+                    await self.note_refusal(view, decision, principal, CHANNEL)
                     log_refused(thread_id, principal.subject, decision.code, ids)
                     raise problem_of(decision, pointers)
                 case HoldAnswers():
-                    await self._keep(view, decision.items, principal)
+                    await self._keep(view, decision.items, principal, decision.secrets)
                     log_held(thread_id, decision.items, principal.subject)
                     # A no that was kept before is told as well: whoever says it again may have
                     # got no answer, for the server died before it told copies of it.
@@ -251,7 +338,9 @@ class AnswerService:
                 case _:
                     raise AssertionError(f"the inbox does not decide {decision!r}")
 
-        return await fresh(partial(self._load, principal, thread_id, ids), act)
+        tracing = self._tracing
+        judge = act if tracing is None else tracing.around("gate", act, thread=thread_id)
+        return await fresh(partial(self._load, principal, thread_id, ids), judge)
 
     async def _resume(self, view: ThreadView, decision: Resume) -> str:
         turn = view.turn
@@ -260,7 +349,12 @@ class AnswerService:
         if agent is None:
             raise problem_of(refusals.missing_version(turn), {})
         claimed = await self._claims.resume(
-            view, turn, agent, settle=decision.settle, retry=decision.retry
+            view,
+            turn,
+            agent,
+            settle=decision.settle,
+            retry=decision.retry,
+            secrets=decision.secrets,
         )
         try:
             # Before the turn continues: whoever takes it over, if this server dies now, tells them.
@@ -270,14 +364,18 @@ class AnswerService:
         return claimed.run.run_id
 
     async def _keep(
-        self, view: ThreadView, items: Sequence[Interrupt], principal: Principal
+        self,
+        view: ThreadView,
+        items: Sequence[Interrupt],
+        principal: Principal,
+        secrets: tuple[SecretValue, ...] = (),
     ) -> None:
         if not items:
             return
         thread = view.thread
         now = self._clock.now()
         await self._store.update_idle(
-            update_of(thread, now, interrupts=items, by=principal.subject)
+            update_of(thread, now, interrupts=items, by=principal.subject, secrets=secrets)
         )
         self._changed(thread.scope)
 

@@ -7,6 +7,7 @@ from sayso.base import jsonvalue
 from sayso.base.codes import Code
 from sayso.base.errors import Conflict, Problem
 from sayso.base.records import Approval, ApprovalUse, Page, PageRequest, Principal
+from sayso.turns.calls.approval import BY_ENTITLEMENT
 from sayso.turns.services import Services
 
 _log = logging.getLogger("sayso.engine.approvals")
@@ -28,8 +29,12 @@ class ApprovalService:
         self._tools = services.tools
 
     def stale(self, approval: Approval) -> str | None:
-        """The reason why an approval that nobody revoked is no longer valid; None if it is."""
+        """The reason why an approval that no person revoked is no longer valid; None if it is."""
+        if approval.revoked_by == BY_ENTITLEMENT:
+            return "whoever gave it has left, or has the role no more: have somebody say yes again"
         terms = jsonvalue.decode(approval.terms or b"{}")
+        if terms.get("runOnly"):
+            return None  # What that tool and its rules are, the next run that brings it can say.
         tool = self._tools.of(terms.get("agent")).get(approval.tool)
         if tool is None:
             return "its tool no longer exists"

@@ -22,9 +22,11 @@ from sayso.base.records import (
     ThreadView,
     TurnRecord,
 )
+from sayso.base.secretvalues import SecretValue, may_hold_secrets
 from sayso.engine.instrumented import log_questions, log_resumed
 from sayso.engine.leases import LeaseKeeper
 from sayso.gate import refusals
+from sayso.gate.answers import holds_apart
 from sayso.gate.case import Start
 from sayso.gate.client_tools import joining, results_of
 from sayso.gate.interrupts import taken_by
@@ -65,6 +67,8 @@ class Claimed:
     entries: tuple[Entry, ...] = ()
     retry: bool = False
     kept: bytes | None = None
+    secrets: tuple[SecretValue, ...] = ()
+    """What is kept apart from the answers."""
 
 
 _OVER = "this server is shutting down: it takes no thread any more"
@@ -144,8 +148,11 @@ class Claims:
         queue: tuple[Message, ...] = (),
         retry: bool = False,
         request: RunInput | None = None,
+        secrets: tuple[SecretValue, ...] = (),
     ) -> Claimed:
         """Continue a turn with its answers; `request` is None when no client brought them.
+
+        `secrets` are kept apart from these answers.
 
         The results of the client's own tools join the history with it.
         """
@@ -157,6 +164,8 @@ class Claims:
         waited = pauses(entries)
         is_edited = bool(waited and edited(entries, waited[-1]))
         state = view.thread.state
+        if request is not None and secrets:
+            request = _without_command(request)
         if request is not None and request.state and not is_edited:
             brought, state = _brought(request.state, state, agent)
             request = replace(request, state=brought)
@@ -174,6 +183,7 @@ class Claims:
             entries=entries,
             pause=pause,
             retry=retry,
+            secrets=secrets,
         )
         log_resumed(view.thread.id, run_id)
         return claimed
@@ -199,6 +209,7 @@ class Claims:
             messages=view.messages,
             interrupts=view.interrupts,
             kept=view.thread.kept,
+            secrets=await self.secrets_of(view, entries),
             entries=tuple(
                 pause if pause is not None and entry.place == pause.place else entry
                 for entry in entries
@@ -229,8 +240,18 @@ class Claims:
             before, again, agent, run, state, begun=begun, entries=(mark,), mark=mark
         )
 
-    async def create_fork(self, owner: Principal, thread_id: str, made: Fork, run: Run) -> None:
-        """Make a thread out of a copied turn, which waits; `Conflict` if there is one."""
+    async def create_fork(
+        self,
+        owner: Principal,
+        thread_id: str,
+        made: Fork,
+        run: Run,
+        secrets: tuple[SecretValue, ...],
+    ) -> None:
+        """Make a thread out of a copied turn, which waits; `Conflict` if there is one.
+
+        `secrets` are kept apart from the answers of that turn.
+        """
         await self._write(
             Claim(
                 scope=owner.scope,
@@ -248,6 +269,7 @@ class Claims:
                 interrupts=made.interrupts,
                 entries=made.entries,
                 kept=made.kept,
+                secrets=secrets,
             ),
             Commit(now=self._clock.now(), release=True),
         )
@@ -309,6 +331,7 @@ class Claims:
         pause: Entry | None = None,
         mark: Entry | None = None,
         retry: bool = False,
+        secrets: tuple[SecretValue, ...] = (),
     ) -> Claimed:
         messages = tuple(m for item in settled if (m := settled_message(item)) is not None)
         claim = Claim(
@@ -326,7 +349,9 @@ class Claims:
             messages=(*messages, *queue),
             interrupts=settled,
             entries=tuple(entry for entry in (pause, mark) if entry is not None),
+            secrets=secrets,
         )
+        kept_apart = await self.secrets_of(view, entries)
         lease, alive = await self._take(claim)
         answered = {interrupt.id for interrupt in settled}
         return Claimed(
@@ -346,7 +371,19 @@ class Claims:
             ),
             retry=retry,
             kept=view.thread.kept,
+            secrets=(*kept_apart, *secrets),
         )
+
+    async def secrets_of(
+        self, view: ThreadView, entries: Iterable[Entry]
+    ) -> tuple[SecretValue, ...]:
+        """Read what is kept apart for a thread's newest turn, whose journal has these entries."""
+        if self._store.codec is None:
+            return ()
+        holds = any(map(holds_apart, view.interrupts))
+        if not holds and not any(may_hold_secrets(entry.data) for entry in entries):
+            return ()
+        return await self._store.secrets(view.thread.scope, view.thread.id)
 
     async def _take(self, claim: Claim) -> tuple[Lease, Callable[[], bool]]:
         if self._is_over():
@@ -381,13 +418,13 @@ def _started_with(before: tuple[Message, ...], decision: Start) -> tuple[Message
         else message
         for message in before
     ]
-    return (*kept, *(message for message in decision.append if message.id not in stored))
+    return (*kept, *[message for message in decision.append if message.id not in stored])
 
 
 def _written_over(before: tuple[Message, ...], written: tuple[Message, ...]) -> tuple[Message, ...]:
     """The thread's messages as a step leaves them: what it writes again keeps its place."""
     new = {message.id: message for message in written}
-    return (*(new.pop(message.id, message) for message in before), *new.values())
+    return (*[new.pop(message.id, message) for message in before], *new.values())
 
 
 def _resumed(entries: tuple[Entry, ...], state: bytes, request: RunInput | None) -> Entry | None:
@@ -400,6 +437,15 @@ def _resumed(entries: tuple[Entry, ...], state: bytes, request: RunInput | None)
         said = TurnInput.from_request(request, request.state, request.user_text)
         brought = said.to_json(jsonvalue.encode(request.state), 0)
     return resumed_mark(waited[-1], state, brought)
+
+
+def _without_command(request: RunInput) -> RunInput:
+    """The request without its answer of the older dialect, whose secrets would stay with it."""
+    props = request.forwarded_props
+    if not isinstance(props, dict) or "command" not in props:
+        return request
+    rest = {name: value for name, value in props.items() if name != "command"}
+    return replace(request, forwarded_props=rest)
 
 
 def _brought(sent: Any, kept: bytes, agent: Agent) -> tuple[Any, bytes]:

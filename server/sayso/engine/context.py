@@ -31,7 +31,7 @@ from sayso.engine.inbox import Inbox
 from sayso.gate.client_tools import is_call
 from sayso.gate.contents import calls
 from sayso.gate.interrupts import as_answered
-from sayso.gate.quorum import denies
+from sayso.gate.quorum import denies, may_see
 from sayso.gate.rights import changes, may
 from sayso.protocol.compat import as_text
 from sayso.protocol.interrupts import ours_of
@@ -140,7 +140,7 @@ class Contexts:
                     "title": _title(interrupt),
                     "status": interrupt.status,
                     "may": may(interrupt, listed.owner, principal, now)
-                    if interrupt.status == "open"
+                    if interrupt.status == "open" and may_see(interrupt, listed.owner, principal)
                     else [],
                 }
                 for interrupt in view.interrupts

@@ -91,7 +91,7 @@ COPILOTKIT: Final = Dialect(
     show_expiry=False,
     survives_error=False,
     releases_first=True,
-    pause=0.1,
+    pause=0.3,
 )
 """The dialect of CopilotKit's hook. After a RUN_ERROR on an answer, or a connection that
 was lost under one, it neither shows a card nor takes a message until the page is loaded again

@@ -53,7 +53,9 @@ class Health:
                 while self._asked is not None and not self._asked.done() and self._most < most:
                     await asyncio.wait([self._asked])
                 if self._asked is None or self._asked.done():
-                    self._asked = asyncio.create_task(self._store.count_open(most), name="probe")
+                    self._asked = asyncio.create_task(
+                        self._store.count_all_open(most), name="probe"
+                    )
                     self._asked.add_done_callback(_retrieved)
                     self._most = most
                 return await asyncio.shield(self._asked)

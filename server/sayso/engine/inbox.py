@@ -124,26 +124,27 @@ class Inbox:
         """A page of the caller's interrupts, oldest first.
 
         Those that wait for one of its roles are the caller's as well. Calls of the client's own
-        tools are not among them: no person answers those.
+        tools are not among them: no person answers those. Of a thread of others with nothing for
+        the caller there is one empty page, however many questions it has.
 
         Raises:
             ValueError: an invalid cursor.
         """
-        page = await self._store.interrupts(
-            principal.scope,
-            InterruptFilter(
-                owner=principal.subject,
-                names=names_of(principal.subject, principal.roles),
-                status=status,
-                agent=agent,
-                reason=reason,
-                thread_id=thread_id,
-                assigned_to=assigned_to,
-            ),
-            PageRequest(after, limit),
+        which = InterruptFilter(
+            owner=principal.subject,
+            names=names_of(principal.subject, principal.roles),
+            status=status,
+            agent=agent,
+            reason=reason,
+            thread_id=thread_id,
+            assigned_to=assigned_to,
         )
-        items = tuple(item for item in page.items if _concerns(item, principal))
-        return Page(items=items, next=page.next)
+        while True:
+            page = await self._store.interrupts(principal.scope, which, PageRequest(after, limit))
+            items = tuple(item for item in page.items if _concerns(item, principal))
+            if items or page.next is None or thread_id is None:
+                return Page(items=items, next=page.next)
+            after = page.next
 
     async def interrupt(self, principal: Principal, interrupt_id: str) -> ListedInterrupt:
         """One of the caller's interrupts.

@@ -1,25 +1,29 @@
-"""Metrics of the store's calls, and a log line for each decision.
+"""The store as an engine knows it: its calls counted, decisions logged, the trail scrubbed.
 
-The line is written with every store: `asked`, `held` (an answer that waits for others), `answered`,
-`expired`, `refused`, `resumed`, `ended`. It has thread, interrupt, reason, subject and code, if
-there are any, and never a payload. The logger is `sayso.decisions`; the command shows it by
-default.
+A line is logged for each decision, with every store: `asked`, `held` (an answer that waits for
+others), `answered`, `expired`, `refused`, `resumed`, `ended`. It has thread, interrupt, reason,
+subject and code, if there are any, and never a payload. The logger is `sayso.decisions`; the
+command shows it by default.
 """
 
 import logging
 from collections.abc import Awaitable, Iterable
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from sayso.base.audit import scrubbed
 from sayso.base.clock import Clock
 from sayso.base.errors import Conflict, LeaseLost, StoreUnavailable
 from sayso.base.logs import log_context
 from sayso.base.metrics import Metrics
-from sayso.base.records import Claim, Commit, Interrupt, Run, Update, outcome_type
-from sayso.stores.base import Store, StoreProxy
+from sayso.base.records import Claim, Commit, Interrupt, Run, Update
+from sayso.base.runoutcome import outcome_type
+from sayso.base.scrubbing import Scrubbing
+from sayso.stores.base import WRITES, Store
+from sayso.stores.proxy import StoreProxy
 from sayso.streams.ending import Ending
 
-_WRITES = frozenset({"claim", "commit", "update_idle"})
 _decisions = logging.getLogger("sayso.decisions")
 
 
@@ -40,7 +44,7 @@ class InstrumentedStore(StoreProxy):
             raise
         finally:
             self._metrics.calls.add(self._clock.monotonic() - began, name)
-        if name in _WRITES:
+        if name in WRITES:
             self._written((*call.args, *call.keywords.values())[-1])
         return outcome
 
@@ -75,8 +79,8 @@ class InstrumentedStore(StoreProxy):
 
     def _settled(self, items: Iterable[Interrupt]) -> None:
         for item in items:
-            if item.status == "open":
-                continue
+            if item.status == "open" or item.progress.result is not None:
+                continue  # settled before, where something came of it
             self._metrics.settled.add(item.status)
             if item.decided_by is not None and item.decided_at is not None:
                 taken = (item.decided_at - item.created_at) / 1000
@@ -94,6 +98,8 @@ def log_questions(thread_id: str, items: Iterable[Interrupt]) -> None:
     if not _decisions.isEnabledFor(logging.INFO):
         return
     for item in items:
+        if item.progress.result is not None:
+            continue  # it was settled before
         if item.status == "open":
             _log_line("asked", thread_id, item)
         elif item.status == "expired":
@@ -137,3 +143,25 @@ def _log_line(event: str, thread_id: str, item: Interrupt, **more: str) -> None:
     ids = {"thread": thread_id, "interrupt": item.id, "reason": item.reason}
     with log_context(**ids, **{name: value for name, value in more.items() if value}):
         _decisions.info(event)
+
+
+def with_scrubbed_trail(store: Store, scrub: Scrubbing | None) -> Store:
+    """The store whose trail is scrubbed, if anything is to be."""
+    return store if scrub is None else ScrubbedTrail(store, scrub)
+
+
+class ScrubbedTrail(StoreProxy):
+    """Tells the store with each step what texts pass that go into the trail, and scrubs notes."""
+
+    def __init__(self, inner: Store, scrub: Scrubbing) -> None:
+        super().__init__(inner)
+        self._scrub = scrub
+
+    async def _around(self, name: str, call: partial[Awaitable[Any]]) -> Any:
+        if name in WRITES:
+            *before, step = (*call.args, *call.keywords.values())
+            call = partial(call.func, *before, replace(step, scrub=self._scrub))
+        elif name == "note":
+            scope, events, now = (*call.args, *call.keywords.values())
+            call = partial(call.func, scope, [scrubbed(e, self._scrub) for e in events], now)
+        return await call()

@@ -11,7 +11,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Coroutine, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from sayso.base import jsonvalue
 from sayso.base.clock import Clock
@@ -19,10 +19,11 @@ from sayso.base.codes import Code
 from sayso.base.errors import StoreError, TurnError
 from sayso.base.logs import log_context
 from sayso.base.options import AgentOptions
-from sayso.base.records import Lease, ThreadView
+from sayso.base.records import Lease, Principal, ThreadView
 from sayso.engine.claims import Claimed
 from sayso.engine.instrumented import log_ended
 from sayso.engine.leases import LeaseKeeper
+from sayso.engine.quotas import Quotas, Seat
 from sayso.engine.runner import Runner, StopPaused
 from sayso.engine.snapshots import current_outcome
 from sayso.engine.stop import StopRequest
@@ -32,9 +33,13 @@ from sayso.protocol.runinput import RunInput
 from sayso.streams.ending import Ending
 from sayso.streams.reader import Reader
 from sayso.streams.stream import RunStream
+from sayso.turns.journal.journal import traces
 from sayso.turns.replay.effects import ToolThreads
 from sayso.turns.replay.wakeup import Wakeup
 from sayso.turns.services import Services
+
+if TYPE_CHECKING:
+    from sayso.base.tracing import Tracing
 
 _log = logging.getLogger("sayso.engine.live")
 
@@ -77,8 +82,10 @@ class LiveRuns:
         keeper: LeaseKeeper,
         tool_threads: Callable[[], ToolThreads],
         stop_paused: StopPaused,
+        quotas: Quotas,
     ) -> None:
-        self._services = services
+        self._services, self._tracing = services, services.tracing
+        self._quotas = quotas
         self._keeper = keeper
         self._new_threads, self._threads = tool_threads, tool_threads()
         self._stop_paused = stop_paused
@@ -99,8 +106,11 @@ class LiveRuns:
         peer: ClientProfile,
         *,
         holds: RunInput | None = None,
+        seat: Seat | None = None,
     ) -> Reader:
         """Run a claimed turn, and read it: its first reader is there before anything happens.
+
+        `seat` is what the run has held until now; it leaves it at its end.
 
         `holds` is a request whose sender holds the messages and the state that it brought: the
         reader is told only what differs. The run does not depend on readers, nor on whether one
@@ -113,7 +123,7 @@ class LiveRuns:
             )
             return runner.stream.attach(run_id, peer, messages=messages, state=state)
         finally:
-            self._go(claimed, runner)
+            self._go(claimed, runner, seat)
 
     def start_unread(self, claimed: Claimed) -> asyncio.Task[Ending | None]:
         """Run a claimed turn, which nobody reads yet; the task gives its ending."""
@@ -147,10 +157,13 @@ class LiveRuns:
         unread = self._services.limits.unread
         return RunStream(claimed.lease.thread_id, claimed.run.key, unread=unread)
 
-    def _go(self, claimed: Claimed, runner: Runner) -> asyncio.Task[Ending | None]:
+    def _go(
+        self, claimed: Claimed, runner: Runner, seat: Seat | None = None
+    ) -> asyncio.Task[Ending | None]:
         """Start the run; it does not depend on readers."""
         key = (claimed.lease.scope, claimed.lease.thread_id)
         disconnect = DisconnectWatch(runner, claimed.agent.options, self._services.clock)
+        held = seat or self._quotas.count_run(claimed.turn.principal)
 
         async def run() -> Ending | None:
             left_behind = self._over is not None
@@ -159,13 +172,17 @@ class LiveRuns:
                     runner.stream.finish(self._over)
                     return None
                 with log_context(thread=key[1], run=claimed.run.run_id, agent=claimed.agent.name):
-                    await runner.run()
+                    if self._tracing is None:
+                        await runner.run()
+                    else:
+                        await _traced(self._tracing, claimed, runner)
                     log_ended(runner.ending)
             except asyncio.CancelledError:
                 # By a shutdown, at whose end the leases that are still held are released.
                 left_behind = True
                 raise
             finally:
+                held.leave()
                 disconnect.close()
                 if not left_behind:
                     self._keeper.forget(claimed.lease)
@@ -181,12 +198,32 @@ class LiveRuns:
         return task
 
     def attach(
-        self, view: ThreadView, run_id: str, peer: ClientProfile, said: Sequence[bytes] = ()
+        self,
+        principal: Principal,
+        view: ThreadView,
+        run_id: str,
+        peer: ClientProfile,
+        said: Sequence[bytes] = (),
     ) -> Reader:
         """Follow the run of a thread, wherever it is running.
 
         `said` are messages besides: this reader keeps them to its end.
+
+        Raises:
+            Problem: `too_many`, the caller has as many streams as may be.
         """
+        seat = self._quotas.stream(principal)
+        try:
+            reader = self._attach(view, run_id, peer, said)
+        except BaseException:
+            seat.leave()
+            raise
+        reader.on_detach = seat.leave
+        return reader
+
+    def _attach(
+        self, view: ThreadView, run_id: str, peer: ClientProfile, said: Sequence[bytes]
+    ) -> Reader:
         key = (view.thread.scope, view.thread.id)
         live = self._live.get(key)
         if live is not None and not live.runner.stream.ended:
@@ -316,6 +353,20 @@ class LiveRuns:
         await asyncio.gather(*left, return_exceptions=True)
         await asyncio.gather(*(runner.cancel() for runner in dropped))
         self._threads.shutdown()
+
+
+async def _traced(tracing: "Tracing", claimed: Claimed, runner: Runner) -> None:
+    """Run a turn in a span, linked with what it continues."""
+    ids = {
+        "agent": claimed.agent.name,
+        "thread": claimed.lease.thread_id,
+        "turn": claimed.turn.key,
+        "run": claimed.run.run_id,
+    }
+    with tracing.span("turn", ids, links=traces(claimed.entries)) as span:
+        await runner.run()
+        if (ending := runner.ending) is not None:
+            span.note(status=ending.type, code=ending.code)
 
 
 class DisconnectWatch:

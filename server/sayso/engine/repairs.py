@@ -24,7 +24,7 @@ from sayso.protocol.reasons import BREAKPOINT
 from sayso.stores.base import update_of
 from sayso.turns.denials import Denials, first_of, questions
 from sayso.turns.input import TurnInput
-from sayso.turns.journal.before import decisions, may_not_be_asked_again
+from sayso.turns.journal.earlier_decisions import barred_by_denials, decisions
 from sayso.turns.journal.forks import Fork, fork
 from sayso.turns.journal.journal import again_mark, copied_from, edit_mark
 from sayso.turns.replay.conclusion import suspension
@@ -54,7 +54,9 @@ class Repairs:
         denials: Denials,
     ) -> None:
         self._store, self._clock = services.store, services.clock
-        self._agents = services.agents
+        self._agents, self._tools = services.agents, services.tools
+        self._services_may_decide = services.services_may_decide
+        self._authorization = services.authorization
         self._changed = services.changed
         self._threads = threads
         self._claims = claims
@@ -119,11 +121,12 @@ class Repairs:
         Raises:
             Problem: `unknown_thread`; `unknown_interrupt`; `journal_gone` once another turn has
                 begun; `denied_before` for what its approvers will not be asked again;
-                `thread_busy` when it runs too fast to be copied.
+                `not_allowed` by the app; `thread_busy` when it runs too fast to be copied.
         """
 
         async def act(view: ThreadView) -> tuple[Fork, ThreadView]:
             interrupt, turn = _interrupt_of(view, interrupt_id)
+            await self._authorization.check(principal, turn.agent, "fork")
             entries = await self._store.journal(principal.scope, turn.key)
             after = await self._store.load(principal.scope, thread_id)
             if after is None or after.thread.revision != view.thread.revision:
@@ -147,6 +150,8 @@ class Repairs:
                     **({} if first in (None, thread_id) else {"first": first}),
                     **({"before": before} if before else {}),
                 },
+                four_eyes=self._tools.four_eyes,
+                services=self._services_may_decide,
             )
             if made is None:
                 raise _gone()
@@ -154,7 +159,7 @@ class Repairs:
 
         read = partial(self._threads.view, principal, thread_id, interrupt_ids=[interrupt_id])
         made, copied = await fresh(read, act)
-        copy = await self._create_fork(principal, made)
+        copy = await self._create_fork(principal, made, copied)
         await self._tell_denied_meanwhile(principal, copied)
         return copy
 
@@ -178,7 +183,7 @@ class Repairs:
             )
         return True
 
-    async def _create_fork(self, principal: Principal, made: Fork) -> str:
+    async def _create_fork(self, principal: Principal, made: Fork, copied: ThreadView) -> str:
         thread_id = ids.new("thread")
         now = self._clock.now()
         open_now = [item for item in made.interrupts if item.status == "open"]
@@ -190,7 +195,8 @@ class Repairs:
             ended_at=now,
             outcome=suspension(open_now).to_json(),
         )
-        await self._claims.create_fork(principal, thread_id, made, run)
+        secrets = await self._claims.secrets_of(copied, made.entries)
+        await self._claims.create_fork(principal, thread_id, made, run, secrets)
         self._changed(principal.scope)
         return thread_id
 
@@ -224,8 +230,8 @@ class Repairs:
 
         Raises:
             Problem: `unknown_thread`; `thread_busy` while it runs; `not_waiting` once it has ended
-                well; `unknown_agent` for one that is no longer served; `denied_before` for what
-                its approvers will not be asked again.
+                well; `unknown_agent` for one that is no longer served; `not_allowed` by the
+                app; `denied_before` for what its approvers will not be asked again.
         """
         repeats: tuple[str, ...] = ()
         actor = by or principal.subject
@@ -233,6 +239,8 @@ class Repairs:
         async def act(view: ThreadView) -> str:
             nonlocal repeats
             turn, agent = self._restartable(view)
+            if by is None:
+                await self._authorization.check(principal, turn.agent, "restart")
             entries = await self._store.journal(principal.scope, turn.key)
             repeats = repeated(entries) or repeats
             mine = _of_turn(view, turn)
@@ -359,7 +367,7 @@ def _check_denied(items: Sequence[Interrupt], before: Sequence[dict[str, Any]]) 
     Raises:
         Problem: `denied_before`, one was.
     """
-    again = may_not_be_asked_again(items, before)
+    again = barred_by_denials(items, before)
     if again:
         raise Problem(
             Code.DENIED_BEFORE,

@@ -24,9 +24,7 @@ from sayso.protocol.usage import Usage
 from sayso.streams.ending import STOPPED, Ending
 from sayso.streams.stream import RunStream
 from sayso.turns.input import TurnInput, text_of_messages
-from sayso.turns.journal.journal import (
-    without_last_failures,
-)
+from sayso.turns.journal.journal import trace_mark, without_last_failures
 from sayso.turns.output.usage import spent
 from sayso.turns.replay.commits import LeasedStore
 from sayso.turns.replay.conclusion import Conclusion, conclude
@@ -170,8 +168,11 @@ class Runner:
         answered = self._claimed.answered
         while True:
             execution = self._execution
+            if execution.tracing is not None and (here := execution.tracing.here()) is not None:
+                execution.journal.write(trace_mark(self._claimed.run.key, here))
             if execution.broken is None:
                 await execution.run(partial(self._claimed.agent.function, AuthorTurn(execution)))
+            await self._name_stopper(execution)
             concluded = conclude(execution, self._claimed.run, answered)
             following, begun = self._following(execution, concluded)
             concluded = await self._store(concluded, following)
@@ -186,6 +187,23 @@ class Runner:
             if self._stopper is not None:
                 self.stop(self._stopper)
             answered = ()
+
+    async def _name_stopper(self, execution: Execution) -> None:
+        """Have a turn know who stopped it; where another process was asked, its store does."""
+        stopper = self._stopper
+        if stopper is None and execution.stopped == STOPPED:
+            stopper = StopRequest(None)
+        if stopper is None or execution.aborted is not None:
+            return
+        if stopper.by is None and stopper.why is None:
+            lease = self._claimed.lease
+            try:
+                view = await self._services.store.load(lease.scope, lease.thread_id)
+            except StoreError as error:
+                execution.abort(error)
+                return
+            stopper = stopper if view is None else stopper.known_to(view.thread)
+        execution.stopped_by, execution.stopped_through = stopper.by, stopper.channel
 
     async def _paused_too_late(self, concluded: Conclusion, stopper: StopRequest) -> Conclusion:
         """End a turn that was stopped while its questions went to the store."""
@@ -272,6 +290,7 @@ class Runner:
             begun=begun,
             looks=self._looks,
             kept=self._kept,
+            secrets={secret.id: secret.body for secret in claimed.secrets},
         )
         effects = Effects(self._pool, self._leased.check, self.attended)
         execution = Execution(

@@ -19,7 +19,6 @@ from sayso.gate.refusals import Refuse, spoken
 from sayso.protocol import frames
 from sayso.protocol.client_profile import ClientProfile
 from sayso.protocol.compat import bodies_for
-from sayso.protocol.interrupts import with_ours
 from sayso.protocol.runinput import RunInput
 from sayso.streams.ending import Ending, suspending
 from sayso.streams.reader import Reader
@@ -120,7 +119,7 @@ def recovered(
         return refused(request, peer, refusal)
     ending = Ending(type="success") if view is None else current_outcome(view)
     if waiting:
-        ending = suspending(_with_problem(waiting, refusal), held=_held(view))
+        ending = suspending(waiting, held=_held(view), beside=_problems(waiting, refusal))
     if ending.type in ("success", "interrupt"):
         ending = replace(ending, details={"refused": True, "problem": _problem(refusal)})
     said, words = unsent_messages(request, view), problem_message(refusal)
@@ -197,11 +196,12 @@ def _open(view: ThreadView) -> list[Interrupt]:
     return [item for item in mine if item.status == "open" and not is_call(item)]
 
 
-def _with_problem(waiting: list[Interrupt], refusal: Refuse) -> list[Interrupt]:
+def _problems(waiting: list[Interrupt], refusal: Refuse) -> dict[str, dict[str, Any]]:
+    """Members to stand beside each question that a refusal is about."""
     listed = refusal.details.get("interrupts", ())
     details = {detail["interruptId"]: detail for detail in listed if "interruptId" in detail}
     concerned = {item.id for item in waiting if item.id in details}
-    shown, refused_as = [], ids.new("problem")
+    beside, refused_as = {}, ids.new("problem")
     for item in waiting:
         if item.id in concerned or not concerned:
             problem: dict[str, Any] = {
@@ -216,10 +216,8 @@ def _with_problem(waiting: list[Interrupt], refusal: Refuse) -> list[Interrupt]:
                 for name, value in details.get(item.id, {}).items()
                 if name != "interruptId"
             }
-            beside = with_ours(item.metadata, {"problem": problem})
-            item = replace(item, metadata=jsonvalue.encode(beside))
-        shown.append(item)
-    return shown
+            beside[item.id] = {"problem": problem}
+    return beside
 
 
 def problem_message(refusal: Refuse) -> bytes:

@@ -13,7 +13,7 @@ from typing import Any, Final
 from sayso.base import ids
 from sayso.base.codes import Code
 from sayso.base.errors import Problem
-from sayso.base.records import Interrupt, Principal, Run, Thread, ThreadView, TurnRecord
+from sayso.base.records import Entry, Interrupt, Principal, Run, Thread, ThreadView, TurnRecord
 from sayso.engine.claims import Claims
 from sayso.gate import interrupts
 from sayso.gate.quorum import is_final
@@ -22,7 +22,7 @@ from sayso.streams.ending import STOPPED as SAID
 from sayso.streams.ending import Ending
 from sayso.turns.calls.dangling import close_dangling
 from sayso.turns.denials import Denials
-from sayso.turns.journal.journal import Journal
+from sayso.turns.journal.journal import Journal, stopped_mark
 from sayso.turns.replay.replay_order import ReplayOrder
 from sayso.turns.services import Services, fresh
 
@@ -158,6 +158,7 @@ class StopService:
             ReplayOrder(turn.key, journal.ends()).end,
             stopped=True,
             interrupts={item.id: over.get(item.id, _as_said(item)) for item in view.interrupts},
+            now=now,
         )
         # Who stopped the thread knows how it ended; of an expiry nobody has heard yet.
         last = run or Run(
@@ -177,17 +178,22 @@ class StopService:
             for item in view.interrupts
             if item.status == "open" and item.turn_key == turn.key
         )
+        settled = [i for i in left.interrupts if all(i.id != item.id for item in ended)]
         messages = tuple(m for item in ended if (m := settled_message(item)) is not None)
         await self._claims.close(
             view,
             replace(turn, status="cancelled", ended_at=now),
             last,
-            interrupts=ended,
-            entries=left.entries,
+            interrupts=(*settled, *ended),
+            entries=(*left.entries, _mark(last, stopper)),
             messages=(*left.messages, *messages),
         )
         _log.info("thread %r was stopped", view.thread.id)
         return (*left.events, *(e for item in ended if (e := settled_event(item)) is not None))
+
+
+def _mark(run: Run, stopper: StopRequest) -> Entry:
+    return stopped_mark(run.key, why=stopper.why or SAID, by=stopper.by, channel=stopper.channel)
 
 
 def _as_said(item: Interrupt) -> Interrupt:

@@ -19,6 +19,7 @@ from sayso.agents.suggestions import Suggest, Suggestion, SuggestionRequest
 from sayso.base import ids, jsonvalue
 from sayso.base.logs import log_context
 from sayso.base.records import Principal
+from sayso.engine.quotas import Quotas
 from sayso.protocol.client_profile import ClientProfile
 from sayso.protocol.runinput import RunInput
 from sayso.streams.ending import Ending
@@ -55,24 +56,31 @@ def asks_for_suggestions(request: RunInput) -> bool:
 class Suggestions:
     """The requests for suggestions that this process is answering."""
 
-    def __init__(self, services: Services) -> None:
+    def __init__(self, services: Services, quotas: Quotas) -> None:
         self._limits = services.limits
+        self._quotas = quotas
         self._tasks: set[asyncio.Task[None]] = set()
 
     def answer(
         self, agent: Agent, request: RunInput, principal: Principal, peer: ClientProfile
     ) -> Reader:
-        """A run with one call that carries the suggestions, or with nothing."""
+        """A run with one call that carries the suggestions, or with nothing.
+
+        Raises:
+            Problem: `too_many`, the author's function would run beside too many runs.
+        """
         stream = RunStream(request.thread_id, "", unread=self._limits.unread)
         reader = stream.attach(request.run_id, peer, messages=None, state=None)
         reader.run_key = None  # no stored run stands behind it
         if agent.suggest is None:
             stream.finish(Ending(type="success"))
             return reader
+        seat = self._quotas.run(principal)
         work = self._answered(stream, agent.name, agent.suggest, request, principal)
         task = asyncio.create_task(work, name=f"suggestions of agent {agent.name!r}")
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+        task.add_done_callback(lambda _: seat.leave())
 
         def given_up() -> None:
             task.cancel()

@@ -53,14 +53,18 @@ MAX_REST_S = 300.0
 HOOK_TIMEOUT_S = 30.0
 """Seconds that a hook may take for one reminder."""
 
+_MAX_CROWDED = 10_000
+
 Key = tuple[str, str]
+"""A scope and a thread's id."""
 
 
 class Sweeper:
     """Settles expired questions, reminds, and continues abandoned or ready turns.
 
     `at_once`: turns that run without a client at the same time, in this process. If users are told
-    apart (`shared`), those of one user take half of it at most.
+    apart (`shared`), those of one user take half of it at most, and while another tenant's have to
+    wait, those of one tenant no more than its share.
     """
 
     def __init__(
@@ -83,8 +87,14 @@ class Sweeper:
         self._at_once = at_once
         self._most = max(1, at_once // 2) if shared else at_once
         self._after: str | None = None
+        self._waiting: set[str] = set()
+        self._passed: set[str] = set()
+        """The tenants whose turns had to wait in the last round of all due threads, and in this."""
+        self._crowded: dict[Key, tuple[str, str]] = {}
+        """Threads that wait until fewer turns of their users run: they are not read for nothing."""
         self._resting: dict[Key, tuple[float, float]] = {}
-        self._detached: dict[asyncio.Task[Ending | None], Key] = {}
+        self._detached: dict[asyncio.Task[Ending | None], tuple[str, str]] = {}
+        """The turns that run without a client, with their users."""
         self._hooks: set[asyncio.Task[None]] = set()
         self._task: asyncio.Task[None] | None = None
 
@@ -126,6 +136,7 @@ class Sweeper:
                     await self._try(due)
             self._after = page.next
             if self._after is None:
+                self._waiting, self._passed = self._passed, set()
                 return
 
     async def _try(self, due: Due) -> None:
@@ -145,13 +156,18 @@ class Sweeper:
         if self._live.is_here(*key) or self._rests(key):
             return
         if due.why in ("abandoned", "ready") and self._is_full():
+            self._passed.add(due.scope)
+            return
+        user = self._crowded.pop(key, None)
+        if user is not None and not self._has_share(user):
+            self._crowded[key] = user
             return
         view = await self._store.load(due.scope, due.thread_id)
         if view is None or view.turn is None or view.run is None:
             return
         if due.why == "abandoned" and view.thread.holder is None:
             return  # somebody has cared for it since: to hold it would only keep answers out
-        if due.why in ("abandoned", "ready") and not self._room(view.thread.owner, due.scope):
+        if due.why in ("abandoned", "ready") and not self._room(key, view.thread.owner):
             return
         # Whoever held it, or kept an answer, may have died before it told copies of a denial.
         mine = [item for item in view.interrupts if item.turn_key == view.turn.key]
@@ -203,7 +219,7 @@ class Sweeper:
                 self._changed(view.thread.scope)
             for item in reminded.values():
                 self._spawn(_remind(agent.options.on_reminder, view.thread, turn, item))
-        elif self._room(view.thread.owner, view.thread.scope):
+        elif self._room(key, view.thread.owner):
             settle = [*over.values()]
             settle += [interrupts.settle_held(item) for item in after if item.status == "open"]
             why = _unattended(agent, mine, settle)
@@ -218,10 +234,23 @@ class Sweeper:
         """True if no more turns may run without a client now, whoever began them."""
         return len(self._detached) >= self._at_once
 
-    def _room(self, owner: str, scope: str) -> bool:
-        """True if one more turn of this user may run without a client now; else it waits."""
-        theirs = sum(user == (scope, owner) for user in self._detached.values())
-        return not self._is_full() and theirs < self._most
+    def _has_share(self, user: tuple[str, str]) -> bool:
+        """True if fewer turns of this user run without a client than may."""
+        return sum(running == user for running in self._detached.values()) < self._most
+
+    def _room(self, key: Key, owner: str) -> bool:
+        """True if one more turn of this thread's owner may run without a client now."""
+        scope = key[0]
+        if not self._has_share((scope, owner)):
+            if len(self._crowded) < _MAX_CROWDED:
+                self._crowded[key] = (scope, owner)
+            return False
+        others = len(self._waiting - {scope})
+        of_tenant = sum(running[0] == scope for running in self._detached.values())
+        if self._is_full() or (others and of_tenant >= max(1, self._at_once // (others + 1))):
+            self._passed.add(scope)
+            return False
+        return True
 
     def _go(self, key: Key, claimed: Claimed) -> None:
         task = self._live.start_unread(claimed)

@@ -1,8 +1,10 @@
-"""Threads of one caller: listed, shown, inspected, deleted, and read as sessions.
+"""Threads of one caller: listed, shown, inspected, deleted. Other owners' threads are invisible.
 
-Other owners' threads are invisible. A session is a thread, by another name.
+But to keepers, who put them on hold: then nothing of one is deleted, whoever asks for that. Neither
+is it lifted by whom the thread is about: a keeper who owns it needs another one.
 """
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -12,23 +14,24 @@ from sayso.base.codes import Code
 from sayso.base.errors import Conflict, Problem
 from sayso.base.records import (
     Entry,
+    Hold,
     Interrupt,
     InterruptFilter,
+    ListedThread,
     Page,
     PageRequest,
     Principal,
     Run,
     ThreadFilter,
-    ThreadSummary,
     ThreadView,
     TurnStatus,
 )
-from sayso.engine.answers import problem_of
-from sayso.gate import sessions as gate
-from sayso.gate.interrupts import mark_seen
-from sayso.gate.refusals import Refuse
-from sayso.stores.base import every, update_of
+from sayso.base.retention import Retention
+from sayso.gate.history import visible
+from sayso.stores.base import every
 from sayso.turns.services import Services, fresh
+
+_log = logging.getLogger("sayso.engine.threads")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,13 +50,19 @@ class ThreadHistory:
     runs: Page[Run]
     interrupts: tuple[Interrupt, ...]
 
+    @property
+    def messages(self) -> list[bytes]:
+        """The JSON of the messages that are to be seen."""
+        return visible(self.view.messages)
+
 
 class Threads:
     """The threads of one caller at a time. Every method but `page` raises `unknown_thread`."""
 
-    def __init__(self, services: Services) -> None:
+    def __init__(self, services: Services, retention: Retention) -> None:
         self._store, self._clock = services.store, services.clock
         self._changed = services.changed
+        self._retention = retention
 
     def now(self) -> int:
         """The server's time, in milliseconds since the epoch."""
@@ -67,7 +76,7 @@ class Threads:
         agent: str | None = None,
         after: str | None = None,
         limit: int = 100,
-    ) -> Page[ThreadSummary]:
+    ) -> Page[ListedThread]:
         """A page of threads, the last active first.
 
         Raises:
@@ -118,7 +127,7 @@ class Threads:
         """Delete a thread; its audit trail stays and says who did.
 
         Raises:
-            Problem: `thread_busy`, it runs.
+            Problem: `thread_busy`, it runs; `on_hold`, a keeper keeps it.
         """
 
         async def busy(_: ThreadView) -> NoReturn:
@@ -128,6 +137,11 @@ class Threads:
             )
 
         async def act(view: ThreadView) -> None:
+            if view.thread.hold is not None:
+                raise Problem(
+                    Code.ON_HOLD,
+                    "This thread is on hold: a keeper has to lift that before it can be deleted.",
+                )
             try:
                 # The holder of a lease that ran out is dead, which only the store's clock can say.
                 await self._store.delete(
@@ -145,74 +159,59 @@ class Threads:
         await fresh(partial(self.view, principal, thread_id), act, exhausted=busy)
         self._changed(principal.scope)
 
-
-@dataclass(frozen=True, slots=True)
-class AskedQuestion:
-    """A question that waits for an answer; `seen`: its frame went out before the answer came."""
-
-    agent: str
-    item: Interrupt
-    seen: bool
-
-
-class SessionService:
-    """Reads threads as sessions; other owners' threads are invisible."""
-
-    def __init__(self, services: Services) -> None:
-        self._store, self._clock = services.store, services.clock
-
-    async def agent(self, principal: Principal, session_id: str) -> str | None:
-        """The agent that the session talked to last; None for an unknown session."""
-        view = await self._load(principal, session_id, None)
-        return None if view is None else view.thread.agent
-
-    async def asked(
-        self, principal: Principal, session_id: str, interrupt_id: str | None, came: int
-    ) -> AskedQuestion:
-        """The question that a resume is about; it came at `came`, in nanoseconds since the epoch.
+    async def hold(self, principal: Principal, thread_id: str, reason: str) -> Hold:
+        """Put a thread on hold; one that is on hold already stays so, as it is.
 
         Raises:
-            Problem: `unknown_interrupt`, `already_resolved`, `interrupt_expired` or `thread_busy`.
+            Problem: `not_allowed`, for an owner who is no keeper; `unknown_thread`.
         """
-        view = await self._load(principal, session_id, interrupt_id)
-        question = gate.find_question(view, interrupt_id)
-        if isinstance(question, Refuse):
-            raise problem_of(question, {})
-        return AskedQuestion(
-            question.agent, question.item, gate.was_seen(question.item, session_id, came)
-        )
 
-    async def note_seen(
-        self, principal: Principal, session_id: str, interrupt_id: str, seen_ns: int
-    ) -> None:
-        """Note when the question's frame went out whole; nothing if it is settled by now.
+        async def act(view: ThreadView | None) -> Hold:
+            thread = self._kept(view, principal).thread
+            if thread.hold is not None:
+                return thread.hold
+            hold = Hold(by=principal.subject, reason=reason, said_at=self._clock.now())
+            await self._store.set_hold(principal.scope, thread_id, thread.revision, hold)
+            _log.info("thread %r was put on hold by %r", thread_id, principal.subject)
+            return hold
 
-        Without the note the frame is sent again, which is safe.
+        hold = await fresh(partial(self._store.load, principal.scope, thread_id), act)
+        self._changed(principal.scope)
+        return hold
+
+    async def unhold(self, principal: Principal, thread_id: str, reason: str) -> None:
+        """Lift a hold; nothing happens if there is none.
 
         Raises:
-            StoreError: it could not be written.
+            Problem: `not_allowed`, for the owner of the thread; `unknown_thread`.
         """
 
         async def act(view: ThreadView | None) -> None:
-            question = gate.find_question(view, interrupt_id)
-            if (
-                view is None
-                or isinstance(question, Refuse)
-                or gate.was_seen(question.item, session_id)
-            ):
+            thread = self._kept(view, principal).thread
+            if thread.owner == principal.subject:
+                raise Problem(
+                    Code.NOT_ALLOWED,
+                    "This thread is your own: another keeper has to lift its hold.",
+                )
+            if thread.hold is None:
                 return
-            item, thread = mark_seen(question.item, session_id, seen_ns), view.thread
-            await self._store.update_idle(update_of(thread, self._clock.now(), interrupts=(item,)))
+            lifted = Hold(by=principal.subject, reason=reason, said_at=self._clock.now())
+            await self._store.set_hold(
+                principal.scope, thread_id, thread.revision, lifted, lifted=True
+            )
+            _log.info("the hold of thread %r was lifted by %r", thread_id, principal.subject)
 
-        async def exhausted(_: ThreadView | None) -> None:
-            pass
+        await fresh(partial(self._store.load, principal.scope, thread_id), act)
+        self._changed(principal.scope)
 
-        read = partial(self._load, principal, session_id, interrupt_id)
-        await fresh(read, act, exhausted=exhausted)
-
-    async def _load(
-        self, principal: Principal, session_id: str, interrupt_id: str | None
-    ) -> ThreadView | None:
-        ids = [] if interrupt_id is None else [interrupt_id]
-        view = await self._store.load(principal.scope, session_id, interrupt_ids=ids)
-        return None if view is None or view.thread.owner != principal.subject else view
+    def _kept(self, view: ThreadView | None, principal: Principal) -> ThreadView:
+        """A thread that a keeper asks for; to whoever is none, only an own one is there."""
+        is_keeper = self._retention.is_keeper(principal)
+        if view is None or not (is_keeper or view.thread.owner == principal.subject):
+            raise Problem(Code.UNKNOWN_THREAD, "There is no such thread.")
+        if not is_keeper:
+            raise Problem(
+                Code.NOT_ALLOWED,
+                "Only a keeper puts threads on hold, or lifts that: ask whoever runs this server.",
+            )
+        return view

@@ -19,6 +19,7 @@ from sayso.agents.toolset import Tools
 from sayso.base import jsonvalue
 from sayso.base.errors import TurnError
 from sayso.base.records import Interrupt, ThreadView
+from sayso.base.secretvalues import Vault
 from sayso.engine.claims import Claims
 from sayso.engine.live import LiveRuns
 from sayso.gate.answers import PayloadCheck
@@ -31,7 +32,7 @@ _MEANT = ("editedArgs", "remember")
 """The members of an answer that the tool checks."""
 
 
-def tool_payload_check(tools: Tools, view: ThreadView | None) -> PayloadCheck:
+def tool_payload_check(tools: Tools, view: ThreadView | None, vault: Vault | None) -> PayloadCheck:
     """The check of answers for the thread in `view` by the tools of an app.
 
     A tool of the asking agent goes before one of all agents.
@@ -54,8 +55,9 @@ def tool_payload_check(tools: Tools, view: ThreadView | None) -> PayloadCheck:
         if tool is None:
             return ()
         if interrupt.reason == INPUT_REQUIRED:
-            whole = {**ours.get("arguments", {}), **payload}
-            return tool.argument_errors(whole) if "missing" in ours else ()
+            before = ours.get("arguments", {})
+            before = before if vault is None else tool.whole(before, vault)
+            return tool.argument_errors({**before, **payload}) if "missing" in ours else ()
         return problems_of(
             tool,
             tools.policy(tool),
@@ -93,14 +95,21 @@ class Looks:
         self._live = live
 
     async def payload_check(
-        self, view: ThreadView | None, ids: Collection[str] | None = None
+        self,
+        view: ThreadView | None,
+        ids: Collection[str] | None = None,
+        *,
+        vault: Vault | None,
     ) -> PayloadCheck:
-        """The check of answers to these questions of a thread (None: to any) before they count."""
+        """The check of answers to these questions of a thread (None: to any) before they count.
+
+        `vault` has what is kept apart for that thread.
+        """
         if view is not None and view.turn is not None and view.turn.status == "suspended":
             interrupts = [item for item in view.interrupts if ids is None or item.id in ids]
             if view.thread.holder is None and any(map(self._is_unknown, interrupts)):
                 await self.look(view)
-        by_tool = tool_payload_check(self._tools, view)
+        by_tool = tool_payload_check(self._tools, view, vault)
 
         def check(interrupt: Interrupt, payload: Any) -> Sequence[tuple[str, str]]:
             wrong = by_tool(interrupt, payload)

@@ -53,7 +53,7 @@ class Alignment:
     @property
     def fresh(self) -> tuple[Message, ...]:
         """The new user messages (E5)."""
-        return tuple(message for message in self.new if message.role == "user")
+        return tuple([message for message in self.new if message.role == "user"])
 
 
 NOTHING_SENT: Final = Alignment(frozenset(), ())

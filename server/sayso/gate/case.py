@@ -17,7 +17,7 @@ recognised by its `runId`: one that began a run answers what began it, never wha
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from sayso.base.errors import DeclarationError
 from sayso.base.fastrecords import fast
@@ -32,9 +32,10 @@ from sayso.base.records import (
     ThreadView,
     TurnRecord,
 )
+from sayso.base.secretvalues import SecretValue, Vault
 from sayso.gate import client_tools, refusals
 from sayso.gate.alignment import NOTHING_SENT, Alignment, aligned
-from sayso.gate.answers import PayloadCheck, matches_settled, same_entry
+from sayso.gate.answers import PayloadCheck, matches_settled, same_entry, taken_apart
 from sayso.gate.interrupts import answer_record, unanswered
 from sayso.gate.refusals import Refuse
 from sayso.protocol.legacy import Command, interrupt_id_of, parse_answer
@@ -57,7 +58,8 @@ class Resume:
 
     `settle`: its open interrupts with their answers, in the order of asking; the engine fills in
     the run key. It is empty for a ready turn, and for a failed one (`retry`) that continues from
-    its journal with the answers that it already took. `queue`: new user messages; they wait for the
+    its journal with the answers that it already took. `secrets` are kept apart from these answers.
+    `queue`: new user messages; they wait for the
     turn to end, except one that was itself the answer: that one is visible.
     """
 
@@ -65,6 +67,7 @@ class Resume:
     queue: tuple[Message, ...] = ()
     retry: bool = False
     warnings: tuple[str, ...] = ()
+    secrets: tuple[SecretValue, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +75,8 @@ class HoldAnswers:
     """Keep answers until the rest arrive: `items` change, `remaining` still wait afterwards.
 
     `dropped` are people who had agreed to another answer, and agree no longer. `shown`: new user
-    messages that are not kept, since they come again with the last answer.
+    messages that are not kept, since they come again with the last answer. `secrets` are kept apart
+    from the answers.
     """
 
     items: tuple[Interrupt, ...]
@@ -80,6 +84,7 @@ class HoldAnswers:
     dropped: tuple[str, ...] = ()
     shown: tuple[Message, ...] = ()
     warnings: tuple[str, ...] = ()
+    secrets: tuple[SecretValue, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +116,20 @@ class AlreadyAnswered:
 
 
 GateDecision = Start | Resume | HoldAnswers | Replay | Attach | AlreadyAnswered | Refuse
+_VERDICTS: Final[dict[type[GateDecision], str]] = {
+    Start: "start",
+    Resume: "resume",
+    HoldAnswers: "hold",
+    Replay: "replay",
+    Attach: "attach",
+    AlreadyAnswered: "answered",
+    Refuse: "refuse",
+}
+
+
+def verdict_of(decision: GateDecision) -> str:
+    """A decision in one word."""
+    return _VERDICTS[type(decision)]
 
 
 @fast
@@ -159,6 +178,8 @@ class Case:
     """Questions that have other votes than before, and not enough of them yet."""
     dropped: tuple[str, ...] = ()
     """People who had agreed to another answer, and agree no longer."""
+    vault: Vault | None = None
+    """Takes secrets out of answers; None if no question keeps them apart."""
 
     @property
     def turn(self) -> TurnRecord | None:
@@ -186,6 +207,11 @@ class Case:
         everything = self.open | self.calls
         interrupts = self.view.interrupts if self.view else ()
         return {item.id: item for item in interrupts if item.id in everything}
+
+    @property
+    def questions(self) -> dict[str, Interrupt]:
+        """The open interrupts that people answer, without calls of the client's own tools."""
+        return {key: item for key, item in self.open.items() if key not in self.calls}
 
     @property
     def stored(self) -> tuple[Message, ...]:
@@ -230,6 +256,16 @@ class Case:
         return {key: entry for key, entry in self.answers.items() if entry.status == "resolved"}
 
     @property
+    def answered(self) -> list[Interrupt]:
+        """The open questions that have an answer in the request, or are cancelled by it."""
+        return [self.open[key] for key in self.answers]
+
+    @property
+    def is_foreign(self) -> bool:
+        """True if the thread is somebody else's."""
+        return self.view is not None and self.view.thread.owner != self.principal.subject
+
+    @property
     def unanswered(self) -> list[str]:
         """Ids that are open, with no answer in the request and none held."""
         return [item.id for item in unanswered(self.open.values()) if item.id not in self.entries]
@@ -252,6 +288,7 @@ def case_of_request(
     check: PayloadCheck | None = None,
     has_breakpoints: bool = False,
     refuse_repeats: bool = False,
+    vault: Vault | None = None,
 ) -> Case:
     """The case of a request on the path of `agent`, beside the thread that was loaded for it.
 
@@ -263,7 +300,7 @@ def case_of_request(
     calls = {key: item for key, item in waiting.items() if client_tools.is_call(item)}
     results, warnings = client_tools.results(calls, request.messages) if calls else ({}, ())
     sent = aligned(request, view)
-    entries = _by_id(request.resume)
+    entries = _by_id(request.resume, interrupts, vault)
     return Case(
         view=view,
         agent=agent,
@@ -291,6 +328,7 @@ def case_of_request(
         command=request.command if options.legacy.answers else None,
         has_breakpoints=has_breakpoints,
         refuse_repeats=refuse_repeats,
+        vault=vault,
     )
 
 
@@ -303,9 +341,10 @@ def case_of_answers(
     now: int,
     limits: Limits,
     check: PayloadCheck | None = None,
+    vault: Vault | None = None,
 ) -> Case:
     """The case of answers that came one by one; `view` was loaded with their ids."""
-    answers = _by_id(entries)
+    answers = _by_id(entries, view.interrupts, vault)
     return Case(
         view=view,
         agent=view.turn.agent if view.turn else view.thread.agent,
@@ -320,6 +359,7 @@ def case_of_answers(
         entries=answers,
         settled={item.id: item for item in view.interrupts if item.status != "open"},
         open=open_interrupts(view),
+        vault=vault,
     )
 
 
@@ -350,11 +390,17 @@ def contradicted(resume: Iterable[ResumeEntry]) -> list[str]:
     return list(twice)
 
 
-def _by_id(resume: Iterable[ResumeEntry]) -> dict[str, ResumeEntry]:
-    """The first answer for each id."""
+def _by_id(
+    resume: Iterable[ResumeEntry], questions: Iterable[Interrupt], vault: Vault | None
+) -> dict[str, ResumeEntry]:
+    """The first answer for each id, without what is kept apart from it."""
     entries: dict[str, ResumeEntry] = {}
     for entry in resume:
         entries.setdefault(entry.interrupt_id, entry)
+    if vault is not None:
+        for item in questions:
+            if item.id in entries:
+                entries[item.id] = taken_apart(entries[item.id], item, vault)
     return entries
 
 
@@ -364,11 +410,11 @@ def attribute(command: Command, case: Case) -> dict[str, ResumeEntry] | Refuse:
     if command.event is not None:
         named = interrupt_id_of(command.event)
         if named is not None:
-            return _entries([(named, command.resume)], interrupts)
+            return _entries([(named, command.resume)], interrupts, case.vault)
         return _again(command, case) or _by_value(command, case)
     by_id = command.by_id
     if by_id and not interrupts.keys().isdisjoint(by_id):
-        return _entries(by_id.items(), interrupts)
+        return _entries(by_id.items(), interrupts, case.vault)
     return _again(command, case) or _alone(command, case)
 
 
@@ -384,7 +430,7 @@ def _again(command: Command, case: Case) -> dict[str, ResumeEntry] | Refuse | No
     if run.turn_key != turn.key:
         return refusals.nothing_open()
     for item in _settled_by(run, case):
-        entries = _entry(item, command.resume)
+        entries = _entry(item, command.resume, case.vault)
         names_it = command.event is None or command.event == item.message
         if names_it and matches_settled(entries[item.id], item):
             return entries
@@ -398,9 +444,9 @@ def _by_value(command: Command, case: Case) -> dict[str, ResumeEntry] | Refuse:
     if len(waiting) > 1:
         return refusals.unattributed([item.id for item in waiting])
     if waiting:
-        return _entry(waiting[0], command.resume)
+        return _entry(waiting[0], command.resume, case.vault)
     began = [item for item in _began(case) if item.message == command.event]
-    return _entry(began[0], command.resume) if len(began) == 1 else refusals.not_asked()
+    return _entry(began[0], command.resume, case.vault) if len(began) == 1 else refusals.not_asked()
 
 
 def _alone(command: Command, case: Case) -> dict[str, ResumeEntry] | Refuse:
@@ -408,10 +454,10 @@ def _alone(command: Command, case: Case) -> dict[str, ResumeEntry] | Refuse:
     if len(waiting) > 1:
         return refusals.unattributed([item.id for item in waiting])
     if waiting:
-        return _entry(waiting[0], command.resume)
+        return _entry(waiting[0], command.resume, case.vault)
     began = _began(case)
     if len(began) == 1:
-        entries = _entry(began[0], command.resume)
+        entries = _entry(began[0], command.resume, case.vault)
         if matches_settled(entries[began[0].id], began[0]):
             return entries
     return refusals.nothing_open()
@@ -428,20 +474,24 @@ def _settled_by(run: Run, case: Case) -> list[Interrupt]:
     return [item for item in case.settled.values() if item.run_key == run.key]
 
 
-def _entry(item: Interrupt, resume: Any) -> dict[str, ResumeEntry]:
-    return _entries([(item.id, resume)], {item.id: item})
+def _entry(item: Interrupt, resume: Any, vault: Vault | None) -> dict[str, ResumeEntry]:
+    return _entries([(item.id, resume)], {item.id: item}, vault)
 
 
 def _entries(
-    answers: Iterable[tuple[str, Any]], interrupts: dict[str, Interrupt]
+    answers: Iterable[tuple[str, Any]], interrupts: dict[str, Interrupt], vault: Vault | None
 ) -> dict[str, ResumeEntry]:
-    return {
+    entries = {
         identifier: ResumeEntry(
             interrupt_id=identifier,
             status="resolved",
             payload=parse_answer(resume, takes_text=_takes_text(interrupts.get(identifier))),
         )
         for identifier, resume in answers
+    }
+    return {
+        identifier: taken_apart(entry, interrupts.get(identifier), vault)
+        for identifier, entry in entries.items()
     }
 
 

@@ -3,12 +3,16 @@
 Pure; each returns what changes, or refuses.
 """
 
+from collections.abc import Sequence
+
+from sayso.base.approvers import ROLE, Approvers
 from sayso.base.codes import Code
+from sayso.base.directory import DirectoryPerson
 from sayso.base.limits import Limits
 from sayso.base.records import Interrupt, Principal, ThreadView
 from sayso.gate import interrupts, refusals
 from sayso.gate.case import HoldAnswers, open_interrupts
-from sayso.gate.quorum import asks_others, is_final
+from sayso.gate.quorum import asks_others, is_final, may_answer
 from sayso.gate.refusals import Refuse
 
 
@@ -36,14 +40,68 @@ def withdraw(view: ThreadView, interrupt_id: str, subject: str) -> HoldAnswers |
 
 
 def assign(
-    view: ThreadView, interrupt_id: str, to: str | None, principal: Principal
+    view: ThreadView,
+    interrupt_id: str,
+    to: str | None,
+    principal: Principal,
+    now: int,
+    people: Sequence[DirectoryPerson] | None = None,
 ) -> HoldAnswers | Refuse:
     """Decide what naming the person who should answer does; None removes that.
 
-    For a question that others decide, only they may.
+    For a question that others decide, only they may. `people` are those behind the name, None where
+    no directory knows: then it is a label. Otherwise one of them has to be entitled; an owner's own
+    question is granted to them, by a sign-in that is recent enough to answer it.
     """
+    item = _assignable(view, interrupt_id, principal)
+    if isinstance(item, Refuse):
+        return item
+    owner = view.thread.owner
+    plain = interrupts.grant(item, owner, None) if item.terms.granted else item
+    if to is not None and people is not None:
+        scope = principal.scope
+        who = [Principal(subject=p.subject, scope=scope, roles=p.roles) for p in people]
+        if asks_others(plain):
+            who = [person for person in who if may_answer(plain, person)]
+        if not who:
+            return refusals.unknown_person(item, to)
+        if not asks_others(plain) and to != owner:
+            if refused := refusals.step_up_required([plain], principal, now):
+                return refused
+            plain = interrupts.grant(plain, owner, _named(to))
+    if item.terms.granted:
+        plain = _without_word_of_others(plain, owner, principal.scope)
+    return _changed(view, interrupts.assign(plain, to))
+
+
+def _without_word_of_others(item: Interrupt, owner: str, scope: str) -> Interrupt:
+    """Take a yes away that somebody gave whom the owner does not let answer any more."""
+    kept = item.held
+    if kept is None or kept.by == owner:
+        return item
+    who = Principal(subject=kept.by, scope=scope, roles=kept.roles or ())
+    return item if asks_others(item) and may_answer(item, who) else interrupts.withdraw(item)
+
+
+def check_assign(view: ThreadView, interrupt_id: str, principal: Principal) -> HoldAnswers | Refuse:
+    """Decide if this caller may name anybody at all; nothing changes."""
+    item = _assignable(view, interrupt_id, principal)
+    return item if isinstance(item, Refuse) else _changed(view, item)
+
+
+def _assignable(view: ThreadView, interrupt_id: str, principal: Principal) -> Interrupt | Refuse:
     item = _theirs(view, interrupt_id, principal)
-    return item if isinstance(item, Refuse) else _changed(view, interrupts.assign(item, to))
+    if isinstance(item, Refuse):
+        return item
+    granted = item.terms.granted and principal.subject != view.thread.owner
+    return refusals.not_an_approver([item]) if granted else item
+
+
+def _named(to: str) -> Approvers:
+    """Those whom an assignee names: a person, or everybody with a role."""
+    if to.startswith(ROLE):
+        return Approvers(by=to.removeprefix(ROLE), not_by=None)
+    return Approvers(people=(to,), not_by=None)
 
 
 def extend(
@@ -74,6 +132,16 @@ def extend(
     if ends - now > limits.lifetime * 1000:
         return _no_extension(f"a question is open for {limits.lifetime} seconds at most from now")
     return _changed(view, interrupts.extend(item, ends))
+
+
+def reveal(view: ThreadView, interrupt_id: str, principal: Principal, now: int) -> Refuse | None:
+    """Refuse to show a secret of an open question to whoever may not answer it now."""
+    item = _theirs(view, interrupt_id, principal)
+    if isinstance(item, Refuse):
+        return item
+    if interrupts.is_past(item, now):
+        return refusals.expired([item])
+    return refusals.step_up_required([item], principal, now)
 
 
 def _theirs(view: ThreadView, interrupt_id: str, principal: Principal) -> Interrupt | Refuse:

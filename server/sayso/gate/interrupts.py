@@ -11,21 +11,17 @@ When a policy settles a question whose time is up, nobody decided: there is no `
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 from sayso.base import jsonvalue
+from sayso.base.approvers import OWNER, REQUESTER, Approvers
 from sayso.base.fastrecords import copy_with
 from sayso.base.options import FallbackAnswer
-from sayso.base.records import (
-    AnswerRecord,
-    Interrupt,
-    InterruptStatus,
-    LateRefusal,
-    Principal,
-    SeenOnSession,
-    Vote,
-)
-from sayso.gate.quorum import REQUESTER, asks_others, is_denial, is_final, refuses
+from sayso.base.progress import NO_PROOF, LateRefusal, SeenOnSession, Vote
+from sayso.base.records import AnswerRecord, Interrupt, InterruptStatus, Principal
+from sayso.gate.quorum import asks_others, is_denial, is_final, proof_of, refuses
+from sayso.protocol.interrupts import with_ours
 from sayso.protocol.reasons import DECISION
 from sayso.protocol.runinput import ResumeEntry
 
@@ -94,6 +90,7 @@ def answer_record(entry: ResumeEntry, principal: Principal, channel: str, now: i
         at=now,
         channel=channel,
         roles=principal.roles,
+        proof=proof_of(entry, principal),
     )
 
 
@@ -128,6 +125,8 @@ def settle(
         )
     if item.reason == DECISION or asks_others(item):
         progress = copy_with(progress, roles=answer.roles or ())
+    if answer.proof != progress.proof:
+        progress = copy_with(progress, proof=answer.proof)
     return copy_with(
         item,
         progress=progress,
@@ -209,23 +208,46 @@ def reopen(before: Interrupt, settled: Interrupt) -> Interrupt:
         at=settled.decided_at or 0,
         channel=settled.channel or "",
         roles=settled.progress.roles,
+        proof=settled.progress.proof,
     )
     return hold(before, answer) if is_denial(settled, answer) else before
 
 
-def ask_again(item: Interrupt, now: int, requester: str, origin: str) -> Interrupt:
+def ask_again(
+    item: Interrupt,
+    now: int,
+    requesters: Sequence[str],
+    origin: str,
+    *,
+    four_eyes: bool,
+    services: bool,
+) -> Interrupt:
     """The question in a copy of its thread: unanswered, with as much time as at first.
 
-    `requester` made the copy; `origin` is the first of the threads that it comes from.
+    `requesters` began its turn, or made the copy or one before; `origin` is the first of the
+    threads that it comes from. What its terms leave to the app is as the app has it now:
+    `four_eyes`, whether the requesters are barred, and `services`, whether no person is needed.
     """
     moved = now - item.created_at
-    terms = item.terms
-    if terms.approvers is not None and REQUESTER in terms.approvers.barred:
-        terms = copy_with(terms, requesters=tuple(dict.fromkeys((*terms.requesters, requester))))
+    terms = copy_with(item.terms, services=services)
+    approvers, metadata = terms.approvers, item.metadata
+    if approvers is not None and terms.left_to_app:
+        approvers = approvers.barring(four_eyes=four_eyes)
+        shown = with_ours(metadata, {"approvers": approvers.terms_for_clients()})
+        terms, metadata = copy_with(terms, approvers=approvers), jsonvalue.encode(shown)
+    if approvers is not None:
+        if not approvers.plain and isinstance(terms.on_expire, FallbackAnswer):
+            # Nobody's word is no word of people who may be barred; it was fine as it was asked.
+            terms = copy_with(terms, on_expire="expire")
+        wanting = (*terms.requesters, *requesters) if REQUESTER in approvers.barred else ()
+        terms = copy_with(terms, requesters=tuple(dict.fromkeys(wanting)))
     return copy_with(
         item,
         terms=copy_with(terms, origin=terms.origin or origin),
-        progress=copy_with(item.progress, votes=(), roles=(), denied=(), copied=False),
+        metadata=metadata,
+        progress=copy_with(
+            item.progress, votes=(), roles=(), denied=(), copied=False, proof=NO_PROOF, result=None
+        ),
         created_at=now,
         expires_at=None if item.expires_at is None else item.expires_at + moved,
         remind_at=None if item.remind_at is None else item.remind_at + moved,
@@ -257,6 +279,18 @@ def extend(item: Interrupt, ends: int) -> Interrupt:
 def assign(item: Interrupt, to: str | None) -> Interrupt:
     """Name the person who should answer; None removes that."""
     return copy_with(item, assigned_to=to)
+
+
+def grant(item: Interrupt, owner: str, names: Approvers | None) -> Interrupt:
+    """Let others answer the owner's own question as well, or None: the owner alone again."""
+    terms = item.terms
+    own = replace(terms.approvers or OWNER, by=(), people=())
+    if names is None:
+        approvers = None if own == OWNER else own
+    else:
+        approvers = replace(own, by=names.by, people=(owner, *names.people), not_by=None)
+    terms = copy_with(terms, approvers=approvers, granted=names is not None)
+    return copy_with(item, terms=terms)
 
 
 def remind(item: Interrupt, now: int) -> Interrupt:

@@ -17,6 +17,7 @@ from textwrap import fill
 from sayso.base.codes import Code
 from sayso.base.fastrecords import copy_with
 from sayso.base.records import Interrupt, Message
+from sayso.base.shown import digest_of
 from sayso.gate import client_tools, interrupts, quorum, refusals
 from sayso.gate.answers import asks_for_text, matches_held, payload_errors
 from sayso.gate.case import (
@@ -53,6 +54,8 @@ def decide(case: Case, ladder: tuple[Rung, ...]) -> GateDecision:
         if outcome is None:
             continue
         if not isinstance(outcome, Case):
+            if case.vault is not None and isinstance(outcome, Resume | HoldAnswers):
+                outcome = replace(outcome, secrets=case.vault.kept)
             return _with_late(outcome, case, channel)
         case = outcome
     raise AssertionError("the last rung of a ladder decides")
@@ -294,11 +297,18 @@ def pending(case: Case) -> GateDecision | None:
 def not_an_approver(case: Case) -> Refuse | None:
     """An answer of somebody who may not give it: `not_an_approver` (OC-20).
 
-    `own_request` for whoever wants the thing done. Anybody may cancel. This comes before
-    `interrupt_expired`: a stranger is told less.
+    `own_request` for whoever wants the thing done, `person_required` for a service, which cancels
+    its own questions alone; `step_up_required` where the sign-in is too old. Anybody else may
+    cancel. This comes before `interrupt_expired`: a stranger is told less.
     """
     resolving = [case.open[key] for key in case.resolving]
-    return refusals.unentitled(resolving, case.principal) if resolving else None
+    if refused := refusals.unentitled(resolving, case.principal):
+        return refused
+    if case.is_foreign and (
+        left := [item for item in case.answered if not quorum.decides(item, case.principal)]
+    ):
+        return refusals.person_required(left)
+    return refusals.step_up_required(resolving, case.principal, case.now)
 
 
 def denied_before(case: Case) -> Refuse | None:
@@ -344,17 +354,45 @@ def expired(case: Case) -> Refuse | None:
     return refusals.expired(overdue) if overdue else None
 
 
+def out_of_date(case: Case) -> Refuse | None:
+    """An answer to a question that is another now than its client showed: `out_of_date`.
+
+    The refusal has the question as it is. A client that does not say what it showed is not asked;
+    a person's own agreement may come again.
+    """
+    changed = [
+        item
+        for item in map(case.open.__getitem__, case.resolving)
+        if (shown := case.resolving[item.id].shown) is not None
+        and shown != digest_of(item)
+        and not quorum.has_agreed(item, case.resolving[item.id], case.principal.subject)
+    ]
+    if not changed or case.view is None:
+        return None
+    return refusals.out_of_date(changed, case.view.thread.owner, case.principal, case.now)
+
+
 def invalid(case: Case) -> Refuse | None:
     """A payload over the limit, or refused by its schema or tool: `invalid_payload` (CR-6)."""
     resolving = case.resolving
     problems = {
         item.id: wrong
-        for item in case.open.values()
+        for item in case.questions.values()
         if item.id in resolving
-        and not client_tools.is_call(item)
-        and (wrong := payload_errors(item, resolving[item.id], case.limits, case.check))
+        and (
+            wrong := payload_errors(item, resolving[item.id], case.limits, case.check)
+            or (_remembers(item, resolving[item.id]) if case.is_foreign else ())
+        )
     }
     return refusals.invalid(problems) if problems else None
+
+
+def _remembers(item: Interrupt, entry: ResumeEntry) -> list[tuple[str, str]]:
+    """Whoever an owner has let answer one question says nothing about the owner's later calls."""
+    payload = entry.payload
+    if item.terms.granted and isinstance(payload, dict) and payload.get("remember"):
+        return [("/remember", "is for the owner of the thread to say: leave it out")]
+    return []
 
 
 def count_votes(case: Case) -> Refuse | Case | None:
@@ -477,6 +515,7 @@ RUN: tuple[Rung, ...] = (
     denied_before,
     beside_held,
     expired,
+    out_of_date,
     invalid,
     count_votes,
     accumulate,
@@ -495,6 +534,7 @@ INBOX: tuple[Rung, ...] = (
     denied_before,
     beside_held,
     expired,
+    out_of_date,
     invalid,
     count_votes,
     hold_or_settle,
@@ -577,7 +617,7 @@ def _refused_repeat(case: Case) -> Refuse | None:
 
 def _answer_by_message(case: Case, item: Interrupt, message: Message) -> Refuse | Case | None:
     text = plain_text(message)
-    if text is None:
+    if text is None or item.terms.apart:  # a message stands in the history
         return None
     entry = ResumeEntry(interrupt_id=item.id, status="resolved", payload=text)
     wrong = payload_errors(item, entry, case.limits, case.check)

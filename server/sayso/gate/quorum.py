@@ -20,14 +20,14 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 from sayso.base import jsonvalue
-from sayso.base.approvers import OWNER, Approvers
-from sayso.base.records import AnswerRecord, Interrupt, Principal, Terms, Vote
+from sayso.base.approvers import OWNER, REQUESTER, Approvers
+from sayso.base.fastrecords import copy_with
+from sayso.base.progress import Proof, Vote
+from sayso.base.records import AnswerRecord, Interrupt, Principal, Terms
 from sayso.protocol import reasons
 from sayso.protocol.interrupts import ours_of
 from sayso.protocol.runinput import ResumeEntry
 
-REQUESTER: Final = "requester"
-"""The word in `not_by` for whoever wants the thing done."""
 _ATTEMPTS: Final = (reasons.INDETERMINATE, reasons.FAILED)
 """Reasons of questions about a call that was approved once, and may be made again."""
 
@@ -94,6 +94,26 @@ def barred(item: Interrupt, principal: Principal) -> Literal["role", "own"] | No
     if approvers.owners:
         return None
     return None if _named(approvers, principal.subject, principal.roles) else "role"
+
+
+def decides(item: Interrupt, principal: Principal) -> bool:
+    """True if this kind of caller may decide: a person always, a service where the app says so.
+
+    The result of a client's own tool is no decision.
+    """
+    return principal.kind == "person" or item.terms.services or item.reason == reasons.CLIENT_TOOL
+
+
+def has_signed_in_lately(item: Interrupt, principal: Principal, now: int) -> bool:
+    """True if this caller's sign-in is recent enough for the question, by the server's clock.
+
+    The issuer's clock may be as far ahead; what is beyond that is no time of a sign-in.
+    """
+    approvers = item.terms.approvers
+    if approvers is None or approvers.step_up is None:
+        return True
+    signed_in = principal.auth_time
+    return signed_in is not None and abs(now - signed_in) <= approvers.step_up * 1000
 
 
 def may_answer(item: Interrupt, principal: Principal) -> bool:
@@ -165,6 +185,7 @@ def count_vote(
                 channel=channel,
                 roles=principal.roles,
                 payload=jsonvalue.encode(entry.payload),
+                proof=proof_of(entry, principal),
             )
         )
     return Count(
@@ -174,7 +195,21 @@ def count_vote(
     )
 
 
-def may_not_be_asked_again(item: Interrupt) -> bool:
+def proof_of(entry: ResumeEntry, principal: Principal) -> Proof:
+    """How the caller was known, and what they were shown as far as their client says."""
+    proof = principal.proof
+    return proof if entry.shown is None else copy_with(proof, shown=entry.shown)
+
+
+def has_agreed(item: Interrupt, entry: ResumeEntry, subject: str) -> bool:
+    """True if this person has agreed to a question with this very answer: it comes again."""
+    return any(
+        vote.by == subject and same_answer(item, _value(vote.payload), entry.payload)
+        for vote in item.progress.votes
+    )
+
+
+def is_barred_by_denial(item: Interrupt) -> bool:
     """True if it was denied, and its approvers do not want to be asked about that again."""
     approvers = item.terms.approvers
     refuse = approvers is not None and approvers.forks_of_denied == "refuse"
@@ -202,11 +237,21 @@ def missing(approvers: Approvers, people: Sequence[Iterable[str]]) -> dict[str, 
 def met_by(approvers: Approvers, people: Iterable[Person], requesters: Iterable[str]) -> bool:
     """True if these people, who all say the same, satisfy these approvers.
 
-    Whoever may answer for others may also say what a thread's owner may say alone. `requesters` are
+    Whoever may answer for others may also say what a thread's owner may say alone. A word that was
+    given elsewhere is no fresh sign-in. `requesters` are
     the people who ask for the thing now: the terms of a rule do not name them.
     """
+    if approvers.step_up is not None:
+        return False
     if approvers.owners:
         return True
+    return not unfilled(approvers, people, requesters)
+
+
+def unfilled(
+    approvers: Approvers, people: Iterable[Person], requesters: Iterable[str]
+) -> dict[str, int]:
+    """How many people are missing, by role or under `""`, if all of these said the same."""
     own = {*requesters} if REQUESTER in approvers.barred else set()
     fit = [
         roles
@@ -215,7 +260,7 @@ def met_by(approvers: Approvers, people: Iterable[Person], requesters: Iterable[
         and not {*approvers.barred} & {*roles}
         and subject not in own
     ]
-    return not any(missing(approvers, fit).values())
+    return {role: number for role, number in missing(approvers, fit).items() if number}
 
 
 def same_answer(item: Interrupt, left: Any, right: Any) -> bool:

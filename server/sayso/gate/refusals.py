@@ -7,11 +7,20 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
+from sayso.base import jsonvalue
+from sayso.base.approvers import REQUESTER
 from sayso.base.clock import format_time
 from sayso.base.codes import Code
 from sayso.base.records import Interrupt, Principal, TurnRecord
 from sayso.gate import client_tools
-from sayso.gate.quorum import REQUESTER, barred, may_not_be_asked_again
+from sayso.gate.quorum import (
+    barred,
+    decides,
+    has_signed_in_lately,
+    is_barred_by_denial,
+)
+from sayso.gate.rights import details_for
+from sayso.protocol.interrupts import to_wire
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,8 +28,9 @@ class Refuse:
     """Change nothing; `details` becomes `metadata.sayso` of the RUN_ERROR.
 
     `details` is `{"code", "interrupts"?: [{"interruptId", "problems"?: [{"pointer", "message"}],
-    "by"?, "at"?}], "errors"?: [{"pointer", "message"}]}`; `at` is when it was decided, or when it
-    expired. Pointers of `problems` begin at the payload, those of `errors` at the request.
+    "by"?, "at"?, "interrupt"?}], "errors"?: [{"pointer", "message"}]}`; `at` is when it was
+    decided, or when it expired, `interrupt` is a question that has changed, as it is now. Pointers
+    of `problems` begin at the payload, those of `errors` at the request.
     """
 
     code: Code
@@ -75,7 +85,7 @@ def own_request(items: Sequence[Interrupt]) -> Refuse:
 
 def denied_before(items: Sequence[Interrupt]) -> Refuse | None:
     """A yes to what was denied in another copy, if its approvers do not want to be asked again."""
-    denials = {item.id: item.progress.denied[-1] for item in items if may_not_be_asked_again(item)}
+    denials = {item.id: item.progress.denied[-1] for item in items if is_barred_by_denial(item)}
     if not denials:
         return None
     people = dict.fromkeys(repr(denial["by"]) for denial in denials.values())
@@ -88,6 +98,18 @@ def denied_before(items: Sequence[Interrupt]) -> Refuse | None:
             for key, denial in denials.items()
         ],
     )
+
+
+def unknown_person(item: Interrupt, to: str) -> Refuse:
+    """An assignee whom the directory does not know, or who may not answer."""
+    refused = _refuse(
+        Code.UNKNOWN_PERSON,
+        f"the directory knows nobody active as {_quoted(to)} who may answer {named([item.id])}; "
+        "name another person, or role: and a role",
+        [_with_approvers(item)],
+    )
+    errors = [{"pointer": "/to", "message": "is nobody who may answer"}]
+    return replace(refused, details={**refused.details, "errors": errors})
 
 
 def not_yours(item: Interrupt) -> Refuse:
@@ -105,8 +127,33 @@ def unentitled(items: Sequence[Interrupt], principal: Principal) -> Refuse | Non
     reasons = {item.id: barred(item, principal) for item in items}
     if own := [item for item in items if reasons[item.id] == "own"]:
         return own_request(own)
-    others = [item for item in items if reasons[item.id] is not None]
-    return not_an_approver(others) if others else None
+    if others := [item for item in items if reasons[item.id] is not None]:
+        return not_an_approver(others)
+    need_person = [item for item in items if not decides(item, principal)]
+    return person_required(need_person) if need_person else None
+
+
+def person_required(items: Sequence[Interrupt]) -> Refuse:
+    """A word of a service about what a person has to decide."""
+    return _refuse(
+        Code.PERSON_REQUIRED,
+        f"{named([item.id for item in items])} is decided by a person, and you are a service; "
+        "have somebody answer who has signed in",
+        [_with_approvers(item) for item in items],
+    )
+
+
+def step_up_required(items: Sequence[Interrupt], principal: Principal, now: int) -> Refuse | None:
+    """The refusal of answers to those of these questions that take a more recent sign-in."""
+    late = [item for item in items if not has_signed_in_lately(item, principal, now)]
+    if not late:
+        return None
+    return _refuse(
+        Code.STEP_UP_REQUIRED,
+        f"{named([item.id for item in late])} takes an answer of who has signed in a short time "
+        "ago; sign in again, and send the same answer",
+        [_with_approvers(item) for item in late],
+    )
 
 
 def _who(items: Sequence[Interrupt]) -> str:
@@ -126,6 +173,22 @@ def _with_approvers(item: Interrupt) -> dict[str, Any]:
     approvers = item.terms.approvers
     terms = {} if approvers is None else approvers.terms_for_clients()
     return {"interruptId": item.id, "approvers": terms}
+
+
+def out_of_date(items: Sequence[Interrupt], owner: str, reader: Principal, now: int) -> Refuse:
+    """Answers to questions that have changed since they were shown; with these as they are now."""
+    return _refuse(
+        Code.OUT_OF_DATE,
+        f"{named([item.id for item in items])} has changed since it was shown to you, so nothing "
+        "was decided; look at it as it is now, and answer that",
+        [
+            {
+                "interruptId": item.id,
+                "interrupt": jsonvalue.decode(to_wire(item, details_for(item, owner, reader, now))),
+            }
+            for item in items
+        ],
+    )
 
 
 def busy() -> Refuse:

@@ -1,6 +1,7 @@
 """The rights of a reader to a question, and the people it waits for, as clients see them. Pure.
 
-`may` offers exactly what the gate accepts: `answer`, `cancel`, `takeBack`, `extend`, `assign`. No
+`may` offers exactly what the gate accepts: `answer`, `cancel`, `takeBack`, `extend`, `assign`. Who
+has to sign in again before an answer is offered `signIn` in its place. No
 client has to work it out from roles.
 """
 
@@ -10,8 +11,17 @@ from sayso.base import jsonvalue
 from sayso.base.clock import format_time
 from sayso.base.jsonpatch import differences
 from sayso.base.records import AnswerRecord, Interrupt, Principal
+from sayso.base.redaction import marks_secrets, redacted
 from sayso.gate.interrupts import is_past
-from sayso.gate.quorum import asks_others, barred, denied_elsewhere, is_final, missing
+from sayso.gate.quorum import (
+    asks_others,
+    barred,
+    decides,
+    denied_elsewhere,
+    has_signed_in_lately,
+    is_final,
+    missing,
+)
 from sayso.protocol.interrupts import ours_of
 
 Json = dict[str, Any]
@@ -42,20 +52,23 @@ def may(item: Interrupt, owner: str, reader: Principal, now: int) -> list[str]:
     others = asks_others(item)
     if is_final(item):
         return []
+    if not decides(item, reader):
+        return ["cancel"] if reader.subject == owner else []
     theirs = barred(item, reader) is None if others else reader.subject == owner
     kept = item.held
     own = _has_word(item, reader)
     late = is_past(item, now) or item.lapsed_at is not None
     verbs = []
     if theirs and not (late and not (others and kept)) and not (others and own):
-        verbs.append("answer")
+        verbs.append("answer" if has_signed_in_lately(item, reader, now) else "signIn")
     verbs.append("cancel")
     if own or (kept is not None and not others):
         verbs.append("takeBack")
     if theirs:
         if item.expires_at is not None and (not is_past(item, now) or item.lapsed_at is not None):
             verbs.append("extend")
-        verbs.append("assign")
+        if not item.terms.granted or reader.subject == owner:
+            verbs.append("assign")
     return verbs
 
 
@@ -102,10 +115,17 @@ def waits_for(item: Interrupt, reader: Principal) -> Json | None:
 
 
 def changes(item: Interrupt, payload: Any) -> list[Json]:
-    """The changes that an answer makes to the proposed arguments: `{"path", "from", "to"}`."""
+    """The changes that an answer makes to the proposed arguments: `{"path", "from", "to"}`.
+
+    Those of a value that is marked as secret are left out.
+    """
     if not isinstance(payload, dict) or "editedArgs" not in payload or item.metadata is None:
         return []
-    return differences(ours_of(item).get("arguments"), payload["editedArgs"])
+    before, after = {**payload, "editedArgs": ours_of(item).get("arguments")}, payload
+    if marks_secrets(item.response_schema):
+        schema = jsonvalue.decode(item.response_schema or b"null")
+        before, after = redacted(before, schema), redacted(after, schema)
+    return differences(before["editedArgs"], after["editedArgs"])
 
 
 def _held(kept: AnswerRecord) -> Json:

@@ -11,11 +11,11 @@ Host, Origin ── problems ──┬── the console, /metrics     for whom 
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 from starlette.convertors import Convertor
 from starlette.routing import BaseRoute, Match, Route, Router
@@ -23,15 +23,19 @@ from starlette.routing import Mount as Mounted
 
 from sayso.agents.registry import Agents
 from sayso.agents.toolset import Tools
+from sayso.base.codes import Code
 from sayso.base.errors import DeclarationError, Problem
 from sayso.base.records import Principal
 from sayso.engine.engine import Engine
+from sayso.engine.logins import Logins
 from sayso.http.asgi import (
+    PRINCIPAL,
     App,
     ClientDisconnected,
     Receive,
     Scope,
     Send,
+    header,
     named,
     path_of,
     with_path,
@@ -42,16 +46,28 @@ from sayso.http.errors import ProblemWriter, not_found, problem_for, write_probl
 from sayso.http.health import METRICS, PROBES, HealthRoutes
 from sayso.http.options import ServerOptions
 from sayso.http.rest.agents import AgentRoutes
+from sayso.http.rest.who import AUTH, REDIRECT, Json, SignInMethods
 from sayso.http.security import (
     Authenticate,
     AuthMiddleware,
     HostOriginMiddleware,
     anybody,
+    is_reserved,
+    service_token_in,
     this_machine,
 )
+from sayso.http.shares import Shares
+from sayso.http.signin.oidc import Oidc
+
+if TYPE_CHECKING:
+    from sayso.base.tracing import Tracing
+    from sayso.http.signin.routes import SignInRoutes
 
 _log = logging.getLogger("sayso.http")
 _SLASHED: Final = ":path}"
+_STREAMS: Final = frozenset(("/interrupts/stream", "/audit/export"))
+_METHODS: Final = frozenset(("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"))
+"""Those that a span names; any other text is a stranger's."""
 
 
 class Mount(Protocol):
@@ -79,6 +95,8 @@ class Target(NamedTuple):
     """True if only principals are served; False if anybody is, or `handler` checks itself."""
     write_problem: ProblemWriter = write_problem
     """Writes problems in the words of its clients."""
+    has_end: bool = False
+    """True for what is no stream: its user's turn lasts until it is over."""
 
 
 class Edge:
@@ -90,6 +108,7 @@ class Edge:
         options: ServerOptions,
         *,
         authenticate: Authenticate | None,
+        sign_in: Oidc | None = None,
         console: Path | None,
         agents: Agents,
         tools: Tools,
@@ -100,18 +119,37 @@ class Edge:
         self._runs = RunEndpoint(engine, agents, limits=options.limits, keep_alive=options.pulse)
         self._console = None
         if console is not None:
-            self._console = Console(console, effects=_effects(routes))
-        self._routes = _Routes([*AgentRoutes(agents, tools).routes(), *routes])
+            name = None if sign_in is None else sign_in.name
+            self._console = Console(console, effects=_effects(routes), sign_in=name)
+        self._routes = _Routes(
+            [*AgentRoutes(agents, tools, engine.authorization).routes(), *routes]
+        )
         self._mounts: list[Mount] = []
         unknown = anybody if options.insecure_no_auth else this_machine
+        is_alone = authenticate is None and sign_in is None
+        self._shares = None if is_alone else Shares()
+        self._sign_in: SignInRoutes | None = None
+        methods: list[Json] = [] if authenticate is None else [{"kind": "token"}]
+        if sign_in is not None:
+            self._sign_in = _sign_in_routes(sign_in, engine.logins, authenticate, self._start)
+            authenticate = self._sign_in.authenticate
+            methods.append({**REDIRECT, "name": sign_in.name})
         self._authenticate: Authenticate = authenticate or unknown
         self._operations = HealthRoutes(
-            engine.health, options.metrics, authenticate, self._authenticate
+            engine.health, options.metrics, authenticate, self._recognise
         )
-        self._refused = engine.health.metrics.refusals.add
-        self._http = HostOriginMiddleware(
+        self._open: dict[str, App] = {
+            AUTH: SignInMethods(methods),
+            **({} if self._sign_in is None else self._sign_in.paths),
+        }
+        self._refused: Callable[[str], None] = engine.health.metrics.refusals.add
+        if engine.tracing is not None:
+            self._refused = _noting(engine.tracing, self._refused)
+        self._http: App = HostOriginMiddleware(
             self._enter, self._refused, hosts=options.hosts, origins=options.origins
         )
+        if engine.tracing is not None:
+            self._http = TracingMiddleware(self._http, engine.tracing)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one ASGI scope; web sockets are turned away."""
@@ -141,7 +179,13 @@ class Edge:
             raise DeclarationError(
                 f"path {path!r} must begin with a slash and name something, as /copilotkit does"
             )
-        taken = ["/agents", *PROBES, METRICS, *(mounted.path for mounted in self._mounts)]
+        taken = [
+            "/agents",
+            *PROBES,
+            METRICS,
+            *self._open,
+            *(mounted.path for mounted in self._mounts),
+        ]
         taken += [route.path for route in self._routes.routes if isinstance(route, Route | Mounted)]
         if (
             other := next((path_taken for path_taken in taken if _overlap(path_taken, path)), None)
@@ -162,7 +206,10 @@ class Edge:
     async def _start(self) -> None:
         """Start the engine once for all callers; after a failure the next caller tries again."""
         if self._starting is None:
-            self._starting = asyncio.create_task(self._engine.start())
+            tracing = self._engine.tracing
+            # What the first request starts serves all others, too.
+            context = None if tracing is None else tracing.outside()
+            self._starting = asyncio.create_task(self._engine.start(), context=context)
         starting = self._starting
         try:
             await asyncio.shield(starting)
@@ -179,8 +226,13 @@ class Edge:
         """Serve a request that Host and Origin let in; any error is answered here."""
         # An outer app's handlers are not for what is raised in here; the boundary's are.
         scope = {**scope, "app": self, "starlette.exception_handlers": ({}, {})}
-        handler, needs_auth, write = self.route(scope)
+        target = self.route(scope)
+        handler, needs_auth, write, _ = target
+        if self._sign_in is not None:
+            write = self._sign_in.with_way(write)
         if needs_auth:
+            if self._shares is not None and target.has_end:
+                handler = partial(_shared, self._shares, handler)
             handler = AuthMiddleware(handler, self._admit)
         await ErrorMiddleware(handler, self._refused, write)(scope, receive, send)
 
@@ -193,19 +245,36 @@ class Edge:
             return Target(runs, needs_auth=True)
         if path == METRICS:
             return Target(self._operations.read, needs_auth=False)
+        if (opened := self._open.get(path)) is not None:
+            return Target(opened, needs_auth=False)
         for mount in self._mounts:
             if path == mount.path or path.startswith(f"{mount.path}/"):
                 return Target(mount, needs_auth=True, write_problem=mount.write_problem)
         if (route := self._routes.find(scope)) is not None:
-            return Target(route, needs_auth=True)
+            has_end = path.rstrip("/") not in _STREAMS
+            return Target(route, needs_auth=True, has_end=has_end)
         if self._console is not None:
             return Target(self._console, needs_auth=False)
         return Target(_nowhere, needs_auth=True)
 
+    async def _recognise(self, scope: Scope) -> Principal | None:
+        """Authenticate the caller by a sign-in that still counts."""
+        token = service_token_in(scope)
+        if token is None:
+            principal = _own_name(await self._authenticate(scope))
+        else:
+            await self._start()
+            principal = await self._engine.service_tokens.principal(token)
+        sign_ins = self._engine.sign_ins
+        if principal is not None and sign_ins.may_end(principal):
+            await sign_ins.check(principal)
+        return principal
+
     async def _admit(self, scope: Scope) -> Principal | None:
         """Authenticate the caller; the engine starts for the first who is recognised."""
-        principal = await self._authenticate(scope)
+        principal = await self._recognise(scope)
         if principal is not None:
+            self._engine.quotas.request(principal)
             await self._start()
         return principal
 
@@ -257,6 +326,76 @@ class ErrorMiddleware:
             problem = problem_for(error)
             self._count(problem.code.value)
             await self._write(problem, scope, send)
+
+
+class TracingMiddleware:
+    """Serves each request in a span of its own; only where tracing is asked for."""
+
+    def __init__(self, app: App, tracing: "Tracing") -> None:
+        self._app = app
+        self._tracing = tracing
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request; the span ends with its answer."""
+        sent = {name: header(scope, name.encode()) for name in ("traceparent", "tracestate")}
+        method = scope["method"] if scope["method"] in _METHODS else "_OTHER"
+        carried = {name: value for name, value in sent.items() if value is not None}
+        with self._tracing.request(method, carried) as span:
+
+            async def told(message: MutableMapping[str, Any]) -> None:
+                if message["type"] == "http.response.start":
+                    span.note(**{"http.response.status_code": message["status"]})
+                await send(message)
+
+            await self._app(scope, receive, told)
+
+
+def _own_name(principal: Principal | None) -> Principal | None:
+    """A caller that somebody else has recognised, by a name that is no service's of this server.
+
+    Raises:
+        Problem: `unauthenticated`, the name is one that only this server gives.
+    """
+    if principal is not None and is_reserved(principal.subject):
+        _log.warning("nobody may be called %r, whoever says so", principal.subject)
+        raise Problem(
+            Code.UNAUTHENTICATED,
+            "Your subject begins with `service:` or `sayso:`, as names do that only this server "
+            "gives. Have whoever vouches for you give another one.",
+        )
+    return principal
+
+
+def _sign_in_routes(
+    options: Oidc,
+    logins: Logins,
+    otherwise: Authenticate | None,
+    start: Callable[[], Awaitable[None]],
+) -> "SignInRoutes":
+    try:
+        from sayso.http.signin.routes import (  # noqa: PLC0415 - only who uses it needs the extra
+            SignInRoutes,
+        )
+    except ImportError:
+        raise DeclarationError(
+            "sign_in= needs httpx and PyJWT: install sayso with the extra oidc"
+        ) from None
+    return SignInRoutes(options, logins, otherwise, start)
+
+
+async def _shared(shares: Shares, handler: App, scope: Scope, receive: Receive, send: Send) -> None:
+    """Serve a request of a user within the share of all requests of that user."""
+    principal: Principal = scope[PRINCIPAL]
+    work = handler(scope, receive, send)
+    await shares.paced((principal.scope, principal.subject), work)
+
+
+def _noting(tracing: "Tracing", count: Callable[[str], None]) -> Callable[[str], None]:
+    def refused(code: str) -> None:
+        tracing.note(code=code)
+        count(code)
+
+    return refused
 
 
 async def _nowhere(_scope: Scope, _receive: Receive, _send: Send) -> None:

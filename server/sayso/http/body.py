@@ -66,6 +66,14 @@ async def read_json_body(
     """
     if not optional or headers(scope, b"content-type"):
         _check_type(scope)
+    body = await read_body(scope, receive, limit)
+    if body:
+        _check_type(scope)
+    return body
+
+
+async def read_body(scope: Scope, receive: Receive, limit: int) -> bytes:
+    """Read a whole body of any type, at most `limit` bytes; raises as `read_json_body`."""
     declared = header(scope, b"content-length") or ""
     if declared.isascii() and declared.isdigit() and int(declared) > limit:
         raise _too_large(limit)
@@ -82,10 +90,7 @@ async def read_json_body(
         chunks.append(chunk)
         if not message.get("more_body", False):
             break
-    body = chunks[0] if len(chunks) == 1 else b"".join(chunks)
-    if body:
-        _check_type(scope)
-    return body
+    return chunks[0] if len(chunks) == 1 else b"".join(chunks)
 
 
 def principal_of(request: Request) -> Principal:
@@ -123,7 +128,7 @@ async def body_of(
     body = await read_json_body(request.scope, request.receive, limits.body, optional=optional)
     if optional and not body:
         return {}
-    report = ReadReport()
+    report = ReadReport(most=limits.errors)
     members: dict[str, Any] = check(parse_json(body, limits), (), report)
     if report.count:
         raise malformed("The body does not fit: correct what `errors` names.", report.errors)

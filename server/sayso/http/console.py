@@ -71,12 +71,15 @@ class Console:
     Every path that names no file is a view of the console and gets `index.html`, with its relative
     addresses made absolute below the mount point; only a browser's page load does, so that a
     wrong address of an API stays a 404. `effects` is the path of what the demo really did, without
-    a leading slash; the page shows it where there is one.
+    a leading slash; the page shows it where there is one. `sign_in` names where people sign in.
     """
 
-    def __init__(self, folder: Path, *, effects: str | None = None) -> None:
+    def __init__(
+        self, folder: Path, *, effects: str | None = None, sign_in: str | None = None
+    ) -> None:
         self._folder = folder
-        self._effects = effects
+        marks = {"effects": effects, "sign-in": sign_in}
+        self._marks = {name: text for name, text in marks.items() if text is not None}
         self._files: dict[str, _File] = {}
 
     async def __call__(self, scope: Scope, _: Receive, send: Send) -> None:
@@ -103,9 +106,7 @@ class Console:
             return _file(_NOT_BUILT, b"text/plain; charset=utf-8", b"no-store")
         root = scope.get("root_path", "").rstrip("/")
         body = index.body.replace(b'="./', b'="' + _attribute(root) + b"/")
-        marks = [_mark("root", root + "/")]
-        if self._effects is not None:
-            marks.append(_mark("effects", self._effects))
+        marks = [_mark(*mark) for mark in (("root", root + "/"), *self._marks.items())]
         head = b"\n    ".join([b"<head>", *marks])
         return _file(body.replace(b"<head>", head, 1), index.media, b"no-cache")
 

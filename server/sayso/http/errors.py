@@ -31,6 +31,7 @@ _TITLES: Final = {
     415: "Unsupported media type",
     421: "Misdirected request",
     422: "Unprocessable content",
+    429: "Too many requests",
     500: "Internal error",
     503: "Unavailable",
 }
@@ -102,6 +103,8 @@ def _more_fields(problem: Problem) -> Sequence[tuple[bytes, bytes]]:
         return [(b"allow", problem.allow.encode("latin-1"))]
     if problem.code is Code.UNAUTHENTICATED:
         return [(b"www-authenticate", b"Bearer")]
+    if (seconds := problem.more.get("retryAfter")) is not None:
+        return [(b"retry-after", str(seconds).encode())]
     if problem.status == 503:
         return [(b"retry-after", b"1")]
     return []

@@ -18,6 +18,7 @@ import jwt
 from sayso.base import jsonvalue
 from sayso.base.codes import Code
 from sayso.base.errors import DeclarationError, Problem
+from sayso.http.claims import moment_in, text_in
 
 _log = logging.getLogger("sayso.auth")
 
@@ -31,6 +32,7 @@ FETCH_TIMEOUT_S: Final = 5.0
 """Seconds that a look may take."""
 MAX_KEY_SET_BYTES: Final = 1024 * 1024
 """Bytes of a set of keys."""
+_PIECE: Final = 65_536
 
 
 class JwtVerifier:
@@ -71,8 +73,8 @@ class JwtVerifier:
             "secret and its algorithms"
         )
 
-    async def claims(self, token: str) -> Mapping[str, Any] | None:
-        """Return the claims of a valid token, else None.
+    async def claims(self, token: str, *, needs_subject: bool = True) -> Mapping[str, Any] | None:
+        """Return the claims of a valid token, else None; without a subject only if none is needed.
 
         Raises:
             Problem: `auth_unavailable`, its key could not be looked up.
@@ -91,13 +93,14 @@ class JwtVerifier:
                 audience=self._audience,
                 issuer=self._issuer,
                 leeway=self._leeway,
-                options={"require": ["exp", "sub", "iss", "aud"]},
+                options={"require": ["exp", "iss", "aud", *(["sub"] if needs_subject else [])]},
             )
-        except (jwt.PyJWTError, ValueError, TypeError) as error:
+        except (jwt.PyJWTError, ValueError, TypeError, OverflowError) as error:
             _log.info("a token was refused: %s", type(error).__name__)
             return None
-        subject = claims["sub"]
-        return claims if isinstance(subject, str) and subject else None
+        if moment_in(claims, "exp") is None or ("sub" in claims and not text_in(claims, "sub")):
+            return None
+        return claims
 
 
 class _KeySet:
@@ -145,15 +148,17 @@ class _KeySet:
                 if not self._keys:
                     raise _unavailable()
                 return
-            self._looked = now
             try:
-                data = await asyncio.to_thread(_fetched, self._address)
+                async with asyncio.timeout(2 * FETCH_TIMEOUT_S):  # whatever the issuer drips
+                    data = await asyncio.to_thread(_fetched, self._address)
                 keys = jwt.PyJWKSet.from_dict(jsonvalue.decode(data)).keys
             except (OSError, ValueError, TypeError, AttributeError, jwt.PyJWTError) as error:
                 _log.error("the keys at %s could not be read: %r", self._address, error)
                 if not self._keys:
                     raise _unavailable() from None
                 return
+            finally:
+                self._looked = time.monotonic()  # also for all who have waited meanwhile
             self._keys = {key.key_id: key for key in keys if key.public_key_use in (None, "sig")}
             self._found = now
 
@@ -168,15 +173,20 @@ def _unavailable() -> Problem:
 
 def _fetched(address: str) -> bytes:
     request = urllib.request.Request(address, headers={"accept": "application/json"})  # noqa: S310 - the scheme is checked where it is declared
+    ends = time.monotonic() + FETCH_TIMEOUT_S
     try:
         with _OPENER.open(request, timeout=FETCH_TIMEOUT_S) as response:
-            data: bytes = response.read(MAX_KEY_SET_BYTES + 1)
+            data = bytearray()
+            while len(data) <= MAX_KEY_SET_BYTES and (piece := response.read1(_PIECE)):
+                data += piece
+                if time.monotonic() > ends:
+                    raise TimeoutError(f"not within {FETCH_TIMEOUT_S} s")
     except urllib.error.HTTPError as error:
         error.close()  # it is the response too, and holds its connection
         raise
     if len(data) > MAX_KEY_SET_BYTES:
         raise ValueError(f"more than {MAX_KEY_SET_BYTES} bytes")
-    return data
+    return bytes(data)
 
 
 class _Stay(urllib.request.HTTPRedirectHandler):

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, Protocol, runtime_checkable
 
 from starlette.routing import BaseRoute
 
@@ -44,6 +44,14 @@ def keep_alive_of(option: Any) -> KeepAlive | None:
     return option if option is None or isinstance(option, KeepAlive) else KeepAlive(option)
 
 
+@runtime_checkable
+class MakesTracers(Protocol):
+    """The source of spans: a `TracerProvider` of OpenTelemetry."""
+
+    def get_tracer(self, instrumenting_module_name: str) -> Any:
+        """A `Tracer` for spans of that name."""
+
+
 _MAX_LEASE_S: Final = 600
 
 
@@ -65,6 +73,7 @@ class ServerOptions:
     | `routes` | further Starlette routes | none |
     | `clock` | a `Clock` | the system's |
     | `max_unattended` | turns that continue without a client; a user gets half | 8 |
+    | `tracing` | spans of OpenTelemetry: True, or a `TracerProvider` | False |
 
     Raises:
         DeclarationError: for a value that an option does not have. Host names, origins and the
@@ -95,6 +104,8 @@ class ServerOptions:
     """The clock; None: the system's."""
     max_unattended: int = 8
     """Turns that continue without a client at the same time in one process; a user gets half."""
+    tracing: "bool | MakesTracers" = False
+    """Spans of OpenTelemetry: True for the process's own `TracerProvider`, or another one."""
 
     def __post_init__(self) -> None:
         _check_names(self.hosts, "hosts")
@@ -108,6 +119,10 @@ class ServerOptions:
             ": synchronous tools and steps need a thread to run in",
         )
         _check_count(self.max_unattended, "max_unattended")
+        if not isinstance(self.tracing, bool | MakesTracers):
+            raise DeclarationError(
+                f"tracing is True, False or a TracerProvider of OpenTelemetry, not {self.tracing!r}"
+            )
         seconds: Any = self.lease
         if type(seconds) not in (int, float) or not 1 <= seconds <= _MAX_LEASE_S:
             raise DeclarationError(

@@ -13,6 +13,7 @@ from typing import Any, Final
 from sayso.base.codes import Code
 from sayso.base.errors import DeclarationError, Problem
 from sayso.base.records import Principal
+from sayso.base.service_tokens import PREFIX
 from sayso.http.asgi import PRINCIPAL, App, Receive, Scope, Send, header, headers
 from sayso.http.errors import write_problem
 
@@ -25,6 +26,15 @@ _METHODS: Final = b"GET, POST, PATCH, DELETE, OPTIONS"
 _PREFLIGHT_SECONDS: Final = b"600"
 _OF_A_PROXY: Final = frozenset((b"forwarded", b"via", b"x-real-ip"))
 """Headers that a proxy adds, beside those that begin with `x-forwarded-`."""
+
+
+TRUSTED_ORIGIN: Final = "sayso.trusted_origin"
+"""The scope's member that is there if the request's Origin is our own, or named in `origins`."""
+
+
+def is_reserved(subject: str) -> bool:
+    """True for a subject that only this server gives: of a service, or of its own deeds."""
+    return subject.startswith(("service:", "sayso:"))
 
 
 def _name_of(authority: str) -> str:
@@ -44,9 +54,21 @@ def _is_loopback(name: str) -> bool:
     if name == "localhost" or name.endswith(".localhost"):
         return True
     try:
-        return ipaddress.ip_address(name).is_loopback
+        address = ipaddress.ip_address(name)
     except ValueError:
         return False
+    # A socket for both families shows peers of the older one so.
+    mapped = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
+    return (mapped or address).is_loopback
+
+
+def is_secure(scope: Scope) -> bool:
+    """True unless the browser is on this machine and speaks without TLS.
+
+    What comes from elsewhere without it has passed a proxy, which took the TLS away.
+    """
+    name = _name_of((header(scope, b"host") or "").lower())
+    return scope.get("scheme") == "https" or not _is_loopback(name)
 
 
 def _authority_of(origin: str) -> str | None:
@@ -124,11 +146,17 @@ class HostOriginMiddleware:
             await write_problem(problem, scope, send)
             return
         if origin is None:
+            own = header(scope, b"origin")
+            # Whoever sits on the way can make up a page of ours without TLS.
+            if own is not None and (own.lower().startswith("https:") or not is_secure(scope)):
+                scope[TRUSTED_ORIGIN] = True
             await self._app(scope, receive, send)
             return
         if scope["method"] == "OPTIONS" and header(scope, b"access-control-request-method"):
             await self._preflight(scope, origin, send)
             return
+        if _normal(origin) in self._origins:
+            scope[TRUSTED_ORIGIN] = True
         fields = self._cors_fields(origin)
 
         async def with_fields(message: MutableMapping[str, Any]) -> None:
@@ -242,6 +270,13 @@ def _is_address(host: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def service_token_in(scope: Scope) -> str | None:
+    """The token of a service in a request, if it brings one: its beginning says so."""
+    scheme, _, token = (header(scope, b"authorization") or "").partition(" ")
+    is_ours = scheme.lower() == "bearer" and token.strip().startswith(PREFIX)
+    return token.strip() if is_ours else None
 
 
 class AuthMiddleware:

@@ -10,13 +10,14 @@ cancelled, or a fault ─> RUN_ERROR, end of body (ER-02, ER-12, TR-17)
 
 import asyncio
 import logging
-import time
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Any, Final, Protocol
 
 from sayso.base.codes import Code
 from sayso.base.records import Principal
+from sayso.engine.sign_ins import SignInEnd, SignIns
 from sayso.http.asgi import Receive, Send
 from sayso.http.options import KeepAlive
 from sayso.protocol import frames
@@ -34,9 +35,6 @@ _BUSY: Final = 0.01
 """Seconds after a chunk in which more to send is a sign of a stream that hardly rests."""
 _GATHER: Final = 2
 """Turns of the loop that frames of such a stream wait for others, to leave together."""
-_SIGN_IN: Final = "Your sign-in has ended: sign in, and connect again."
-_WITHOUT_A_LOOK: Final = 900.0
-"""Seconds for which the stream of a request that began a run outlives the credentials of it."""
 _FAREWELL_SECONDS: Final = 1.0
 """Seconds that a cancelled response tries to end its body in order."""
 
@@ -111,19 +109,20 @@ async def respond(
     timer: Timer | None = None,
     farewell: Callable[[str, str], bytes] = frames.run_error,
     fields: Sequence[tuple[bytes, bytes]] = (),
-    seconds: float | None = None,
+    ends: Callable[[], Awaitable[SignInEnd]] | None = None,
 ) -> None:
     """Send everything that the reader gives as one event stream; sets `reader.delivered`.
 
     `keep_alive` is the silence after which a comment is sent, None for never;
     `farewell` makes the last frame of a body that cannot continue, from a code and a message;
-    `fields` are further headers; after `seconds` who follows has to sign in again. The
-    request's body must have been read. Returns when the body has ended or the client is gone.
+    `fields` are further headers, or others in place of those of event streams; `ends` waits for
+    what ends the body before its time, see `ending`. The request's body must have been read.
+    Returns when the body has ended or the client is gone.
     """
-    body = _Body(reader, send, farewell, [*_HEADERS, *fields])
+    body = _Body(reader, send, farewell, [*(dict(_HEADERS) | dict(fields)).items()])
     watcher = asyncio.create_task(_watch(receive, body))
     timer = timer or asyncio.get_running_loop()
-    expiry = None if seconds is None else timer.call_later(max(seconds, 0.0), body.expire)
+    expiry = None if ends is None else asyncio.create_task(body.expire(ends))
     try:
         # A task of its own, so that each event wakes one coroutine and not the whole call chain.
         await asyncio.create_task(_deliver(body, timer, keep_alive))
@@ -137,7 +136,7 @@ async def respond(
 class _Body:
     """The body as it stands: whether it has ended, and whether anybody is there."""
 
-    __slots__ = ("ended", "expired", "farewell", "fields", "gone", "reader", "send")
+    __slots__ = ("end", "ended", "farewell", "fields", "gone", "reader", "send")
 
     def __init__(
         self,
@@ -151,12 +150,12 @@ class _Body:
         self.farewell = farewell
         self.fields = fields
         self.ended = False
-        self.expired = False
+        self.end: SignInEnd | None = None
         self.gone = False
 
-    def expire(self) -> None:
-        """End the body: its credentials have expired, so nothing more may be sent."""
-        self.expired = True
+    async def expire(self, ends: Callable[[], Awaitable[SignInEnd]]) -> None:
+        """End the body once its credentials count no more: nothing may be sent then."""
+        self.end = await ends()
         self.reader.wake()
 
     async def close(self, code: Code, message: str) -> None:
@@ -184,8 +183,8 @@ async def _deliver(body: _Body, timer: Timer, keep_alive: KeepAlive | None) -> N
                     await asyncio.sleep(0)
             if body.gone:
                 return
-            if body.expired:
-                await body.close(Code.TOKEN_EXPIRED, _SIGN_IN)
+            if body.end is not None:
+                await body.close(*body.end)
                 return
             # What is drained is everything: nothing is left behind when the reader has ended.
             chunk = reader.drain()
@@ -214,15 +213,16 @@ async def _deliver(body: _Body, timer: Timer, keep_alive: KeepAlive | None) -> N
             pulse.stop()
 
 
-def seconds_left(principal: Principal, *, began: bool) -> float | None:
-    """The seconds that a stream may continue for this principal; None without an end.
+def ending(
+    sign_ins: SignIns, principal: Principal, *, began: bool
+) -> Callable[[], Awaitable[SignInEnd]] | None:
+    """Waits until a stream has to end since its caller's sign-in does; None if that cannot be.
 
     `began`: the request began the run.
     """
-    if principal.expires_at is None:
+    if not sign_ins.may_end(principal):
         return None
-    left = principal.expires_at / 1000 - time.time()
-    return max(left, _WITHOUT_A_LOOK) if began else left
+    return partial(sign_ins.end, principal, began=began)
 
 
 async def _watch(receive: Receive, body: _Body) -> None:

@@ -6,13 +6,15 @@ from typing import Any
 from sayso.base import jsonvalue
 from sayso.base.clock import format_time
 from sayso.base.codes import Code
+from sayso.base.progress import result_members
 from sayso.base.records import (
     Entry,
+    Hold,
     Interrupt,
     ListedInterrupt,
+    ListedThread,
     Principal,
     Run,
-    ThreadSummary,
     ThreadView,
 )
 from sayso.base.redaction import redacted
@@ -63,6 +65,7 @@ def interrupt_view(item: Interrupt, rights: Json | None = None, **where: str) ->
 
     `rights` is what its reader may do about it (`metadata.sayso`: `may`, `waitsFor`). `answer` is
     the settled one, or one that is held: `{status, payload?, metadata?, by?, at, channel, held}`.
+    `result` is what came of its call: `{status, text?, at, ms?}`.
     `lateRefusals` came after the question had expired. Secrets, by its schema, are not shown.
     """
     view: Json = jsonvalue.decode(to_wire(item, rights))
@@ -75,6 +78,9 @@ def interrupt_view(item: Interrupt, rights: Json | None = None, **where: str) ->
     answer = _held_answer(item) if item.status == "open" else _settled_answer(item)
     if answer is not None:
         view["answer"] = answer
+    result = item.progress.result
+    if result is not None:
+        view["result"] = result_members(result) | {"at": format_time(result.moment)}
     said = [{"by": vote.by, "at": format_time(vote.at)} for vote in item.progress.votes]
     if said:
         view["agreed"] = said
@@ -132,18 +138,24 @@ def _given(**members: Any) -> Json:
     return {name: value for name, value in members.items() if value is not None}
 
 
-def summary_view(summary: ThreadSummary) -> Json:
+def listed_thread_view(thread: ListedThread) -> Json:
     """A thread in a list; `status` is that of its newest turn, `outcome` of its newest run."""
     return _given(
-        threadId=summary.id,
-        agent=summary.agent,
-        status=summary.turn_status,
-        running=summary.running,
-        outcome=summary.outcome,
-        openInterrupts=summary.open_interrupts,
-        createdAt=format_time(summary.created_at),
-        updatedAt=format_time(summary.active_at),
+        threadId=thread.id,
+        agent=thread.agent,
+        status=thread.turn_status,
+        running=thread.running,
+        outcome=thread.outcome,
+        openInterrupts=thread.open_interrupts,
+        onHold=thread.on_hold or None,
+        createdAt=format_time(thread.created_at),
+        updatedAt=format_time(thread.active_at),
     )
+
+
+def hold_view(hold: Hold) -> Json:
+    """A hold: whose word it is, why, and since when."""
+    return {"by": hold.by, "reason": hold.reason, "at": format_time(hold.said_at)}
 
 
 def _open(view: ThreadView, *, calls: bool = False) -> list[Interrupt]:
@@ -183,6 +195,7 @@ def thread_view(view: ThreadView, reader: Principal | None = None, now: int = 0)
             )
             for item in _open(view)
         ],
+        hold=None if thread.hold is None else hold_view(thread.hold),
         pendingToolCallIds=[call_id(item) for item in _open(view, calls=True)] or None,
         createdAt=format_time(thread.created_at),
         updatedAt=format_time(thread.updated_at),

@@ -3,8 +3,13 @@
     store: sqlite:///shop.db              # where threads are kept; else the backend's own default
     authenticate: shop.auth:who           # a hook: ASGI scope to Principal or None; or
                                           # {jwt: {jwks: …, issuer: …, audience: …}}
+    sign_in:                              # where people sign in to the console
+      issuer: https://id.example.org
+      client_id: sayso
+      client_secret: ${OIDC_SECRET}       # also: roles, tenant, session, idle
     hosts: [sayso.example.org]
     origins: [https://app.example.org]
+    retention: {threads: 90, keeper: "role:legal"}  # days; as the members of `Retention`
     copilotkit: true                      # at /copilotkit; or another path
     default_approval: ask                 # of tools that say nothing themselves: never, ask, deny,
                                           # guidelines, or the import path of a Policy
@@ -25,8 +30,8 @@
           refusals: recover
 
 YAML is read strictly: everything is checked before anything is served, and each problem names its
-line and key. Agents of the types `chat_model_agent` and `remote_agent` need no code: `ops/chatfile`
-and `ops/remotefile` have their members.
+line and key. Agents of the types `chat_model_agent` and `remote_agent` need no code:
+`ops/agenttypes` has their members.
 """
 
 from collections.abc import Iterator
@@ -42,15 +47,17 @@ from sayso.agents.tools import Tool
 from sayso.app import Sayso
 from sayso.base.errors import DeclarationError
 from sayso.base.options import Legacy, OptionValues
+from sayso.base.retention import Retention
 from sayso.http.dialects.copilotkit import CopilotKit
 from sayso.http.options import ServerOptions
-from sayso.ops import remotefile
+from sayso.http.signin.oidc import Oidc
+from sayso.ops.agenttypes import CHAT, REMOTE, REMOTE_MEMBERS, ChatSpec, RemoteSpec
 from sayso.ops.approvals import policy_of
-from sayso.ops.chatfile import CHAT, ChatSpec
 from sayso.ops.importing import ImportPathError, load_object, module_of
-from sayso.ops.remotefile import RemoteSpec
 from sayso.ops.yamlfile import Value, read_file
 from sayso.stores import open_store
+from sayso.stores.aesgcm import AesGcm
+from sayso.turns.keys import Ed25519
 
 CHECKPOINTS: Final = "checkpoints=shown"
 """The query in a store's URL that makes Redis show checkpoints."""
@@ -76,19 +83,29 @@ _SCHEMES: Final = {
 _FILE: Final = (
     "store",
     "authenticate",
+    "sign_in",
+    "revoked",
+    "authorize",
+    "directory",
+    "signer",
+    "retention",
     "hosts",
     "origins",
     "copilotkit",
     "default_approval",
+    "four_eyes",
+    "key_file",
     "agents",
 )
 _LISTS: Final = ("hosts", "origins")
+_SIGN_IN: Final = tuple(field.name for field in fields(Oidc))
+_RETENTION: Final = tuple(field.name for field in fields(Retention))
 _JWT: Final = ("jwks", "issuer", "audience", "tenant", "roles")
 _AGENT: Final = ("name", "import", "version", "description", "tools", "spec", "options")
 _SPEC: Final = ("type", "interrupt")
 _CHAT_SPEC: Final = (*_SPEC, "model", "settings", "system", "rounds", "approve")
-_REMOTE_SPEC: Final = (*_SPEC, *remotefile.MEMBERS)
-_WITHOUT_CODE: Final = {CHAT: _CHAT_SPEC, remotefile.REMOTE: _REMOTE_SPEC}
+_REMOTE_SPEC: Final = (*_SPEC, *REMOTE_MEMBERS)
+_WITHOUT_CODE: Final = {CHAT: _CHAT_SPEC, REMOTE: _REMOTE_SPEC}
 """Types of agents that have no code of their own, with the members of their specs."""
 _INTERRUPT: Final = ("enabled", "checkpoint")
 _CHECKPOINT: Final = ("backend", "ttl_seconds")
@@ -117,8 +134,8 @@ class _Declared:
     backend: Value | None
 
 
-def app_of(path: Path, *, store: str | None = None) -> Sayso:
-    """Make the app that a file declares; `store` counts instead of the file's own.
+def app_of(path: Path, *, store: str | None = None, codec: AesGcm | None = None) -> Sayso:
+    """Make the app that a file declares; `store` and `codec` count instead of the file's own.
 
     Raises:
         YamlFileError: with a line for each problem.
@@ -126,17 +143,35 @@ def app_of(path: Path, *, store: str | None = None) -> Sayso:
     root = read_file(path)
     members = root.members(_FILE, required=("agents",))
     declared = list(_agents(members["agents"])) if "agents" in members else []
-    url = _store(members.get("store"), declared, store)
+    codec = codec or _codec(members.get("key_file"))
+    url = _store(members.get("store"), declared, store, shown=codec is None)
     hosts, origins = (_texts(members[name]) if name in members else () for name in _LISTS)
     authenticate = _hook(members["authenticate"]) if "authenticate" in members else None
+    sign_in = _sign_in(members["sign_in"]) if "sign_in" in members else None
+    revoked = _imported(members["revoked"]) if "revoked" in members else None
+    authorize = _imported(members["authorize"]) if "authorize" in members else None
+    directory = _imported(members["directory"]) if "directory" in members else None
+    signer = _signer(members["signer"]) if "signer" in members else None
+    retention = _retention(members["retention"]) if "retention" in members else None
     copilotkit = _mount(members["copilotkit"]) if "copilotkit" in members else None
     default = policy_of(members["default_approval"]) if "default_approval" in members else None
+    four_eyes = "four_eyes" in members and members["four_eyes"].checked(
+        lambda value: isinstance(value, bool), "true or false"
+    )
     root.findings.raise_if_any()
     try:
         app = Sayso(
             store=url,
+            codec=codec,
             authenticate=authenticate,
+            sign_in=sign_in,
+            revoked=revoked,
+            authorize=authorize,
+            directory=directory,
+            signer=signer,
+            retention=retention,
             default_approval=default or never,
+            four_eyes=bool(four_eyes),
             server=ServerOptions(hosts=hosts, origins=origins),
         )
         if copilotkit is not None:
@@ -185,6 +220,47 @@ def _hook(where: Value) -> Any:
         )
     except DeclarationError as error:
         members["jwt"].wrong(str(error))
+        return None
+
+
+def _sign_in(where: Value) -> Oidc | None:
+    """The provider at which people sign in."""
+    members = where.members(_SIGN_IN, required=("issuer", "client_id"))
+    secret = members.get("client_secret")
+    if secret is not None and not secret.is_variable:
+        secret.wrong("a secret is not written out: put it into the environment, as ${OIDC_SECRET}")
+        return None
+    if not {"issuer", "client_id"} <= members.keys():
+        return None  # what is missing has been noted
+    try:
+        return Oidc(**{name: value.plain() for name, value in members.items()})
+    except DeclarationError as error:
+        where.wrong(str(error))
+        return None
+
+
+def _retention(where: Value) -> Retention | None:
+    """How long things are kept, and who may keep them for longer."""
+    members = where.members(_RETENTION)
+    try:
+        return Retention(**{name: value.plain() for name, value in members.items()})
+    except DeclarationError as error:
+        where.wrong(str(error))
+        return None
+
+
+def _signer(where: Value) -> Any:
+    """A signer by its import path, or one with the keys of a file."""
+    if where.is_scalar:
+        return _imported(where)
+    members = where.members(("ed25519",), required=("ed25519",))
+    path = members["ed25519"].text() if "ed25519" in members else None
+    if path is None:
+        return None
+    try:
+        return Ed25519.from_file(path)
+    except DeclarationError as error:
+        members["ed25519"].wrong(str(error))
         return None
 
 
@@ -309,8 +385,25 @@ def _is_lifetime(value: Any) -> bool:
     return type(value) in (int, float) and isfinite(value) and value > 0
 
 
-def _store(named: Value | None, declared: list[_Declared], override: str | None) -> str:
-    """The one store of all agents; a backend that is another's is noted."""
+def _codec(named: Value | None) -> AesGcm | None:
+    """The keys of the store; a file without any is noted."""
+    path = None if named is None else named.text()
+    if named is None or path is None:
+        return None
+    try:
+        return AesGcm.from_file(path)
+    except DeclarationError as error:
+        named.wrong(str(error))
+        return None
+
+
+def _store(
+    named: Value | None, declared: list[_Declared], override: str | None, *, shown: bool
+) -> str:
+    """The one store of all agents; a backend that is another's is noted.
+
+    `shown`: what waits in Redis is shown to others, unless the URL says otherwise.
+    """
     url = override if override is not None else named.text() if named is not None else None
     if url is not None and override is None and named is not None:
         try:
@@ -337,7 +430,7 @@ def _store(named: Value | None, declared: list[_Declared], override: str | None)
                 f"is {backend!r}, which needs a URL: add `store:` with it to the file"
             )
         chosen = chosen or backend
-        if backend == "redis" and url is not None and "checkpoints=" not in url:
+        if shown and backend == "redis" and url is not None and "checkpoints=" not in url:
             url += f"{'&' if '?' in url else '?'}{CHECKPOINTS}"
     return url or BACKENDS.get(chosen or "sqlite") or "sqlite:///sayso.db"
 

@@ -22,8 +22,8 @@ from sayso.agents.asking import AskTerms, ask_terms
 from sayso.agents.policy import Rule
 from sayso.agents.tools import Tool
 from sayso.base import jsonvalue
+from sayso.base.default import DEFAULT
 from sayso.base.errors import DeclarationError
-from sayso.base.options import DEFAULT
 from sayso.ops.importing import ImportPathError, load_object
 from sayso.ops.yamlfile import Value, listed
 

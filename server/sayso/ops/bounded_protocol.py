@@ -1,4 +1,4 @@
-"""The HTTP protocol with bounds: on heads, and on how long a stranger holds a connection.
+"""The HTTP protocol with bounds: on heads, on connections, and on how long a stranger holds one.
 
 uvicorn reads heads of any length by `httptools`, each piece copied behind all before it, and waits
 without end for the rest of a request and for a client to take its answer. All of that comes before
@@ -6,6 +6,7 @@ anybody is authenticated, so it has to be bounded here.
 """
 
 import asyncio
+from collections import Counter
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final
 
@@ -17,9 +18,23 @@ _LINGERS: Final = 1.0
 """Seconds in which a client can hear why it is cut off."""
 
 
+_REASONS: Final = {
+    408: "Request Timeout",
+    431: "Request Header Fields Too Large",
+    503: "Service Unavailable\r\nretry-after: 1",
+}
+_TURNED_AWAY: Final = 100
+"""Connections over the bound that are told so at the same time; others are closed."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bounds:
-    """The bounds of one connection: bytes, counts, seconds."""
+    """The bounds of the connections of a server: bytes, counts, seconds."""
+
+    connections: int = 1_000
+    """Connections at the same time."""
+    per_address: int | None = 64
+    """Those of them that one address may have; None behind a proxy, which has all of them."""
 
     head: int = 32 * 1024
     """Bytes of a request without its body: line and fields, or what frames a body."""
@@ -40,12 +55,19 @@ class _Refused(Exception):
 
 
 class BoundedProtocol(HttpToolsProtocol):
-    """One connection. Who goes over a bound is told (431, 408) where that can be, and cut off.
+    """One connection. Who goes over a bound is told (431, 408, 503) where that can be, and cut off.
 
     The methods are those of `asyncio.Protocol`, and what the parser calls.
     """
 
     bounds: ClassVar[Bounds] = Bounds()
+    addresses: ClassVar[Counter[str]] = Counter()
+    """The connections of each address."""
+
+    @classmethod
+    def bounded(cls, bounds: Bounds) -> type["BoundedProtocol"]:
+        """The protocol of one server, with bounds and a count of its own."""
+        return type("Bounded", (cls,), {"bounds": bounds, "addresses": Counter()})
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -63,16 +85,30 @@ class BoundedProtocol(HttpToolsProtocol):
         self._stalled: asyncio.TimerHandle | None = None
         """For the client to take something."""
         self._unsent = 0
+        self._address = ""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Begin to wait for a head."""
         super().connection_made(transport)
-        self._wait(self.bounds.head_within, self._late)
+        self._address = self.client[0] if self.client else ""
+        self.addresses[self._address] += 1
+        over = len(self.connections) - self.bounds.connections
+        most = self.bounds.per_address
+        crowded = bool(self._address) and most is not None and self.addresses[self._address] > most
+        if over > _TURNED_AWAY or (crowded and self.addresses[self._address] > 2 * (most or 0)):
+            transport.abort()
+        elif over > 0 or crowded:
+            self._refuse(503, "There are too many connections: try again in a moment.")
+        else:
+            self._wait(self.bounds.head_within, self._late)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Stop waiting."""
         self._wait_no_more()
         self._resume()
+        self.addresses[self._address] -= 1
+        if not self.addresses[self._address]:
+            del self.addresses[self._address]
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
@@ -188,9 +224,8 @@ class BoundedProtocol(HttpToolsProtocol):
         if self._answering() and self.cycle.response_started:
             self.transport.abort()
             return
-        reason = {408: "Request Timeout", 431: "Request Header Fields Too Large"}[status]
         self.transport.write(
-            f"HTTP/1.1 {status} {reason}\r\ncontent-type: text/plain; charset=utf-8\r\n"
+            f"HTTP/1.1 {status} {_REASONS[status]}\r\ncontent-type: text/plain; charset=utf-8\r\n"
             f"content-length: {len(message)}\r\nconnection: close\r\n\r\n{message}".encode()
         )
         if self._answering():

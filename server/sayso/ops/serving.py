@@ -18,7 +18,7 @@ from types import FrameType
 import uvicorn
 
 from sayso.app import Sayso
-from sayso.ops.bounded_protocol import BoundedProtocol
+from sayso.ops.bounded_protocol import BoundedProtocol, Bounds
 from sayso.ops.loops import close_runner, threads_alive
 
 _log = logging.getLogger("sayso.ops.serving")
@@ -45,12 +45,15 @@ def serve(
     heeds: tuple[signal.Signals, ...] = _HEEDED,
     grace: float = GRACE_S,
     drain: float = 0.0,
+    bounds: Bounds | None = None,
 ) -> bool:
     """Serve on a bound socket until one of the signals `heeds` has come; the main thread's work.
 
     `ready` is called once requests are answered. After a signal, streams of running turns continue
     for `grace` seconds and then end with `RUN_ERROR shutting_down`; further signals change nothing.
     Before that, all is served for `drain` seconds but `/readyz`, which says that the server stops.
+
+    `bounds` are those of its connections, the default ones if not given.
 
     Returns True if all has ended. If not, code of an agent or a tool swallows its cancellation or
     hangs in a thread: Python would wait for it forever, so the caller has to leave by `os._exit`.
@@ -61,7 +64,7 @@ def serve(
     runner = asyncio.Runner(loop_factory=_fast_loop())
     ended = True
     try:
-        runner.run(_serve(app, sock, ready, heeds, grace, drain))
+        runner.run(_serve(app, sock, ready, heeds, grace, drain, bounds or Bounds()))
     finally:
         if not close_runner(runner, _UNWIND_S):
             ended = False
@@ -87,10 +90,11 @@ async def _serve(
     heeds: tuple[signal.Signals, ...],
     grace: float,
     drain: float,
+    bounds: Bounds,
 ) -> None:
     config = uvicorn.Config(
         app,
-        http=BoundedProtocol,
+        http=BoundedProtocol.bounded(bounds),
         ws="none",
         lifespan="off",
         log_config=None,

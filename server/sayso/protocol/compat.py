@@ -28,6 +28,14 @@ def needs_v1(event: Mapping[str, Any]) -> bool:
     return event["type"] == "TOOL_CALL_RESULT" and not isinstance(event["content"], str)
 
 
+def is_for_all(event: Mapping[str, Any]) -> bool:
+    """True if every client can read the event as it is, as most events are."""
+    kind: str = event["type"]
+    if kind == "TOOL_CALL_RESULT" and not isinstance(event["content"], str):
+        return False
+    return _KIND not in event and not kind.startswith("SUBAGENT_")
+
+
 def downgrade(event: Mapping[str, Any]) -> dict[str, Any]:
     """An event that `needs_v1` for older clients."""
     _warn(event["messageId"])

@@ -42,12 +42,13 @@ class ReadReport:
     errors: list[dict[str, str]] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     count: int = 0
-    """How many errors there are; the first hundred are kept."""
+    """How many errors there are; the first `most` are kept."""
+    most: int = MAX_FINDINGS
 
     def error(self, path: Path, message: str) -> Any:
         """Note a malformed member; returns `MALFORMED` so that a check can end with it."""
         self.count += 1
-        if len(self.errors) < MAX_FINDINGS:
+        if len(self.errors) < self.most:
             self.errors.append({"pointer": pointer(path), "message": message})
         return MALFORMED
 

@@ -8,6 +8,7 @@ import orjson
 from sayso.base import digits, jsonvalue
 from sayso.base.clock import format_time
 from sayso.base.records import Interrupt
+from sayso.base.shown import digest_of
 
 
 def exact_of(interrupt: Interrupt) -> dict[str, str]:
@@ -25,8 +26,8 @@ def exact_of(interrupt: Interrupt) -> dict[str, str]:
 def to_wire(interrupt: Interrupt, details: Mapping[str, Any] | None = None) -> bytes:
     """An interrupt as clients get it: members without a value are left out (IN-01 to IN-11).
 
-    `metadata.sayso` says its large integers once more (`exact`), for clients that round them, and
-    what one reader is `told` of it.
+    `metadata.sayso` has the `digest` that clients send back with an answer, its large integers once
+    more (`exact`), for clients that round them, and `details` for one reader.
     """
     body: dict[str, Any] = {"id": interrupt.id, "reason": interrupt.reason}
     if interrupt.message is not None:
@@ -37,13 +38,10 @@ def to_wire(interrupt: Interrupt, details: Mapping[str, Any] | None = None) -> b
         body["responseSchema"] = orjson.Fragment(interrupt.response_schema)
     if interrupt.expires_at is not None:
         body["expiresAt"] = format_time(interrupt.expires_at)
-    ours = dict(details or ())
+    ours = {**(details or {}), "digest": digest_of(interrupt)}
     if exact := exact_of(interrupt):
         ours["exact"] = exact
-    if ours:
-        body["metadata"] = with_ours(interrupt.metadata, ours)
-    elif interrupt.metadata is not None:
-        body["metadata"] = orjson.Fragment(interrupt.metadata)
+    body["metadata"] = with_ours(interrupt.metadata, ours)
     if interrupt.terms.subagent is not None:
         body["subagentRunId"] = interrupt.terms.subagent
     return jsonvalue.encode(body)

@@ -236,11 +236,14 @@ class Messages(Sequence[Message]):
 
     def saying(self, ids_known: Container[str]) -> list[Message]:
         """The messages of users and tools among those whose ids are known."""
+        by_id = self._by_id
         return self._all(
             [
                 name
                 for name in self._order
-                if name in ids_known and _role(self._by_id[name]) in ("user", "tool")
+                if name in ids_known
+                and (read.role if isinstance(read := by_id[name], Message) else read["role"])
+                in ("user", "tool")
             ]
         )
 
@@ -291,10 +294,6 @@ def read_messages(values: list[Any], path: Path, report: ReadReport) -> Messages
         if first is not read and not jsonvalue.equal(_value(first), _value(read)):
             report.error((*path, index, "id"), "is the id of a different message in this request")
     return Messages(by_id)
-
-
-def _role(message: Message | dict[str, Any]) -> str:
-    return message.role if isinstance(message, Message) else cast(str, message["role"])
 
 
 def _value(message: Message | dict[str, Any]) -> Any:

@@ -16,6 +16,8 @@ INDETERMINATE: Final = "sayso:indeterminate"
 """Nobody knows whether an effect happened."""
 FAILED: Final = "sayso:failed"
 """A tool raised, under `on_error="ask"`."""
+ELSEWHERE: Final = "sayso:elsewhere"
+"""Something that a person does at another place, behind a link, and says that it is done."""
 CLIENT_TOOL: Final = "sayso:client-tool"
 """A call of the client's own tool, kept as a question that no client is shown."""
 
@@ -27,6 +29,7 @@ LABELS: Final[Mapping[str, str]] = {
     FAILED: "Failed",
     DECISION: "Decision",
     BREAKPOINT: "Breakpoint",
+    ELSEWHERE: "Elsewhere",
 }
 """A word or two for each reason that clients are told; a reason of an author is its own label."""
 

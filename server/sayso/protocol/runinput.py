@@ -18,7 +18,6 @@ from sayso.base.fastrecords import fast
 from sayso.base.limits import Limits
 from sayso.base.records import Message
 from sayso.protocol.forward_compat import (
-    MAX_FINDINGS,
     Check,
     Path,
     ReadReport,
@@ -43,7 +42,8 @@ class ResumeEntry:
     """One answer of a request; `payload` is None when absent, null (RE-05) or cancelled (RE-04).
 
     `exact` are pointers to the integers of the payload that were spelt out in digits beside it; the
-    payload has those digits already.
+    payload has those digits already. `shown` is the digest of the question that was answered.
+    `unsealed` is the payload as it came, of a question whose secrets are kept apart from it.
     """
 
     interrupt_id: str
@@ -51,6 +51,8 @@ class ResumeEntry:
     payload: Any = None
     metadata: dict[str, Any] | None = None
     exact: frozenset[str] = frozenset()
+    shown: str | None = None
+    unsealed: Any = None
 
 
 @fast
@@ -122,6 +124,7 @@ def read_entry(members: dict[str, Any]) -> ResumeEntry:
         payload=None if members["status"] == "cancelled" else members.get("payload"),
         metadata=members.get("metadata"),
         exact=members.get("exact", frozenset()),
+        shown=members.get("shown"),
     )
 
 
@@ -137,11 +140,16 @@ _ANSWER: Final[dict[str, Check]] = {
 }
 
 
+_APART: Final = frozenset({"exact", "shown"})
+"""The members of an answer's `metadata.sayso` that are no metadata to keep."""
+
+
 def answer_check(**more: Check) -> Check:
     """A check of one answer, with the members that it has beside status, payload and metadata.
 
     Integers that `metadata.sayso.exact` spells out are put into the payload: what is compared,
     checked, kept and run has their digits, whatever the client's JSON made of them.
+    `metadata.sayso.shown` is the digest of the question as it was answered.
     """
     shape = Shape({**more, **_ANSWER}, (*more, "status"))
 
@@ -149,14 +157,17 @@ def answer_check(**more: Check) -> Check:
         members = shape.read(value, path, findings)
         metadata = members.get("metadata") if type(members) is dict else None
         ours = metadata.get("sayso") if type(metadata) is dict else None
-        if type(metadata) is not dict or type(ours) is not dict or "exact" not in ours:
+        if type(metadata) is not dict or type(ours) is not dict or not _APART & ours.keys():
             return members
-        texts = ours["exact"]
-        where = (*path, "metadata", "sayso", "exact")
+        where = (*path, "metadata", "sayso")
+        shown, texts = ours.get("shown"), ours.get("exact", {})
+        if type(shown) is not str and "shown" in ours:
+            return findings.error((*where, "shown"), "must be the digest of the question, a text")
+        where = (*where, "exact")
         if type(texts) is not dict:
             return findings.error(where, "must be an object of texts by JSON Pointer")
-        members = {**members, "metadata": _kept(metadata) or None}
-        if members.get("status") == "cancelled":
+        members = {**members, "metadata": _kept(metadata) or None, "shown": shown}
+        if members.get("status") == "cancelled" or "exact" not in ours:
             return members
         payload, wrong = digits.restore_integers(members.get("payload"), texts)
         for pointer, message in wrong.items():
@@ -167,11 +178,11 @@ def answer_check(**more: Check) -> Check:
 
 
 def _kept(metadata: dict[str, Any]) -> dict[str, Any]:
-    """The metadata of an answer without the digits, which are in its payload."""
+    """The metadata of an answer without the members of ours that are read apart from it."""
     ours = metadata.get("sayso")
-    if type(ours) is not dict or "exact" not in ours:
+    if type(ours) is not dict or not _APART & ours.keys():
         return metadata
-    rest = {name: item for name, item in ours.items() if name != "exact"}
+    rest = {name: item for name, item in ours.items() if name not in _APART}
     kept = {name: item for name, item in metadata.items() if name != "sayso"}
     return {**kept, "sayso": rest} if rest else kept
 
@@ -231,7 +242,7 @@ def read_run_input(value: Any, limits: Limits) -> RunInput:
     Raises:
         Problem: `unsupported_version` or `invalid_input`, as `decode_run_input`.
     """
-    findings = ReadReport()
+    findings = ReadReport(most=limits.errors)
     _refuse_newer_line(value)
     _refuse_more(value, limits)
     members = _INPUT.read(value, (), findings)
@@ -243,6 +254,9 @@ def read_run_input(value: Any, limits: Limits) -> RunInput:
             members = {**members, "resume": _forwarded(members.get("forwardedProps"), findings)}
             _check_answers(members["resume"], _FORWARDED, limits, findings)
         _warn_of_version(members.get("protocolVersion"), findings)
+        context = members.get("context")
+        if context and not findings.count and len(jsonvalue.encode(context)) > limits.context:
+            findings.error(("context",), f"has more than {limits.context} bytes as JSON")
         props = members.get("forwardedProps")
         if members.get("resume") and props and read_command(props) is not None:
             findings.warn(("forwardedProps", "command"), "was ignored: `resume` is there and wins")
@@ -268,6 +282,22 @@ def read_run_input(value: Any, limits: Limits) -> RunInput:
     )
 
 
+def check_state_size(state: Any, pointer: str, limits: Limits) -> None:
+    """Refuse a state, or a patch of one, that is too large to come in with a request.
+
+    Raises:
+        Problem: `invalid_input`.
+    """
+    if len(jsonvalue.encode(state)) > limits.state:
+        message = f"has more than {limits.state} bytes as JSON"
+        raise Problem(
+            Code.INVALID_INPUT,
+            f"The state that this request brings is too large: send at most {limits.state} bytes "
+            "that the thread does not have.",
+            errors=({"pointer": pointer, "message": message},),
+        )
+
+
 def parse_json(body: bytes, limits: Limits) -> Any:
     """The value of a body; Problem `malformed_json` if it is none.
 
@@ -286,7 +316,9 @@ def parse_json(body: bytes, limits: Limits) -> Any:
         raise Problem(
             Code.INVALID_INPUT,
             "the body has integers that this server would round, so nothing was done with it",
-            errors=tuple({"pointer": pointer, "message": text} for pointer in lost[:MAX_FINDINGS]),
+            errors=tuple(
+                {"pointer": pointer, "message": text} for pointer in lost[: limits.errors]
+            ),
         )
     return value
 

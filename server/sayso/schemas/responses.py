@@ -38,12 +38,14 @@ class ResponseType:
 
     `decode` raises ValueError for a payload that the type refuses. `problems` lists what the type
     refuses in a payload that fits the schema; it is empty unless the type is `stricter`.
+    `keeps_secrets`: a part of it is a `Secret`, which takes a store with a codec.
     """
 
     schema: dict[str, Any] | None
     decode: Callable[[Any], Any]
     problems: Callable[[Any], tuple[SchemaViolation, ...]] = lambda payload: ()
     stricter: bool = False
+    keeps_secrets: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,13 +78,32 @@ def response_type(response: Any) -> ResponseType:
 def _of_type(response: Any) -> ResponseType:
     schema, conversion = schema_of(response)
     stricter = response not in (bool, str)
-    return ResponseType(schema, conversion.decode, conversion.errors, stricter)
+    return ResponseType(
+        schema, conversion.decode, conversion.errors, stricter, conversion.keeps_secrets
+    )
 
 
 def confirmation() -> ResponseType:
     """A yes or no for `confirmation` questions that name no type of their own (TR-25)."""
     schema = _object({"approved": {"type": "boolean", "title": "Approve"}}, "approved")
     return ResponseType(schema, lambda payload: payload["approved"])
+
+
+def done_elsewhere() -> ResponseType:
+    """The word that something was done at another place, or not: no member of it takes a text."""
+    ways = (
+        ("done", "Done", "You have done it there. The agent goes on."),
+        ("deny", "Deny", "You will not do it. The agent is told so."),
+    )
+    action = {
+        "title": "Is it done?",
+        "oneOf": [
+            {"const": action, "title": title, "description": description}
+            for action, title, description in ways
+        ],
+    }
+    schema = _object({"action": action}, "action")
+    return ResponseType(schema, lambda payload: payload["action"] == "done")
 
 
 def approval_schema(

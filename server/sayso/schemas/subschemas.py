@@ -1,19 +1,96 @@
 """The subschemas of a JSON Schema by pointer, their references, and a check that these end.
 
+What counts as one is said by the dialect: older ones than 2020-12 ignore some members, and have
+others.
+
 Only references inside the document are allowed, to places that are schemas. A cycle of schemas that
 apply to one and the same value says nothing about it, and expansion is bounded, so that the cost
 of a check is bounded by the author's own declaration (design 7).
 """
 
 import copy
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import unquote
 
 from sayso.base import jsonvalue
 from sayso.base.errors import DeclarationError
-from sayso.schemas.dialects import OWN_DIALECT, changed_member, known_dialect
+
+OWN_DIALECT: Final = "json-schema.org/draft/2020-12/schema"
+_DRAFT_7: Final = "json-schema.org/draft-07/schema"
+_2019: Final = "json-schema.org/draft/2019-09/schema"
+
+_UNKNOWN: Final = {
+    _DRAFT_7: {
+        "$anchor",
+        "$recursiveRef",
+        "dependentRequired",
+        "dependentSchemas",
+        "maxContains",
+        "minContains",
+        "prefixItems",
+        "unevaluatedItems",
+        "unevaluatedProperties",
+    },
+    _2019: {"prefixItems"},
+}
+"""Members that a dialect ignores and 2020-12 does not."""
+_GONE: Final = {
+    _DRAFT_7: {"contentEncoding", "contentMediaType", "dependencies"},
+    _2019: {"$recursiveAnchor", "$recursiveRef", "dependencies"},
+}
+"""Members that say something about a value in a dialect, and nothing in 2020-12."""
+_BESIDE_A_REFERENCE: Final = {
+    "$comment",
+    "$defs",
+    "$ref",
+    "$schema",
+    "default",
+    "definitions",
+    "deprecated",
+    "description",
+    "examples",
+    "readOnly",
+    "title",
+    "writeOnly",
+}
+"""Members beside a `$ref` that say nothing about a value. Draft-07 ignores all others there."""
+
+
+def known_dialect(declared: Any) -> str | None:
+    """The dialect that a `$schema` names, if it can be read here."""
+    if not isinstance(declared, str):
+        return None
+    name = declared.removeprefix("https://").removeprefix("http://").removesuffix("#")
+    return name if name in (OWN_DIALECT, *_UNKNOWN) and name != declared else None
+
+
+def changed_member(nodes: Mapping[str, Any], dialect: str) -> tuple[str, str] | None:
+    """The first member of a document's schemas that means something else in 2020-12.
+
+    `nodes` are the schemas by pointer; returned are the pointer of one and the member's name.
+    """
+    if dialect == OWN_DIALECT:
+        return None
+    contains = any(isinstance(node, dict) and "contains" in node for node in nodes.values())
+    for pointer, node in nodes.items():
+        if isinstance(node, dict):
+            for name in _changed(node, dialect, contains=contains):
+                return pointer, name
+    return None
+
+
+def _changed(node: dict[str, Any], dialect: str, *, contains: bool) -> Iterable[str]:
+    other = _UNKNOWN[dialect] | _GONE[dialect]
+    if dialect == _2019 and contains:  # what `contains` has found counts as evaluated since
+        other = other | {"unevaluatedItems"}
+    yield from (name for name in node if name in other)
+    if isinstance(node.get("items"), list):
+        yield "items"
+    if dialect == _DRAFT_7 and "$ref" in node:
+        yield from (name for name in node if name not in _BESIDE_A_REFERENCE)
+
 
 MAX_NODES: Final = 10_000
 

@@ -15,6 +15,13 @@ _DIGITS: Final = frozenset("0123456789:.")
 class Published(GenerateJsonSchema):
     """JSON Schemas of Python types, as clients get them."""
 
+    def default_schema(self, schema: Any) -> JsonSchemaValue:
+        """A secret has no default: stars stand for it, which a form would send back."""
+        made = super().default_schema(schema)
+        if made.get("writeOnly") is True:
+            made = {name: member for name, member in made.items() if name != "default"}
+        return made
+
     def datetime_schema(self, schema: Any) -> JsonSchemaValue:
         """A naive datetime is a `date-time-local`: `2026-05-02T10:00:00`."""
         made = super().datetime_schema(schema)

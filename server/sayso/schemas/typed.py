@@ -14,6 +14,7 @@ from sayso.base import jsonvalue
 from sayso.base.errors import DeclarationError
 from sayso.schemas.errors import SchemaViolation
 from sayso.schemas.schema import compile_schema
+from sayso.schemas.secret import holds_secrets
 from sayso.schemas.subschemas import children, subschemas
 from sayso.schemas.times import Published
 
@@ -29,6 +30,8 @@ class Conversion:
     encode: Callable[[Any], Any]
     decode: Callable[[Any], Any]
     errors: Callable[[Any], tuple[SchemaViolation, ...]]
+    keeps_secrets: bool = False
+    """True if the type has a `Secret` anywhere."""
 
 
 def schema_of(kind: Any) -> tuple[dict[str, Any], Conversion]:
@@ -77,7 +80,7 @@ def _conversion(adapter: TypeAdapter[Any]) -> Conversion:
             return errors_of(error, value)
         return ()
 
-    return Conversion(encode, decode, problems)
+    return Conversion(encode, decode, problems, holds_secrets(adapter.core_schema))
 
 
 def errors_of(error: ValidationError, value: Any) -> tuple[SchemaViolation, ...]:

@@ -6,6 +6,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from sayso.base.clock import Clock
 from sayso.base.errors import DeclarationError
+from sayso.stores.aesgcm import AesGcm
 from sayso.stores.base import Store
 from sayso.stores.sqlite.memory import MemoryStore
 from sayso.stores.sqlite.store import SqliteStore
@@ -35,7 +36,7 @@ _OURS = {"durability": ("strict", "relaxed"), "checkpoints": ("hidden", "shown")
 """Our options with their values, the default first."""
 
 
-def open_store(url: str, *, clock: Clock | None = None) -> Store:
+def open_store(url: str, *, clock: Clock | None = None, codec: AesGcm | None = None) -> Store:
     """The store that a URL names; nothing is connected before its `open()`.
 
     `memory:` keeps everything in this process. `sqlite:///rel.db` is a file relative to the
@@ -44,7 +45,8 @@ def open_store(url: str, *, clock: Clock | None = None) -> Store:
     TLS, `unix:///path/of/the.sock` are Redis or Valkey, and need the extra `redis`;
     `?durability=relaxed` accepts a server that may lose the newest steps when it crashes, and
     `?checkpoints=shown` shows threads that wait as `checkpoint:{session_id}`. `clock` decides when
-    leases run out. Raises `DeclarationError` with the URL to write instead.
+    leases run out, `codec` encrypts what is kept. Raises `DeclarationError` with the URL to write
+    instead.
     """
     url = str(url or "")  # an unset variable and a path are the usual mistakes
     if not url.strip():
@@ -61,28 +63,33 @@ def open_store(url: str, *, clock: Clock | None = None) -> Store:
     if colon and kind == "memory":
         if rest.strip("/"):
             raise DeclarationError("memory: takes no name and no options; write memory:")
-        return MemoryStore(clock=clock)
+        return MemoryStore(clock=clock, codec=codec)
     if colon and kind in ("sqlite", "sqlite3"):
-        return SqliteStore(_sqlite_path(scheme, rest), clock=clock)
+        return SqliteStore(_sqlite_path(scheme, rest), clock=clock, codec=codec)
     if colon and kind in ("postgres", "postgresql"):
-        return _postgres(_postgres_url(scheme, rest), clock)
+        return _postgres(_postgres_url(scheme, rest), clock, codec)
     if colon and kind in ("redis", "rediss", "valkey", "valkeys", "unix"):
-        return _redis(scheme.lower(), rest, clock)
+        return _redis(scheme.lower(), rest, clock, codec)
     raise DeclarationError(_wrong_scheme(url, kind if colon else ""))
 
 
-def store_of(given: str | Store, *, clock: Clock) -> Store:
+def store_of(given: str | Store, *, clock: Clock, codec: AesGcm | None = None) -> Store:
     """The store that is given itself, or by its URL; raises `DeclarationError` for neither."""
     if isinstance(given, Store):
+        if codec is not None:
+            raise DeclarationError(
+                "a store that is given itself has its codec already; write "
+                "open_store(url, codec=…), or give Sayso the store's URL"
+            )
         return given
     if not isinstance(given, str):
         raise DeclarationError(
             f"store is 'memory:', a URL such as 'sqlite:///sayso.db', or a Store, not {given!r}"
         )
-    return open_store(given, clock=clock)
+    return open_store(given, clock=clock, codec=codec)
 
 
-def _postgres(url: str, clock: Clock | None) -> Store:
+def _postgres(url: str, clock: Clock | None, codec: AesGcm | None) -> Store:
     """The driver is loaded by who uses it: others do not need to have it."""
     try:
         backend = import_module("sayso.stores.postgres.store")
@@ -103,7 +110,7 @@ def _postgres(url: str, clock: Clock | None) -> Store:
         raise DeclarationError(
             "the PostgreSQL URL names no database; write postgresql://user:password@host:5432/name"
         )
-    store: Store = backend.PostgresStore(url, clock=clock)
+    store: Store = backend.PostgresStore(url, clock=clock, codec=codec)
     return store
 
 
@@ -118,7 +125,7 @@ def _postgres_url(scheme: str, rest: str) -> str:
     return f"postgresql:{rest}"
 
 
-def _redis(scheme: str, rest: str, clock: Clock | None) -> Store:
+def _redis(scheme: str, rest: str, clock: Clock | None, codec: AesGcm | None) -> Store:
     """The driver is loaded by who uses it, as with PostgreSQL."""
     url, ours = _redis_url(scheme, rest)
     try:
@@ -131,6 +138,7 @@ def _redis(scheme: str, rest: str, clock: Clock | None) -> Store:
     store: Store = backend.RedisStore(
         url,
         clock=clock,
+        codec=codec,
         relaxed=ours["durability"] == "relaxed",
         checkpoints=ours["checkpoints"] == "shown",
     )

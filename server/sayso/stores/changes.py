@@ -4,12 +4,13 @@ from collections.abc import Callable
 from operator import attrgetter
 from typing import Any
 
-from sayso.base.records import ChangeKind, Vote
+from sayso.base.progress import Vote
+from sayso.base.records import ChangeKind
 
 FACTS = ("status", "held", "expires_at", "assigned_to", "reminded_at", "lapsed_at", "progress")
 """The members of an interrupt whose changes are noted, in the order of their weight.
 
-Of the progress only who has agreed so far.
+Of the progress only who has agreed so far, and what came of the call.
 """
 
 facts: Callable[[Any], tuple[Any, ...]] = attrgetter(*FACTS)
@@ -33,7 +34,8 @@ def change_kind(old: tuple[Any, ...] | None, new: tuple[Any, ...]) -> ChangeKind
     if old[1] != new[1]:
         return voted or "withdrawn"
     moved = zip(_KINDS, old[2:-1], new[2:-1], strict=True)
-    return next((kind for kind, before, now in moved if before != now), voted)
+    other = next((kind for kind, before, now in moved if before != now), voted)
+    return other or ("result" if old[-1].result != new[-1].result else None)
 
 
 def _voted(before: tuple[Vote, ...], now: tuple[Vote, ...]) -> ChangeKind | None:

@@ -1,5 +1,7 @@
 """The JSON that durable backends keep of a question's terms, its progress and its held answer.
 
+And of the hold of a thread.
+
 Nobody else knows these forms. Members that say nothing are left out; a record of nothing but
 those is no JSON at all.
 """
@@ -10,10 +12,20 @@ from typing import Any
 from sayso.base import jsonvalue
 from sayso.base.approvers import Approvers
 from sayso.base.options import FallbackAnswer, OnExpire
-from sayso.base.records import AnswerRecord, LateRefusal, Progress, SeenOnSession, Terms, Vote
+from sayso.base.progress import (
+    NO_PROGRESS,
+    LateRefusal,
+    Progress,
+    SeenOnSession,
+    Vote,
+    proof_members,
+    proof_of_members,
+    result_members,
+    result_of_members,
+)
+from sayso.base.records import AnswerRecord, Hold, Interrupt, Terms
 
 NO_TERMS = Terms()
-NO_PROGRESS = Progress()
 
 
 def terms_to_json(terms: Terms) -> bytes | None:
@@ -26,7 +38,11 @@ def terms_to_json(terms: Terms) -> bytes | None:
         "requesters": terms.requesters,
         "subagent": terms.subagent,
         "typed": terms.typed,
+        "services": terms.services,
+        "granted": terms.granted,
         "origin": terms.origin,
+        "leftToApp": terms.left_to_app,
+        "apart": terms.apart,
     }
     return jsonvalue.encode({name: value for name, value in members.items() if value})
 
@@ -49,7 +65,11 @@ def terms_from_json(data: bytes | None) -> Terms:
         requesters=tuple(members.get("requesters", ())),
         subagent=members.get("subagent"),
         typed=members.get("typed", False),
+        services=members.get("services", False),
+        granted=members.get("granted", False),
         origin=members.get("origin"),
+        left_to_app=members.get("leftToApp", False),
+        apart=members.get("apart", False),
     )
 
 
@@ -57,7 +77,7 @@ def progress_to_json(progress: Progress) -> bytes | None:
     """The JSON of what has happened to a question; None for nothing."""
     if progress == NO_PROGRESS:
         return None
-    seen = progress.seen
+    seen, result = progress.seen, progress.result
     members: dict[str, Any] = {
         "votes": [_vote_members(vote) for vote in progress.votes],
         "roles": progress.roles,
@@ -68,6 +88,8 @@ def progress_to_json(progress: Progress) -> bytes | None:
             for one in progress.late
         ],
         "seen": None if seen is None else {"session": seen.session, "at": seen.at},
+        "proof": proof_members(progress.proof),
+        "result": None if result is None else result_members(result),
     }
     return jsonvalue.encode({name: value for name, value in members.items() if value})
 
@@ -77,7 +99,7 @@ def progress_from_json(data: bytes | None) -> Progress:
     if data is None:
         return NO_PROGRESS
     members: dict[str, Any] = jsonvalue.decode(data)
-    seen = members.get("seen")
+    seen, result = members.get("seen"), members.get("result")
     return Progress(
         votes=tuple(map(_vote, members.get("votes", ()))),
         roles=tuple(members.get("roles", ())),
@@ -85,6 +107,8 @@ def progress_from_json(data: bytes | None) -> Progress:
         copied=members.get("copied", False),
         late=tuple(LateRefusal(**one) for one in members.get("late", ())),
         seen=None if seen is None else SeenOnSession(**seen),
+        proof=proof_of_members(members.get("proof")),
+        result=None if result is None else result_of_members(result),
     )
 
 
@@ -100,6 +124,7 @@ def answer_to_json(answer: AnswerRecord | None) -> bytes | None:
         "at": answer.at,
         "channel": answer.channel,
         "roles": answer.roles,
+        "proof": proof_members(answer.proof),
     }
     return jsonvalue.encode({name: value for name, value in members.items() if value is not None})
 
@@ -118,17 +143,44 @@ def answer_from_json(data: bytes | None) -> AnswerRecord | None:
         at=members["at"],
         channel=members["channel"],
         roles=None if roles is None else tuple(roles),
+        proof=proof_of_members(members.get("proof")),
+    )
+
+
+def hold_to_json(hold: Hold | None) -> bytes | None:
+    """The JSON of a hold; None for none."""
+    if hold is None:
+        return None
+    return jsonvalue.encode({"by": hold.by, "reason": hold.reason, "said_at": hold.said_at})
+
+
+def hold_from_json(data: bytes | None) -> Hold | None:
+    """The hold that such JSON stands for."""
+    return None if data is None else Hold(**jsonvalue.decode(data))
+
+
+def interrupt_from_json(
+    *, terms: bytes | None, progress: bytes | None, held: bytes | None, **members: Any
+) -> Interrupt:
+    """An interrupt of which these three are JSON, and the others as they are."""
+    return Interrupt(
+        terms=terms_from_json(terms),
+        progress=progress_from_json(progress),
+        held=answer_from_json(held),
+        **members,
     )
 
 
 def _vote_members(vote: Vote) -> dict[str, Any]:
-    return {
+    members = {
         "by": vote.by,
         "at": vote.at,
         "channel": vote.channel,
         "roles": vote.roles,
         "payload": jsonvalue.raw_json(vote.payload),
     }
+    proof = proof_members(vote.proof)
+    return members if proof is None else members | {"proof": proof}
 
 
 def _vote(members: Mapping[str, Any]) -> Vote:
@@ -138,6 +190,7 @@ def _vote(members: Mapping[str, Any]) -> Vote:
         channel=members["channel"],
         roles=tuple(members["roles"]),
         payload=jsonvalue.encode(members["payload"]),
+        proof=proof_of_members(members.get("proof")),
     )
 
 

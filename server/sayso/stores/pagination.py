@@ -12,6 +12,9 @@ List = Literal["threads", "interrupts", "runs", "due", "approvals", "ledger"]
 _WALK = 1_000
 """Rows that a page looks at, beside those that fit, before it gives up for this time."""
 
+_LAST = 10**18
+"""More than the position of any row."""
+
 _FORM = re.compile(r"([0-9]{1,18})\.([0-9]{1,18})")
 
 
@@ -37,6 +40,14 @@ def _fits(wanted: Sequence[Any], row: Sequence[Any]) -> bool:
     return all(value is None or value == found for value, found in zip(wanted, row, strict=True))
 
 
+def begin_of(threads: ThreadFilter, after: str | None) -> tuple[int, int] | None:
+    """The place in front of which a page of threads begins, since they are listed backwards."""
+    begin = parse_cursor("threads", after)
+    if begin is None and threads.idle_since is not None:
+        return (threads.idle_since, 0)
+    return begin
+
+
 def cursor(of: List, moment: int, position: int) -> str:
     """The place right behind a row, as a caller may keep it."""
     return f"{of[0]}{moment}.{position}"
@@ -50,6 +61,16 @@ def parse_cursor(of: List, after: str | None) -> tuple[int, int] | None:
     if match is None:
         raise ValueError(f"{after[:60]!r} is no cursor of {of}; read the list from its beginning")
     return int(match[1]), int(match[2])
+
+
+def end_of(of: List, until: str | None) -> int:
+    """The position of the last row that may be listed; None: there is no such bound."""
+    return _LAST if until is None else position_of(of, until)
+
+
+def position_of(of: List, after: str | None) -> int:
+    """The position of the row that a page begins behind; 0 at the beginning of the list."""
+    return (parse_cursor(of, after) or (0, 0))[1]
 
 
 def checked_limit(limit: int) -> int:
@@ -79,16 +100,15 @@ def take_page(
     return chosen, None
 
 
-def of_thread(rows: Sequence[AuditRow], owner: str | None, limit: int) -> Page[AuditRow]:
+def of_thread(rows: Sequence[AuditRow], limit: int) -> Page[AuditRow]:
     """The page of the first `limit` of these rows of one thread; there are more if more are given.
 
-    Those of other owners, who had the thread's id before, are left out: it may show none and go on.
+    Rows of other owners, who had the thread's id before, are not among them: whoever has none there
+    is not told how many there are.
     """
-    read = rows[:limit]
-    return Page(
-        items=tuple(row for row in read if owner in (None, row.owner)),
-        next=cursor("ledger", 0, read[-1].number) if len(rows) > limit else None,
-    )
+    read = tuple(rows[:limit])
+    more = len(rows) > limit
+    return Page(items=read, next=cursor("ledger", 0, read[-1].number) if more else None)
 
 
 def scan_size(limit: int) -> int:

@@ -12,13 +12,24 @@ from operator import attrgetter
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
+from sayso.base.amendment import Amendment
 from sayso.base.audit import (
     GENESIS,
+    NO_THREAD,
+    NOBODY,
     Event,
+    Rename,
     chained,
+    encoded,
+    new_salt,
+    rows_of_approval,
     rows_of_deletion,
     rows_of_entries,
+    rows_of_erasure,
+    rows_of_forgotten,
+    rows_of_hold,
     rows_of_interrupt,
+    scrubbed,
 )
 from sayso.base.errors import Conflict, LeaseLost
 from sayso.base.records import (
@@ -27,6 +38,7 @@ from sayso.base.records import (
     Claim,
     Commit,
     Entry,
+    Hold,
     Interrupt,
     Lease,
     Message,
@@ -34,13 +46,15 @@ from sayso.base.records import (
     TurnRecord,
     Update,
 )
+from sayso.base.secretvalues import SecretValue
 from sayso.stores.changes import FACTS, Note, change_kind
 
-Mode = Literal["new", "take", "hold", "idle", "gone"]
+Mode = Literal["new", "take", "hold", "idle", "gone", "noted"]
 """The condition that has to be true of the thread as the step is written.
 
 `new`: there is none. `take`, `gone`: it has the revision, and no lease on it runs. `hold`: the
-holder has it under that fence. `idle`: it has the revision, and nobody holds it.
+holder has it under that fence. `idle`: it has the revision, and nobody holds it. `noted`: it has
+the revision, whoever holds it.
 """
 
 Seen = tuple[Any, ...]
@@ -58,12 +72,17 @@ class StepFacts:
     Of a thread that does not exist `revision` and `fence` are those above which it begins.
     `leased`: its lease has not run out by the store's clock. `turn` is the newest, and `turns` has
     those of the step that are stored beside it. `interrupts` are those of the step that are stored.
-    `audited` and `digest` are of the newest audit row; nobody reads them for a step without one.
+    `on_hold`: nothing of it may be deleted. `audited` and `digest` are of the newest audit row;
+    nobody reads them for a step without one. `person` gives the id that stands for a name in the
+    audit trail, `salt` the salt of a row. `approvals` has the ids of those of the step that are
+    stored.
     """
 
     scope: str
     thread_id: str
     exists: bool
+    person: Rename
+    salt: Callable[[], bytes]
     interrupts: Mapping[str, Seen]
     owner: str = ""
     agent: str = ""
@@ -71,24 +90,30 @@ class StepFacts:
     fence: int = 0
     holder: str | None = None
     leased: bool = False
+    on_hold: bool = False
     turn: str | None = None
     turns: Container[str] = ()
+    approvals: Container[str] = ()
     audited: int = 0
     digest: str = GENESIS
 
-    def __init__(self, scope: str, thread_id: str, *, exists: bool) -> None:
+    def __init__(self, scope: str, thread_id: str, *, exists: bool, person: Rename) -> None:
         self.scope = scope
         self.thread_id = thread_id
         self.exists = exists
+        self.person = person
+        self.salt = new_salt
         self.interrupts = _NONE_STORED
 
 
 class AuditLine(NamedTuple):
-    """A row to add to the audit trail of a thread."""
+    """A row to add to the audit trail of a thread; `owner` is a person's id."""
 
     number: int
+    owner: str
     kind: str
     content: bytes
+    salt: bytes
     content_digest: str
     digest: str
 
@@ -133,6 +158,7 @@ class Writes:
     state: bytes | None = None
     kept: bytes | None = None
     forget: str | None = None
+    secrets: Sequence[SecretValue] = ()
     approvals: Sequence[Approval] = ()
     uses: Sequence[ApprovalUse] = ()
 
@@ -146,6 +172,11 @@ class Writes:
     def lets_go(self) -> bool:
         """True if nobody holds the thread any more: it may need the server from now on."""
         return self.holder is None and self.mode in ("hold", "idle")
+
+    @property
+    def drops_secrets(self) -> bool:
+        """True if values that are kept apart go first: they end with the journal of their turn."""
+        return self.drops_journals or (self.forget is not None and self.forget == self.turn)
 
     @property
     def is_active(self) -> bool:
@@ -162,15 +193,18 @@ def plan_claim(facts: StepFacts, claim: Claim) -> Writes:
     """Plan to take a thread; raises `Conflict`."""
     if facts.leased or claim.revision != (facts.revision if facts.exists else 0):
         raise conflict_on(claim.thread_id)
+    if claim.thread_id == NO_THREAD:
+        raise ValueError("a thread needs an id: without one are the rows of no thread")
     owner = facts.owner if facts.exists else claim.owner
     writes = Writes("take" if facts.exists else "new", claim.now, owner, claim.agent)
     writes.holder, writes.lease_ms = claim.holder, claim.lease_ms
     writes.run = claim.run
     writes.hide, writes.appended = claim.hide, claim.messages
     writes.entries_of, writes.entries = claim.turn.key, claim.entries
+    writes.secrets = claim.secrets
     writes.state, writes.kept = claim.state, claim.kept
     _plan_turns(writes, facts, (claim.turn,))
-    _plan_questions(writes, facts, claim.interrupts, claim.entries)
+    _plan_questions(writes, facts, claim)
     return writes
 
 
@@ -184,7 +218,7 @@ def plan_commit(facts: StepFacts, lease: Lease, commit: Commit) -> Writes:
     writes.messages, writes.dequeue = commit.messages, commit.dequeue
     writes.entries_of, writes.entries = facts.turn, commit.entries
     writes.state, writes.kept = commit.state, commit.kept
-    writes.forget = commit.forget
+    writes.forget, writes.secrets = commit.forget, commit.secrets
     writes.approvals, writes.uses = commit.approvals, commit.uses
     if commit.turn is not None or commit.next_turn is not None:
         written = (commit.turn, commit.next_turn)
@@ -194,8 +228,8 @@ def plan_commit(facts: StepFacts, lease: Lease, commit: Commit) -> Writes:
         following = commit.next_turn and commit.next_turn.key
         if following != writes.entries_of and following in writes.new_turns:
             # It would drop them with all others, after they were written.
-            writes.entries, writes.forget = (), None
-    _plan_questions(writes, facts, commit.interrupts, commit.entries)
+            writes.entries, writes.secrets, writes.forget = (), (), None
+    _plan_questions(writes, facts, commit)
     return writes
 
 
@@ -206,18 +240,80 @@ def plan_update(facts: StepFacts, update: Update) -> Writes:
     writes = Writes("idle", update.now, facts.owner, facts.agent)
     writes.turn = writes.entries_of = facts.turn
     writes.entries, writes.state = update.entries, update.state
-    _plan_questions(writes, facts, update.interrupts, update.entries, update.by)
+    writes.secrets = update.secrets
+    _plan_questions(writes, facts, update, update.by)
     return writes
 
 
 def plan_deletion(facts: StepFacts, revision: int, now: int, by: str | None) -> Writes:
     """Plan to remove a thread; raises `Conflict`. What is left of it is its audit trail."""
-    if not facts.exists or revision != facts.revision or facts.leased:
+    if not facts.exists or revision != facts.revision or facts.leased or facts.on_hold:
         raise conflict_on(facts.thread_id)
     writes = Writes("gone", now, facts.owner, facts.agent)
     writes.notes = [("deleted", None, None)]
-    writes.audit = _audit(facts, facts.owner, now, [rows_of_deletion(by)])
+    writes.audit = _audit(facts, facts.person(facts.owner), now, [rows_of_deletion(by)])
     return writes
+
+
+def plan_hold(facts: StepFacts, revision: int, hold: Hold, *, lifted: bool) -> Writes:
+    """Plan to put a thread on hold, or to lift that; raises `Conflict`."""
+    if not facts.exists or revision != facts.revision or lifted is not facts.on_hold:
+        raise conflict_on(facts.thread_id)
+    writes = Writes("noted", hold.said_at, facts.owner, facts.agent)
+    writes.holder, writes.turn = facts.holder, facts.turn
+    event = rows_of_hold(hold.reason, hold.by, lifted=lifted)
+    writes.audit = _audit(facts, facts.person(facts.owner), hold.said_at, [event])
+    return writes
+
+
+def plan_amendment(facts: StepFacts, amendment: Amendment) -> Writes:
+    """Plan to write texts of an idle thread in other words; raises `Conflict`."""
+    is_idle = facts.exists and facts.holder is None and not facts.on_hold
+    if not is_idle or amendment.revision != facts.revision:
+        raise conflict_on(facts.thread_id)
+    writes = Writes("noted", amendment.now, facts.owner, facts.agent)
+    writes.turn = writes.entries_of = facts.turn
+    writes.messages, writes.entries = amendment.messages, amendment.entries
+    stored = facts.interrupts
+    writes.questions = [QuestionWrite(i, stored.get(i.id)) for i in amendment.interrupts]
+    return writes
+
+
+def plan_forgotten(
+    scope: str, newest: tuple[int, str], person: Rename, now: int, event: tuple[str, str]
+) -> list[AuditLine]:
+    """Plan the row of a name that is taken away; `event` is the id of whom, and by whom."""
+    return plan_notes(scope, newest, person, now, [rows_of_forgotten(*event)])
+
+
+def plan_notes(
+    scope: str, newest: tuple[int, str], person: Rename, now: int, events: Iterable[Event]
+) -> list[AuditLine]:
+    """Plan rows that belong to no thread; `newest` is number and digest of the last of these."""
+    facts = StepFacts(scope, NO_THREAD, exists=False, person=person)
+    facts.audited, facts.digest = newest
+    return _audit(facts, NOBODY, now, events)
+
+
+def plan_erasure(
+    whose: tuple[str, str, str],
+    newest: tuple[int, str],
+    person: Rename,
+    now: int,
+    event: tuple[int, str],
+) -> list[AuditLine]:
+    """Plan the row of contents that are taken away; `event` is up to which number, and by whom.
+
+    `whose` are scope, thread, which may be gone, and the owner of its newest row.
+
+    Raises `Conflict`.
+    """
+    scope, thread_id, owner = whose
+    facts = StepFacts(scope, thread_id, exists=False, person=person)
+    facts.audited, facts.digest = newest
+    if not 0 < event[0] <= facts.audited:
+        raise conflict_on(thread_id)
+    return _audit(facts, owner, now, [rows_of_erasure(*event)])
 
 
 class Need(NamedTuple):
@@ -271,39 +367,52 @@ def _plan_turns(writes: Writes, facts: StepFacts, turns: Sequence[TurnRecord]) -
 
 
 def _plan_questions(
-    writes: Writes,
-    facts: StepFacts,
-    interrupts: Sequence[Interrupt],
-    entries: Sequence[Entry],
-    by: str | None = None,
+    writes: Writes, facts: StepFacts, step: Claim | Commit | Update, by: str | None = None
 ) -> None:
-    """Questions with their notes, and the audit rows of what is recorded and of them."""
-    events = rows_of_entries(entries) if entries else []
+    """Questions with their notes, and the audit rows of what is recorded, of them, of approvals."""
+    events = rows_of_entries(step.entries) if step.entries else []
     notes: list[Note] = []
-    if interrupts:
+    if step.interrupts:
         written: dict[str, Interrupt] = {}
-        for interrupt in interrupts:
+        for interrupt in step.interrupts:
             earlier = written.get(interrupt.id)
             before = facts.interrupts.get(interrupt.id) if earlier is None else seen(earlier)
             kind = change_kind(before and before[2:], seen(interrupt)[2:])
             if kind is not None:
                 notes.append((kind, interrupt.id, None))
-                events.append(rows_of_interrupt(kind, interrupt, by))
+                if kind != "result":  # the call has its own rows
+                    events.append(rows_of_interrupt(kind, interrupt, by))
+                if kind == "opened" and interrupt.assigned_to is not None:
+                    # A copied question keeps to whom it was given.
+                    events.append(rows_of_interrupt("assigned", interrupt, by))
             written[interrupt.id] = interrupt
         writes.questions = [QuestionWrite(i, facts.interrupts.get(i.id)) for i in written.values()]
     if writes.run is not None and writes.run.ended_at is not None:
         notes.append(("run_ended", None, writes.run.key))
     if notes:
         writes.notes = notes
+    events += map(rows_of_approval, _new_approvals(facts, writes.approvals))
     if events:
-        writes.audit = _audit(facts, writes.owner, writes.now, events)
+        if step.scrub is not None:
+            events = [scrubbed(event, step.scrub) for event in events]
+        writes.audit = _audit(facts, facts.person(writes.owner), writes.now, events)
+
+
+def _new_approvals(facts: StepFacts, approvals: Iterable[Approval]) -> Iterable[Approval]:
+    """Those that are not stored, each id once."""
+    new: dict[str, Approval] = {}
+    for approval in approvals:
+        if approval.id not in facts.approvals:
+            new.setdefault(approval.id, approval)
+    return new.values()
 
 
 def _audit(facts: StepFacts, owner: str, at: int, events: Iterable[Event]) -> list[AuditLine]:
-    """Rows that each seal the one before."""
+    """Rows that each seal the one before; `owner` is a person's id."""
     whose, digest = (facts.scope, facts.thread_id, owner), facts.digest
     lines = []
     for number, event in enumerate(events, facts.audited + 1):
-        inner, digest = chained(whose, digest, number, at, event)
-        lines.append(AuditLine(number, *event, inner, digest))
+        (kind, content), salt = encoded(event, facts.person), facts.salt()
+        inner, digest = chained(whose, digest, number, at, kind, content, salt)
+        lines.append(AuditLine(number, whose[-1], kind, content, salt, inner, digest))
     return lines

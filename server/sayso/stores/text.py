@@ -5,6 +5,8 @@ from dataclasses import fields
 from operator import attrgetter
 from typing import Any, Literal, get_origin
 
+from sayso.base.amendment import Amendment
+from sayso.base.progress import Progress
 from sayso.base.records import (
     AnswerRecord,
     Approval,
@@ -12,15 +14,17 @@ from sayso.base.records import (
     Claim,
     Commit,
     Entry,
+    Hold,
     Interrupt,
     Message,
     Principal,
-    Progress,
     Run,
     Terms,
     TurnRecord,
     Update,
 )
+from sayso.base.scrubbing import Scrubbing
+from sayso.base.secretvalues import SecretValue
 
 _NO_TEXT = {
     int,
@@ -31,8 +35,10 @@ _NO_TEXT = {
     Terms,
     Progress,
     AnswerRecord | None,
+    Scrubbing | None,
 }
-"""Kinds of members without text of their own: the last three are written as JSON, made fit."""
+"""Kinds of members without text of their own: terms, progress and answers are written as JSON, made
+fit; what texts pass is not written."""
 
 
 def _may_hold_text(record: type) -> Callable[[Any], tuple[Any, ...]]:
@@ -40,15 +46,18 @@ def _may_hold_text(record: type) -> Callable[[Any], tuple[Any, ...]]:
 
 
 _RECORDS: tuple[type, ...] = (
+    Amendment,
     Approval,
     ApprovalUse,
     Claim,
     Commit,
     Entry,
+    Hold,
     Interrupt,
     Message,
     Principal,
     Run,
+    SecretValue,
     TurnRecord,
     Update,
 )

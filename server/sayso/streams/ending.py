@@ -4,7 +4,7 @@ An ending is kept with its run and told to each reader in the words that it unde
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, Self
 
 import orjson
@@ -52,6 +52,8 @@ class Ending:
     details: dict[str, Any] | None = None
     usage: tuple[dict[str, Any], ...] = ()
     continues_elsewhere: bool = False
+    beside: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """More members of `metadata.sayso` of questions, by id, for this ending alone."""
 
     def __post_init__(self) -> None:
         if (self.type == "interrupt") is not bool(self.interrupts):
@@ -160,7 +162,13 @@ class Ending:
             return self.interrupts
         return tuple(
             # Who reads a run owns its thread; when a question expires is told beside it.
-            to_wire(item, rights.details_for(item, reader.subject, reader, 0))
+            to_wire(
+                item,
+                {
+                    **self.beside.get(item.id, {}),
+                    **rights.details_for(item, reader.subject, reader, 0),
+                },
+            )
             if asks_others(item)
             else written
             for item, written in zip(self.asked, self.interrupts, strict=True)
@@ -178,12 +186,17 @@ def suspending(
     items: Sequence[Interrupt],
     bodies: Mapping[str, bytes] | None = None,
     held: Sequence[Interrupt] = (),
+    beside: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> Ending:
-    """How a run ends whose thread waits for answers; `bodies` are those that were made before."""
-    made = bodies or {}
+    """How a run ends whose thread waits for answers; `bodies` are those that were made before.
+
+    `beside` has more members of `metadata.sayso`, by the questions' ids.
+    """
+    made, more = bodies or {}, beside or {}
     return Ending(
         type="interrupt",
-        interrupts=tuple(made.get(item.id) or to_wire(item) for item in items),
+        interrupts=tuple(made.get(item.id) or to_wire(item, more.get(item.id)) for item in items),
+        beside=more,
         asked=tuple(items),
         held=tuple(held),
     )

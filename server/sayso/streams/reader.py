@@ -5,7 +5,7 @@ Reader and run are two halves of one mechanism, and know each other's inside.
 
 import asyncio
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final, Protocol, Self
 
 from sayso.base import jsonvalue
@@ -63,6 +63,7 @@ class Reader:
         "complete",
         "delivered",
         "ended",
+        "on_detach",
         "peer",
         "run_id",
         "run_key",
@@ -95,6 +96,7 @@ class Reader:
         self._pause = 0.0
         self._due: asyncio.TimerHandle | None = None
         self.ended: bool = False
+        self.on_detach: Callable[[], None] | None = None  # told once
         self._loop: asyncio.AbstractEventLoop | None = None
         self._waiter: asyncio.Future[None] | None = None
 
@@ -205,6 +207,9 @@ class Reader:
         if self._stream is not None:
             self._stream._forget(self)
             self._stream = None
+        if self.on_detach is not None:
+            self.on_detach()
+            self.on_detach = None
         if self._due is not None:
             self._due.cancel()
         self._pending.clear()

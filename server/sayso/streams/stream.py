@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from sayso.protocol import frames
 from sayso.protocol.client_profile import ClientProfile
-from sayso.protocol.compat import downgrade, downgrade_typed, needs_v1, needs_v1_1
+from sayso.protocol.compat import downgrade, downgrade_typed, is_for_all, needs_v1, needs_v1_1
 from sayso.protocol.guard import StreamGuard, StreamOrderError
 from sayso.streams.ending import Ending, is_lifecycle, opening_frames, subagent_end
 from sayso.streams.reader import DETACH_TIMEOUT_S, Reader
@@ -129,6 +129,9 @@ class RunStream:
             self._send(event, data)
 
     def _send(self, event: dict[str, Any], data: bytes) -> None:
+        if is_for_all(event):
+            self._append(data)
+            return
         if is_lifecycle(event):
             self._tell(lambda reader: data if reader.peer.subagents else b"")
             return

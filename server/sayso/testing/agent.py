@@ -123,10 +123,10 @@ class Conversation:
 
         async def exchange() -> RunResult:
             request = read_run_input(body, world.app.server.limits)
-            reader = await world.app._engine.run(self._name, request, self.principal)
+            reader = await world.app._engine.requests.run(self._name, request, self.principal)
             run = await collected(reader, died=lambda: world.dead)
             if not run.died:
-                await world.app._engine.delivered(reader, self.principal)
+                await world.app._engine.requests.delivered(reader, self.principal)
             return run
 
         run = world.do(exchange)

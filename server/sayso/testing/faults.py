@@ -9,7 +9,8 @@ from typing import Any, NoReturn, cast, get_args
 
 from sayso.base.errors import StoreUnavailable
 from sayso.base.records import Update
-from sayso.stores.base import Store, StoreProxy
+from sayso.stores.base import Store
+from sayso.stores.proxy import StoreProxy
 from sayso.testing.points import Barrier, Fault, Point, StoreCall, When
 
 _POINTS = frozenset(get_args(Point))
@@ -26,15 +27,30 @@ _SUBJECTS = {
     "approval_uses": "approval_id",
     "valid_approvals": "tool",
     "revoke": "approval_id",
+    "note": "events",
     "audit": "thread_id",
     "claim": "claim",
     "commit": "commit",
     "update_idle": "update",
     "delete": "thread_id",
+    "amend": "amendment",
+    "erase_trail": "thread",
+    "erase_person": "name",
+    "delete_approval": "approval_id",
+    "take_duty": "duty",
+    "set_hold": "thread_id",
     "request_stop": "thread_id",
     "mark_delivered": "run_key",
     "due_threads": "now",
-    "count_open": "limit",
+    "count_all_open": "limit",
+    "add_session": "session",
+    "use_session": "digest",
+    "sessions": "name",
+    "end_sessions": "name",
+    "add_service_token": "token",
+    "service_token": "digest",
+    "secrets": "thread_id",
+    "revoke_service_token": "token_id",
     "renew": "leases",
 }
 """The parameter that is a call's subject; of the others it is the scope."""

@@ -18,15 +18,36 @@ Point = Literal[
     "approval_uses",
     "valid_approvals",
     "revoke",
+    "note",
     "audit",
+    "audit_end",
     "claim",
     "commit",
     "update_idle",
+    "amend",
+    "usage",
     "delete",
+    "erase_trail",
+    "erase_person",
+    "purge_files",
+    "delete_approval",
+    "next_scope",
+    "take_duty",
+    "set_hold",
     "request_stop",
     "mark_delivered",
     "due_threads",
-    "count_open",
+    "count_all_open",
+    "add_session",
+    "use_session",
+    "sessions",
+    "end_sessions",
+    "add_service_token",
+    "service_token",
+    "service_tokens",
+    "secrets",
+    "secret_key",
+    "revoke_service_token",
     "renew",
 ]
 When = Literal["before", "after"]
@@ -36,10 +57,12 @@ When = Literal["before", "after"]
 class StoreCall:
     """One call that reached the store: its point and its subject.
 
-    `subject` is the `Claim`, the `Commit`, the `Update`, the leases to renew, the id or key of the
-    one thing that is read, deleted, stopped or marked delivered (of `runs` and `audit` the
-    thread's), the scope of a list, the mark that changes are read from, the time of a look at what
-    is due, or the limit to which open interrupts are counted.
+    `subject` is the `Claim`, the `Commit`, the `Update`, the `Amendment`, the leases to renew, the
+    id or key of the one thing that is read, deleted, stopped or marked delivered (of `runs` and
+    `audit` the thread's), the events to note, the scope of a list, the mark that changes are read
+    from, the time of a look at what is due, the limit to which open interrupts are counted, a
+    `Session`, the digest or name of some, the name of a person, a `ServiceToken`, or its digest or
+    id.
     """
 
     point: Point

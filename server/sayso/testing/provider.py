@@ -128,12 +128,16 @@ class FakeProvider:
 
     A file is a JSON array of objects, each with members of `FakeReply`: `{"events": […]}` is a
     stream that was recorded from a real provider, with keys and ids taken out.
+
+    A plan that raises is answered with status 500, and its first error is raised at the end of the
+    `with` block.
     """
 
     def __init__(self, plan: Plan) -> None:
         self._plan = planned(plan)
         self._lock = threading.Lock()
         self._calls = 0
+        self._failed: BaseException | None = None
         self._thread: threading.Thread | None = None
         self._over: Callable[[], None] = lambda: None
         self.requests: list[FakeRequest] = []
@@ -164,10 +168,12 @@ class FakeProvider:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Close every connection and the port."""
+        """Close every connection and the port, and raise what the plan has raised."""
         assert self._thread is not None  # noqa: S101 - it was entered
         self._over()
         self._thread.join(_START_S)
+        if self._failed is not None:
+            raise self._failed
 
     async def _serve(self, listening: "Future[int]") -> None:
         over, loop = asyncio.Event(), asyncio.get_running_loop()
@@ -206,7 +212,7 @@ class FakeProvider:
         request = await _read(reader)
         with self._lock:
             self.requests.append(request)
-        reply = self._plan(request)
+        reply = self._reply(request)
         if reply.status != 200:
             await _write_error(writer, reply, request)
             return
@@ -226,6 +232,13 @@ class FakeProvider:
             gone.cancel()
             with suppress(asyncio.CancelledError, ConnectionError):
                 await gone
+
+    def _reply(self, request: FakeRequest) -> FakeReply:
+        try:
+            return self._plan(request)
+        except BaseException as error:  # what a test raises by `pytest.fail` as well
+            self._failed = self._failed or error
+            return FakeReply(status=500)
 
     async def _stream(
         self, body: "_ChunkedBody", reply: FakeReply, speech: "Speech", gone: "asyncio.Task[bytes]"

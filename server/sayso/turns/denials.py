@@ -4,9 +4,9 @@ A copy knows the first thread that it comes from by its journal and by its quest
 knows by a question that it was copied. So whoever is asked in any of them is told of a no in the
 others, whichever of the two came first. A thread that has no copies, and is none, reads its own.
 
-What is copied after a denial is told when it is copied (`turns.journal.before`). Copies that were
-made before are told by `Denials`. The denial is durable already then, so what goes wrong with
-telling of it takes nothing back: it is logged.
+What is copied after a denial is told when it is copied (`turns.journal.earlier_decisions`). Copies
+that were made before are told by `Denials`. The denial is durable already then, so what goes wrong
+with telling of it takes nothing back: it is logged.
 """
 
 import logging
@@ -16,7 +16,7 @@ from functools import partial
 from typing import Final
 
 from sayso.base import jsonvalue
-from sayso.base.audit import AuditRow
+from sayso.base.audit import AuditRow, content_of
 from sayso.base.clock import format_time
 from sayso.base.errors import StoreError
 from sayso.base.records import (
@@ -34,7 +34,7 @@ from sayso.gate.interrupts import with_denials
 from sayso.gate.quorum import asks_others, new_denials
 from sayso.stores.base import Store, every, update_of
 from sayso.turns.journal import journal
-from sayso.turns.journal.before import Said, about_question, denials
+from sayso.turns.journal.earlier_decisions import Said, about_question, denials
 from sayso.turns.services import Services, fresh
 
 _log = logging.getLogger("sayso.turns.denials")
@@ -114,22 +114,26 @@ async def _denied_by_trail(store: Store, scope: str, owner: str, thread_id: str)
     questions: dict[str, Said] = {}
     denied: dict[str, Said] = {}
     async for row in every(
-        lambda after: store.audit(scope, PageRequest(after, PAGE_SIZE), thread_id=thread_id)
+        lambda after: store.audit(
+            scope, PageRequest(after, PAGE_SIZE), thread_id=thread_id, owner=owner
+        )
     ):
-        if row.owner == owner and row.content is not None:
-            _follow(row, questions, denied)
-    return list(denied.values())
+        _follow(row, questions, denied)
+    people = await store.people(scope, [said["by"] for said in denied.values()])
+    names = {person.id: person.name for person in people.values()}
+    return [{**said, "by": names.get(said["by"], said["by"])} for said in denied.values()]
 
 
 def _follow(row: AuditRow, questions: dict[str, Said], denied: dict[str, Said]) -> None:
     """Note what a row says of a question about a call; the first no is the one that counts."""
-    if row.kind not in ("asked", "held", "resolved"):
+    content = content_of(row)
+    if content is None or row.kind not in ("asked", "held", "resolved"):
         return
-    content = jsonvalue.decode(row.content or b"{}")
     which = content.get("interruptId")
     if row.kind == "asked":
         ours = (content.get("metadata") or {}).get("sayso") or {}
-        if content.get("reason") == "tool_call" and "tool" in ours and "approvers" in ours:
+        gated = content.get("reason") == "tool_call" and "tool" in ours and "approvers" in ours
+        if gated and isinstance(which, str):
             digest = jsonvalue.digest(ours.get("arguments", {}))
             questions[which] = {"tool": ours["tool"], "arguments": digest}
         return

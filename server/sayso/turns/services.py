@@ -7,7 +7,7 @@ read it, decide, write, and read it again if another process wrote in between (`
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from typing import Final, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Final, NoReturn, TypeVar
 
 from sayso.agents.registry import Agents
 from sayso.agents.toolset import Tools
@@ -16,8 +16,18 @@ from sayso.base.codes import Code
 from sayso.base.errors import Conflict, Problem
 from sayso.base.limits import Limits
 from sayso.base.metrics import Metrics
+from sayso.base.records import ThreadView
+from sayso.base.scrubbing import Scrub
+from sayso.base.secretvalues import Vault
+from sayso.gate.answers import holds_apart
 from sayso.schemas.responses import ResponseType
 from sayso.stores.base import Store
+from sayso.turns.authorization import Authorization
+from sayso.turns.people import People
+from sayso.turns.signing import Signing
+
+if TYPE_CHECKING:
+    from sayso.base.tracing import Tracing
 
 MAX_ATTEMPTS: Final = 8
 """Times that a thread is read for one change that loses its compare-and-set."""
@@ -58,8 +68,10 @@ class Responses:
 class Services:
     """The store, the clock, the limits, and what an app has declared.
 
-    `watchers` are called with each scope in which this process has changed something; None stands
-    for any. `responses` are the types of the questions that this process has met.
+    `services_may_decide`: questions that are asked from now on need no person. `watchers` are
+    called with each scope in which this process has changed something; None stands for any.
+    `responses` are the types of the questions that this process has met. `tracing` is None
+    unless it was asked for. `scrub` is what texts of errors pass.
     """
 
     store: Store
@@ -67,9 +79,15 @@ class Services:
     limits: Limits = field(default_factory=Limits)
     agents: Agents = field(default_factory=Agents)
     tools: Tools = field(default_factory=Tools)
+    authorization: Authorization = field(default_factory=Authorization)
+    people: People = field(default_factory=People)
+    signing: Signing | None = None
+    services_may_decide: bool = False
     metrics: Metrics = field(default_factory=Metrics)
     watchers: set[Callable[[str | None], None]] = field(default_factory=set)
     responses: Responses = field(default_factory=Responses)
+    tracing: "Tracing | None" = None
+    scrub: Scrub | None = None
 
     def changed(self, scope: str | None) -> None:
         """Tell the watchers of a change in a scope (None: in any)."""
@@ -79,6 +97,15 @@ class Services:
     async def sleep_between_looks(self, seconds: float) -> None:
         """Sleep until it is time to look at the store again: later while it tells of changes."""
         await self.clock.sleep(FALLBACK_POLL_S if self.store.has_notifications else seconds)
+
+
+async def vault_for(store: Store, scope: str, view: ThreadView | None) -> Vault | None:
+    """Make the vault for the answers to a thread; None if no question keeps secrets apart."""
+    if store.codec is None or view is None or not any(map(holds_apart, view.interrupts)):
+        return None
+    stored = await store.secrets(scope, view.thread.id)
+    key, owner = await store.secret_key(scope), view.thread.owner
+    return Vault(key, owner, {value.id: value.body for value in stored})
 
 
 async def refuse_as_busy(_: object) -> NoReturn:

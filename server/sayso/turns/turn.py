@@ -227,7 +227,7 @@ class Turn(TurnMarker):
 
     def add_tools(self, *tools: Tool[..., Any]) -> None:
         """Let this execution call tools that only it knows; on each entry, before a call."""
-        self._execution.add_tools(tools)
+        self._execution.running.add_tools(tools)
 
     @overload
     async def client_tool(
@@ -492,6 +492,18 @@ class Turn(TurnMarker):
         return await decisions.clarify(
             self._execution, question, options=options, schema=schema, about=about
         )
+
+    @awaited
+    async def ask_elsewhere(
+        self, url: str, message: str, **terms: Unpack[QuestionTerms]
+    ) -> Answer[bool]:
+        """Have a person do something at another place, such as signing in, and say when it is done.
+
+        For what must never pass through here: the card shows the host and a link, and takes no
+        text. `value` is True once it is done, False if the person will not. `url` is https (http
+        for this machine); it is kept and shown, so it holds no credential. ValueError for another.
+        """
+        return await decisions.ask_elsewhere(self._execution, url, message, terms)
 
     @awaited
     async def interrupt_all(self, asked: Sequence[Question]) -> list[Answer[Any]]:

@@ -9,7 +9,7 @@ import pytest
 from sayso import Sayso, agui
 from sayso.testing import Conversation
 from tests.frameworks.agui import producers as far
-from tests.frameworks.agui.test_events import REFUND
+from tests.frameworks.agui.scripted import REFUND
 from tests.frameworks.agui.test_remote import EFFECTS, Way, payer
 
 __all__ = ["EFFECTS"]

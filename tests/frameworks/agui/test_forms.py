@@ -8,7 +8,7 @@ import pytest
 from sayso import Sayso, agui, approval
 from sayso.testing import Conversation, Refused
 from tests.frameworks.agui import producers as far
-from tests.frameworks.agui.test_events import BOTH, Agent, person, waits_for
+from tests.frameworks.agui.scripted import BOTH, Agent, person, waits_for
 
 WORDS = {"enum": ["pay", "leave"]}
 """A form whose yes and no nobody knows here."""

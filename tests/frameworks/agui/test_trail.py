@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from sayso import agui, approval
+from sayso import Sayso, agui, approval
 from sayso.base import jsonvalue
 from tests.contract.rest import call
 from tests.frameworks.agui import producers as far
-from tests.frameworks.agui.test_events import asks_to_pay, asks_to_pay_or_less
+from tests.frameworks.agui.scripted import asks_to_pay, asks_to_pay_or_less
 from tests.turns.driver import Conversation, World
 
 SMALL = approval.all_of(
@@ -68,6 +68,47 @@ async def test_a_rule_that_denies_what_a_person_edited_is_named_and_else_none(
         rows = await decisions(talk)
         assert [row["rule"] for row in rows] == named
         assert all(row["arguments"] == jsonvalue.digest({"n": edited}) for row in rows)
+
+
+@pytest.mark.parametrize(
+    ("answer", "sent"),
+    [
+        ({"approved": True}, {"approved": True}),
+        ({"approved": False, "reason": "no"}, {"approved": False, "reason": "no"}),
+        ({"approved": True, "editedArgs": {"n": 3}}, {"approved": True, "editedArgs": {"n": 3}}),
+    ],
+)
+async def test_an_answer_stands_where_rules_allow_by_now(
+    tmp_path: Path, answer: dict[str, Any], sent: dict[str, Any]
+) -> None:
+    seen: list[far.Given] = []
+    produce = far.agent(asks_to_pay_or_less, seen)
+
+    def allows(app: Sayso) -> None:
+        agui.mount_events(app, "agent", produce, approve={"pay": approval.never})
+
+    async with world_of(tmp_path, asks_to_pay_or_less, approval.always) as world:
+        talk = Conversation(world)
+        (card,) = (await talk.say("go")).interrupts
+        await talk.restart(allows)
+        run = await talk.send([talk.entry(card["id"], answer)])
+        assert run.outcome == "success", run.last
+        assert [given.resume[0].payload for given in seen] == [sent]
+        assert await decisions(talk) == []
+
+
+async def test_a_rule_that_denies_by_now_goes_before_an_answer(tmp_path: Path) -> None:
+    denies = {"pay": approval.deny(lambda n: n > 5, name="large")}
+    seen: list[far.Given] = []
+    produce = far.agent(asks_to_pay, seen)
+    async with world_of(tmp_path, asks_to_pay, approval.always) as world:
+        talk = Conversation(world)
+        (card,) = (await talk.say("go")).interrupts
+        await talk.restart(lambda app: agui.mount_events(app, "agent", produce, approve=denies))
+        run = await talk.send([talk.entry(card["id"], {"approved": True})])
+        assert run.outcome == "success"
+        assert seen[-1].resume[0].payload["approved"] is False
+        assert [row["rule"] for row in await decisions(talk)] == ["large"]
 
 
 def asks_twice(given: far.Given) -> Iterator[Any]:

@@ -150,6 +150,46 @@ def test_arguments_that_do_not_fit_are_told_to_the_model_and_cost_the_others_not
         assert effects == ["refund 240"]
 
 
+@pytest.mark.parametrize("middleware", [[], [HumanInTheLoopMiddleware({"issue_refund": True})]])
+def test_an_integer_beyond_64_bits_is_told_to_the_model_and_kept_exactly(
+    serve: Serve, middleware: list[Any]
+) -> None:
+    """Readers of JSON round it, and LangGraph's serializer has no form of it."""
+
+    class Huge(Shop):
+        def reply(self, conversation: Any) -> Reply:
+            reply = super().reply(conversation)
+            huge = {"order_id": "A-18", "amount": -(10**30)}
+            calls = [replace(c, arguments=huge) if "A-18" in c.id else c for c in reply.calls]
+            return replace(reply, calls=tuple(calls))
+
+    @tool
+    def issue_refund(order_id: str, amount: int) -> str:
+        """Refund an order."""
+        shop.effects.append(f"refund {order_id} {amount}")
+        return "refunded"
+
+    def look(state: MessagesState) -> None:
+        calls = [call for m in state["messages"] for call in getattr(m, "tool_calls", ())]
+        seen.append([call["args"]["amount"] for call in calls])
+
+    shop, seen = Huge(), list[list[int]]()
+    builder = StateGraph(MessagesState)
+    agent = create_agent(PlannedChat(shop=shop), [issue_refund], middleware=middleware)
+    builder.add_node("agent", agent)
+    builder.add_node("look", look)
+    builder.add_edge(START, "agent")
+    builder.add_edge("agent", "look")
+    with serve(builder.compile(), approve={"issue_refund": approval.always}) as talk:
+        assert talk.say("refund A-17 and A-18").outcome == "interrupt"
+        talk.restart()
+        run = talk.question.approve()
+        assert "beyond 64 bits" in run.text
+        assert talk.say("hello").outcome == "success"
+    assert shop.effects == ["refund A-17 240"]
+    assert seen == [[240, -(10**30)]] * 2
+
+
 def test_half_a_character_in_arguments_costs_no_turn(serve: Serve) -> None:
     """A model may write one; it is text all the same, for the person and for the tool."""
 

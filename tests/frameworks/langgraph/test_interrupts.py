@@ -58,6 +58,27 @@ def test_a_node_that_asks_twice_begins_again_and_takes_both_answers(
         assert talk.texts == ["ab"]
 
 
+def test_a_question_about_an_integer_beyond_64_bits_shows_all_its_digits(
+    serve: Serve, effects: list[str]
+) -> None:
+    """As text, since readers of JSON round a number."""
+
+    def pay(state: MessagesState) -> None:
+        answer = interrupt({"message": "Pay?", "amount": 10**30})
+        effects.append(answer)
+
+    builder = StateGraph(MessagesState)
+    builder.add_node("pay", pay)
+    builder.add_edge(START, "pay")
+    with serve(builder.compile()) as talk:
+        (item,) = talk.say("go").events[-1]["outcome"]["interrupts"]
+        value = item["metadata"]["langgraph"]["value"]
+        assert value == {"message": "Pay?", "amount": "1" + 30 * "0"}
+        talk.restart()
+        talk.question.answer("yes")
+    assert effects == ["yes"]
+
+
 def test_who_has_answered_is_not_asked_again_while_another_branch_asks_on(
     serve: Serve, effects: list[str]
 ) -> None:

@@ -211,7 +211,11 @@ def test_a_server_that_is_gone_did_not_begin_the_call(effects: list[str]) -> Non
 
 @pytest.mark.parametrize(
     "error",
-    [MCPError(CONNECTION_CLOSED, "closed"), MCPError(REQUEST_TIMEOUT, "late"), OSError("reset")],
+    [
+        MCPError(CONNECTION_CLOSED, "closed"),
+        MCPError(REQUEST_TIMEOUT, "late"),
+        OSError("http://u:hunter2@h"),
+    ],
     ids=["closed", "late", "reset"],
 )
 def test_a_person_is_asked_where_the_answer_of_a_call_is_lost(
@@ -239,6 +243,7 @@ def test_a_person_is_asked_where_the_answer_of_a_call_is_lost(
         assert run.outcome == "interrupt"
         assert talk.question.reason == "sayso:indeterminate"
         assert "the connection broke before the server answered" in talk.question.message
+        assert "hunter2" not in talk.question.message, "what an error says is the log's alone"
         talk.restart()
         run = talk.question.answer({"action": "skip", "result": "it is gone"})
         assert run.text == "it is gone"
@@ -260,39 +265,3 @@ def test_a_server_that_has_lost_its_state_or_its_tool_fails_the_call(
             assert run.text.startswith("Failed: "), changed
             talk.__exit__(None, None, None)
     assert effects == []
-
-
-@pytest.mark.parametrize("when", ["before", "after"])
-def test_no_death_at_a_commit_repeats_what_a_server_did(
-    url: str, effects: list[str], when: Any
-) -> None:
-    for number in range(1, 30):
-        effects.clear()
-        with Conversation(app_of(url), errors="return", replays=False) as talk:
-            assert talk._world is not None
-            window = talk._world._window
-            fault = window.fail("commit", n=number, when=when, hook=window.disconnect)
-            talk.say("refund")
-            for _ in range(10):
-                if talk._world.dead:
-                    talk.restart()
-                    talk.advance(30)
-                    if talk.status is None:
-                        talk.say("refund")
-                elif talk.questions:
-                    question = talk.question
-                    if question.reason == "sayso:indeterminate":
-                        done = {"action": "skip", "result": "it was refunded"}
-                        question.answer(done if effects else {"action": "run_again"})
-                    elif question.reason == "mcp:elicitation":
-                        question.answer({"reason": "broken"})
-                    else:
-                        question.approve()
-                else:
-                    break
-            assert talk.status == "finished"
-        assert effects == ["refund A-17 240 broken"], number
-        if not fault.fired:
-            assert number > 4
-            return
-    raise AssertionError("the conversation never ended")

@@ -3,7 +3,7 @@
 import asyncio
 import base64
 from collections.abc import AsyncIterator
-from typing import Any
+from typing import Annotated, Any
 
 import pytest
 from agents import (
@@ -27,6 +27,7 @@ from openai.types.responses.mcp_tool_call_error import McpProtocolError
 from openai.types.responses.response_code_interpreter_tool_call import OutputLogs
 from openai.types.responses.response_function_web_search import ActionSearch
 from openai.types.responses.response_output_item import ImageGenerationCall, McpCall
+from pydantic import Field
 
 from sayso import DeclarationError, approval
 from sayso.testing import Conversation
@@ -127,23 +128,30 @@ def test_a_tool_that_its_server_changes_is_held_to_its_own_form() -> None:
 def test_pictures_reach_the_model_and_clients_and_survive_a_restart() -> None:
     seen: list[Any] = []
 
+    pin = Annotated[str, Field(json_schema_extra={"writeOnly": True})]
+
     @function_tool(needs_approval=True)
-    def draw(n: int) -> list[Any]:
+    def draw(n: int, pin: pin) -> list[Any]:
         """Draw."""
         return [ToolOutputText(text=f"{n} pictures"), ToolOutputImage(image_url=IMAGE)]
 
     def plan(items: Items) -> Reply:
         outputs = [i["output"] for i in items if i.get("type") == "function_call_output"]
         seen.extend(outputs)
-        return Reply("Done.") if outputs else Reply("", (Wanted("c1", "draw", {"n": 1}),))
+        return (
+            Reply("Done.") if outputs else Reply("", (Wanted("c1", "draw", {"n": 1, "pin": "0"}),))
+        )
 
     agent = Agent[Any](name="a", model=Planned(plan), tools=[draw])
     with Conversation(app_of(agent)) as talk:
         talk.say("go")
         talk.restart()
-        talk.question.edit(n=2)
+        talk.question.edit(n=2, pin="pin-4711")
         first, text, image = seen[-1]
         assert "the call ran with" in first["text"]
+        assert "pin-4711" not in str(seen) + str(talk.messages), (
+            "a secret is told to the tool alone"
+        )
         assert (text["type"], text["text"]) == ("input_text", "2 pictures")
         assert (image["type"], image["image_url"]) == ("input_image", IMAGE)
         (result,) = [m for m in talk.messages if m["role"] == "tool"]

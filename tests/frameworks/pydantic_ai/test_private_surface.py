@@ -5,6 +5,7 @@ from typing import get_args
 from pydantic_ai import Agent, durable_exec
 from pydantic_ai.durable_exec import BaseDurabilityCapability, _toolset
 
+from sayso.frameworks.pydantic_ai.requests import SUPPORTED
 from sayso.pydantic_ai import SaysoDurability
 
 ADVICE = "Pydantic AI has changed what the adapter stands on: look at sayso/frameworks/pydantic_ai/"
@@ -15,6 +16,13 @@ def test_a_capability_is_bound_to_an_agent_by_a_method_that_can_be_extended() ->
         assert hasattr(BaseDurabilityCapability, name), f"{name}: {ADVICE}durability.py"
     bound = SaysoDurability(name="a").for_agent(Agent("test", name="a"))
     assert isinstance(getattr(bound, "_models_by_id", None), dict), f"{ADVICE}durability.py"
+
+
+def test_a_streamed_reply_can_come_whole_to_a_run() -> None:
+    for name in ("_model_request_operation", "_model_request_stream_operation"):
+        assert hasattr(BaseDurabilityCapability, name), f"{name}: {ADVICE}durability.py"
+    newer = hasattr(durable_exec, "record_durable_unit")
+    assert SUPPORTED or not newer, f"{ADVICE}requests.py"
 
 
 def test_the_lifecycles_of_toolsets_are_known() -> None:

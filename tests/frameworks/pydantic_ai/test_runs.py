@@ -13,8 +13,11 @@ from pydantic_ai import (
     durable_exec,
 )
 from pydantic_ai.messages import ModelMessage, ModelResponse, ThinkingPart
+from pydantic_ai.models import Model
 from pydantic_ai.models.function import AgentInfo, DeltaThinkingPart, FunctionModel
+from pydantic_ai.models.wrapper import WrapperModel
 
+from sayso import DeclarationError
 from sayso.testing import Conversation
 from tests.frameworks.pydantic_ai.models import once, planned
 from tests.frameworks.pydantic_ai.served import app_of
@@ -42,6 +45,29 @@ def test_no_run_ends_with_requests_that_are_left_open() -> None:
         run = talk.question.approve()
         assert (run.outcome, run.text) == ("success", "Done: paid 5")
     assert effects == [5.0]
+
+
+class Whole(Model):
+    """A model that says all at once."""
+
+    model_name = "whole"
+    system = "test"
+
+    async def request(self, *_: Any) -> ModelResponse:
+        return ModelResponse(parts=[])
+
+
+@pytest.mark.parametrize(
+    ("model", "says"),
+    [
+        (FunctionModel(lambda messages, info: ModelResponse(parts=[])), "stream_function="),
+        (Whole(), "request_stream"),
+        (WrapperModel(Whole()), "Whole, the model of agent 'till', cannot stream"),
+    ],
+)
+def test_a_model_that_cannot_stream_is_refused_when_it_is_mounted(model: Model, says: str) -> None:
+    with pytest.raises(DeclarationError, match=says):
+        app_of(Agent(model, name="till"))
 
 
 def test_what_asks_in_the_process_itself_is_not_reached() -> None:

@@ -61,7 +61,13 @@ class ApprovalTable:
         return tuple(self._known(scope, row.id) for _, row in rows if _stands(row, at))
 
     def page(
-        self, scope: str, at: int, party: str | None, begin: Key | None, limit: int, walk: int
+        self,
+        scope: str,
+        at: int | None,
+        party: str | None,
+        begin: Key | None,
+        limit: int,
+        walk: int,
     ) -> Page[Approval]:
         """See `Store.approvals`."""
         listed = self._listed[scope] if scope in self._listed else Ordered[str]()
@@ -69,14 +75,14 @@ class ApprovalTable:
             (key, self._rows[scope, one][1]) for key, one in islice(listed.upwards(begin), walk)
         ]
         fitting = (
-            (*key, _stands(row, at) and party in (None, row.owner, row.given_by))
+            (*key, (at is None or _stands(row, at)) and party in (None, row.owner, row.given_by))
             for key, row in rows
         )
         numbers, following = take_page("approvals", fitting, limit, walk)
         ids = {key[1]: row.id for key, row in rows}
         return Page(items=tuple(self._known(scope, ids[n]) for n in numbers), next=following)
 
-    def revoke(self, scope: str, approval_id: str, by: str, now: int) -> None:
+    def revoke(self, scope: str, approval_id: str, by: str, now: int) -> Approval:
         """See `Store.revoke`."""
         found = self._rows.get((scope, approval_id))
         if found is None or found[1].revoked_at is not None:
@@ -85,6 +91,18 @@ class ApprovalTable:
             found[0],
             replace(found[1], revoked_at=now, revoked_by=by),
         )
+        return found[1]
+
+    def delete(self, scope: str, approval_id: str) -> None:
+        """See `Store.delete_approval`."""
+        if (scope, approval_id) not in self._rows:
+            return
+        key, row = self._rows.pop((scope, approval_id))
+        self._listed[scope].move(key, None, approval_id)
+        del self._of_tool[scope, row.owner, row.tool][approval_id]
+        if row.thread_id is not None:
+            del self._of_thread[scope, row.thread_id][approval_id]
+        self._uses.pop((scope, approval_id), None)
 
     def forget(self, scope: str, thread_id: str) -> None:
         """Remove what belongs to a thread that is deleted."""

@@ -4,10 +4,24 @@ import heapq
 import itertools
 from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 
-from sayso.base.audit import Event, rows_of_deletion, rows_of_entries, rows_of_interrupt
+from sayso.base.amendment import Amendment
+from sayso.base.audit import (
+    NO_THREAD,
+    NOBODY,
+    Event,
+    rows_of_approval,
+    rows_of_deletion,
+    rows_of_entries,
+    rows_of_erasure,
+    rows_of_forgotten,
+    rows_of_hold,
+    rows_of_interrupt,
+    rows_of_revocation,
+    rows_of_service,
+)
 from sayso.base.errors import Conflict, LeaseLost
 from sayso.base.fastrecords import copy_with
 from sayso.base.records import (
@@ -15,6 +29,7 @@ from sayso.base.records import (
     Claim,
     Commit,
     Due,
+    Hold,
     Interrupt,
     Lease,
     Renewed,
@@ -23,6 +38,7 @@ from sayso.base.records import (
     TurnRecord,
     Update,
 )
+from sayso.base.service_tokens import ServiceToken
 from sayso.stores.base import KEPT_CHANGES
 from sayso.stores.changes import Note, change_kind, facts
 from tests.stores.model.approvals import ApprovalTable
@@ -83,6 +99,7 @@ class Tables:
         }
         self.approvals: ApprovalTable = ApprovalTable()
         self.trail: Trail = Trail()
+        self.service_tokens: dict[str, ServiceToken] = {}
         self._numbers = itertools.count(1)
 
     def claim(self, claim: Claim, now: int) -> Lease:
@@ -139,6 +156,9 @@ class Tables:
         if commit.dequeue:
             held.dequeue()
         notes, events = self._write_interrupts(held, commit.interrupts)
+        given = {a.id: a for a in reversed(commit.approvals)}
+        new = [a for a in commit.approvals if given.get(a.id) is a]
+        events += [rows_of_approval(a) for a in new if not self.approvals.one(lease.scope, a.id)]
         self._seal(held, commit.now, [*rows_of_entries(commit.entries), *events])
         if commit.next_turn is not None:
             self._write_turn(held, commit.next_turn)
@@ -184,6 +204,21 @@ class Tables:
         self._activate(held, update.now)
         self._mark_due(held)
 
+    def amend(self, amendment: Amendment) -> None:
+        """Write what is stored in other words; see `Store.amend`."""
+        held = self.threads.get((amendment.scope, amendment.thread_id))
+        if held is None or held.thread.revision != amendment.revision:
+            raise _changed(amendment.thread_id)
+        if held.thread.holder is not None or held.thread.hold is not None:
+            raise _changed(amendment.thread_id)
+        self._write_interrupts(held, amendment.interrupts)
+        held.messages.update((message.id, message) for message in amendment.messages)
+        if held.turn is not None:
+            held.write_entries(held.turn.key, amendment.entries)
+        held.thread = copy_with(
+            held.thread, revision=amendment.revision + 1, updated_at=amendment.now
+        )
+
     def delete(
         self,
         scope: str,
@@ -195,7 +230,7 @@ class Tables:
     ) -> None:
         """Remove a thread with everything but its trail; see `Store.delete`."""
         held = self.threads.get((scope, thread_id))
-        if held is None or not held.is_at(revision, store_now):
+        if held is None or not held.is_at(revision, store_now) or held.thread.hold is not None:
             raise _changed(thread_id)
         self._note(held, now, [("deleted", None, None)])
         mine = self.scopes[scope]
@@ -219,6 +254,68 @@ class Tables:
         self.trail.append(scope, thread_id, held.thread.owner, now, [rows_of_deletion(by)])
         del self.by_number[held.number]
         del self.threads[scope, thread_id]
+
+    def hold(self, scope: str, thread_id: str, revision: int, hold: Hold, *, lifted: bool) -> None:
+        """Put a thread on hold, or lift that; see `Store.hold`."""
+        held = self.threads.get((scope, thread_id))
+        if held is None or held.thread.revision != revision or lifted is (held.thread.hold is None):
+            raise _changed(thread_id)
+        held.thread = copy_with(
+            held.thread,
+            hold=None if lifted else hold,
+            revision=revision + 1,
+            updated_at=hold.said_at,
+        )
+        event = rows_of_hold(hold.reason, hold.by, lifted=lifted)
+        self.trail.append(scope, thread_id, held.thread.owner, hold.said_at, [event])
+
+    def revoke(self, scope: str, approval_id: str, by: str, now: int) -> None:
+        """Revoke an approval; see `Store.revoke`."""
+        revoked = self.approvals.revoke(scope, approval_id, by, now)
+        self.note(scope, [rows_of_revocation(revoked, by)], now)
+
+    def add_service_token(self, token: ServiceToken) -> None:
+        """Keep a token; see `Store.add_service_token`."""
+        tokens = self.service_tokens.values()
+        if token.digest in self.service_tokens or any(
+            (other.scope, other.id) == (token.scope, token.id) for other in tokens
+        ):
+            raise Conflict(f"service token {token.id!r} is there already")
+        self.service_tokens[token.digest] = token
+        self.note(token.scope, [rows_of_service(token)], token.added_at)
+
+    def revoke_service_token(self, scope: str, token_id: str, by: str, now: int) -> None:
+        """Revoke a token; see `Store.revoke_service_token`."""
+        for token in self.service_tokens.values():
+            if (token.scope, token.id) == (scope, token_id) and token.revoked_at is None:
+                after = replace(token, revoked_at=now, revoked_by=by)
+                self.service_tokens[token.digest] = after
+                self.note(scope, [rows_of_service(after)], now)
+                return
+        raise Conflict(f"service token {token_id!r} is unknown, or revoked already")
+
+    def note(self, scope: str, events: Sequence[Event], now: int) -> None:
+        """Add rows that belong to no thread; see `Store.note`."""
+        self.trail.append(scope, NO_THREAD, None, now, events)
+
+    def erase_trail(self, scope: str, thread_id: str, through: int, now: int, by: str) -> None:
+        """Take away contents of rows; see `Store.erase_trail`."""
+        held = self.threads.get((scope, thread_id))
+        if held is not None and held.thread.hold is not None:
+            raise _changed(thread_id)
+        if not self.trail.erase(scope, thread_id, through):
+            raise _changed(thread_id)
+        self.trail.append(scope, thread_id, None, now, [rows_of_erasure(through, by)])
+
+    def erase_person(self, scope: str, name: str, now: int, by: str) -> None:
+        """Take away whom rows tell of; see `Store.erase_person`."""
+        changes = self.scopes[scope].changes
+        for at, (note, thread_id, owner, noted_at) in enumerate(changes):
+            if owner == name:
+                changes[at] = (note, thread_id, NOBODY, noted_at)
+        person = self.trail.forget(scope, name)
+        if person is not None:
+            self.trail.append(scope, NO_THREAD, None, now, [rows_of_forgotten(person, by)])
 
     def request_stop(
         self, scope: str, thread_id: str, fence: int, *, by: str | None, channel: str | None
@@ -293,6 +390,8 @@ class Tables:
             if kind is not None:
                 notes.append((kind, interrupt.id, None))
                 events.append(rows_of_interrupt(kind, interrupt, by))
+                if kind == "opened" and interrupt.assigned_to is not None:
+                    events.append(rows_of_interrupt("assigned", interrupt, by))
             self._write_interrupt(held, interrupt, old)
         return notes, events
 

@@ -12,16 +12,16 @@ from sayso.base.records import (
     InterruptFilter,
     Lease,
     ListedInterrupt,
+    ListedThread,
     Message,
     Run,
     Thread,
-    ThreadSummary,
     ThreadView,
     TurnRecord,
     TurnStatus,
     Visibility,
-    outcome_type,
 )
+from sayso.base.runoutcome import outcome_type
 from sayso.gate.client_tools import is_call
 from sayso.stores.pagination import fits_interrupt
 from tests.stores.model.lists import Key
@@ -152,12 +152,12 @@ class ThreadTables:
         return turn.status if turn else None
 
     @property
-    def summary(self) -> ThreadSummary:
+    def summary(self) -> ListedThread:
         """The thread as lists show it."""
         thread, turn, run = self.thread, self.turn, self.run
         if turn is None or run is None or self.active_at is None:
             raise AssertionError(f"thread {thread.id!r} was created by no claim")
-        return ThreadSummary(
+        return ListedThread(
             scope=thread.scope,
             id=thread.id,
             owner=thread.owner,
@@ -171,6 +171,7 @@ class ThreadTables:
             open_interrupts=sum(
                 i.status == "open" and not is_call(i) for i in self._of_newest_turn()
             ),
+            on_hold=thread.hold is not None,
         )
 
     def due_now(self) -> dict[Arm, int]:

@@ -1,12 +1,17 @@
-import { FormDraftProvider, sessionFormDrafts } from "@sayso/react/components";
-import { lazy, Suspense } from "react";
+import { RevealProvider, SignInAgainProvider, type Reveal } from "@sayso/react/components";
+import { fetchSecret } from "@sayso/react/core";
+import { lazy, Suspense, useEffect, type ReactNode } from "react";
 import { BrowserRouter, Navigate, Route, Routes, useNavigate } from "react-router";
-import { rootPath } from "./base.js";
+import { serverFetch } from "./access.js";
+import { rootPath, serverUrl } from "./base.js";
+import { PersonalDrafts } from "./drafts.js";
 import { ErrorPage } from "./ErrorPage.js";
 import { InboxProvider } from "./inbox/InboxProvider.js";
 import { Layout } from "./Layout.js";
 import { Notice } from "./Notice.js";
 import { PlaygroundPage } from "./playground/PlaygroundPage.js";
+import { followOtherTabs, signInAgain, signInName, tellOtherTabs } from "./signIn.js";
+import { keyOf, useWho } from "./who.js";
 
 const InboxPage = lazy(async () => ({
   default: (await import("./inbox/InboxPage.js")).InboxPage,
@@ -17,38 +22,66 @@ const ThreadPage = lazy(async () => ({
 const ThreadsPage = lazy(async () => ({
   default: (await import("./thread/ThreadsPage.js")).ThreadsPage,
 }));
+const TenantPage = lazy(async () => ({
+  default: (await import("./audit/TenantPage.js")).TenantPage,
+}));
 const SettingsPage = lazy(async () => ({
   default: (await import("./settings/SettingsPage.js")).SettingsPage,
 }));
 
-const DRAFTS = sessionFormDrafts();
+const reveal: Reveal = (id, pointer) =>
+  fetchSecret({ url: serverUrl(""), fetch: serverFetch }, id, pointer);
 
 /** The console: its views and their addresses, below wherever the server is mounted. */
 export function App() {
   return (
     <BrowserRouter basename={rootPath()}>
-      <FormDraftProvider drafts={DRAFTS}>
-        <InboxProvider>
-          <ErrorPage>
-            <Suspense fallback={<Loading />}>
-              <Routes>
-                <Route index element={<Navigate to="/play" replace />} />
-                <Route path="play" element={<PlaygroundPage />} />
-                <Route path="play/:agentId" element={<PlaygroundPage />} />
-                <Route path="play/:agentId/:threadId" element={<PlaygroundPage />} />
-                <Route path="inbox" element={<InboxPage />} />
-                <Route path="inbox/:interruptId" element={<InboxPage />} />
-                <Route path="thread" element={<ThreadsPage />} />
-                <Route path="thread/:agentId/:threadId" element={<ThreadPage />} />
-                <Route path="settings" element={<SettingsPage />} />
-                <Route path="*" element={<Nowhere />} />
-              </Routes>
-            </Suspense>
-          </ErrorPage>
-        </InboxProvider>
-      </FormDraftProvider>
+      <Session>
+        <RevealProvider onReveal={reveal}>
+          <InboxProvider>
+            <ErrorPage>
+              <Suspense fallback={<Loading />}>
+                <Routes>
+                  <Route index element={<Navigate to="/play" replace />} />
+                  <Route path="play" element={<PlaygroundPage />} />
+                  <Route path="play/:agentId" element={<PlaygroundPage />} />
+                  <Route path="play/:agentId/:threadId" element={<PlaygroundPage />} />
+                  <Route path="inbox" element={<InboxPage />} />
+                  <Route path="inbox/:interruptId" element={<InboxPage />} />
+                  <Route path="thread" element={<ThreadsPage />} />
+                  <Route path="thread/:agentId/:threadId" element={<ThreadPage />} />
+                  <Route path="trail" element={<TenantPage />} />
+                  <Route path="settings" element={<SettingsPage />} />
+                  <Route path="*" element={<Nowhere />} />
+                </Routes>
+              </Suspense>
+            </ErrorPage>
+          </InboxProvider>
+        </RevealProvider>
+      </Session>
     </BrowserRouter>
   );
+}
+
+/**
+ * The session of whoever is there. For somebody else, or nobody, all of the page begins anew:
+ * nothing that it held for one person is shown to another.
+ */
+function Session({ children }: { readonly children: ReactNode }) {
+  const who = useWho();
+  const key = who === undefined ? null : keyOf(who);
+  useEffect(followOtherTabs, []);
+  useEffect(() => {
+    if (key !== null && key !== "" && signInName() !== null) tellOtherTabs("in");
+  }, [key]);
+  if (key === null) return <Notice title="Loading…" />;
+  const page = (
+    <PersonalDrafts key={key} person={key === "" ? null : key}>
+      {children}
+    </PersonalDrafts>
+  );
+  if (signInName() === null) return page;
+  return <SignInAgainProvider onSignIn={signInAgain}>{page}</SignInAgainProvider>;
 }
 
 function Loading() {

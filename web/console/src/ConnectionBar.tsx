@@ -1,6 +1,8 @@
 import type { Failure } from "@sayso/react";
 import { canRetry, failureText } from "@sayso/react/core";
 import { useEffect, useState } from "react";
+import { signInAddress, signInName } from "./signIn.js";
+import { TokenForm } from "./TokenForm.js";
 
 /** A view's connection: `lost` is tried again at `retryAt` (epoch ms), `refused` only on request. */
 export type ConnectionStatus =
@@ -8,7 +10,19 @@ export type ConnectionStatus =
   | { readonly status: "refused"; readonly failure: Failure }
   | { readonly status: string };
 
-/** Says that the server is away, and when it is tried again, or that it refuses; else empty. */
+/** True if the server knows its reader no more, such as after the end of a sign-in. */
+export function isSignedOut(connection: ConnectionStatus): boolean {
+  return (
+    connection.status === "refused" &&
+    "failure" in connection &&
+    connection.failure.httpStatus === 401
+  );
+}
+
+/**
+ * Says that the server is away, and when it is tried again, or that it refuses; else empty. Whoever
+ * has to sign in again does so here.
+ */
 export function ConnectionBar(props: {
   readonly connection: ConnectionStatus;
   readonly onTryNow: () => void;
@@ -17,14 +31,23 @@ export function ConnectionBar(props: {
   const lost = connection.status === "lost" && "retryAt" in connection;
   const seconds = useCountdown(lost ? connection.retryAt : null);
   const refused = connection.status === "refused" && "failure" in connection;
-  const helps = lost || (refused && canRetry(connection.failure));
+  const signedOut = isSignedOut(connection);
+  const name = signInName();
+  const helps = lost || (refused && !signedOut && canRetry(connection.failure));
   return (
     <div className="connection" data-lost={lost || refused}>
       <p role="status">
         {lost &&
           `The connection is lost. ${seconds > 0 ? `Trying again in ${seconds} s.` : "Trying…"}`}
-        {refused && `This conversation cannot be shown. ${failureText(connection.failure)}`}
+        {refused && (signedOut ? "" : "This conversation cannot be shown. ")}
+        {refused && failureText(connection.failure)}
       </p>
+      {signedOut && name === null && <TokenForm short />}
+      {signedOut && name !== null && (
+        <a className="sayso-button sayso-small" href={signInAddress()}>
+          Sign in
+        </a>
+      )}
       {helps && (
         <button type="button" className="sayso-button sayso-small" onClick={onTryNow}>
           Try now

@@ -1,5 +1,6 @@
 import type { ReactNode } from "react";
 import { Link, NavLink } from "react-router";
+import { Account } from "./Account.js";
 import { useSharedInbox, waitingIn } from "./inbox/InboxProvider.js";
 import { useTheme, type Theme } from "./theme.js";
 
@@ -30,6 +31,7 @@ export function Layout({
         </Link>
         <Nav />
         <div className="bar-tools">{tools}</div>
+        <Account />
         <button
           type="button"
           className="quiet-button theme-button"

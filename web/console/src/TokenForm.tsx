@@ -1,8 +1,15 @@
 import { useId, useState, type SyntheticEvent } from "react";
 import { setToken, useToken } from "./access.js";
+import { forgetDrafts } from "./drafts.js";
 
-/** Who is calling, as a token that every request carries. */
-export function TokenForm({ action = "Sign in" }: { readonly action?: string }) {
+/** Who is calling, as a token that every request carries; `short` is for a bar above a view. */
+export function TokenForm({
+  action = "Sign in",
+  short = false,
+}: {
+  readonly action?: string;
+  readonly short?: boolean;
+}) {
   const token = useToken();
   const [text, setText] = useState("");
   const id = useId();
@@ -29,11 +36,12 @@ export function TokenForm({ action = "Sign in" }: { readonly action?: string }) 
         <button type="submit" className="sayso-button sayso-primary" disabled={text.trim() === ""}>
           {action}
         </button>
-        {token !== "" && (
+        {token !== "" && !short && (
           <button
             type="button"
             className="sayso-button"
             onClick={() => {
+              forgetDrafts();
               setToken("");
             }}
           >
@@ -41,12 +49,14 @@ export function TokenForm({ action = "Sign in" }: { readonly action?: string }) 
           </button>
         )}
       </form>
-      <p id={`${id}-hint`} className="sayso-quiet">
+      <p id={`${id}-hint`} className={short ? "sayso-sr" : "sayso-quiet"}>
         Sent with every request, and kept in this tab only.
       </p>
-      <p role="status" className="token-status">
-        {token === "" ? "No token is set." : "A token is set."}
-      </p>
+      {!short && (
+        <p role="status" className="token-status">
+          {token === "" ? "No token is set." : "A token is set."}
+        </p>
+      )}
     </>
   );
 }

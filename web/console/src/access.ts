@@ -1,4 +1,5 @@
 import { useSyncExternalStore } from "react";
+import { said } from "./base.js";
 
 // Kept for this tab: a reload still has it, another tab and the next visit do not.
 const KEY = "sayso-token";
@@ -9,11 +10,16 @@ const listeners = new Set<() => void>();
 export function setToken(next: string): void {
   token = next.trim();
   keep(token);
+  accessChanged();
+}
+
+/** Has it asked again who is there: the server may know somebody else now, or nobody. */
+export function accessChanged(): void {
   for (const listener of listeners) listener();
 }
 
-/** Calls back whenever the token changes; returns the way out. */
-export function onToken(listener: () => void): () => void {
+/** Calls back whenever somebody else may be there, or nobody; returns the way out. */
+export function onAccessChange(listener: () => void): () => void {
   listeners.add(listener);
   return () => {
     listeners.delete(listener);
@@ -22,7 +28,7 @@ export function onToken(listener: () => void): () => void {
 
 /** The present token, empty when there is none. */
 export function useToken(): string {
-  return useSyncExternalStore(onToken, () => token);
+  return useSyncExternalStore(onAccessChange, () => token);
 }
 
 function kept(): string {
@@ -42,10 +48,21 @@ function keep(value: string): void {
   }
 }
 
+// Whether the server knew whose session it is when it answered last. The end of one is all views'
+// to know; who has a token is asked for another where the old one failed.
+let known = false;
+
 /** `fetch` with the token, if there is one, as `Authorization: Bearer`. */
-export const serverFetch: typeof fetch = (input, init) => {
-  if (token === "") return fetch(input, init);
+export const serverFetch: typeof fetch = async (input, init) => {
+  const response = await (token === "" ? fetch(input, init) : fetch(input, signed(init)));
+  const ended = known && response.status === 401 && said(document, "sign-in") !== null;
+  known = response.ok || (known && !ended);
+  if (ended) accessChanged();
+  return response;
+};
+
+function signed(init: RequestInit | undefined): RequestInit {
   const headers = new Headers(init?.headers);
   headers.set("authorization", `Bearer ${token}`);
-  return fetch(input, { ...init, headers });
-};
+  return { ...init, headers };
+}

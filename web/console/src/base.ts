@@ -11,7 +11,8 @@ export function effectsPath(page: Document = document): string | null {
   return said(page, "effects");
 }
 
-function said(page: Document, name: string): string | null {
+/** What the server says in the page that it serves; null for nothing. */
+export function said(page: Document, name: string): string | null {
   const content = page.querySelector(`meta[name="sayso-${name}"]`)?.getAttribute("content");
   return content === null || content === undefined || content === "" ? null : content;
 }

@@ -1,12 +1,11 @@
-import { useEffect, useRef, useSyncExternalStore } from "react";
+import { useEffect, useRef } from "react";
+import { switchOf, useSwitch } from "./switches.js";
 
-const KEY = "sayso-shortcuts";
-const listeners = new Set<() => void>();
-let chosen: boolean | null = null;
+const SHORTCUTS = switchOf("sayso-shortcuts");
 
 /** Switch for single-key shortcuts (WCAG 2.1.4). */
 export function useShortcutsOn(): readonly [boolean, (on: boolean) => void] {
-  return [useSyncExternalStore(subscribe, read), choose];
+  return useSwitch(SHORTCUTS);
 }
 
 /** Acts by key; a key is named as `KeyboardEvent.key` has it. */
@@ -42,30 +41,4 @@ function isWriting(target: EventTarget | null): boolean {
   if (!(target instanceof HTMLElement)) return false;
   if (target.isContentEditable || target.matches("textarea, select")) return true;
   return target instanceof HTMLInputElement && !/^(checkbox|radio|button)$/.test(target.type);
-}
-
-function choose(on: boolean): void {
-  chosen = on;
-  try {
-    localStorage.setItem(KEY, on ? "on" : "off");
-  } catch {
-    // Without storage the choice holds until the page is left.
-  }
-  for (const listener of listeners) listener();
-}
-
-function read(): boolean {
-  if (chosen !== null) return chosen;
-  try {
-    return localStorage.getItem(KEY) !== "off";
-  } catch {
-    return true;
-  }
-}
-
-function subscribe(listener: () => void): () => void {
-  listeners.add(listener);
-  return () => {
-    listeners.delete(listener);
-  };
 }

@@ -1,5 +1,5 @@
 import { useEffect, useState } from "react";
-import { onToken } from "./access.js";
+import { onSignInChange } from "./who.js";
 import { fetchAgents, type AgentSummary } from "./api.js";
 import { isDenied, canTryAgain } from "./rest.js";
 
@@ -42,7 +42,7 @@ export function useAgents(): AgentList {
         if (helps) timer = setTimeout(again, RETRY_MS);
       },
     );
-    const forget = onToken(again);
+    const forget = onSignInChange(again);
     return () => {
       forget();
       abort.abort();

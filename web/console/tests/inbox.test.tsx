@@ -1,16 +1,21 @@
-import { act, render, screen, waitFor, within } from "@testing-library/react";
+import { act, fireEvent, render, screen, waitFor, within } from "@testing-library/react";
 import { userEvent } from "@testing-library/user-event";
 import { StrictMode } from "react";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { InboxServer, listed, problem } from "../../react/tests/core/inboxServer.js";
 import { App } from "../src/App.js";
+import { tell } from "./telling.js";
 
 function open(path: string, server = new InboxServer()): InboxServer {
-  vi.stubGlobal("fetch", (address: string, init?: RequestInit) =>
-    new URL(address).pathname === "/agents"
-      ? Promise.resolve(Response.json({ items: [{ name: "ops" }] }))
-      : server.fetch(address, { method: "GET", ...init }),
-  );
+  const answers: Readonly<Record<string, unknown>> = {
+    "/agents": { items: [{ name: "ops" }] },
+    "/me": { subject: "ann", scope: "default", roles: [] },
+  };
+  vi.stubGlobal("fetch", (address: string, init?: RequestInit) => {
+    const answer = answers[new URL(address).pathname];
+    if (answer !== undefined) return Promise.resolve(Response.json(answer));
+    return server.fetch(address, { method: "GET", ...init });
+  });
   window.history.replaceState(null, "", path);
   const icon = document.createElement("link");
   icon.rel = "icon";
@@ -57,16 +62,12 @@ describe("the inbox", () => {
     const server = open("/inbox", asking("a", "b"));
     expect(await screen.findByText("2 open")).toBeVisible();
     expect(rows()).toHaveLength(2);
-    expect(document.title).toBe("(2) Inbox · Sayso");
     await waitFor(() => {
+      expect(document.title).toBe("(2) Inbox · Sayso");
       expect(decodeURIComponent(icon())).toContain(">2</text>");
     });
-    act(() => {
-      server.tell({
-        type: "opened",
-        interrupt: listed("c", { createdAt: "2026-02-01T00:00:00Z" }),
-      });
-    });
+    const interrupt = listed("c", { createdAt: "2026-02-01T00:00:00Z" });
+    await tell(server, { type: "opened", interrupt });
     expect(await screen.findByText("3 open")).toBeVisible();
     expect(screen.getByRole("link", { name: "Inbox 3 open" })).toBeVisible();
   });
@@ -99,8 +100,10 @@ describe("the inbox", () => {
     expect(server.posted.map((item) => (item.body as { payload: unknown }).payload)).toEqual(
       ids.map((_, index) => ({ approved: index % 2 === 0 })),
     );
-    expect(document.title).toBe("Inbox · Sayso");
-    expect(icon()).toMatch(/favicon\.svg$/);
+    await waitFor(() => {
+      expect(document.title).toBe("Inbox · Sayso");
+      expect(icon()).toMatch(/favicon\.svg$/);
+    });
   });
 
   it("says who has agreed so far where several people have to, as it happens", async () => {
@@ -111,9 +114,7 @@ describe("the inbox", () => {
     await screen.findByRole("button", { name: "Approve" });
     expect(screen.queryByText(/agreed/)).toBeNull();
     const agreed = [{ by: "lea", at: "2026-01-01T00:00:00Z" }, { nonsense: true }];
-    act(() => {
-      server.tell({ type: "agreed", interrupt: listed("a", { metadata, agreed }) });
-    });
+    await tell(server, { type: "agreed", interrupt: listed("a", { metadata, agreed }) });
     expect(await screen.findByText("1 of 2 approved: lea")).toBeVisible();
   });
 
@@ -122,10 +123,90 @@ describe("the inbox", () => {
     server.replies.push(settled);
     await screen.findByText("2 open");
     await userEvent.keyboard("jj");
-    expect(rows()[1]).toHaveFocus();
+    await waitFor(() => {
+      expect(rows()[1]).toHaveFocus();
+    });
     await userEvent.keyboard("k");
-    expect(rows()[0]).toHaveFocus();
+    await waitFor(() => {
+      expect(rows()[0]).toHaveFocus();
+    });
     await userEvent.keyboard("a");
+    await waitFor(() => {
+      expect(within(question()).getByText("Approved").closest('[role="status"]')).toHaveFocus();
+    });
+  });
+
+  it("goes on to the next question, and keeps what was decided in sight for a moment", async () => {
+    localStorage.setItem("sayso-next", "on");
+    const server = open("/inbox/b", asking("a", "b", "c"));
+    server.replies.push(settled);
+    await screen.findByText("3 open");
+    await within(question()).findByRole("button", { name: "Approve" });
+    await userEvent.keyboard("a");
+    await screen.findByText("2 open");
+    await waitFor(() => {
+      expect(window.location.pathname).toBe("/inbox/c");
+      expect(within(question()).getByRole("heading", { level: 2 })).toHaveFocus();
+    });
+    expect(screen.getByText("Approved: pay. The next question is open.")).toBeInTheDocument();
+    const list = screen.getByRole("list", { name: "Open questions" });
+    const texts = within(list)
+      .getAllByRole("listitem")
+      .map((row) => row.textContent);
+    expect(texts[1]).toMatch(/pay.*Approved/);
+    expect(rows()).toHaveLength(2);
+    await waitFor(
+      () => {
+        expect(within(list).getAllByRole("listitem")).toHaveLength(2);
+      },
+      { timeout: 20_000 },
+    );
+  });
+
+  it("lets no second click answer the question that has just opened under it", async () => {
+    localStorage.setItem("sayso-next", "on");
+    const server = open("/inbox/a", asking("a", "b"));
+    server.replies.push(settled, settled);
+    await screen.findByText("2 open");
+    await within(question()).findByRole("button", { name: "Approve" });
+    const before = performance.now();
+    await userEvent.keyboard("a");
+    await screen.findByText("1 open");
+    await waitFor(() => {
+      expect(window.location.pathname).toBe("/inbox/b");
+    });
+    const approve = await within(question()).findByRole("button", { name: "Approve" });
+    const clickAt = (moment: number) => {
+      const clock = vi.spyOn(performance, "now").mockReturnValue(moment);
+      const counts = fireEvent.click(approve);
+      clock.mockRestore();
+      return counts;
+    };
+    expect(clickAt(before)).toBe(false);
+    expect(clickAt(before + 3_600_000)).toBe(true);
+    await waitFor(() => {
+      expect(server.posted).toHaveLength(2);
+    });
+  });
+
+  it("sends a decision only after a while, until when it can be undone", async () => {
+    localStorage.setItem("sayso-undo", "on");
+    const server = open("/inbox/a", asking("a", "b"));
+    await screen.findByText("2 open");
+    await within(question()).findByRole("button", { name: "Approve" });
+    await userEvent.keyboard("a");
+    const undo = await within(question()).findByRole("button", { name: "Undo" });
+    expect(undo).toHaveFocus();
+    expect(within(question()).getByText(/Sending in/)).toBeVisible();
+    await userEvent.keyboard("z");
+    await within(question()).findByRole("button", { name: "Approve" });
+    expect(within(question()).getByRole("region")).toHaveFocus();
+    expect(server.posted).toEqual([]);
+    server.replies.push(settled);
+    await userEvent.keyboard("a");
+    await userEvent.click(await within(question()).findByRole("button", { name: "Send now" }));
+    await screen.findByText("1 open");
+    expect(server.posted.map((item) => item.path)).toEqual(["/interrupts/a/answer"]);
     await waitFor(() => {
       expect(within(question()).getByText("Approved").closest('[role="status"]')).toHaveFocus();
     });
@@ -289,9 +370,7 @@ describe("the inbox", () => {
     const server = open("/inbox/a", asking("a"));
     await screen.findByRole("button", { name: "Approve" });
     const answer = { status: "resolved", payload: { approved: true }, by: "eve" };
-    act(() => {
-      server.tell({ type: "settled", interrupt: listed("a", { status: "resolved", answer }) });
-    });
+    await tell(server, { type: "settled", interrupt: listed("a", { status: "resolved", answer }) });
     expect(await screen.findByText("Approved by eve")).toBeVisible();
     expect(screen.queryByRole("button", { name: "Approve" })).toBeNull();
   });

@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { InboxServer, listed } from "../../react/tests/core/inboxServer.js";
 import { App } from "../src/App.js";
 import { ending, FakeServer, question, says, snapshots } from "./server.js";
+import { tell } from "./telling.js";
 
 function open(path: string): void {
   window.history.replaceState(null, "", path);
@@ -59,6 +60,24 @@ describe("the playground", () => {
     },
   );
 
+  it("asks to sign in where the sign-in ends in the middle of a run, and follows it again", async () => {
+    const server = new FakeServer().install();
+    server.runs.push(() => {
+      server.token = "new";
+      return [...says("m1", "Half"), { type: "RUN_ERROR", code: "token_expired", message: "no" }];
+    });
+    open("/play/ops/t-1");
+    await userEvent.click(await screen.findByRole("button", { name: /^Say hello/ }));
+    const token = await screen.findByLabelText("Token");
+    expect(screen.getByText(/^Sign in to continue\.$/)).toBeVisible();
+    expect(screen.queryByText(/The run failed/)).toBeNull();
+    server.connect = () => snapshots([user, { id: "m1", role: "assistant", content: "Whole." }]);
+    await userEvent.type(token, "new{Enter}");
+    expect(await screen.findByText("Whole.")).toBeVisible();
+    expect(screen.queryByLabelText("Token")).toBeNull();
+    expect(status()).toHaveTextContent("Ready");
+  });
+
   it("sends an example, shows the answer and counts no question", async () => {
     const server = new FakeServer().install();
     server.runs.push(() => [...says("m1", "Hello to you."), ending()]);
@@ -66,7 +85,9 @@ describe("the playground", () => {
     await userEvent.click(await screen.findByRole("button", { name: /^Say hello/ }));
     expect(await screen.findByText("Hello to you.")).toBeVisible();
     expect(server.posted[0]?.path).toBe("/agents/ops");
-    expect(document.title).toBe("ops · Sayso");
+    await waitFor(() => {
+      expect(document.title).toBe("ops · Sayso");
+    });
   });
 
   it("counts what has no answer yet, says what is not sent, and keeps the focus over Send", async () => {
@@ -80,16 +101,22 @@ describe("the playground", () => {
     const [first, second] = screen.getAllByRole("button", { name: "Yes" });
     if (first === undefined || second === undefined) throw new Error("two are asked");
     await userEvent.click(first);
-    expect(field).toHaveAccessibleDescription(/Answer 1 more question above/);
+    await waitFor(() => {
+      expect(field).toHaveAccessibleDescription(/Answer 1 more question above/);
+    });
     await userEvent.click(second);
-    expect(field).toHaveAccessibleDescription(/Send your answers above/);
+    await waitFor(() => {
+      expect(field).toHaveAccessibleDescription(/Send your answers above/);
+    });
     server.runs.push(() => [...says("m1", "Going on."), ending()]);
     await userEvent.click(screen.getByRole("button", { name: /^Send .+/ }));
     expect(await screen.findByText("Going on.")).toBeVisible();
     server.runs.push(() => [...says("m2", "Yes."), ending()]);
     await userEvent.type(field, "more");
     await userEvent.click(screen.getByRole("button", { name: "Send" }));
-    expect(field).toHaveFocus();
+    await waitFor(() => {
+      expect(field).toHaveFocus();
+    });
   });
 
   it("[A1] [CL-10] brings back the thread of the address with its open question, and blocks the composer", async () => {
@@ -97,9 +124,13 @@ describe("the playground", () => {
     server.connect = () => snapshots([user], question);
     open("/play/ops/t-1");
     expect(await screen.findByText("Go on?")).toBeVisible();
-    expect(document.title).toBe("(1) Waiting for you · Sayso");
+    await waitFor(() => {
+      expect(document.title).toBe("(1) Waiting for you · Sayso");
+    });
     const field = await message();
-    expect(field).toHaveAccessibleDescription(/Answer the question above/);
+    await waitFor(() => {
+      expect(field).toHaveAccessibleDescription(/Answer the question above/);
+    });
     await userEvent.type(field, "hm{Enter}");
     expect(server.posted).toEqual([]);
     expect(field).toHaveValue("hm");
@@ -109,7 +140,9 @@ describe("the playground", () => {
     expect(server.posted[0]?.body.resume).toEqual([
       { interruptId: "int_1", status: "resolved", payload: true },
     ]);
-    expect(document.title).toBe("ops · Sayso");
+    await waitFor(() => {
+      expect(document.title).toBe("ops · Sayso");
+    });
   });
 
   it("[OC-10] says after a reload how each call ended, and not that a denied one was done", async () => {
@@ -186,8 +219,9 @@ describe("the playground", () => {
     expect(await screen.findByRole("button", { name: "Yes" })).toBeVisible();
     expect(await screen.findByRole("link", { name: "Inbox 1 open" })).toBeVisible();
     server.connect = () => snapshots([user]);
-    act(() => {
-      inbox.tell({ type: "settled", interrupt: listed("int_1", { status: "resolved" }) });
+    await tell(inbox, {
+      type: "settled",
+      interrupt: listed("int_1", { status: "resolved" }),
     });
     // On the card and in the header.
     expect(await screen.findAllByText("Answered elsewhere")).toHaveLength(2);
@@ -243,9 +277,27 @@ describe("a server that is away", () => {
     expect(await screen.findByText("Not sent.")).toBeVisible();
     server.up = true;
     server.runs.push(() => [...says("m1", "Hello to you."), ending()]);
-    await userEvent.click(screen.getByRole("button", { name: "Send again" }));
+    await userEvent.click(await screen.findByRole("button", { name: "Send again" }));
     expect(await screen.findByText("Hello to you.")).toBeVisible();
     expect(screen.queryByText("Not sent.")).toBeNull();
+  });
+});
+
+describe("a limit that is reached", () => {
+  it("is told with when to try again, and keeps the message", async () => {
+    const server = new FakeServer().install();
+    server.problem = { status: 429, code: "too_many", detail: "Try again in 5 seconds." };
+    open("/play/ops/t-1");
+    await screen.findByRole("heading", { level: 1 });
+    await userEvent.type(await message(), "hello{Enter}");
+    await waitFor(() => {
+      expect(screen.getByText(/Try again in 5 seconds/)).toBeVisible();
+    });
+    expect(screen.getByText("hello")).toBeVisible();
+    server.problem = null;
+    server.runs.push(() => [...says("m1", "Hello to you."), ending()]);
+    await userEvent.click(await screen.findByRole("button", { name: "Send again" }));
+    expect(await screen.findByText("Hello to you.")).toBeVisible();
   });
 });
 

@@ -111,7 +111,9 @@ describe("the state of a waiting thread", () => {
         body: { values: { order: "B-2", gone: null, deep: { b: [null] } } },
       },
     ]);
-    expect(screen.getByRole("button", { name: "Edit state" })).toHaveFocus();
+    await waitFor(() => {
+      expect(screen.getByRole("button", { name: "Edit state" })).toHaveFocus();
+    });
   });
 
   it("is not sent while it is no JSON, no object, or has a null that cannot be said", async () => {
@@ -224,7 +226,9 @@ describe("a turn whose code has changed", () => {
       expect(screen.queryByText("At 0 the code asks for something else.")).toBeNull();
     });
     expect(shelf.sent.map((sent) => sent.path)).toEqual(["/threads/t-1/restart"]);
-    expect(screen.getByRole("main")).toHaveFocus();
+    await waitFor(() => {
+      expect(screen.getByRole("main")).toHaveFocus();
+    });
   });
 
   it("stays as it is when the server does not do it, with the reason", async () => {
@@ -251,9 +255,10 @@ describe("the audit of a thread", () => {
   };
 
   it("shows its rows, and that they are as they were written", async () => {
+    const asked = { interruptId: "int_1", reason: "tool_call" };
     shelf.audit = [
-      row(1, "asked", { reason: "tool_call", message: "<b>Pay?</b>" }),
-      row(2, "resolved", { reason: "tool_call", by: "eve", payload: { approved: true } }),
+      row(1, "asked", { ...asked, message: "<b>Pay?</b>" }),
+      row(2, "resolved", { ...asked, by: "eve", payload: { approved: true } }),
       row(3, "executed", { tool: "pay" }),
     ];
     shelf.chain = { rows: 3, intact: true };
@@ -265,13 +270,21 @@ describe("the audit of a thread", () => {
         .getAllByRole("listitem")
         .map((element) => element.textContent);
     expect(texts()[0]).toContain("<b>Pay?</b>");
-    expect(texts()[1]).toContain("resolvedApprovalby eve");
+    expect(texts()[1]).toContain("AnsweredApprovalby eve");
     expect(texts()[1]).toContain("seal-2");
     await userEvent.click(screen.getByRole("button", { name: "Show more" }));
     await waitFor(() => {
-      expect(texts()[2]).toContain("executedpay");
+      expect(texts()[2]).toContain("Donepay");
     });
     expect(screen.queryByRole("button", { name: "Show more" })).toBeNull();
+  });
+
+  it("says why a run was stopped, and by whom", async () => {
+    shelf.audit = [row(1, "stopped", { run: "run_1", why: "The run was stopped.", by: "eve" })];
+    shelf.chain = { rows: 1, intact: true };
+    shelf.open();
+    const [stopped] = within(await unfold()).getAllByRole("listitem");
+    expect(stopped).toHaveTextContent("Stoppedby eveThe run was stopped.");
   });
 
   it("says which row is changed since it was written", async () => {
@@ -283,7 +296,82 @@ describe("the audit of a thread", () => {
     const [first, second] = within(list).getAllByRole("listitem");
     expect(first).not.toHaveTextContent("changed since it was written");
     expect(second).toHaveTextContent("changed since it was written");
-    expect(second).toHaveTextContent("The content was deleted with the conversation.");
+    expect(second).toHaveTextContent("This is not what was written, so it is not shown.");
+  });
+
+  it("says as whom somebody decided, and how they were known", async () => {
+    const issuer = "https://login.example/realm";
+    const authTime = Date.parse(AT) - 250_000;
+    shelf.audit = [
+      row(1, "resolved", {
+        by: "eve",
+        roles: ["lead"],
+        channel: "inbox",
+        proof: { issuer, authTime },
+      }),
+      row(2, "held", { answer: { by: "lea", roles: ["finance", "lead"], channel: "run" } }),
+    ];
+    shelf.chain = { rows: 2, intact: true };
+    shelf.open();
+    await unfold();
+    expect(screen.getByRole("list", { name: "Proof of row 1", hidden: true })).toHaveTextContent(
+      "As lead, signed in 4 minutes before by login.example, in the inbox",
+    );
+    expect(screen.getByRole("list", { name: "Proof of row 2", hidden: true })).toHaveTextContent(
+      "lea: as finance, lead, in the conversation",
+    );
+  });
+
+  it("says what was erased, which is not what was changed", async () => {
+    shelf.audit = [{ ...row(1, "asked"), erased: true }];
+    shelf.chain = { rows: 1, intact: true };
+    shelf.open();
+    const [only] = within(await unfold()).getAllByRole("listitem");
+    expect(only).toHaveTextContent("Askederased");
+    expect(only).toHaveTextContent("What stood here was erased.");
+    expect(only).not.toHaveTextContent("not what was written");
+  });
+
+  it("shows the rows of one kind, or of one person, by the keyboard as well", async () => {
+    shelf.audit = [row(1, "asked", { by: "eve" }), row(2, "assigned", { by: "eve", to: "lea" })];
+    shelf.chain = { rows: 2, intact: true };
+    shelf.open();
+    const list = await unfold();
+    const kinds = () =>
+      within(list)
+        .getAllByRole("listitem")
+        .map((element) => element.querySelector("summary strong")?.textContent);
+    expect(kinds()).toEqual(["Asked", "Assigned"]);
+    await userEvent.selectOptions(screen.getByRole("combobox", { name: "Who" }), "lea");
+    expect(kinds()).toEqual(["Assigned"]);
+    expect(screen.getByText("1 of 2 rows")).toBeVisible();
+    await userEvent.selectOptions(screen.getByRole("combobox", { name: "Who" }), "All");
+    await userEvent.selectOptions(screen.getByRole("combobox", { name: "What" }), "Asked");
+    expect(kinds()).toEqual(["Asked"]);
+  });
+
+  it("says what was shown to who decided, and what each signature is worth", async () => {
+    const proof = { kind: "person", shown: "d1", argumentsAfter: "a" };
+    const signed = { by: "lea", is: "valid", key: "k1", at: "2026-01-01T00:00:00.000Z" };
+    shelf.audit = [
+      { ...row(1, "resolved", { by: "lea", proof }), signatures: [signed] },
+      {
+        ...row(2, "resolved", { by: "leo", proof: { shown: null } }),
+        signatures: [{ ...signed, by: "leo", is: "new" }],
+      },
+    ];
+    shelf.chain = { rows: 2, intact: true, signatures: { valid: 1, unknown: 1 } };
+    shelf.open();
+    await unfold();
+    expect(screen.getByText(/1 valid, 1 by keys that this server does not have/)).toBeVisible();
+    const proofOf = (number: number) =>
+      screen.getByRole("list", { name: `Proof of row ${number}`, hidden: true });
+    expect(proofOf(1)).toHaveTextContent(
+      "Shown what the trail has of the question, with other arguments",
+    );
+    expect(proofOf(1)).toHaveTextContent("signed by key k1 at 2026-01-01 00:00:00 UTC: valid.");
+    expect(proofOf(2)).toHaveTextContent("By a client that did not say what it showed");
+    expect(screen.getByText("signature of an unknown key")).toBeVisible();
   });
 
   it("says which question is kept otherwise than its row says", async () => {
@@ -295,7 +383,7 @@ describe("the audit of a thread", () => {
     expect(screen.getByText(/a question was changed afterwards/)).toBeVisible();
     expect(screen.queryByText(/Intact/)).toBeNull();
     expect(screen.getByRole("list", { name: "Differences" })).toHaveTextContent(
-      'by of int_1: the trail says "lea", the question "eve"',
+      'Who decided of int_1: the trail says "lea", the question "eve"',
     );
   });
 });

@@ -10,6 +10,12 @@ export class FakeServer {
   agents: unknown = { items: [{ name: "ops", description: "The demo agent." }] };
   effects: unknown = { effects: [] };
   connect: Responder = () => snapshots();
+  /** What it refuses the next run with, without a stream. */
+  problem: { readonly status: number; readonly [member: string]: unknown } | null = null;
+  /** The token that it takes, if it asks for one. */
+  token: string | null = null;
+  /** Who is there, as it says. */
+  me = { subject: "ann", scope: "default", roles: [] as string[], kind: "person" };
   readonly runs: Responder[] = [];
   readonly asked: string[] = [];
   readonly posted: { path: string; body: { resume?: unknown[]; messages: unknown[] } }[] = [];
@@ -23,6 +29,11 @@ export class FakeServer {
     await Promise.resolve();
     if (!this.up) throw new TypeError("Failed to fetch");
     const { pathname } = new URL(url);
+    const sent = new Headers(init?.headers).get("authorization");
+    if (this.token !== null && sent !== `Bearer ${this.token}`) {
+      const problem = { status: 401, code: "unauthenticated", detail: "Nobody was recognised." };
+      return new Response(JSON.stringify(problem), { status: 401 });
+    }
     if (init?.method !== "POST") return this.#get(pathname);
     const body = JSON.parse(init.body as string) as {
       threadId: string;
@@ -32,6 +43,11 @@ export class FakeServer {
     };
     const look = pathname.endsWith("/connect");
     if (!look) this.posted.push({ path: pathname, body });
+    if (!look && this.problem !== null) {
+      const { status } = this.problem;
+      const headers = { "content-type": "application/problem+json" };
+      return new Response(JSON.stringify(this.problem), { status, headers });
+    }
     const respond = look ? this.connect : this.runs.shift();
     if (respond === undefined) throw new Error(`No run is scripted for ${pathname}.`);
     const ids = { threadId: body.threadId, runId: body.runId };
@@ -46,6 +62,7 @@ export class FakeServer {
 
   #get(pathname: string): Response {
     this.asked.push(pathname);
+    if (pathname === "/me") return Response.json(this.me);
     if (pathname === "/agents") return Response.json(this.agents);
     if (pathname === "/demo/effects") return Response.json(this.effects);
     return new Response("{}", { status: 404 });

@@ -142,7 +142,9 @@ describe("the settings", () => {
     expect(list).toHaveTextContent(/Approved by ada.*used 3 times/);
     await userEvent.click(within(list).getByRole("button", { name: "Ask again for list_files" }));
     const said = await within(list).findByText(/Revoked by eve.*These calls ask again/);
-    expect(said).toHaveFocus();
+    await waitFor(() => {
+      expect(said).toHaveFocus();
+    });
     expect(within(list).queryByRole("button")).toBeNull();
   });
 

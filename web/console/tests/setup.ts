@@ -19,6 +19,9 @@ beforeAll(() => {
   sessionStorage.clear();
 });
 beforeEach(() => {
+  // Most tests look at a question after they have decided it, and wait for nothing.
+  localStorage.setItem("sayso-next", "off");
+  localStorage.setItem("sayso-undo", "off");
   Element.prototype.scrollIntoView = vi.fn();
 });
 afterEach(cleanup);

@@ -3,7 +3,7 @@ import { userEvent } from "@testing-library/user-event";
 import { StrictMode } from "react";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { App } from "../src/App.js";
-import { readThread } from "../src/thread/records.js";
+import { readRow, readThread } from "../src/thread/records.js";
 import { timelineOf } from "../src/thread/timeline.js";
 
 const at = (second: number) => `2026-01-01T00:00:0${second}Z`;
@@ -110,6 +110,20 @@ describe("the page of a thread", () => {
     );
   });
 
+  it("says by whom and why it is on hold", async () => {
+    const data = thread();
+    const hold = { by: "kay", reason: "case <b>7</b>", at: at(3) };
+    Object.assign(data.state.metadata, { hold });
+    open("/thread/ops/t-1", data);
+    const words = (await screen.findByText("On hold")).closest("p");
+    expect(words).toHaveTextContent(/On hold by kay since .*: case <b>7<\/b> It cannot be deleted/);
+    expect([{ onHold: true }, { hold }, {}].map((row) => readRow(row).onHold)).toEqual([
+      true,
+      true,
+      false,
+    ]);
+  });
+
   it("shows messages as text, the state, what comes next and the journal", async () => {
     open("/thread/ops/t-1");
     expect(await screen.findByText("pay <b>now</b>")).toBeVisible();
@@ -157,7 +171,9 @@ describe("the page of a thread", () => {
     });
     expect(await screen.findByText("Stopped")).toBeVisible();
     expect(screen.queryByRole("button", { name: "Stop" })).toBeNull();
-    expect(screen.getByRole("main")).toHaveFocus();
+    await waitFor(() => {
+      expect(screen.getByRole("main")).toHaveFocus();
+    });
   });
 
   it("says when there is no such thread, and leads to the list", async () => {

@@ -1,6 +1,6 @@
 // Builds the library: ES modules and types by the compiler, then checks what npm would publish, that
-// every way to import it finds its types, that the main entry stays small (13 kB gzipped without
-// peers), and that a page can be built from it.
+// every way to import it finds its types, that the main entry stays small (`LIMIT_BYTES`, gzipped and
+// without peers), and that a page can be built from it.
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -15,7 +15,8 @@ import { formatMessage } from "publint/utils";
 
 import { buildPage } from "./consumer.mjs";
 
-const LIMIT_BYTES = 14 * 1024;
+/** What a page loads before it shows anything; most of it is the core, which all pages need. */
+const LIMIT_BYTES = 15 * 1024;
 const PEERS = ["react", "react/jsx-runtime", "react-dom", "@ag-ui/client"];
 const root = new URL("..", import.meta.url);
 
@@ -33,7 +34,9 @@ const bundle = await build({
 const bytes = gzipSync(bundle.outputFiles[0].contents).byteLength;
 console.log(`main entry: ${bytes} bytes gzipped (limit ${LIMIT_BYTES})`);
 if (bytes > LIMIT_BYTES) {
-  console.error("The main entry is too large. Move what is not needed first to a subpath.");
+  console.error(
+    "The main entry is too large. Move what is not needed first to a subpath, or load it when used.",
+  );
   process.exitCode = 1;
 }
 

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { createElement, type ComponentType } from "react";
 import ts from "typescript";
 import { afterAll, afterEach, expect, it, vi } from "vitest";
-import { SaysoProvider } from "../src/index.js";
+import { SaysoProvider, type Thread } from "../src/index.js";
 import {
   approval,
   calls,
@@ -55,10 +55,11 @@ function serving(): ScriptedServer {
 
 it("each block is a whole module that compiles by strict rules", () => {
   const files = BLOCKS.map(({ path }) => path);
-  const { config } = ts.readConfigFile(`${ROOT}tsconfig.json`, (path) => ts.sys.readFile(path)) as {
-    config: object;
-  };
-  const { options } = ts.parseJsonConfigFileContent(config, ts.sys, ROOT);
+  const web = join(ROOT, "..");
+  const { config } = ts.readConfigFile(join(web, "tsconfig.json"), (path) =>
+    ts.sys.readFile(path),
+  ) as { config: object };
+  const { options } = ts.parseJsonConfigFileContent(config, ts.sys, web);
   const program = ts.createProgram([...files, `${ROOT}tests/styles.d.ts`], options);
   const list = files.flatMap((path) => {
     const file = program.getSourceFile(path);
@@ -145,4 +146,32 @@ it("every module that takes more of React than fragments and types is the client
     return acts !== text.startsWith('"use client";\n');
   });
   expect(wrong).toEqual([]);
+});
+
+/** Every member of `useThread()`: the compiler misses one that is left out here. */
+const THREAD: Record<keyof Thread, true> = {
+  threadId: true,
+  messages: true,
+  agentState: true,
+  steps: true,
+  queued: true,
+  unsent: true,
+  connection: true,
+  status: true,
+  failure: true,
+  closed: true,
+  open: true,
+  send: true,
+  resend: true,
+  discardUnsent: true,
+  removeQueued: true,
+  cancelAndSend: true,
+  refresh: true,
+};
+
+it("names all that useThread() gives", () => {
+  const page = readFileSync(`${ROOT}README.md`, "utf8");
+  const [, listed] = /`useThread\(\)` gives the whole conversation:(.*?)\n\n/s.exec(page) ?? [];
+  const names = [...(listed ?? "").matchAll(/`(\w+)`/g)].map(([, name]) => name);
+  expect(names.sort()).toEqual(Object.keys(THREAD).sort());
 });

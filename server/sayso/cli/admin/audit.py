@@ -1,16 +1,21 @@
-"""The audit trail from a terminal: that of a thread shown, that of a scope sealed and checked."""
+"""The audit trail from a terminal: that of a thread shown, that of a scope sealed and checked.
 
+A row in words says who did it, as whom, and how they were known.
+"""
+
+import asyncio
 import os
-from collections.abc import Iterator, Sized
+from collections.abc import Iterator, Mapping, Sized
 from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
-from typing import Annotated, BinaryIO
+from typing import Annotated, Any, BinaryIO
+from urllib.parse import urlsplit
 
 import typer
 
 from sayso.base import jsonvalue
-from sayso.base.clock import SystemClock, format_time
+from sayso.base.clock import SystemClock, format_time, parse_time
 from sayso.base.records import Principal
 from sayso.base.seals import (
     MIN_KEY_BYTES,
@@ -22,18 +27,109 @@ from sayso.base.seals import (
     new_seal,
     to_line,
 )
+from sayso.cli.admin import signatures
+from sayso.cli.admin.export import Follower
 from sayso.cli.admin.target import OpenedStore, within
-from sayso.cli.admin.threads import App, Json, Scope, Store, Thread
+from sayso.cli.admin.threads import App, Json, Scope, Store
 from sayso.cli.output import plain, print_json, table
 from sayso.engine.audit import AUDITOR, Chain, SealCheck
 from sayso.http.rest.audit import difference_view, row_view
 from sayso.ops.binding import CannotStart
 
+_UNITS = ((86_400, "day"), (3_600, "hour"), (60, "minute"), (1, "second"))
+
+
+def who(row: Mapping[str, Any]) -> str:
+    """The people of a row as it is shown: each with roles, sign-in and the way it came."""
+    content = row.get("content")
+    if not isinstance(content, dict):
+        return ""
+    moment = parse_time(str(row["at"]))
+    voices = (voice for voice in _voices(content) if isinstance(voice.get("by"), str))
+    return "; ".join(_said(voice, moment) for voice in voices)
+
+
+def _voices(content: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Whoever speaks in a row: who did it, who has answered, who agrees."""
+    yield content
+    agreed = content.get("agreed")
+    for voice in (content.get("answer"), *(agreed if isinstance(agreed, list) else ())):
+        if isinstance(voice, dict):
+            yield voice
+
+
+def _said(voice: dict[str, Any], moment: int) -> str:
+    words = [str(voice["by"])]
+    roles, proof, channel = voice.get("roles"), voice.get("proof"), voice.get("channel")
+    if isinstance(roles, list) and roles:
+        words.append(f"as {', '.join(map(str, roles))}")
+    if isinstance(proof, dict):
+        words += _signed_in(proof, moment)
+    if isinstance(channel, str):
+        words.append(f"by {channel}")
+    return ", ".join(words)
+
+
+def _signed_in(proof: dict[str, Any], moment: int) -> Iterator[str]:
+    if proof.get("kind") == "service":
+        yield "a service"
+    issuer, since = proof.get("issuer"), proof.get("authTime")
+    by = f" by {_host(issuer)}" if isinstance(issuer, str) else ""
+    if isinstance(since, int):
+        yield f"signed in {_length((moment - since) // 1000)} before{by}"
+    elif by:
+        yield f"signed in{by}"
+
+
+def _host(issuer: str) -> str:
+    try:
+        return urlsplit(issuer).netloc or issuer
+    except ValueError:
+        return issuer
+
+
+def _length(seconds: int) -> str:
+    """A time that passed, in its greatest unit."""
+    size, unit = next((pair for pair in _UNITS if seconds >= pair[0]), (1, "second"))
+    count = max(0, seconds) // size
+    return f"{count} {unit}" if count == 1 else f"{count} {unit}s"
+
+
 BROKEN = 1
+_LOOK_SECONDS = 5
+
+Thread = Annotated[str | None, typer.Argument(help="The thread's id.", show_default=False)]
+Follow = Annotated[
+    Path | None,
+    typer.Option(
+        help="A file to which the rows of all threads are appended, until this is ended.",
+        show_default=False,
+    ),
+]
+Verify = Annotated[
+    Path | None,
+    typer.Option(
+        help="Public keys (GET /audit/keys, or PEM): check the signatures under all decisions.",
+        show_default=False,
+    ),
+]
+Export = Annotated[
+    Path | None,
+    typer.Option(
+        "--file", help="With --verify: a file of an export, instead of a store.", show_default=False
+    ),
+]
+Tenant = Annotated[bool, typer.Option("--tenant", help="The rows that belong to no thread.")]
+Once = Annotated[bool, typer.Option("--once", help="With --follow: end after one look.")]
 
 
 def audit(
-    thread: Thread,
+    thread: Thread = None,
+    follow: Follow = None,
+    tenant: Tenant = False,
+    once: Once = False,
+    verify: Verify = None,
+    file: Export = None,
     store: Store = None,
     app: App = None,
     scope: Scope = "default",
@@ -42,8 +138,33 @@ def audit(
     """Show who asked, decided and did what in a thread, and whether the rows are what was written.
 
     Exit code 1: a row was changed, added or taken away, or a question is kept otherwise than its
-    row says.
+    row says. With --tenant: what belongs to no thread. With --follow: all rows, each once, as lines
+    of a file. With --verify: whether people's decisions are signed, in a thread or all; exit code 1
+    if one is not, or by an unknown key.
     """
+    if verify is not None:
+        if follow is not None or tenant:
+            raise typer.BadParameter("use --verify alone, or with a thread")
+        if not signatures.verify(
+            verify, file, thread=thread, store=store, app=app, scope=scope, json=json
+        ):
+            raise typer.Exit(BROKEN)
+        return
+    if file is not None:
+        raise typer.BadParameter("--file needs --verify")
+    if [thread is not None, follow is not None, tenant].count(True) != 1:
+        raise typer.BadParameter(
+            "name a thread, a file with --follow, or keys with --verify, or give --tenant"
+        )
+    if follow is not None:
+        _follow(follow, once=once, store=store, app=app, scope=scope)
+        return
+    _show(thread, store=store, app=app, scope=scope, json=json)
+
+
+def _show(
+    thread: str | None, *, store: str | None, app: str | None, scope: str, json: bool
+) -> None:
     auditor = Principal(subject=AUDITOR, scope=scope, roles=(AUDITOR,))
 
     async def look(session: OpenedStore) -> tuple[Chain, list[dict[str, object]]]:
@@ -51,10 +172,15 @@ def audit(
         rows: list[dict[str, object]] = []
         after = None
         while True:
-            page = await trail.page(auditor, thread_id=thread, after=after, limit=500)
+            if thread is None:
+                page = await trail.page_of_tenant(auditor, after=after, limit=500)
+            else:
+                page = await trail.page(auditor, thread_id=thread, after=after, limit=500)
             rows += [row_view(row) for row in page.items]
             after = page.next
-            if after is None:
+            if after is None and thread is None:
+                return await trail.verify_tenant(auditor), rows
+            if after is None and thread is not None:
                 return await trail.verify(auditor, thread), rows
 
     chain, rows = within(look, app=app, store=store, scope=scope)
@@ -63,20 +189,20 @@ def audit(
         differs = [difference_view(difference) for difference in chain.differs]
         print_json({"items": rows, "head": chain.head, "intact": intact, "differs": differs})
     elif not rows:
-        typer.echo(f"Nothing is known of a thread {plain(thread)}.")
+        words = "noted yet" if thread is None else f"known of a thread {plain(thread)}"
+        typer.echo(f"Nothing is {words}.")
     else:
         shown = [
             (
                 row["number"],
                 str(row["at"])[:19] + "Z",
                 row["kind"],
-                "BROKEN"
-                if "broken" in row
-                else plain(jsonvalue.encode(row.get("content")).decode(), 160),
+                plain(who(row), 100),
+                _words(row),
             )
             for row in rows
         ]
-        table(("ROW", "AT", "WHAT", "CONTENT"), shown)
+        table(("ROW", "AT", "WHAT", "WHO", "CONTENT"), shown)
         said = "intact" if intact else f"BROKEN at row {chain.broken_at}"
         typer.echo(f"{len(rows)} rows, {said}; head {chain.head}")
         for difference in chain.differs:
@@ -87,6 +213,32 @@ def audit(
             typer.echo(plain(f"DIFFERS: {difference.interrupt_id}: {text}", 400))
     if not intact or chain.differs:
         raise typer.Exit(BROKEN)
+
+
+def _follow(file: Path, *, once: bool, store: str | None, app: str | None, scope: str) -> None:
+    async def work(session: OpenedStore) -> int:
+        follower = Follower(session.app._engine.exports, scope, opened, follows=not once)
+        while True:
+            count = await follower.look()
+            if once:
+                return count
+            await asyncio.sleep(_LOOK_SECONDS)
+
+    with _opened(file) as opened:
+        count = within(work, app=app, store=store, scope=scope)
+    typer.echo(f"New rows: {count}.")
+
+
+def _words(row: dict[str, object]) -> str:
+    """The content of a row: that of a stop in words, or what became of it."""
+    for gone in ("broken", "erased"):
+        if gone in row:
+            return gone.upper()
+    content = row.get("content")
+    if row["kind"] == "stopped" and isinstance(content, dict) and "why" in content:
+        by = f" By {content['by']}." if "by" in content else ""
+        return plain(f"{content['why']}{by}", 160)
+    return plain(jsonvalue.encode(content).decode(), 160)
 
 
 _MAX_NAMED = 20
@@ -251,11 +403,11 @@ def _key(file: Path) -> bytes:
 
 @contextmanager
 def _opened(file: Path) -> Iterator[BinaryIO]:
-    """The file of seals, for one process at a time where files can be locked."""
+    """A file to which lines are added, for one process at a time where files can be locked."""
     try:
         opened = file.open("a+b")
     except OSError as error:
-        raise CannotStart(f"the seals cannot be opened: {error}") from None
+        raise CannotStart(f"{file} cannot be opened: {error}") from None
     with opened:
         try:
             locks = import_module("fcntl")

@@ -9,8 +9,10 @@ import typer
 
 from sayso.base.logs import log_to_stderr
 from sayso.cli.admin.target import app_at
+from sayso.cli.keys import KeyFile, codec_at
 from sayso.cli.server_options import Cors, Host, InsecureNoAuth, LogFormat, Port, seconds
 from sayso.ops.binding import bind, local_hostnames
+from sayso.ops.bounded_protocol import Bounds
 from sayso.ops.serving import GRACE_S
 from sayso.ops.serving import serve as serving
 from sayso.ops.supervisor import exit_now, write_line
@@ -40,6 +42,14 @@ def serve(
             show_default="the app's",
         ),
     ] = None,
+    key_file: KeyFile = None,
+    accept_plain: Annotated[
+        bool,
+        typer.Option(
+            "--accept-plain",
+            help="With --key-file: read also what is not encrypted yet, until sayso rekey is done.",
+        ),
+    ] = False,
     allow_host: Annotated[
         list[str] | None,
         typer.Option(
@@ -69,6 +79,16 @@ def serve(
             show_default="the app's",
         ),
     ] = None,
+    max_connections: Annotated[
+        int, typer.Option(min=1, help="Connections at the same time; further ones get 503.")
+    ] = 1_000,
+    behind_proxy: Annotated[
+        bool,
+        typer.Option(
+            "--behind-proxy",
+            help="All connections come from a proxy, so one address may have all of them, not 64.",
+        ),
+    ] = False,
     log_form: LogFormat = "text",
     log_level: Annotated[
         str, typer.Option(callback=_level, help=f"One of {', '.join(_LEVELS)}.")
@@ -76,7 +96,10 @@ def serve(
     insecure_no_auth: InsecureNoAuth = False,
 ) -> None:
     """Serve an app by its import path, or the agents of a YAML file, with the console."""
-    app = app_at(target, store=store)
+    codec = codec_at(key_file, accept_plain=accept_plain)
+    if accept_plain and codec is None:
+        raise typer.BadParameter("--accept-plain goes with --key-file")
+    app = app_at(target, store=store, codec=codec)
     authenticated = app._authenticates
     with bind(host, port, insecure=insecure_no_auth, authenticated=authenticated) as sock:
         server = replace(
@@ -97,7 +120,9 @@ def serve(
             if not authenticated:
                 write_line(sys.stdout, _open_to(host))
 
-        if not serving(app, sock, ready=ready, grace=grace, drain=drain):
+        each = None if behind_proxy else Bounds().per_address
+        bounds = Bounds(connections=max_connections, per_address=each)
+        if not serving(app, sock, ready=ready, grace=grace, drain=drain, bounds=bounds):
             exit_now(0)
     raise typer.Exit(0)
 

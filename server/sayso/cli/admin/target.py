@@ -11,11 +11,13 @@ from sayso.app import Sayso
 from sayso.base.codes import Code
 from sayso.base.errors import DeclarationError, Problem
 from sayso.base.records import Principal, ThreadView
+from sayso.cli.keys import codec_at
 from sayso.http.options import ServerOptions
 from sayso.ops.agentfile import app_of
 from sayso.ops.binding import CannotStart
 from sayso.ops.importing import load_object
 from sayso.stores import open_store
+from sayso.stores.aesgcm import AesGcm
 from sayso.stores.base import Store
 from sayso.stores.sqlite.memory import MemoryStore
 
@@ -23,10 +25,10 @@ DEFAULT_STORE = "sqlite:///sayso.db"
 _YAML = (".yaml", ".yml")
 
 
-def app_at(target: str, *, store: str | None = None) -> Sayso:
+def app_at(target: str, *, store: str | None = None, codec: AesGcm | None = None) -> Sayso:
     """Load the app of `module:app`, `module` (then its `app`), or of a YAML file.
 
-    `store` counts instead of its own.
+    `store` and `codec` count instead of its own.
 
     Raises:
         ImportPathError: for a path that leads nowhere.
@@ -35,24 +37,29 @@ def app_at(target: str, *, store: str | None = None) -> Sayso:
         DeclarationError: for a URL of no known store.
     """
     if target.lower().endswith(_YAML):
-        return app_of(Path(target), store=store)
+        return app_of(Path(target), store=store, codec=codec)
     app = load_object(target, default="app")
     if not isinstance(app, Sayso):
         raise CannotStart(
             f"{target!r} is of type {type(app).__name__}; name a Sayso, as in shop.agents:app"
         )
+    if codec is not None:
+        app = app.replace(codec=codec)
     return app if store is None else app.replace(store=store)
 
 
-def store_at(url: str | None) -> Store:
+def store_at(url: str | None, key_file: Path | None = None) -> Store:
     """The store of a URL; else of the variable SAYSO_STORE, or the default one if it is there.
+
+    Its keys are in `key_file`, or in the file that SAYSO_KEY_FILE names, if it has any.
 
     Raises:
         CannotStart: it does not exist: a look at it must not make it.
     """
     chosen = url or os.environ.get("SAYSO_STORE") or DEFAULT_STORE
+    codec = codec_at(key_file)
     try:
-        store = open_store(chosen)
+        store = open_store(chosen, codec=codec)
     except DeclarationError as error:
         raise CannotStart(f"--store: {error}") from None
     if chosen.startswith("memory"):
@@ -112,7 +119,7 @@ def within(
         if app is None:
             served = Sayso(store=store_at(store), server=ServerOptions(console=False))
         else:
-            served = app_at(app, store=store)
+            served = app_at(app, store=store, codec=codec_at())
             if isinstance(served.store, MemoryStore):
                 raise CannotStart(
                     f"{app} keeps its threads in memory, which only its own process can see; name "

@@ -1,7 +1,9 @@
-"""Threads from a terminal: `sayso threads`, `sayso show`, `sayso stop`, `sayso restart`."""
+"""Threads from a terminal: `sayso threads`, `show`, `stop`, `restart`, `purge`."""
 
 import asyncio
 import sys
+from contextlib import aclosing
+from datetime import UTC, datetime
 from typing import Annotated, Any, cast, get_args
 
 import typer
@@ -10,11 +12,13 @@ from sayso.base import jsonvalue
 from sayso.base.clock import format_time
 from sayso.base.codes import Code
 from sayso.base.errors import Problem
-from sayso.base.records import PageRequest, ThreadFilter, ThreadSummary, TurnStatus
+from sayso.base.records import ListedThread, PageRequest, ThreadFilter, TurnStatus
+from sayso.base.retention import Moments
 from sayso.cli.admin.target import CHANNEL, OpenedStore, operator, within
 from sayso.cli.output import colour, plain, print_json, table
+from sayso.engine.retention import Removal
 from sayso.engine.stop import StopRequest
-from sayso.http.views import interrupt_view, state_view, summary_view
+from sayso.http.views import interrupt_view, listed_thread_view, state_view
 
 NOTHING_DONE = 1
 _STATUSES = get_args(TurnStatus)
@@ -62,8 +66,8 @@ def threads(
 ) -> None:
     """List the threads of a store, the last active first."""
 
-    async def look(session: OpenedStore) -> tuple[list[ThreadSummary], str | None]:
-        threads: list[ThreadSummary] = []
+    async def look(session: OpenedStore) -> tuple[list[ListedThread], str | None]:
+        threads: list[ListedThread] = []
         after = cursor
         while len(threads) < limit:  # a page may be short although more follow
             page = await session.store.threads(
@@ -83,8 +87,8 @@ def threads(
         raise typer.BadParameter(str(error), param_hint="--cursor") from None
     if json:
         items = [
-            {**summary_view(thread_summary), "owner": thread_summary.owner}
-            for thread_summary in thread_summaries
+            {**listed_thread_view(listed_thread), "owner": listed_thread.owner}
+            for listed_thread in thread_summaries
         ]
         print_json({"items": items} | ({"nextCursor": following} if following else {}))
         return
@@ -93,14 +97,14 @@ def threads(
         return
     rows = [
         (
-            thread_summary.id,
-            thread_summary.agent,
-            "running" if thread_summary.running else thread_summary.turn_status,
-            thread_summary.open_interrupts or "",
-            thread_summary.owner,
-            format_time(thread_summary.active_at)[:19] + "Z",
+            listed_thread.id,
+            listed_thread.agent,
+            "running" if listed_thread.running else listed_thread.turn_status,
+            listed_thread.open_interrupts or "",
+            listed_thread.owner,
+            format_time(listed_thread.active_at)[:19] + "Z",
         )
-        for thread_summary in thread_summaries
+        for listed_thread in thread_summaries
     ]
     table(("THREAD", "AGENT", "STATUS", "OPEN", "OWNER", "ACTIVE"), rows)
     if following:
@@ -148,6 +152,9 @@ def _print_thread(shown: dict[str, Any]) -> None:
         ("status", colour(status)),
         ("active", details["updatedAt"]),
     ]
+    if "hold" in details:
+        hold = details["hold"]
+        lines.append(("on hold", plain(f"by {hold['by']} since {hold['at']}: {hold['reason']}")))
     if "forkedFrom" in details:
         lines.append(("copy of", plain(details["forkedFrom"]["threadId"])))
     if shown["next"]:
@@ -253,3 +260,41 @@ def _ended(outcome: dict[str, Any]) -> str:
         case "cancelled":
             return "it was stopped"
     return "it has finished"
+
+
+def purge(
+    before: Annotated[
+        datetime,
+        typer.Option(
+            formats=["%Y-%m-%d", "%Y-%m-%dT%H:%M:%S"],
+            help="What was not used since then, in UTC.",
+            show_default=False,
+        ),
+    ],
+    store: Store = None,
+    app: App = None,
+    scope: Scope = "default",
+    json: Json = False,
+) -> None:
+    """Delete what is older than a date: finished threads, remembered approvals.
+
+    Of the audit trail contents go, rows stay and say who did it. What waits, runs or is on hold
+    stays.
+    """
+    moment = round(before.replace(tzinfo=UTC).timestamp() * 1000)
+
+    async def work(session: OpenedStore) -> tuple[int, int]:
+        removal: Removal = session.app._engine.removal(operator())
+        moments = Moments(threads=moment, approvals=moment)
+        async with aclosing(removal.of(scope, moments)) as removed:
+            count = sum([count async for count in removed])
+        async with aclosing(removal.of_trail(scope, moment)) as erased:
+            trails = sum([count async for count in erased])
+        await session.store.purge_files()
+        return count, trails
+
+    count, trails = within(work, app=app, store=store, scope=scope)
+    if json:
+        print_json({"removed": count, "erased": trails})
+    else:
+        typer.echo(f"Threads and approvals removed: {count}. Trails emptied: {trails}.")

@@ -6,7 +6,7 @@
 import asyncio
 import sys
 from collections.abc import AsyncGenerator, Sequence
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from typing import Any, Final, NoReturn
 from urllib.parse import quote, urlsplit
 from uuid import uuid4
@@ -25,6 +25,7 @@ from sayso.client import (
     ClientError,
     Expired,
     RefusedByServer,
+    SignInEnded,
     Truncated,
     Unreachable,
     bodies,
@@ -202,7 +203,9 @@ class TerminalChat:
         self._terminal.end_line()
         self._begun &= self._reached or not isinstance(error, Unreachable)
         text = str(error)
-        if isinstance(error, Truncated):
+        if isinstance(error, SignInEnded):
+            text = "Your sign-in has ended. Give a new token by --token or SAYSO_TOKEN."
+        elif isinstance(error, Truncated):
             text = "The connection was lost. This is the current state:"
         elif isinstance(error, RefusedByServer) and error.status == 401:
             text = f"{text} Give a token by --token or SAYSO_TOKEN."
@@ -233,6 +236,7 @@ def endpoint_of(url: str, agent: str | None, token: str | None) -> tuple[str, st
         )
     root, named = url.rstrip("/"), address(url.rstrip("/"))
     if agent is None and parts.path not in ("", "/"):
+        _see_endpoint(url, token)
         return url, None
     listed = _agents(root, token)
     if agent is None and listed is not None and len(listed) == 1:
@@ -246,20 +250,38 @@ def endpoint_of(url: str, agent: str | None, token: str | None) -> tuple[str, st
     return f"{root}/agents/{quote(agent, safe='')}", agent
 
 
-def _agents(root: str, token: str | None) -> list[str] | None:
-    """The names of a server's agents; None where it does not say."""
+def _get(url: str, named: str, token: str | None) -> tuple[httpx.Response, bytes]:
+    """The answer to a GET; CannotStart where there is none, or no entry. `named`: for people."""
     headers = {} if token is None else {"authorization": f"Bearer {token}"}
     try:
-        with httpx.stream("GET", f"{root}/agents", headers=headers, timeout=TIMEOUT_S) as answer:
+        with httpx.stream("GET", url, headers=headers, timeout=TIMEOUT_S) as answer:
             body = bodies.read(answer.iter_bytes())
     except httpx.HTTPError as error:
         reason = str(error) or type(error).__name__
-        raise CannotStart(f"{address(root)} gave no answer: {reason}") from None
+        raise CannotStart(f"{address(named)} gave no answer: {reason}") from None
     if answer.status_code in (401, 403):
         raise CannotStart(
-            f"{address(root)} does not let you in ({answer.status_code}): give a token by "
+            f"{address(named)} does not let you in ({answer.status_code}): give a token by "
             "--token or SAYSO_TOKEN"
         )
+    return answer, body
+
+
+def _see_endpoint(url: str, token: str | None) -> None:
+    """See that a server is there and does not say, in a problem, that it has nothing there.
+
+    Others than Sayso may answer a GET as they like: their endpoints take a POST.
+    """
+    answer, body = _get(url, url, token)
+    if answer.status_code == httpx.codes.NOT_FOUND:
+        with suppress(ValueError, LookupError, TypeError):
+            problem: Any = jsonvalue.decode(body)
+            raise CannotStart(f"{address(url)} is no agent's endpoint: {problem['detail']}")
+
+
+def _agents(root: str, token: str | None) -> list[str] | None:
+    """The names of a server's agents; None where it does not say."""
+    answer, body = _get(f"{root}/agents", root, token)
     if answer.status_code != httpx.codes.OK:
         return None
     try:

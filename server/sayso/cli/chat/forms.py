@@ -133,7 +133,19 @@ class Form:
             if not needed and not self.yes(f"Fill in {label}?"):
                 return _NOTHING
             return self.fields(schema, {}, within=f"{label} / " if label else "")
+        if shapes := [self.resolved(each) for each in shapes_of(schema)]:
+            titles = [{"const": n, "title": _title(shape)} for n, shape in enumerate(shapes)]
+            number = self._single(label or "Answer", {"oneOf": titles}, needed=needed, typed="")
+            return number if number is _NOTHING else self._shaped(label, shapes[number])
         return self._single(label or "Answer", schema, needed=needed, typed=typed)
+
+    def _shaped(self, label: str, shape: Json) -> Json:
+        """An object of one shape of several, which its constants tell apart."""
+        parts = shape["properties"].items()
+        fixed = {
+            n: part["const"] for n, part in parts if isinstance(part, dict) and "const" in part
+        }
+        return self.fields(shape, fixed, within=f"{label} / " if label else "")
 
     def _single(self, label: str, schema: Any, *, needed: bool, typed: str) -> Any:
         compiled, secret = self._compiled(schema), is_secret(schema)
@@ -144,7 +156,11 @@ class Form:
         default = default_of(schema, compiled)
         preset = "" if secret else shown_default(default, options)
         state = f" [{preset}]" if preset else "" if needed else " (optional)"
-        prompt = f"{label}{state}{hint(schema, options)}:"
+        # Of any type: what is no JSON are words.
+        any_type = not options and type_of(schema) is None
+        in_words = any_type and compiled is not None and compiled.is_valid("yes")
+        shown_hint = " (words, or JSON)" if in_words else hint(schema, options)
+        prompt = f"{label}{state}{shown_hint}:"
         while True:
             text = given_up(self._terminal.ask(prompt, typed=typed, secret=secret))
             if not text and default is not None and (needed or preset):
@@ -157,6 +173,8 @@ class Form:
             try:
                 value = parsed(text, schema, options)
             except ValueError as error:
+                if in_words and text:
+                    return text
                 self._terminal.say(str(error), typer.colors.RED)
                 continue
             faults = compiled.errors(value) if compiled is not None else ()
@@ -223,6 +241,27 @@ def _options(schema: Any) -> Options:
             (each["const"], f"{label}: {each['description']}" if "description" in each else label)
         )
     return options
+
+
+def shapes_of(schema: Any) -> list[Json]:
+    """The objects that a value may be one of; none where something else may be it as well."""
+    shapes = schema.get("oneOf") if isinstance(schema, dict) else None
+    if not isinstance(shapes, list) or len(shapes) < 2:
+        return []
+    are_objects = all(
+        type_of(shape) == "object" and isinstance(shape.get("properties"), dict) for shape in shapes
+    )
+    return shapes if are_objects else []
+
+
+def _title(shape: Json) -> str:
+    """The words for a shape: its title, else its constants."""
+    title = shape.get("title")
+    if isinstance(title, str) and title:
+        return title
+    parts = shape["properties"].values()
+    fixed = [_spoken(p["const"]) for p in parts if isinstance(p, dict) and "const" in p]
+    return ", ".join(fixed) or ", ".join(shape["properties"])
 
 
 def is_secret(schema: Any) -> bool:

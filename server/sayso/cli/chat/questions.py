@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable
 from typing import Any, Final
+from urllib.parse import urlsplit
 
 import typer
 
@@ -63,6 +64,9 @@ def _as_asked(interrupt: Json, call: Json | None) -> Json | None:
 def _show(interrupt: Json, call: Json | None, terminal: Terminal, now: int) -> None:
     message = interrupt.get("message")
     ours = _ours(interrupt)
+    there = _elsewhere(ours)
+    if there is not None:
+        message = ours.get("text") or message
     if call is not None and ours.get("tool") == call["function"]["name"]:
         _brief(ours, message or f"Approve {ours['tool']}?", terminal)
     else:
@@ -79,15 +83,36 @@ def _show(interrupt: Json, call: Json | None, terminal: Terminal, now: int) -> N
             terminal.say("  Arguments:")
             for name, value in _members(call):
                 terminal.say(f"    {name}: {value}")
+    if there is not None:
+        terminal.say(f"  This is done at {there}, and not here. Type no password here.")
+        terminal.say(f"  Open: {ours['url']}")
     if interrupt["reason"] == "tool_call" and (rule := _rule(ours)) is not None:
         terminal.say(f"  Asked by rule {rule}")
     error = ours.get("error")
     if interrupt["reason"] == FAILED and error and str(error) not in (message or ""):
         terminal.say(f"  Error: {error}")
+    if isinstance(ours.get("unfilled"), str):
+        terminal.say(f"  {ours['unfilled']}", typer.colors.YELLOW)
     _permits(ours, terminal)
     end = expires_at(interrupt)
     if end is not None:
         terminal.say(f"  Until: {format_time(end)} ({_left(end - now)})")
+
+
+def _elsewhere(ours: Json) -> str | None:
+    """The host where something is to be done, as its address names it; None for any other question.
+
+    An address that hides where it leads is shown in the message alone.
+    """
+    url = ours.get("url")
+    if ours.get("kind") != "elsewhere" or not isinstance(url, str):
+        return None
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return None
+    plain = parts.scheme in ("https", "http") and "@" not in parts.netloc
+    return parts.netloc.lower() if plain and parts.hostname else None
 
 
 def _show_unclear(ours: Json, terminal: Terminal) -> None:
@@ -170,7 +195,11 @@ def _may(interrupt: Json, what: str) -> bool:
 
 def _others(interrupt: Json, terminal: Terminal) -> Answer:
     """A question that is not this person's to answer: whom it waits for, and the way out."""
-    terminal.say(f"  Waits for {_waits_for(interrupt)}.", typer.colors.YELLOW)
+    if _may(interrupt, "signIn"):
+        waits = "Sign in again to answer this"
+    else:
+        waits = f"Waits for {_waits_for(interrupt)}"
+    terminal.say(f"  {waits}.", typer.colors.YELLOW)
     offered = {"l": "look again"}
     if _may(interrupt, "cancel"):
         offered["w"] = "withdraw the request"
@@ -196,6 +225,8 @@ def _waits_for(interrupt: Json) -> str:
     word = "and" if len(left) > 1 else "or"
     *first, last = names or ["others"]
     words = f"{', '.join(first)} {word} {last}" if first else last
+    if waiting.get("you") == "requester":
+        words = f"{words}, not you, since you asked"
     agreed = [vote["by"] for vote in waiting.get("agreed") or [] if "by" in vote]
     return f"{words}; approved by {', '.join(agreed)}" if agreed else words
 

@@ -1,6 +1,6 @@
 """The text of runs on a terminal: one message at a time, although several may come at once."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, Final
 
 import typer
@@ -29,35 +29,47 @@ class TranscriptPrinter:
         """The complete ones among them."""
         self._outputs: dict[str, tuple[str, str]] = {}
         """The output of running tools, by call: the id of the activity, and its text so far."""
+        self._tellers: Final[dict[str, Callable[[Json], None]]] = {
+            "RUN_STARTED": self._run_started,
+            "RUN_FINISHED": self._run_ended,
+            "RUN_ERROR": self._run_ended,
+            "TEXT_MESSAGE_START": lambda event: self._begin(event["messageId"]),
+            "TEXT_MESSAGE_CONTENT": lambda event: self._piece(event["messageId"], event["delta"]),
+            "TEXT_MESSAGE_END": lambda event: self._end(event["messageId"]),
+            "TOOL_CALL_END": lambda event: self._call(self._client.call(event["toolCallId"])),
+            "TOOL_CALL_RESULT": self._result,
+            "ACTIVITY_SNAPSHOT": self._activity,
+            "ACTIVITY_DELTA": self._activity,
+        }
+        """What tells of an event, by its type; of others nothing is told."""
 
     def event(self, event: Json, *, opening: bool) -> None:
         """Write what an event tells; `opening`: the thread is being looked at, not talked to."""
-        match event["type"]:
-            case "RUN_STARTED":
-                self._later.clear()
-                self._over.clear()
-                self._now = None
-            case "RUN_FINISHED" | "RUN_ERROR":
-                self._over.update(self._later)
-                self._next()
-            case "TEXT_MESSAGE_START":
-                self._begin(event["messageId"])
-            case "TEXT_MESSAGE_CONTENT":
-                self._piece(event["messageId"], event["delta"])
-            case "TEXT_MESSAGE_END":
-                self._end(event["messageId"])
-            case "TOOL_CALL_END":
-                self._call(self._client.call(event["toolCallId"]))
-            case "ACTIVITY_SNAPSHOT" | "ACTIVITY_DELTA" if event["activityType"] == OUTPUT:
-                self._output(event["messageId"])
-            case "TOOL_CALL_RESULT":
-                self._result(event)
-            case "MESSAGES_SNAPSHOT" if opening:
-                self.messages(event["messages"])
-            case "MESSAGES_SNAPSHOT":
-                # Of a run that was followed from its start: all of it was written as it came.
-                for message in event["messages"]:
-                    self.heard(message)
+        if event["type"] == "MESSAGES_SNAPSHOT":
+            self._snapshot(event["messages"], opening=opening)
+        elif (tell := self._tellers.get(event["type"])) is not None:
+            tell(event)
+
+    def _run_started(self, _: Json) -> None:
+        self._later.clear()
+        self._over.clear()
+        self._now = None
+
+    def _run_ended(self, _: Json) -> None:
+        self._over.update(self._later)
+        self._next()
+
+    def _activity(self, event: Json) -> None:
+        if event["activityType"] == OUTPUT:
+            self._output(event["messageId"])
+
+    def _snapshot(self, messages: Iterable[Json], *, opening: bool) -> None:
+        if opening:
+            self.messages(messages)
+            return
+        # Of a run that was followed from its start: all of it was written as it came.
+        for message in messages:
+            self.heard(message)
 
     def heard(self, message: Json) -> None:
         """A message that the person knows, because they wrote it or saw it come."""

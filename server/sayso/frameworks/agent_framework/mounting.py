@@ -16,9 +16,8 @@ from agent_framework import (
 from pydantic_core import to_jsonable_python
 
 from sayso import DeclarationError, Sayso, Turn, approval
-from sayso.frameworks.agent_framework.asking import RecordedChat
-from sayso.frameworks.agent_framework.calls import RecordedCalls
 from sayso.frameworks.agent_framework.contents import history_of
+from sayso.frameworks.agent_framework.middleware import RecordedCalls, RecordedChat
 from sayso.frameworks.agent_framework.running import AgentRun, entered
 from sayso.frameworks.agent_framework.tools import ELSEWHERE, Functions
 from sayso.frameworks.policies import Policies, check_names, check_policies, check_run_here

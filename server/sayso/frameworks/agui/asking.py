@@ -80,23 +80,32 @@ async def ask(
         AgentFailed: there are rules, and it asks about a call that it has not told of.
     """
     answered = log.end is not None
-    items = [_Asked(each, mirror, approve, settled=answered) for each in interrupts]
+    items = {
+        str(number): _Asked(each, mirror, approve, settled=answered)
+        for number, each in enumerate(interrupts)
+    }
     for times in count():
-        to_ask = [(item, who) for item in items if (who := await item.who(turn)) is not None]
-        if not to_ask:
-            break
+        before = log.put_before(times)
         # Rules that name others since are others: what somebody else has said is not their yes.
-        terms = digest(*(to_json(who.terms()).decode() for _, who in to_ask))
-        for version, _ in enumerate(await log.put(times, terms)):
+        terms: Json = {}
+        for name, item in items.items():
+            who = await item.who(turn, was_asked=name in before)
+            if who is not None and not item.stands:
+                terms[name] = digest(to_json(who.terms()).decode())
+        puts = await log.put(times, terms)
+        if not puts:
+            break
+        answers: dict[str, Answer[Any]] = {}
+        for version, put in enumerate(puts):
             async with turn.at(f"to:{times}:{version}"):
-                questions = [await item.question(turn, earlier) for item, _ in to_ask]
-                answers = await turn.interrupt_all(questions)
-        for (item, _), answer in zip(to_ask, answers, strict=True):
-            item.take(answer)
+                questions = [await items[name].question(turn, earlier) for name in put]
+                answers |= zip(put, await turn.interrupt_all(questions), strict=True)
+        for name, answer in answers.items():
+            items[name].take(answer)
     return SettledRound(
-        [item.entry() for item in items],
-        {item.message: item.by or "nobody" for item in items if item.answered},
-        list(dict.fromkeys(who for item in items for who in item.agreed if not who.owners)),
+        [item.entry() for item in items.values()],
+        {item.message: item.by or "nobody" for item in items.values() if item.answered},
+        list(dict.fromkeys(w for item in items.values() for w in item.agreed if not w.owners)),
     )
 
 
@@ -110,6 +119,8 @@ class _Asked:
         call = mirror.call(interrupt.get("toolCallId", ""))
         self.message: str = interrupt.get("message") or interrupt["reason"]
         self.answered = False
+        self.stands = False
+        """True if rules allow by now what somebody was asked about: that answer counts."""
         self.by: str | None = None
         self._settled = settled
         self._interrupt = interrupt
@@ -131,17 +142,17 @@ class _Asked:
         self._payload: Any = None
         self._over = False
 
-    async def who(self, turn: Turn) -> approval.Approvers | None:
-        """Those who have to answer next; None once it is over."""
+    async def who(self, turn: Turn, *, was_asked: bool) -> approval.Approvers | None:
+        """Those who have to answer next; None once it is over. `was_asked`: somebody was by now."""
         if self._over:
             return None
         if self._policy is None:
             self._who, self._over = _OWNER, self.answered
         else:
-            await self._rule(turn, self._policy)
+            await self._rule(turn, self._policy, was_asked=was_asked)
         return None if self._over else self._who
 
-    async def _rule(self, turn: Turn, policy: approval.Policy) -> None:
+    async def _rule(self, turn: Turn, policy: approval.Policy, *, was_asked: bool) -> None:
         """Find whom the rules ask about the arguments as they are, or what they say themselves."""
         decision = policy.decide(
             approval.ProposedCall(
@@ -159,6 +170,10 @@ class _Asked:
         terms = [rule.asking for rule in decision.asks]
         left = [who for who in (t.approvers for t in terms) if not self._covered(who)]
         yes = self._in_form({"approved": True}, True)
+        self.stands = was_asked and not left and not self.agreed
+        if self.stands:
+            self._who = _OWNER
+            return
         if not left and (self.agreed or yes):
             if not self.agreed:
                 await self._note(turn, decision.rule, allowed=True)
@@ -211,7 +226,9 @@ class _Asked:
         )
 
     def take(self, answer: Answer[Any]) -> None:
-        """Take the answer of those who were next."""
+        """Take the answer of those who were next, unless a rule denies by now."""
+        if self._over:
+            return
         self.answered, self.by = True, answer.by
         said = answer.value
         if not answer.resolved:

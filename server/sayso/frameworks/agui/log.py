@@ -56,6 +56,8 @@ class RoundLog:
         """The begins, counted from 1, after which a person was asked."""
         self.failed: bool = bool(noted) and noted[-1]["what"] == "failed"
         """True if it has failed, as the agent said, the last time."""
+        self.heard: set[str] = set()
+        """Messages and thoughts that this execution has shown to their end, by the agent's ids."""
         self._said: set[str] = {n["words"] for n in noted if n["what"] == "said"}
         ended = [note for note in noted if note["what"] == "end"]
         self.end: RoundEnd | None = None
@@ -64,16 +66,25 @@ class RoundLog:
             self._kept = ended[-1]
             self.end = RoundEnd(*(self._kept[name] for name in ("outcome", "result", "left")))
 
-    async def put(self, times: int, terms: str) -> list[str]:
-        """Note whom its answers come from after so many questions; the last of these counts.
+    def put_before(self, times: int) -> Json:
+        """Whom each of its answers comes from after so many questions, as last noted."""
+        return {name: terms for put in self._puts(times) for name, terms in put.items()}
 
-        That is what rules say now, and once the answers were sent what they said then.
+    async def put(self, times: int, terms: Json) -> list[list[str]]:
+        """Note whom each of its answers comes from, after so many questions.
+
+        That is what rules say now, and once the answers were sent what they said then. Returns what
+        was put, one after the other; for each the last counts.
         """
-        put = [note["terms"] for note in self._put if note["times"] == times]
-        if put and (put[-1] == terms or (self.begun and not self.failed)):
-            return put
-        await self._note("put", times=times, terms=terms)
-        return [*put, terms]
+        puts, before = self._puts(times), self.put_before(times)
+        new = {name: whom for name, whom in terms.items() if before.get(name) != whom}
+        if new and not (puts and self.begun and not self.failed):
+            await self._note("put", times=times, terms=new)
+            puts.append(new)
+        return [list(put) for put in puts]
+
+    def _puts(self, times: int) -> list[Json]:
+        return [note["terms"] for note in self._put if note["times"] == times]
 
     async def begin(self, thread: str) -> None:
         """Note that it begins, before anything is sent; `thread` is the agent's name for it."""

@@ -7,6 +7,7 @@ Each is begun once: one that was begun and not seen to end is unsure, and a pers
 
 import asyncio
 import logging
+from asyncio import sleep
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
@@ -41,9 +42,103 @@ from sayso.frameworks.agui.log import KeptThread, RoundEnd, RoundLog, digest, pl
 from sayso.frameworks.agui.showing import ON_INTERRUPT, Showing, arguments_of, namespaced
 from sayso.frameworks.agui.source import Json, NothingBegan, RunBroke, Source
 
+Tools = Mapping[str, Tool[..., Any]]
+
+
+class OpenCalls:
+    """Makes them in a turn; `mirror` is the agent's own thread, `tools` are the mount's."""
+
+    def __init__(self, turn: Turn, mirror: ThreadState, tools: Tools) -> None:
+        self._turn, self._mirror, self._tools = turn, mirror, tools
+        page = turn.input.tools
+        self._of_page = {tool["name"]: tool for tool in page if tool["name"] not in tools}
+
+    def offered(self) -> list[Json]:
+        """The tools that the agent is told of."""
+        own = [
+            {"name": name, "description": tool.description, "parameters": tool.parameters}
+            for name, tool in self._tools.items()
+        ]
+        return [*own, *map(plain, self._of_page.values())]
+
+    def may_be_left(self, name: str) -> bool:
+        """True for a call that may be left to this turn: it is told of once that is clear."""
+        return name in self._tools or name in self._of_page
+
+    async def make(self, left: Sequence[str], number: int) -> list[Json]:
+        """Make those of a round; returns their results as messages for the agent."""
+        calls = [call for each in left if (call := self._mirror.call(each)) is not None]
+        results: dict[str, str] = {}
+        made: list[tuple[str, ToolCall]] = []
+        works: list[Awaitable[Any]] = []
+        for call in calls:
+            name, arguments = call["function"]["name"], arguments_of(call)
+            tool = self._tools.get(name)
+            if tool is not None:
+                misfit = _misfit(tool, arguments)
+                if misfit is None:
+                    made.append((call["id"], ToolCall(tool, arguments, told_as=call["id"])))
+                else:
+                    results[call["id"]] = misfit
+            elif name in self._of_page:
+                key = f"page:{number}:{call['id']}"
+                works.append(self._leave(key, call["id"], name, arguments, results))
+            else:
+                results[call["id"]] = f"Not called: there is no tool {name!r} here."
+        if made:
+            works.append(self._call(f"calls:{number}", made, results))
+        if works:
+            await self._turn.gather(*works)
+        return [
+            {
+                "id": f"{call['id']}-result",
+                "role": "tool",
+                "toolCallId": call["id"],
+                "content": results[call["id"]],
+            }
+            for call in calls
+        ]
+
+    async def _call(
+        self, key: str, made: Sequence[tuple[str, ToolCall]], results: dict[str, str]
+    ) -> None:
+        async with self._turn.at(key):
+            outcomes = await self._turn.call_all([call for _, call in made])
+        results.update((name, str(o)) for (name, _), o in zip(made, outcomes, strict=True))
+
+    async def _leave(
+        self, key: str, call: str, name: str, arguments: Json, results: dict[str, str]
+    ) -> None:
+        async with self._turn.at(key):
+            try:
+                results[call] = str(await self._turn.client_tool(name, arguments, again=True))
+            except ToolNotOffered as error:
+                results[call] = f"Not called: {error}"
+
+
+def _misfit(tool: Tool[..., Any], arguments: Json) -> str | None:
+    """Why arguments do not fit a tool, as the agent is told; None if they do."""
+    if tool.complete and (lacking := tool.missing(arguments)):
+        # A person is asked for what is left out; the rest has to fit all the same.
+        faults = tool.argument_errors(arguments)
+        wrong = [f.message for f in faults if f.pointer.lstrip("/") not in lacking]
+        return f"Not called: the arguments do not fit. {'; '.join(wrong)}" if wrong else None
+    try:
+        tool.arguments(arguments)
+    except (ArgumentsMisfit, NotRecordable, ValidationError) as error:
+        return f"Not called: the arguments do not fit. {error}"
+    return None
+
+
 _log = logging.getLogger("sayso.agui")
 
 MAX_ROUNDS: Final = 40
+TRIES: Final = 3
+"""How often a round begins in an execution that may begin again by itself."""
+_GOES_ON: Final = ("lease_lost", "reader_too_slow", "shutting_down", "store_unavailable")
+"""Codes by which a Sayso server says that it tells no more of a run, which has not ended."""
+_BUSY: Final = "thread_busy"
+"""Its code for a thread whose run it still ends, as one that was just stopped."""
 _SUCCESS: Final[Json] = {"type": "success"}
 _MAX_SHOWN: Final = 200
 """Characters of what an unsure round was told."""
@@ -67,7 +162,14 @@ class ServedAgent:
 
 
 class _Lost(Exception):
-    """A run whose end was not seen; the text says why."""
+    """A run whose end was not seen; the text says why.
+
+    `busy`: it was not begun, since the agent does another one of this thread.
+    """
+
+    def __init__(self, text: str, *, busy: bool = False) -> None:
+        super().__init__(text)
+        self.busy = busy
 
 
 class Rounds:
@@ -85,9 +187,7 @@ class Rounds:
         self._asked: set[str] = set()
         self._decisions: dict[tuple[int, int], Decision] = {}
         self._reported: dict[str, ReportedCall | None] = {}
-        self._offered = {
-            tool["name"]: tool for tool in turn.input.tools if tool["name"] not in served.tools
-        }
+        self._open_calls = OpenCalls(turn, self._mirror, served.tools)
 
     async def go(self, message: Json) -> Any:
         """Tell the agent a message, and go on with it until it asks and calls nothing more."""
@@ -110,7 +210,7 @@ class Rounds:
                 props = await self._answer_legacy(legacy)
             elif end.left:
                 self._keep(())
-                new = await self._call(end.left)
+                new = await self._open_calls.make(end.left, self._number)
             else:
                 self._keep(())
                 return end.result
@@ -151,17 +251,11 @@ class Rounds:
             "messages": plain(
                 [m for m in [*self._mirror.messages, *new] if m["role"] != "activity"]
             ),
-            "tools": [*self._own_tools(), *map(plain, self._offered.values())],
+            "tools": self._open_calls.offered(),
             "context": [plain(item) for item in turn_input.context],
             "forwardedProps": {**_object(plain(turn_input.forwarded_props)), **props},
         }
         return request if settled is None else {**request, "resume": settled.entries}
-
-    def _own_tools(self) -> list[Json]:
-        return [
-            {"name": name, "description": tool.description, "parameters": tool.parameters}
-            for name, tool in self._served.tools.items()
-        ]
 
     # A round
 
@@ -188,18 +282,22 @@ class Rounds:
         before = plain(self._mirror.messages)
         self._mirror.messages = plain([*before, *new])
         end: RoundEnd | None = None
+        tries = 0
         if log.begun and not log.failed and not told_to_stop:
             end = await self._unsure(log, number, request, settled)
         while end is None:
             await log.begin(self._thread)
+            tries += 1
             self._mirror.messages = plain([*before, *new])
             try:
                 end = await self._run(log, number, request)
             except _Lost as lost:
                 if told_to_stop:
                     end = RoundEnd(_SUCCESS)
-                elif self._served.again:
-                    raise AgentFailed(f"the agent's run broke off: {lost}") from None
+                elif lost.busy or self._served.again:
+                    if tries == TRIES:
+                        raise AgentFailed(f"the agent's run broke off: {lost}") from None
+                    await sleep(2.0 ** (tries - 2))
                 else:
                     await log.lost(str(lost))
                     end = await self._unsure(log, number, request, settled)
@@ -261,7 +359,7 @@ class Rounds:
             self._mirror,
             log,
             self._reported,
-            self._is_ours,
+            self._open_calls.may_be_left,
             raw=self._served.raw,
         )
         self._mirror.state = plain(request["state"])
@@ -273,6 +371,11 @@ class Rounds:
             async with aclosing(self._served.source.run(request, headers)) as events:  # type: ignore[type-var]  # all sources are generators
                 async for event in _read(events, order, chunks):
                     if event["type"] == "RUN_ERROR":
+                        if event.get("code") in _GOES_ON:
+                            raise _Lost(event["message"])
+                        if event.get("code") == _BUSY:
+                            await log.fail()
+                            raise _Lost(_words(event), busy=True)
                         await showing.close("its agent failed")
                         await log.fail()
                         raise AgentFailed(_words(event))
@@ -307,10 +410,6 @@ class Rounds:
         async with self._turn.at(f"usage:{self._number}"):
             await self._turn.usage(usage.get("provider"), usage.get("model"), **counts)
 
-    def _is_ours(self, name: str) -> bool:
-        """True for a call that may be left to this turn: it is told of once that is clear."""
-        return name in self._served.tools or name in self._offered
-
     # What it wants
 
     async def _settle(
@@ -334,7 +433,8 @@ class Rounds:
                 )
 
         if left:
-            settled, new = await self._turn.gather(asked(), self._call(left))
+            calls = self._open_calls.make(left, self._number)
+            settled, new = await self._turn.gather(asked(), calls)
         else:
             settled, new = await asked(), []
         if self._kept_elsewhere():
@@ -356,51 +456,6 @@ class Rounds:
         if not answer.resolved:
             await self._turn.cancel("nobody answered what the agent asked")
         return {"command": {"resume": answer.value}}
-
-    async def _call(self, left: Sequence[str]) -> list[Json]:
-        """Make the calls that it left open: those of tools here, and of the page."""
-        calls = [call for each in left if (call := self._mirror.call(each)) is not None]
-        results: dict[str, str] = {}
-        made: list[tuple[str, ToolCall]] = []
-        works: list[Awaitable[Any]] = []
-        for call in calls:
-            name, arguments = call["function"]["name"], arguments_of(call)
-            tool = self._served.tools.get(name)
-            if tool is not None:
-                misfit = _misfit(tool, arguments)
-                if misfit is None:
-                    made.append((call["id"], ToolCall(tool, arguments, told_as=call["id"])))
-                else:
-                    results[call["id"]] = misfit
-            elif name in self._offered:
-                works.append(self._leave(call["id"], name, arguments, results))
-            else:
-                results[call["id"]] = f"Not called: there is no tool {name!r} here."
-        if made:
-            works.append(self._make(made, results))
-        if works:
-            await self._turn.gather(*works)
-        return [
-            {
-                "id": f"{call['id']}-result",
-                "role": "tool",
-                "toolCallId": call["id"],
-                "content": results[call["id"]],
-            }
-            for call in calls
-        ]
-
-    async def _make(self, made: Sequence[tuple[str, ToolCall]], results: dict[str, str]) -> None:
-        async with self._turn.at(f"calls:{self._number}"):
-            outcomes = await self._turn.call_all([call for _, call in made])
-        results.update((name, str(o)) for (name, _), o in zip(made, outcomes, strict=True))
-
-    async def _leave(self, call: str, name: str, arguments: Json, results: dict[str, str]) -> None:
-        async with self._turn.at(f"page:{self._number}:{call}"):
-            try:
-                results[call] = str(await self._turn.client_tool(name, arguments, again=True))
-            except ToolNotOffered as error:
-                results[call] = f"Not called: {error}"
 
 
 _COUNTS: Final = {
@@ -447,20 +502,6 @@ async def _looked(verify: Verify, request: Json) -> Json:
     if isinstance(verdict, Happened):
         return {"happened": True, "outcome": verdict.value}
     return {"happened": False, "outcome": None}
-
-
-def _misfit(tool: Tool[..., Any], arguments: Json) -> str | None:
-    """Why arguments do not fit a tool, as the agent is told; None if they do."""
-    if tool.complete and (lacking := tool.missing(arguments)):
-        # A person is asked for what is left out; the rest has to fit all the same.
-        faults = tool.argument_errors(arguments)
-        wrong = [f.message for f in faults if f.pointer.lstrip("/") not in lacking]
-        return f"Not called: the arguments do not fit. {'; '.join(wrong)}" if wrong else None
-    try:
-        tool.arguments(arguments)
-    except (ArgumentsMisfit, NotRecordable, ValidationError) as error:
-        return f"Not called: the arguments do not fit. {error}"
-    return None
 
 
 def _told(request: Json) -> str:

@@ -5,7 +5,13 @@ from contextlib import aclosing
 from functools import cache
 from typing import Any, Final
 
-from ag_ui.core import BaseEvent, RunAgentInput
+from ag_ui.core import (
+    BaseEvent,
+    ReasoningMessageContentEvent,
+    RunAgentInput,
+    TextMessageContentEvent,
+    ToolCallArgsEvent,
+)
 from pydantic import ValidationError
 
 from sayso.frameworks.agui.source import Json, NothingBegan, Source
@@ -14,6 +20,13 @@ Produce = Callable[[RunAgentInput], AsyncIterator[BaseEvent]]
 """A function of a run input that yields events, such as the `run` of an SDK's agent."""
 _NULLABLE: Final = ("event", "snapshot", "value")
 """Members whose value may be null, which says something."""
+_DELTAS: Final[dict[type[BaseEvent], tuple[str, str, str]]] = {
+    TextMessageContentEvent: ("TEXT_MESSAGE_CONTENT", "message_id", "messageId"),
+    ReasoningMessageContentEvent: ("REASONING_MESSAGE_CONTENT", "message_id", "messageId"),
+    ToolCallArgsEvent: ("TOOL_CALL_ARGS", "tool_call_id", "toolCallId"),
+}
+"""The events that a run has by thousands: their types, and what each names, there and here."""
+_OF_DELTAS: Final = frozenset({"type", "message_id", "tool_call_id", "delta"})
 
 
 class Producer(Source):
@@ -38,6 +51,11 @@ class Producer(Source):
 
 
 def _plain(event: BaseEvent) -> Json:
+    delta = _DELTAS.get(type(event))
+    if delta is not None and _OF_DELTAS.issuperset(event.model_fields_set):
+        # By its model it would cost as much as all else that is done with it.
+        kind, member, name = delta
+        return {"type": kind, name: getattr(event, member), "delta": event.delta}  # type: ignore[attr-defined]  # each of these has one
     plain: Json = event.model_dump(mode="json", by_alias=True, exclude_none=True)
     for name in _nullable(type(event)):
         plain.setdefault(name, None)

@@ -91,6 +91,7 @@ class Showing:
         self._results: set[str] = set()
         self._opened: dict[str, int] = {}
         self._state = plain(turn.state)
+        self._heard = frozenset(log.heard)
 
     @property
     def left(self) -> list[str]:
@@ -108,7 +109,7 @@ class Showing:
             _log.warning("a result of a call that the agent has not made was left out")
             return
         snapshot = kind == "MESSAGES_SNAPSHOT"
-        before = {message["id"] for message in self._mirror.messages} if snapshot else set()
+        before = _ids(self._mirror) if snapshot else set()
         self._mirror.apply(event, self._notes)
         for note in self._notes:
             _log.warning("%s", note)
@@ -117,7 +118,7 @@ class Showing:
         if show is not None:
             await show(event)
         elif snapshot:
-            await self._say_unheard(before)
+            await self._show_unseen(before)
 
     async def close(self, error: str | None = None) -> None:
         """RoundEnd what a run that broke off has left open."""
@@ -162,6 +163,8 @@ class Showing:
         if event.get("role", "assistant") != "assistant":
             _log.warning("a message of the role %s was left out", event["role"])
             return
+        if name in self._heard:  # the run was begun again, and says it again
+            return
         count = self._opened[name] = self._opened.get(name, 0) + 1
         again = "" if count == 1 else f":{count}"
         async with self._at(event, f"text:{self._number}:{name}{again}"):
@@ -176,26 +179,44 @@ class Showing:
         text = self._texts.pop(event["messageId"], None)
         if text is not None:
             await text.__aexit__(None, None, None)
+            self._log.heard.add(event["messageId"])
             await self._log.say(self._words(event["messageId"]))
 
     def _words(self, message_id: str) -> str:
         messages = self._mirror.messages
         return next((text_of(m.get("content")) for m in messages if m["id"] == message_id), "")
 
-    async def _say_unheard(self, before: set[str]) -> None:
-        """Say what a snapshot has of this run that was not streamed, as when it is shown again."""
+    async def _show_unseen(self, before: set[str]) -> None:
+        """Show what a snapshot has of this run that was not streamed, as when it is shown again."""
         messages = self._mirror.messages
         users = [n for n, message in enumerate(messages) if message["role"] == "user"]
         for message in messages[users[-1] + 1 if users else 0 :]:
+            if message["role"] == "tool":
+                await self._result_unseen(message)
+                continue
             words = text_of(message.get("content")) if message["role"] == "assistant" else ""
             if words and message["id"] not in before and not self._log.has_said(words):
                 await self._log.say(words)
                 async with self._at(message, f"said:{digest(words)}"):
                     await self._turn.say(words)
+            for call in message.get("toolCalls") or ():
+                if call["id"] not in before:
+                    await self._tool_call_end({**message, "toolCallId": call["id"]})
+
+    async def _result_unseen(self, message: Json) -> None:
+        """Tell what came of a call, unless that was told, or is this server's to tell."""
+        name = message["toolCallId"]
+        self._results.add(name)
+        call = self._mirror.call(name)
+        is_told = name in self._reported and self._reported[name] is None
+        if call is not None and not is_told and not self._ours(call["function"]["name"]):
+            await self._report(message, call, text_of(message["content"]))
 
     async def _reasoning_message_start(self, event: Json) -> None:
         await self._end_thought()
         name = event["messageId"]
+        if name in self._heard:
+            return
         count = self._opened[name] = self._opened.get(name, 0) + 1
         async with self._at(event, f"thought:{self._number}:{name}:{count}"):
             thought = self._turn.reasoning()
@@ -216,8 +237,9 @@ class Showing:
 
     async def _end_thought(self) -> None:
         if self._thought is not None:
-            thought = self._thought[1]
+            name, thought = self._thought
             self._thought = None
+            self._log.heard.add(name)
             await thought.__aexit__(None, None, None)
 
     # Calls
@@ -338,6 +360,12 @@ class Showing:
         count = self._opened[name] = self._opened.get(name, 0) + 1
         async with self._at(event, f"custom:{self._number}:{name}:{count}"):
             await self._turn.custom(name, value)
+
+
+def _ids(mirror: ThreadState) -> set[str]:
+    """The ids of all messages and calls."""
+    calls = (call for message in mirror.messages for call in message.get("toolCalls") or ())
+    return {each["id"] for each in (*mirror.messages, *calls)}
 
 
 def changes(old: Any, new: Json) -> list[Json]:

@@ -9,6 +9,7 @@ from typing import Any, Final, Literal, TypeAlias
 import orjson
 
 from sayso import Answer, AskFirst, Question
+from sayso.frameworks.langgraph.digits import with_digits
 
 Event: TypeAlias = Mapping[str, Any]
 OnCancel: TypeAlias = Any
@@ -40,9 +41,13 @@ def event_of(
 def _raised(interrupt: Any) -> dict[str, Any]:
     """An interrupt as a member of an event; what has no JSON form is told by its text."""
     schema = getattr(interrupt, "response_schema", None)
+    try:
+        value = as_json(interrupt.value)
+    except TypeError:  # an integer that JSON has no exact form of
+        value = as_json(with_digits(interrupt.value))
     return {
         "id": interrupt.id,
-        "value": as_json(interrupt.value),
+        "value": value,
         "schema": schema if isinstance(schema, dict) else None,
     }
 

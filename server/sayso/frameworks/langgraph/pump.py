@@ -6,11 +6,12 @@ take it for an error of the node.
 
 import asyncio
 import logging
-from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Coroutine, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+import orjson
 from langchain_core.messages import AIMessage, AIMessageChunk
 from langgraph.types import Command, Overwrite
 
@@ -19,12 +20,43 @@ from sayso.frameworks.langgraph import asking, wire
 from sayso.frameworks.langgraph.before import MESSAGES, Before
 from sayso.frameworks.langgraph.calls import Calls, Happening
 from sayso.frameworks.langgraph.log import Log
-from sayso.frameworks.langgraph.pieces import pieces, whole
 from sayso.frameworks.langgraph.rooms import Rooms
 from sayso.frameworks.langgraph.saver import Event, LogSaver, config_of
-from sayso.frameworks.langgraph.speech import START, Speech
-from sayso.frameworks.langgraph.steps import Steps
+from sayso.frameworks.langgraph.speech import START, Speech, Steps
 from sayso.frameworks.langgraph.wrap import Execute, recorder
+
+PIECE: Final = 200_000
+"""Characters of a piece: less than a note may have, whichever they are."""
+
+
+def pieces(event: Event) -> list[Event]:
+    """An event as several notes."""
+    text = orjson.dumps(event).decode()
+    starts = range(0, len(text), PIECE)
+    return [
+        {
+            "k": "piece",
+            "first": start == 0,
+            "last": start == starts[-1],
+            "text": text[start:][:PIECE],
+        }
+        for start in starts
+    ]
+
+
+def whole(notes: Iterable[Event]) -> Iterator[Event]:
+    """The events of notes; one whose last pieces are not there has not happened."""
+    texts: list[str] = []
+    for note in notes:
+        if note["k"] != "piece":
+            yield note
+            continue
+        if note["first"]:
+            texts = []
+        texts.append(note["text"])
+        if note["last"]:
+            yield orjson.loads("".join(texts))
+
 
 _log = logging.getLogger("sayso.langgraph")
 

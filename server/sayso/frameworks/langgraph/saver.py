@@ -21,6 +21,7 @@ from langgraph.checkpoint.base import (
 )
 from langgraph.checkpoint.memory import InMemorySaver
 
+from sayso.frameworks.langgraph.digits import reading_digits, with_digits
 from sayso.frameworks.langgraph.log import NULL_TASK, RESUME
 
 Event: TypeAlias = dict[str, Any]
@@ -106,6 +107,7 @@ class LogSaver(InMemorySaver):
 
     def __init__(self, tell: Tell, serde: Any = None) -> None:
         super().__init__(serde=serde)
+        self.serde: Any = reading_digits(self.serde)
         self._tell = tell
         self._long: dict[tuple[str, str], list[bytes]] = {}
         """The members of long lists, by namespace and channel."""
@@ -116,7 +118,19 @@ class LogSaver(InMemorySaver):
 
     def pack(self, value: Any) -> Packed:
         """A value as a member of an event."""
-        return _pack(self.serde.dumps_typed(value))
+        return _pack(self._typed(value))
+
+    def _typed(self, value: Any) -> Typed:
+        """A value as bytes, also one that holds integers beyond 64 bits."""
+        try:
+            typed: Typed = self.serde.dumps_typed(value)
+        except TypeError as error:
+            try:
+                copied = with_digits(value)
+            except Exception:
+                raise error from None
+            typed = self.serde.dumps_typed(copied)
+        return typed
 
     def unpack(self, packed: Packed) -> Any:
         """The value of a member of an event."""
@@ -143,8 +157,8 @@ class LogSaver(InMemorySaver):
             namespace,
             parent,
             checkpoint["id"],
-            self.serde.dumps_typed(plain),
-            self.serde.dumps_typed(get_checkpoint_metadata(config, metadata)),
+            self._typed(plain),
+            self._typed(get_checkpoint_metadata(config, metadata)),
             {
                 name: (version, self._dumped(namespace, name, values) if name in values else None)
                 for name, version in new_versions.items()
@@ -174,7 +188,7 @@ class LogSaver(InMemorySaver):
     def _dumped(self, namespace: str, name: str, values: Mapping[str, Any]) -> Typed | list[bytes]:
         """The value of a channel as bytes; a long list of messages as those of its members."""
         value = values[name]
-        kind, data = self.serde.dumps_typed(value)
+        kind, data = self._typed(value)
         if kind == MSGPACK and isinstance(value, list) and len(value) >= LONG:
             return _members(data, self._long.get((namespace, name), [])) or (kind, data)
         return kind, data

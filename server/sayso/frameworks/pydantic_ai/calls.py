@@ -23,6 +23,7 @@ from sayso import (
     NotRecordable,
     Question,
     Told,
+    Tool,
     ToolCall,
     Turn,
     current_call,
@@ -85,14 +86,11 @@ class _Execution:
             turn = self.run.turn
             await turn.parked(turn.cancel(f"tool {self.name!r} has cancelled the run"))
         value = restored(record)
-        return _with_edit(value, outcome) if outcome.edited else value
+        return _with_edit(value, outcome, self._declared()) if outcome.edited else value
 
     async def _call(self) -> Call[Any]:
         """Make the call with the arguments as the model wrote them, else as they were read."""
-        turn, toolbox = self.run.turn, self.run.toolbox
-        validator = self.tool.args_validator
-        own = validator if isinstance(validator, SchemaValidator) else None
-        tool = toolbox.tool(self.tool.tool_def, self.kind, own)
+        turn, toolbox, tool = self.run.turn, self.run.toolbox, self._declared()
         turn.add_tools(tool)
         body = self._part if self.name in toolbox.parts else self._effect
         misfit: ArgumentsMisfit | NotRecordable | None = None
@@ -104,6 +102,11 @@ class _Execution:
             except (ArgumentsMisfit, NotRecordable) as error:  # nothing was sent
                 misfit = error
         raise ModelRetry(str(misfit))
+
+    def _declared(self) -> Tool[..., Any]:
+        validator = self.tool.args_validator
+        own = validator if isinstance(validator, SchemaValidator) else None
+        return self.run.toolbox.tool(self.tool.tool_def, self.kind, own)
 
     def _forms(self) -> list[dict[str, Any]]:
         """The arguments as JSON, in the forms that may fit the schema.
@@ -218,11 +221,11 @@ def _not_executed(outcome: Call[Any]) -> ToolDenied:
     return ToolDenied(outcome.text)
 
 
-def _with_edit(value: Any, outcome: Call[Any]) -> Any:
+def _with_edit(value: Any, outcome: Call[Any], tool: Tool[..., Any]) -> Any:
     """The result of a call whose arguments a person changed: the model hears what ran."""
     if isinstance(value, str):
         return outcome.text
-    ran = to_json(outcome.args).decode()
+    ran = to_json(tool.shown(outcome.args)).decode()
     said = f"A reviewer changed the arguments; the call ran with {ran}."
     if isinstance(value, ToolReturn):
         content = value.content

@@ -4,7 +4,8 @@ So are the listings of toolsets that have to be asked for their tools, and the d
 other capabilities. Calls of tools are made by `calls.TurnToolset`. Elsewhere it does nothing.
 """
 
-from collections.abc import AsyncIterable, Awaitable, Callable
+from collections.abc import AsyncIterable, Awaitable, Callable, Mapping
+from contextvars import ContextVar
 from dataclasses import replace
 from datetime import datetime
 from typing import Any, ClassVar, Final, get_args
@@ -12,6 +13,7 @@ from typing import Any, ClassVar, Final, get_args
 from pydantic_ai import (
     DeferredToolRequests,
     DeferredToolResults,
+    ModelRequestNode,
     RunContext,
     ToolApproved,
     ToolDefinition,
@@ -31,7 +33,17 @@ from pydantic_ai.durable_exec import (
     _toolset,
 )
 from pydantic_ai.exceptions import ToolFailed, UserError
-from pydantic_ai.messages import AgentStreamEvent, ToolCallPart
+from pydantic_ai.messages import (
+    AgentStreamEvent,
+    PartDeltaEvent,
+    PartEndEvent,
+    PartStartEvent,
+    TextPart,
+    TextPartDelta,
+    ThinkingPart,
+    ThinkingPartDelta,
+    ToolCallPart,
+)
 from pydantic_ai.models import Model
 from pydantic_ai.toolsets import AbstractToolset
 from pydantic_core import to_jsonable_python
@@ -39,8 +51,78 @@ from pydantic_core import to_jsonable_python
 from sayso import Answer, Question, Turn
 from sayso.frameworks.pydantic_ai.calls import TurnToolset
 from sayso.frameworks.pydantic_ai.replaying import unit_done
+from sayso.frameworks.pydantic_ai.requests import WholeRequest, has_listeners
 from sayso.frameworks.pydantic_ai.running import Running, effect_of, running
-from sayso.frameworks.pydantic_ai.streaming import counted, said_whole, shown, speaking
+from sayso.frameworks.pydantic_ai.thinking import sealed
+
+speaking: ContextVar[Any] = ContextVar("sayso_pydantic_ai_speaking", default=None)
+"""The `Speak` of the model request that this code runs in."""
+
+
+async def shown(ctx: RunContext[Any], stream: AsyncIterable[AgentStreamEvent]) -> None:
+    """Say the events of a model as they come. Runs inside the request."""
+    speak = speaking.get()
+    async for event in stream:
+        if speak is None:
+            continue
+        if isinstance(event, PartStartEvent):
+            await _said(speak, event.part)
+        elif isinstance(event, PartDeltaEvent):
+            delta = event.delta
+            if isinstance(delta, TextPartDelta) and delta.content_delta:
+                await speak.text(delta.content_delta)
+            elif isinstance(delta, ThinkingPartDelta) and delta.content_delta:
+                await speak.think(delta.content_delta)
+        elif isinstance(event, PartEndEvent) and isinstance(event.part, ThinkingPart):
+            await _seal(speak, event.part)
+
+
+async def said_whole(speak: Any, response: Mapping[str, Any]) -> None:
+    """Say a reply that came in one piece, from its record."""
+    for part in response["parts"]:
+        kind, content = part.get("part_kind"), part.get("content")
+        if kind == "text" and content:
+            await speak.text(content)
+        elif kind == "thinking":
+            thought = ThinkingPart(
+                content or "",
+                id=part.get("id"),
+                signature=part.get("signature"),
+                provider_name=part.get("provider_name"),
+                provider_details=part.get("provider_details"),
+            )
+            await _said(speak, thought)
+            await _seal(speak, thought)
+
+
+def counted(speak: Any, response: Mapping[str, Any]) -> None:
+    """Count the tokens of a recorded reply."""
+    usage = response.get("usage") or {}
+    details = usage.get("details") or {}
+    counts = {
+        "input_tokens": usage.get("input_tokens"),
+        "output_tokens": usage.get("output_tokens"),
+        "cached_input_tokens": usage.get("cache_read_tokens"),
+        "cache_write_input_tokens": usage.get("cache_write_tokens"),
+        "reasoning_tokens": details.get("reasoning_tokens"),
+    }
+    counted_ones = {name: count for name, count in counts.items() if count}
+    if counted_ones:
+        speak.usage(response.get("provider_name"), response.get("model_name"), **counted_ones)
+
+
+async def _said(speak: Any, part: Any) -> None:
+    if isinstance(part, TextPart) and part.content:
+        await speak.text(part.content)
+    elif isinstance(part, ThinkingPart) and part.content:
+        await speak.think(part.content)
+
+
+async def _seal(speak: Any, part: ThinkingPart) -> None:
+    seal = sealed(part)
+    if seal is not None:
+        await speak.think("", encrypted=seal)
+
 
 APPROVED: dict[str, Any] = {
     "type": "object",
@@ -98,11 +180,12 @@ class _Backend(JournalCallableOperationBackend[None]):
         if run is None or effect_of() is not None or isinstance(operation_id, ToolsetCallToolId):
             return await body()  # a part of what is recorded as one
         if isinstance(operation_id, ModelRequestId):
-            return await _asked(run.turn, body)
+            reply = await _asked(run.turn, body)
+            return reply if operation_id.streaming else _response(reply)
         return await _recorded(run.turn, name, body)
 
 
-async def _asked(turn: Turn, body: Callable[[], Awaitable[object]]) -> object:
+async def _asked(turn: Turn, body: Callable[[], Awaitable[object]]) -> Any:
     """Ask a model; what it says goes out as it comes."""
     executed = False
 
@@ -115,7 +198,7 @@ async def _asked(turn: Turn, body: Callable[[], Awaitable[object]]) -> object:
             reply: Any = await body()
         finally:
             speaking.reset(token)
-        response = reply if "parts" in reply else reply["response"]  # as before 2.60
+        response = _response(reply)
         if not voice.spoke:
             await said_whole(speak, response)
         counted(speak, response)
@@ -124,6 +207,11 @@ async def _asked(turn: Turn, body: Callable[[], Awaitable[object]]) -> object:
     reply = await turn.parked(turn.model(ask, name="model"))
     unit_done(executed=executed)
     return reply
+
+
+def _response(reply: Any) -> Any:
+    """The record of a reply alone; versions before 2.60 have its events beside it."""
+    return reply if "parts" in reply else reply["response"]
 
 
 async def _recorded(turn: Turn, name: str, body: Callable[[], Awaitable[object]]) -> object:
@@ -218,6 +306,22 @@ class SaysoDurability(BaseDurabilityCapability[Any]):
     def has_wrap_run_event_stream(self) -> bool:
         """True inside a turn, where models stream; elsewhere as if it was not there."""
         return self.in_durable_context
+
+    async def before_node_run(self, ctx: RunContext[Any], *, node: Any) -> Any:
+        """Let the run have a model's reply whole, where nobody else hears its events."""
+        run = _live()
+        if (
+            run is not None
+            and run.hears_nothing(ctx.run_id)
+            and type(node) is ModelRequestNode
+            and not has_listeners(ctx, but=SaysoDurability)
+        ):
+            return WholeRequest.of(node)
+        return node
+
+    async def _model_request_operation(self, params: Any) -> Any:
+        """Ask a model for what a run gets whole: streamed, so that it is said as it comes."""
+        return await self._model_request_stream_operation(params)
 
     async def wrap_run_event_stream(
         self, ctx: RunContext[Any], *, stream: AsyncIterable[AgentStreamEvent]

@@ -18,6 +18,8 @@ class Running:
     """The same in every execution of the turn."""
     runs: int = 0
     """Runs of agents that have begun in it."""
+    silent: bool = False
+    """True if who began the first run in it wants no events of it."""
     kinds: dict[tuple[int, str], str] = field(default_factory=dict)
     """The kind that each tool was declared with, by capability and name."""
 
@@ -25,6 +27,10 @@ class Running:
         """The id of the run that begins now, the same in every execution."""
         self.runs += 1
         return f"{self.key}-{self.runs}"
+
+    def hears_nothing(self, run_id: str | None) -> bool:
+        """True of the first run in it, if who began that wants no events."""
+        return self.silent and run_id == f"{self.key}-1"
 
     def offers(self, name: str) -> bool:
         """True if the page offers a tool of that name."""

@@ -23,7 +23,7 @@ from sayso.http.asgi import PRINCIPAL, App, Receive, Scope, Send
 from sayso.http.body import read_json_body
 from sayso.http.errors import method_not_allowed
 from sayso.http.options import KeepAlive
-from sayso.http.sse import respond, seconds_left
+from sayso.http.sse import ending, respond
 from sayso.protocol.runinput import decode_run_input
 from sayso.streams.reader import Reader
 
@@ -94,7 +94,10 @@ class RunEndpoint:
     async def _serve(
         self, name: str, action: str, scope: Scope, receive: Receive, send: Send
     ) -> None:
-        agent = self._agents.require(name)
+        if self._engine.authorization.asks:
+            agent = await self._engine.authorization.agent(self._agents, name, scope[PRINCIPAL])
+        else:
+            agent = self._agents.require(name)
         if scope["method"] != "POST":
             raise method_not_allowed(*(("GET", "HEAD", "POST") if action == "run" else ("POST",)))
         client = _client_of(scope) or agent.options.client
@@ -103,7 +106,7 @@ class RunEndpoint:
             dialect = replace(dialect, interrupts=emission)
         body = await read_json_body(scope, receive, self._limits.body)
         request = decode_run_input(body, self._limits)
-        enter = self._engine.run if action == "run" else self._engine.connect
+        enter = self._engine.requests.run if action == "run" else self._engine.requests.connect
         principal = scope[PRINCIPAL]
         reader = await enter(name, request, principal, dialect)
         await deliver(
@@ -131,12 +134,12 @@ async def deliver(
 
     `began`: the request may have begun the run; it does not only follow it.
     """
-    seconds = seconds_left(principal, began=began)
-    await respond(reader, receive, send, keep_alive=keep_alive, seconds=seconds)
+    ends = ending(engine.sign_ins, principal, began=began)
+    await respond(reader, receive, send, keep_alive=keep_alive, ends=ends)
     if not reader.delivered:
         return
     try:
-        await engine.delivered(reader, principal)
+        await engine.requests.delivered(reader, principal)
     except StoreError as error:
         # Without the note a retry is answered with the run again, which is safe: so no error.
         _log.warning("the delivery of run %s was not noted: %s", reader.run_key, error)

@@ -27,7 +27,7 @@ from sayso.base.codes import Code
 from sayso.base.errors import DeclarationError, Problem
 from sayso.base.limits import Limits
 from sayso.base.options import AgentOptions, Emission, check_emission
-from sayso.base.records import Principal, ThreadSummary
+from sayso.base.records import ListedThread, Principal
 from sayso.engine.dialect import Dialect
 from sayso.engine.engine import Engine
 from sayso.http.asgi import Exchange, Receive, Scope, Send, behind, path_of
@@ -203,7 +203,7 @@ class CopilotKitMount:
                     "className": "Sayso",
                     "capabilities": capabilities(agent, self._tools),
                 }
-                for name, agent in self._offered().items()
+                for name, agent in (await self._offered(call.principal)).items()
             },
             "audioFileTranscriptionEnabled": False,
             "suggestions": True,
@@ -213,13 +213,17 @@ class CopilotKitMount:
         await _reply(call, json_response(value))
 
     async def _run(self, call: _RuntimeRequest, agent: str, action: str) -> None:
-        name = self._named(agent)
+        name = await self._named(agent, call.principal)
         dialect = self._dialect
         if (interrupts := emission_of(call.scope)) is not None:
             dialect = replace(dialect, interrupts=interrupts)
         request = self._read(call)
         engine = self._engine
-        enter = {"run": engine.run, "connect": engine.connect, "suggest": engine.suggest}[action]
+        enter = {
+            "run": engine.requests.run,
+            "connect": engine.requests.connect,
+            "suggest": engine.requests.suggest,
+        }[action]
         reader = await enter(name, request, call.principal, dialect)
         await deliver(
             engine,
@@ -246,7 +250,7 @@ class CopilotKitMount:
         Pages send this when nothing runs, and by themselves when a developer looks at another
         thread: so it is no error then, and must decide nothing.
         """
-        self._named(agent)
+        await self._named(agent, call.principal)
         findings = ReadReport()
         members = {} if call.body is None else _STOP.read(call.body, (), findings)
         if findings.count:
@@ -271,34 +275,43 @@ class CopilotKitMount:
         query = request.query_params
         choice(request, "includeArchived", ("true", "false"), "false")
         agent_id = query.get("agentId")
-        agent = None if agent_id is None else self._named(agent_id)
+        agent = None if agent_id is None else await self._named(agent_id, call.principal)
         page = await page_of(request, self._engine.threads.page, agent=agent)
         who = call.principal
         threads = [_thread(item, agent_id or item.agent, who) for item in page.items]
         await _reply(call, json_response({"threads": threads, "nextCursor": page.next}))
 
-    def _offered(self) -> dict[str, Agent]:
-        """Agents by the ids that pages may use."""
-        offered = {agent.name: agent for agent in self._agents.each_newest()}
+    async def _offered(self, principal: Principal) -> dict[str, Agent]:
+        """Agents by the ids that the pages of a caller may use."""
+        offered = {
+            agent.name: agent
+            for agent in self._agents.each_newest()
+            if await self._sees(principal, agent.name)
+        }
         meant = self._meant_by_default()
-        if meant is not None:
+        if meant is not None and meant in offered:
             offered.setdefault(DEFAULT_ID, offered[meant])
         return offered
 
-    def _named(self, agent: str) -> str:
+    async def _named(self, agent: str, principal: Principal) -> str:
         """The name of the agent with an id.
 
         Raises:
-            Problem: `unknown_agent`, there is none.
+            Problem: `unknown_agent`, there is none that this caller may know of.
         """
         name = agent if self._agents.newest(agent) else None
         if name is None and agent == DEFAULT_ID:
             name = self._meant_by_default()
-        if name is None:
+        # Also asked about what there is not: see `Authorization.agent`.
+        seen = await self._sees(principal, agent if name is None else name)
+        if name is None or not seen:
             raise Problem(
                 Code.UNKNOWN_AGENT, f"No agent of that id: GET {self.path}/info lists them."
             )
         return name
+
+    async def _sees(self, principal: Principal, name: str) -> bool:
+        return await self._engine.authorization.allows(principal, "see", name)
 
     def _meant_by_default(self) -> str | None:
         """The name of the agent that pages get when they name none."""
@@ -326,7 +339,7 @@ async def _reply(call: _RuntimeRequest, response: Response) -> None:
     await response(call.scope, call.receive, call.send)
 
 
-def _thread(thread: ThreadSummary, agent: str, owner: Principal) -> dict[str, Any]:
+def _thread(thread: ListedThread, agent: str, owner: Principal) -> dict[str, Any]:
     return {
         "id": thread.id,
         "name": None,

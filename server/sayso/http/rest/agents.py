@@ -13,7 +13,8 @@ from starlette.routing import Route
 from sayso.agents.registry import Agent, Agents
 from sayso.agents.toolset import Tools
 from sayso.base.options import options_to_json
-from sayso.http.body import json_response
+from sayso.http.body import json_response, principal_of
+from sayso.turns.authorization import Authorization
 
 
 def description(agent: Agent, tools: Tools) -> dict[str, Any]:
@@ -85,9 +86,10 @@ def _without_empty(value: dict[str, Any]) -> dict[str, Any]:
 class AgentRoutes:
     """The routes over the agents and tools of an app, as they are at each request."""
 
-    def __init__(self, agents: Agents, tools: Tools) -> None:
+    def __init__(self, agents: Agents, tools: Tools, authorization: Authorization) -> None:
         self._agents = agents
         self._tools = tools
+        self._authorization = authorization
 
     def routes(self) -> list[Route]:
         """For a Starlette router."""
@@ -97,14 +99,21 @@ class AgentRoutes:
             Route("/agents/{agent}/capabilities", self._capabilities, methods=["GET"]),
         ]
 
-    async def _list(self, _: Request) -> Response:
-        agents = self._agents.each_newest()
+    async def _list(self, request: Request) -> Response:
+        principal = principal_of(request)
+        agents = [
+            agent
+            for agent in self._agents.each_newest()
+            if await self._authorization.allows(principal, "see", agent.name)
+        ]
         return json_response({"items": [_without_empty(_heading(agent)) for agent in agents]})
 
     async def _one(self, request: Request) -> Response:
-        agent = self._agents.require(request.path_params["agent"])
-        return json_response(description(agent, self._tools))
+        return json_response(description(await self._named(request), self._tools))
 
     async def _capabilities(self, request: Request) -> Response:
-        agent = self._agents.require(request.path_params["agent"])
-        return json_response(capabilities(agent, self._tools))
+        return json_response(capabilities(await self._named(request), self._tools))
+
+    async def _named(self, request: Request) -> Agent:
+        name = request.path_params["agent"]
+        return await self._authorization.agent(self._agents, name, principal_of(request))

@@ -45,7 +45,7 @@ class ApprovalRoutes:
         return json_response(self._whole(uses))
 
     def _view(self, approval: Approval) -> dict[str, Any]:
-        return _shown(approval, self._approvals.stale(approval))
+        return approval_view(approval, self._approvals.stale(approval))
 
     def _whole(self, uses: ApprovalWithUses) -> dict[str, Any]:
         """An approval with its newest uses."""
@@ -56,7 +56,7 @@ class ApprovalRoutes:
         return {**self._view(uses.approval), "recentUses": used}
 
 
-def _shown(approval: Approval, stale: str | None) -> dict[str, Any]:
+def approval_view(approval: Approval, stale: str | None) -> dict[str, Any]:
     """An approval; a call's arguments are the `same`, `like` these, or `any` (`matches`).
 
     Beside those that are `like` these, the `others` are the same. `stale` is why it no longer

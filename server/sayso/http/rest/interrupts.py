@@ -5,8 +5,9 @@
 `{"type": "connected"}` comes first: what a client lists from then on is never older than what it
 is told. Then `opened`, `held`, `withdrawn` (what was held, or that one of several agreed),
 `settled`, `expired`, `extended`, `assigned`, `reminded`, `lapsed`, `agreed` (one of several who
-have to), each with the interrupt as it stands; `deleted` with a thread that is gone; `reload` when
-changes are missing and lists must be read again; `closed` before the end of the body.
+have to), `result` (the call that was decided runs, or has ended), each with the interrupt as it
+stands; `deleted` with a thread that is gone; `reload` when changes are missing and lists must be
+read again; `closed` before the end of the body.
 """
 
 import asyncio
@@ -27,6 +28,8 @@ from sayso.base.records import InterruptStatus, ListedInterrupt, Principal
 from sayso.engine.answers import Answered, AnswerService, ThreadAnswered
 from sayso.engine.context import Contexts
 from sayso.engine.inbox import Inbox, InboxEvent, InboxSubscription
+from sayso.engine.quotas import Quotas
+from sayso.engine.sign_ins import SignIns
 from sayso.gate.rights import waits_for
 from sayso.http.asgi import PRINCIPAL, Receive, Scope, Send
 from sayso.http.body import (
@@ -40,9 +43,9 @@ from sayso.http.body import (
 )
 from sayso.http.errors import problem_body
 from sayso.http.options import KeepAlive
-from sayso.http.sse import respond, seconds_left
+from sayso.http.sse import ending, respond
 from sayso.http.views import listed_view
-from sayso.protocol.forward_compat import DROPPED, Check, Path, ReadReport, Shape
+from sayso.protocol.forward_compat import DROPPED, Check, Path, ReadReport, Shape, text
 from sayso.protocol.frames import object_frame
 from sayso.protocol.runinput import answer_check, check_metadata, read_entry, read_resume_entry
 
@@ -105,6 +108,7 @@ def _assignment(value: Any, path: Path, findings: ReadReport) -> Any:
 
 _EXTEND: Final = Shape({"expiresAt": _time, "seconds": _seconds})
 _ASSIGN: Final = Shape({"to": _assignee}, ("to",))
+_REVEAL: Final = Shape({"pointer": text}, ("pointer",))
 
 
 class InterruptRoutes:
@@ -115,6 +119,8 @@ class InterruptRoutes:
         inbox: Inbox,
         answers: AnswerService,
         contexts: Contexts,
+        quotas: Quotas,
+        sign_ins: SignIns,
         limits: Limits,
         *,
         keep_alive: KeepAlive | None,
@@ -125,7 +131,7 @@ class InterruptRoutes:
         self._limits = limits
         self._one_answer = _sized(answer_check(), limits)
         self._answers = Shape({"answers": _entries(limits)}, ("answers",))
-        self._stream = InboxStream(inbox, keep_alive=keep_alive)
+        self._stream = InboxStream(inbox, quotas, sign_ins, keep_alive=keep_alive)
 
     def routes(self) -> list[Route]:
         """For a Starlette router."""
@@ -143,6 +149,7 @@ class InterruptRoutes:
             route("/interrupts/{interrupt}/answer", self._withdraw, "DELETE"),
             route("/interrupts/{interrupt}/extend", self._extend, "POST"),
             route("/interrupts/{interrupt}/assign", self._assign, "POST"),
+            route("/interrupts/{interrupt}/reveal", self._reveal, "POST"),
         ]
 
     async def _list(self, request: Request) -> Response:
@@ -218,6 +225,13 @@ class InterruptRoutes:
         )
         return json_response(self._view(principal_of(request), listed))
 
+    async def _reveal(self, request: Request) -> Response:
+        members = await body_of(request, _REVEAL.read, self._limits)
+        value = await self._service.reveal(
+            principal_of(request), request.path_params["interrupt"], members["pointer"]
+        )
+        return json_response({"value": value})
+
 
 def _outcome(answered: Answered, reader: Principal) -> dict[str, Any]:
     if not answered.remaining:
@@ -267,23 +281,28 @@ def _event(notice: InboxEvent, reader: Principal, now: int) -> dict[str, Any]:
 class InboxStream:
     """The endpoint, a bare ASGI app."""
 
-    def __init__(self, inbox: Inbox, *, keep_alive: KeepAlive | None) -> None:
+    def __init__(
+        self, inbox: Inbox, quotas: Quotas, sign_ins: SignIns, *, keep_alive: KeepAlive | None
+    ) -> None:
         self._inbox = inbox
+        self._quotas = quotas
+        self._sign_ins = sign_ins
         self._keep_alive = keep_alive
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one listener until it goes or the server ends."""
         frames = _Frames(self._inbox)
         principal = scope[PRINCIPAL]
-        await frames.begin(principal)
-        await respond(
-            frames,
-            receive,
-            send,
-            keep_alive=self._keep_alive,
-            farewell=_closed,
-            seconds=seconds_left(principal, began=False),
-        )
+        with self._quotas.stream(principal):
+            await frames.begin(principal)
+            await respond(
+                frames,
+                receive,
+                send,
+                keep_alive=self._keep_alive,
+                farewell=_closed,
+                ends=ending(self._sign_ins, principal, began=False),
+            )
 
 
 class _Frames:

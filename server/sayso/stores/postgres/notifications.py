@@ -20,7 +20,7 @@ import psycopg
 
 from sayso.base.errors import StoreUnavailable
 from sayso.stores.base import ChangeListener
-from sayso.stores.notifications import (
+from sayso.stores.notification_messages import (
     ANYTHING,
     CHANNEL,
     COALESCE_S,

@@ -5,12 +5,14 @@ They are those of `apply.lua`; whatever has a number in the whole scope gets it 
 
 from collections.abc import Mapping, Sequence
 
-from sayso.base.records import Interrupt, Run, outcome_type
+from sayso.base.records import Interrupt, Run
+from sayso.base.runoutcome import outcome_type
 from sayso.stores.base import KEPT_CHANGES
 from sayso.stores.changes import Note
 from sayso.stores.redis.facts import QuestionFacts, ThreadFacts
 from sayso.stores.redis.keys import ThreadKeys
-from sayso.stores.redis.rows import RUNS, joined, moment, place, prefixed
+from sayso.stores.redis.rows import RUNS, audit_operations, joined, moment, place, prefixed
+from sayso.stores.sealing import Passage, Seals
 from sayso.stores.step import AuditLine, Mode, Need
 
 Argument = str | bytes | int
@@ -22,10 +24,21 @@ class ScriptBatch:
     """Operations on one thread, in their order: it is `before`, then it is `known`."""
 
     def __init__(
-        self, keys: ThreadKeys, known: ThreadFacts, mode: Mode, *, lease_ms: int | None = None
+        self,
+        keys: ThreadKeys,
+        known: ThreadFacts,
+        mode: Mode,
+        seals: Seals,
+        *,
+        lease_ms: int | None = None,
     ):
-        """`mode` names what has to be true, which `apply.lua` looks at once more."""
+        """`mode` names what has to be true, which `apply.lua` looks at once more.
+
+        `seals` is how texts are kept, and `way` that of those of this thread.
+        """
         self.keys = keys
+        self.seals = seals
+        self.way: Passage = seals.into(keys.scope.scope, keys.id)
         self.known: ThreadFacts = known.copy()
         self.stop_requested = False
         """True if the holder was asked to stop; known once it was done."""
@@ -42,7 +55,8 @@ class ScriptBatch:
         scope = keys.scope
         fixed = [keys.of("thread"), scope.of("counters"), scope.of("floor")]
         fixed += [scope.of(arm) for arm in _FIXED]
-        for key in (*fixed, keys.of("audit"), keys.of("interrupts")):
+        own = (keys.trail("audit"), keys.of("interrupts"), scope.of("usage"))
+        for key in (*fixed, *own):
             self.key(key)
 
     def key(self, name: str) -> int:
@@ -97,7 +111,7 @@ class ScriptBatch:
             prefixed(run.run_id),
             "1" if run.delivered else "0",
             outcome_type(run.outcome) or "",
-            RUNS.pack(run),
+            RUNS.pack(self.way.run(run)),
         )
 
     def question(self, interrupt: Interrupt) -> None:
@@ -108,7 +122,7 @@ class ScriptBatch:
             offset = len(self._fresh) + 1
             self._fresh[interrupt.id] = offset
             question = known.asked[interrupt.id] = QuestionFacts(0, known.agent, interrupt)
-            self.do("hset+", keys.of("interrupts"), interrupt.id, offset, question.packed())
+            self.do("hset+", keys.of("interrupts"), interrupt.id, offset, question.packed(self.way))
             for key, (head, tail) in self._rows(question).items():
                 self.do("zadd+", key, head, offset, tail)
             named = (keys.scope.of("named"), f"{prefixed(interrupt.id)}|", f"|{keys.id}")
@@ -116,7 +130,9 @@ class ScriptBatch:
             return
         question = known.asked[interrupt.id] = QuestionFacts(old.number, old.agent, interrupt)
         number = place(old.number)
-        self.do("HSET", keys.of("interrupts"), interrupt.id, number.encode() + question.packed())
+        self.do(
+            "keep", keys.of("interrupts"), interrupt.id, number.encode() + question.packed(self.way)
+        )
         before, after = self._rows(old), self._rows(question)
         for key, (head, tail) in before.items():
             if after.get(key) != (head, tail):
@@ -151,12 +167,12 @@ class ScriptBatch:
     def audit(self, at: int, lines: Sequence[AuditLine]) -> None:
         """Add rows to the audit trail."""
         keys, known = self.keys, self.known
-        for number, kind, content, inner, digest in lines:
-            row = joined(known.owner, at, kind, inner, digest)
-            self.do("XADD", keys.of("audit"), f"{number}-0", "r", row)
-            self.do("HSET", keys.of("said"), number, content)
-            self.do("ledger", keys.scope.of("ledger"), joined(keys.id, number, known.owner))
-            known.audited, known.digest = number, digest
+        for line in lines:
+            number, said, row, listed = audit_operations(keys.id, at, line, self.way)
+            self.do("XADD", keys.trail("audit"), f"{number}-0", "r", row)
+            self.do("HSETNX", keys.trail("said"), number, said)
+            self.do("ledger", keys.scope.trail("ledger"), listed)
+            known.audited, known.digest = line.number, line.digest
 
     def note(self, at: int, notes: Sequence[Note]) -> None:
         """Add notes of changes."""

@@ -3,13 +3,16 @@
 Whatever is sent here may be sent again: reads change nothing, and a step has a token that the
 script keeps beside its outcome for half a minute, so that the same step is never done twice. After
 a lost connection it is asked anew, until the answer is there or patience ends.
+
+As a store opens, the server is asked whether it can keep decisions.
 """
 
 import asyncio
 import hashlib
+import logging
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib.resources import files
 from typing import Any
 
@@ -20,8 +23,10 @@ from redis.backoff import NoBackoff
 from redis.retry import Retry
 
 from sayso.base.errors import StoreUnavailable
+from sayso.stores.redis.keys import LAYOUT
 from sayso.stores.redis.pipeline import Connection, DriverConnection, PipelinedConnection
-from sayso.stores.redis.server import TIMEOUT_S, explain, options
+from sayso.stores.redis.server import REMEDIES, TIMEOUT_S, explain, options
+from sayso.stores.sealing import NO_SEALS, Seals
 
 Command = tuple[Any, ...]
 _LOST = (redis.ConnectionError, redis.TimeoutError, OSError)
@@ -43,10 +48,11 @@ def _packed(commands: Sequence[Command]) -> bytes:
 
 
 class Script:
-    """A script of `lua/`, by its name."""
+    """A script of `lua/`, by its name; `head` is what it begins with, which others share."""
 
-    def __init__(self, name: str) -> None:
-        body = (files(__package__) / "lua" / f"{name}.lua").read_bytes()
+    def __init__(self, name: str, head: str | None = None) -> None:
+        parts = (name,) if head is None else (head, name)
+        body = b"\n".join((files(__package__) / "lua" / f"{p}.lua").read_bytes() for p in parts)
         self._body = body
         self._digest = hashlib.sha1(body).hexdigest()  # noqa: S324 - the server names it so
 
@@ -80,8 +86,14 @@ class _Attempts:
 class RedisClient:
     """A few connections of one event loop, each used by many at once."""
 
-    def __init__(self, url: str, connections: int, *, pipelined: bool = True) -> None:
-        """Nothing is connected before the first call; `pipelined` as of `RedisStore`."""
+    def __init__(
+        self, url: str, connections: int, *, seals: Seals = NO_SEALS, pipelined: bool = True
+    ) -> None:
+        """Nothing is connected before the first call; `pipelined` as of `RedisStore`.
+
+        `seals` is how texts are kept behind it.
+        """
+        self.seals = seals
         self._drive: Callable[[Any], Connection] = (
             PipelinedConnection if pipelined else DriverConnection
         )
@@ -267,3 +279,101 @@ class BlockingRedisClient:
     def close(self) -> None:
         """Let go of the connection."""
         self._pool.disconnect()
+
+
+_log = logging.getLogger("sayso.store")
+
+VERSION = 4
+"""The newest layout of keys that this code knows."""
+_READER = 4
+"""The oldest layout whose code still works beside what this one writes."""
+_OLDEST = (6, 2)
+
+_REFUSED = "; or accept that loss with ?durability=relaxed at the end of the store's URL"
+
+
+async def prepare(link: RedisClient, *, relaxed: bool, checkpoints: bool) -> None:
+    """Raise `StoreUnavailable` for a server that cannot keep what it acknowledges.
+
+    `relaxed`: one that may lose the newest of it in a crash is only warned of.
+    """
+    info = _members(await link.one("INFO"))
+    _check(info, "?" if info.get("aof_enabled") == "0" else await _appends(link), relaxed)
+    if info.get("cluster_enabled") == "1":
+        if checkpoints:
+            raise StoreUnavailable(
+                "Redis is a cluster, which cannot write checkpoint:{session_id} in one step with "
+                "its thread; leave checkpoints out of the store's URL, or use a server without "
+                "cluster-enabled"
+            )
+        nodes = _members(await link.one("CLUSTER", "INFO"))
+        if int(nodes.get("cluster_size", "1")) > 1:
+            raise StoreUnavailable(f"Redis {REMEDIES['MOVED']}")
+    await link.one("SET", LAYOUT, f"{VERSION} {_READER}", "NX")
+    version, _, reader = (await link.one("GET", LAYOUT)).decode().partition(" ")
+    if int(version) < _READER:
+        raise StoreUnavailable(
+            f"the Redis database has layout {version}, of a sayso of before the first "
+            "release, which this one does not read; empty it (FLUSHDB), or name another database"
+        )
+    if int(reader or version) > VERSION:
+        raise StoreUnavailable(
+            f"the Redis database has layout {version}, which needs a newer version of sayso "
+            f"(this one knows layout {VERSION}); upgrade sayso or name another database"
+        )
+
+
+def _members(text: bytes) -> dict[str, str]:
+    lines = (line.partition(":") for line in text.decode().splitlines())
+    return {name: value for name, colon, value in lines if colon}
+
+
+async def _appends(link: RedisClient) -> str | None:
+    """When the server writes its file to the disk; None if it does not tell, as hosted ones."""
+    try:
+        found: list[Any] = await link.one("CONFIG", "GET", "appendfsync")
+    except StoreUnavailable:
+        return None
+    return found[1].decode() if len(found) > 1 else None
+
+
+def _check(info: Mapping[str, str], appends: str | None, relaxed: bool) -> None:
+    version = info.get("redis_version", "0.0")
+    known = tuple(int(part) for part in version.split(".")[:2] if part.isdigit())
+    if known < _OLDEST:
+        raise StoreUnavailable(f"Redis {version} is too old; use 6.2 or newer, or Valkey")
+    if info.get("role") in ("slave", "replica"):
+        raise StoreUnavailable(f"Redis {REMEDIES['READONLY']}")
+    policy = info.get("maxmemory_policy", "noeviction")
+    if policy != "noeviction":
+        raise StoreUnavailable(
+            f"Redis drops keys when its memory is full (maxmemory-policy {policy}), and decisions "
+            "with them; run CONFIG SET maxmemory-policy noeviction, keep it with CONFIG REWRITE, "
+            "and give caches a server of their own"
+        )
+    loss = _loss(info, appends)
+    if loss is None:
+        return
+    if relaxed:
+        _log.warning("%s", loss)
+    elif appends is None:
+        _log.warning("Redis does not tell its settings: %s", loss)
+    else:
+        raise StoreUnavailable(loss + _REFUSED)
+
+
+def _loss(info: Mapping[str, str], appends: str | None) -> str | None:
+    """Say what may be lost after it was acknowledged, and the mend; None if nothing may."""
+    if info.get("aof_enabled") == "0":
+        return (
+            "Redis keeps no append-only file, so a restart loses decisions that people have made; "
+            "run CONFIG SET appendonly yes and CONFIG SET appendfsync always, and keep both with "
+            "CONFIG REWRITE"
+        )
+    if appends != "always":
+        return (
+            f"Redis writes its file to the disk with appendfsync {appends or 'unknown'}, so a "
+            "crash of the machine may lose the newest decisions; run CONFIG SET appendfsync "
+            "always, and keep it with CONFIG REWRITE"
+        )
+    return None

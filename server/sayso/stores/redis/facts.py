@@ -1,16 +1,17 @@
 """The facts that a step on Redis is planned on: as much of a thread as the step needs."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import orjson
 
-from sayso.base.audit import GENESIS
+from sayso.base.audit import GENESIS, Rename
 from sayso.base.records import Interrupt
 from sayso.gate.client_tools import is_call
 from sayso.stores.redis.keys import ThreadKeys
-from sayso.stores.redis.rows import INTERRUPTS
+from sayso.stores.redis.rows import interrupt_bytes, interrupt_in
+from sayso.stores.sealing import Passage
 from sayso.stores.step import StepFacts, seen
 
 
@@ -22,15 +23,16 @@ class QuestionFacts:
     agent: str
     interrupt: Interrupt
 
-    def packed(self) -> bytes:
+    def packed(self, way: Passage) -> bytes:
         """The bytes that are kept of it behind its number."""
-        return orjson.dumps(self.agent) + b"\n" + INTERRUPTS.pack(self.interrupt)
+        return orjson.dumps(self.agent) + b"\n" + interrupt_bytes(self.interrupt, way)
 
     @classmethod
-    def of(cls, value: bytes) -> "QuestionFacts":
+    def of(cls, value: bytes, way: Passage) -> "QuestionFacts":
         """From what is kept."""
         end = value.index(b"\n")
-        return cls(int(value[:16]), orjson.loads(value[16:end]), INTERRUPTS.unpack(value, end + 1))
+        interrupt = interrupt_in(value, end + 1, way)
+        return cls(int(value[:16]), orjson.loads(value[16:end]), interrupt)
 
 
 @dataclass(slots=True)
@@ -55,6 +57,7 @@ class ThreadFacts:
     active: int = 0
     updated: int = 0
     checkpoint: bool = False
+    on_hold: bool = False
     audited: int = 0
     digest: str = GENESIS
     turns: set[str] = field(default_factory=set)
@@ -65,15 +68,26 @@ class ThreadFacts:
         """To be changed by a step that may fail."""
         return replace(self, turns=set(self.turns), whole=set(self.whole), asked=dict(self.asked))
 
-    def of_step(self, keys: ThreadKeys, ids: Iterable[str]) -> StepFacts:
-        """Make the facts of a step with these interrupts; its script looks at leases."""
+    def of_step(
+        self,
+        keys: ThreadKeys,
+        ids: Iterable[str],
+        person: Rename,
+        approvals: Container[str] = (),
+    ) -> StepFacts:
+        """Make the facts of a step with these interrupts; its script looks at leases.
+
+        `approvals` are ids of those that are stored.
+        """
         stored = ((interrupt_id, self.asked.get(interrupt_id)) for interrupt_id in ids)
-        facts = StepFacts(keys.scope.scope, keys.id, exists=self.exists)
+        facts = StepFacts(keys.scope.scope, keys.id, exists=self.exists, person=person)
         facts.owner, facts.agent, facts.holder = self.owner, self.agent, self.holder
         facts.revision, facts.fence = self.revision, self.fence
         facts.turn, facts.turns = self.turn, self.turns
+        facts.on_hold = self.on_hold
         facts.interrupts = {name: seen(row.interrupt) for name, row in stored if row is not None}
         facts.audited, facts.digest = self.audited, self.digest
+        facts.approvals = approvals
         return facts
 
     def of_newest_turn(self) -> list[Interrupt]:
@@ -93,18 +107,18 @@ class ThreadFacts:
         return sum(i.status == "open" and not is_call(i) for i in self.of_newest_turn())
 
     @classmethod
-    def read(cls, reply: Sequence[Any], turns: Sequence[str]) -> "ThreadFacts":
+    def read(cls, reply: Sequence[Any], turns: Sequence[str], way: Passage) -> "ThreadFacts":
         """From the answer of `read.lua`, asked for those turns."""
         members, last, has, found = reply
-        values = ["" if value is None else value.decode() for value in members]
+        values = ["" if value is None else value.decode() for value in members[:11]]
         number, owner, agent, revision, fence, holder, turn, status, listed, active, updated = (
-            values[:11]
+            values
         )
         audited, digest = 0, GENESIS
         if last:
             (at, (_, row)) = last[0]
             audited, digest = int(at.partition(b"-")[0]), orjson.loads(row)[-1]
-        asked = [QuestionFacts.of(value) for value in found[1::2]]
+        asked = [QuestionFacts.of(value, way) for value in found[1::2]]
         facts = cls(
             exists=members[3] is not None,
             audited=audited,
@@ -120,6 +134,7 @@ class ThreadFacts:
             facts.turn, facts.status, facts.listed = turn, status, listed
             facts.active, facts.updated = int(active), int(updated)
             facts.checkpoint = members[11] is not None
+            facts.on_hold = members[12] is not None
             facts.turns.add(turn)
             facts.whole.add(turn)
         return facts
@@ -129,5 +144,5 @@ def read_arguments(
     keys: ThreadKeys, turns: Sequence[str], ids: Iterable[str]
 ) -> tuple[list[str], list[Any]]:
     """Keys and arguments of `read.lua`."""
-    kinds = ("thread", "turns", "interrupts", "asked", "audit")
-    return [keys.of(kind) for kind in kinds], [len(turns), *turns, *ids]
+    kinds = ("thread", "turns", "interrupts", "asked")
+    return [*map(keys.of, kinds), keys.trail("audit")], [len(turns), *turns, *ids]

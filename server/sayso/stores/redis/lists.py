@@ -17,14 +17,16 @@ from sayso.base.records import (
     Due,
     InterruptFilter,
     ListedInterrupt,
+    ListedThread,
     OpenCount,
     Page,
     PageRequest,
     Run,
     ThreadFilter,
-    ThreadSummary,
 )
+from sayso.stores.base import StoreUsage
 from sayso.stores.pagination import (
+    begin_of,
     checked_limit,
     cursor,
     fits_interrupt,
@@ -38,7 +40,8 @@ from sayso.stores.redis.facts import QuestionFacts
 from sayso.stores.redis.keys import SCOPES, ScopeKeys
 from sayso.stores.redis.rows import change, moment, prefixed
 from sayso.stores.redis.rows import place as numbered
-from sayso.stores.redis.views import read_summary, run_of, summary_of
+from sayso.stores.redis.views import listed_thread_of, read_listed_thread, run_of
+from sayso.stores.sealing import those_that_open
 
 _GATHER = Script("gather")
 _TOGETHER = 500
@@ -51,9 +54,9 @@ _Row = tuple[int, int, list[Any]]
 
 async def threads(
     link: RedisClient, keys: ScopeKeys, wanted: ThreadFilter, page: PageRequest
-) -> Page[ThreadSummary]:
+) -> Page[ListedThread]:
     """A page of threads."""
-    begin, most = parse_cursor("threads", page.after), scan_size(page.limit)
+    begin, most = begin_of(wanted, page.after), scan_size(page.limit)
     name = keys.of("active") if wanted.owner is None else keys.one("active", wanted.owner)
     narrow = wanted.agent is None and wanted.status is None
     highest = "+" if begin is None else f"({_at(begin)}"
@@ -65,8 +68,10 @@ async def threads(
     numbers, following = take_page("threads", fitting, page.limit, most)
     ids = {number: row[0] for _, number, row in rows}
     chosen = [ids[number] for number in numbers]
-    read = await _gathered(link, [read_summary(keys.thread(one)) for one in chosen])
-    items = (summary_of(keys.scope, one, values) for one, values in zip(chosen, read, strict=True))
+    read = await _gathered(link, [read_listed_thread(keys.thread(one)) for one in chosen])
+    items = (
+        listed_thread_of(keys.scope, one, values) for one, values in zip(chosen, read, strict=True)
+    )
     return Page(items=tuple(item for item in items if item is not None), next=following)
 
 
@@ -90,12 +95,19 @@ async def interrupts(
     where = {number: row for _, number, row in rows}
     chosen = [where[number] for number in numbers]
     reads = [(keys.thread(row[0]).of("interrupts"), (row[1],)) for row in chosen]
-    items = []
-    for row, (value,) in zip(chosen, await _gathered(link, reads), strict=True):
-        # What was settled or deleted since the walk belongs here no more.
-        listed = None if value is None else _listed(row[0], row[2], QuestionFacts.of(value))
-        if listed is not None and _fits(wanted, listed):
-            items.append(listed)
+    there = [
+        (row, value)
+        for row, (value,) in zip(chosen, await _gathered(link, reads), strict=True)
+        if value is not None
+    ]
+
+    def listed(pair: tuple[list[Any], bytes]) -> ListedInterrupt:
+        row, value = pair
+        way = link.seals.out_of(keys.scope, row[0])
+        return _listed(row[0], row[2], QuestionFacts.of(value, way))
+
+    # What was settled or deleted since the walk belongs here no more.
+    items = [item for item in those_that_open(listed, there) if _fits(wanted, item)]
     return Page(items=tuple(items), next=following)
 
 
@@ -112,8 +124,9 @@ async def _of_thread(
     values, owner = await link.at_once(
         [("HVALS", mine.of("interrupts")), ("HGET", mine.of("thread"), "owner")]
     )
+    way = link.seals.out_of(keys.scope, thread_id)
     found = sorted(
-        (QuestionFacts.of(value) for value in values),
+        those_that_open(lambda value: QuestionFacts.of(value, way), values, some=False),
         key=lambda one: (one.interrupt.created_at, one.number),
     )
     rows = {
@@ -144,7 +157,10 @@ async def interrupt(
     value, owner = await link.at_once(
         [("HGET", mine.of("interrupts"), interrupt_id), ("HGET", mine.of("thread"), "owner")]
     )
-    return None if value is None else _listed(thread_id, owner.decode(), QuestionFacts.of(value))
+    if value is None:
+        return None
+    way = link.seals.out_of(keys.scope, thread_id)
+    return _listed(thread_id, owner.decode(), QuestionFacts.of(value, way))
 
 
 async def runs(link: RedisClient, keys: ScopeKeys, thread_id: str, page: PageRequest) -> Page[Run]:
@@ -158,9 +174,9 @@ async def runs(link: RedisClient, keys: ScopeKeys, thread_id: str, page: PageReq
     if not names:
         return Page(items=())
     values = await link.one("HMGET", mine.of("runs"), *names[:most])
-    more = len(names) > most
+    more, way = len(names) > most, link.seals.out_of(keys.scope, thread_id)
     return Page(
-        items=tuple(run_of(value) for value in values if value is not None),
+        items=tuple(run_of(value, way) for value in values if value is not None),
         next=cursor("runs", 0, numbers[most - 1]) if more else None,
     )
 
@@ -189,7 +205,7 @@ async def due_threads(
 ) -> Page[Due]:
     """Threads that need the server, of all scopes, one round trip for every few hundred of them."""
     begin, most = parse_cursor("due", page.after), checked_limit(page.limit)
-    store_now = await _time(link) if clock is None else clock.now()
+    store_now = await server_time(link, clock)
     lowest = "-" if begin is None else f"({_at(begin)}}}"
     untils = {"abandoned": store_now, "waking": now, "ready": _END}
     found: list[tuple[bytes, str, str]] = []
@@ -209,7 +225,7 @@ async def due_threads(
     return Page(items=items, next=cursor("due", *_place(found[most - 1][0])) if more else None)
 
 
-async def count_open(link: RedisClient, most: int) -> OpenCount:
+async def count_all_open(link: RedisClient, most: int) -> OpenCount:
     """Count what is open, scope by scope, and find the oldest."""
     count, oldest = 0, None
     async for scopes in _scopes(link):
@@ -223,6 +239,23 @@ async def count_open(link: RedisClient, most: int) -> OpenCount:
         moments = [_place(first[0])[0] for first in answers[1::2] if first]
         oldest = min(moments + ([] if oldest is None else [oldest]), default=None)
     return OpenCount(count=min(count, most), oldest=oldest)
+
+
+async def next_scope(link: RedisClient, after: str | None) -> str | None:
+    """Read the first scope behind another one."""
+    lowest = "-" if after is None else f"({after}"
+    names = await link.one("ZRANGEBYLEX", SCOPES, lowest, "+", "LIMIT", 0, 1)
+    return names[0].decode() if names else None
+
+
+async def usage(link: RedisClient, keys: ScopeKeys, owner: str | None) -> StoreUsage:
+    """Count what an owner has, or all of a scope."""
+    kinds = ("active", "open")
+    names = [keys.of(kind) if owner is None else keys.one(kind, owner) for kind in kinds]
+    field = "all" if owner is None else prefixed(owner)
+    cards = [("ZCARD", name) for name in names]
+    threads, questions, size = await link.all([*cards, ("HGET", keys.of("usage"), field)])
+    return StoreUsage(threads=threads, open_questions=questions, bytes=int(size or 0))
 
 
 async def _gathered(link: RedisClient, reads: Sequence[tuple[str, Sequence[str]]]) -> list[Any]:
@@ -247,7 +280,10 @@ async def _scopes(link: RedisClient) -> AsyncIterator[list[ScopeKeys]]:
         lowest = f"({found[-1].decode()}"
 
 
-async def _time(link: RedisClient) -> int:
+async def server_time(link: RedisClient, clock: Clock | None) -> int:
+    """The store's time in milliseconds: the server's, unless there is a clock."""
+    if clock is not None:
+        return clock.now()
     seconds, microseconds = await link.one("TIME")
     return int(seconds) * 1_000 + int(microseconds) // 1_000
 

@@ -14,7 +14,7 @@ from redis.asyncio import Redis
 
 from sayso.base.errors import StoreUnavailable
 from sayso.stores.base import ChangeListener
-from sayso.stores.notifications import (
+from sayso.stores.notification_messages import (
     ANYTHING,
     CHANNEL,
     COALESCE_S,

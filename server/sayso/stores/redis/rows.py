@@ -10,7 +10,7 @@ from typing import Any, Generic, TypeVar
 
 import orjson
 
-from sayso.base.audit import AuditRow, stored
+from sayso.base.audit import SALT_BYTES, AuditRow, stored
 from sayso.base.records import (
     Approval,
     Change,
@@ -22,13 +22,13 @@ from sayso.base.records import (
     TurnRecord,
 )
 from sayso.stores.codec import (
-    answer_from_json,
     answer_to_json,
-    progress_from_json,
+    interrupt_from_json,
     progress_to_json,
-    terms_from_json,
     terms_to_json,
 )
+from sayso.stores.sealing import Passage
+from sayso.stores.step import AuditLine
 
 T = TypeVar("T")
 
@@ -40,14 +40,17 @@ class Packing(Generic[T]):
         self, names: str, *, blobs: str, read: Callable[[T], Sequence[Any]], make: Callable[..., T]
     ) -> None:
         """`names` of the members in their order; `blobs` are those of them that are bytes."""
-        self._names = names.split()
-        self._blobs = [self._names.index(name) for name in blobs.split()]
-        self._read = read
+        self.names: list[str] = names.split()
+        self._blobs = [self.names.index(name) for name in blobs.split()]
         self._make = make
+        self._read = read
 
     def pack(self, record: T) -> bytes:
         """The record's bytes."""
-        values = list(self._read(record))
+        return self.pack_values(list(self._read(record)))
+
+    def pack_values(self, values: list[Any]) -> bytes:
+        """The bytes of a record's members."""
         parts = [b"\n"]
         for at in self._blobs:
             if values[at] is not None:
@@ -57,15 +60,23 @@ class Packing(Generic[T]):
 
     def unpack(self, data: bytes, begin: int = 0) -> T:
         """The record in bytes, from that place on."""
+        return self.make(self.unpack_values(data, begin))
+
+    def make(self, values: Sequence[Any]) -> T:
+        """The record that has these members."""
+        return self._make(**dict(zip(self.names, values, strict=False)))
+
+    def unpack_values(self, data: bytes, begin: int = 0) -> list[Any]:
+        """A record's members in bytes, from that place on."""
         end = data.index(b"\n", begin)
-        values = orjson.loads(data[begin:end])
+        values: list[Any] = orjson.loads(data[begin:end])
         at = end + 1
         for blob in self._blobs:
             if blob < len(values) and values[blob] is not None:
                 length = values[blob]
                 values[blob] = data[at : at + length]
                 at += length
-        return self._make(**dict(zip(self._names, values, strict=False)))
+        return values
 
 
 def _plain(record: type[T], names: str, blobs: str) -> Packing[T]:
@@ -83,32 +94,23 @@ def _interrupt_values(interrupt: Interrupt) -> Sequence[Any]:
     return [*plain, terms_to_json(terms), progress_to_json(progress), answer_to_json(held)]
 
 
-def _interrupt(
-    *, terms: bytes | None, progress: bytes | None, held: bytes | None, **members: Any
-) -> Interrupt:
-    return Interrupt(
-        terms=terms_from_json(terms),
-        progress=progress_from_json(progress),
-        held=answer_from_json(held),
-        **members,
-    )
-
-
 def _approval(*, rules: list[str], **members: Any) -> Approval:
     return Approval(rules=tuple(rules), **members)
 
 
+_INTERRUPT_BLOBS = "response_schema metadata payload answer_metadata terms progress held"
+_TEXTS = ("message", *_INTERRUPT_BLOBS.split())
 _INTERRUPT = (
     "id turn_key created_at status reason assigned_to expires_at remind_at reminded_at lapsed_at "
-    "place tool_call_id decided_by decided_at channel run_key message response_schema metadata "
-    "payload answer_metadata terms progress held"
+    f"place tool_call_id decided_by decided_at channel run_key message {_INTERRUPT_BLOBS}"
 )
+_PLAIN = len(_INTERRUPT.split()) - len(_TEXTS)
 _interrupt_members = attrgetter(*_INTERRUPT.split())
 INTERRUPTS: Packing[Interrupt] = Packing(
     _INTERRUPT,
-    blobs="response_schema metadata payload answer_metadata terms progress held",
+    blobs=_INTERRUPT_BLOBS,
     read=_interrupt_values,
-    make=_interrupt,
+    make=interrupt_from_json,
 )
 ENTRIES = _plain(Entry, "place kind name fingerprint status data", "data")
 RUNS = _plain(Run, "key run_id turn_key started_at ended_at outcome", "outcome")
@@ -137,6 +139,20 @@ _APPROVAL = (
 APPROVALS: Packing[Approval] = Packing(
     _APPROVAL, blobs="pattern terms", read=attrgetter(*_APPROVAL.split()), make=_approval
 )
+
+
+def interrupt_bytes(interrupt: Interrupt, way: Passage) -> bytes:
+    """The bytes of an interrupt on its way in."""
+    values = _interrupt_values(interrupt)
+    texts = way.several("interrupt", interrupt.id, _TEXTS, values[_PLAIN:])
+    return INTERRUPTS.pack_values([*values[:_PLAIN], *texts])
+
+
+def interrupt_in(data: bytes, begin: int, way: Passage) -> Interrupt:
+    """The interrupt in bytes on their way out, from that place on."""
+    values = INTERRUPTS.unpack_values(data, begin)
+    texts = way.several("interrupt", values[0], _TEXTS[: len(values) - _PLAIN], values[_PLAIN:])
+    return INTERRUPTS.make([*values[:_PLAIN], *texts])
 
 
 def joined(*members: Any) -> bytes:
@@ -173,7 +189,21 @@ def change(mark: int, packed: bytes) -> Change:
     )
 
 
-def audit_row(thread_id: str, number: int, packed: bytes, content: bytes | None) -> AuditRow:
+def audit_operations(
+    thread_id: str, now: int, line: AuditLine, way: Passage
+) -> tuple[int, bytes, bytes, bytes]:
+    """An audit row as it is kept: its number, its content, itself, and what the scope lists."""
+    number, owner, kind, content, salt, inner, digest = line
+    row = joined(owner, now, kind, inner, digest)
+    kept = way.one("audit.content", str(number), salt + content)
+    return number, kept, row, joined(thread_id, number, owner)
+
+
+def audit_row(
+    thread_id: str, number: int, packed: bytes, kept: bytes | None, way: Passage
+) -> AuditRow:
     """An audit row from what was kept of it, and its content unless that is gone."""
     owner, at, kind, inner, digest = orjson.loads(packed)
-    return stored(number, thread_id, owner, at, kind, content, inner, digest)
+    (kept,) = way.told(number, kept)
+    salt, content = (None, None) if kept is None else (kept[:SALT_BYTES], kept[SALT_BYTES:])
+    return stored(number, thread_id, owner, at, kind, content, salt, inner, digest)

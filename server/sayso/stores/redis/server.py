@@ -30,7 +30,7 @@ REMEDIES = {
     "invalid username-password pair": "refuses user or password; correct them in the store's URL",
     "invalid password": "refuses the password; correct it in the store's URL",
     "DENIED": "runs in protected mode: give it a password (requirepass) and write it into the URL",
-    "NOPERM": "lacks a right; run ACL SETUSER sayso on '>password' '~sayso:*' '~checkpoint:*' "
+    "NOPERM": "lacks a right; run ACL SETUSER sayso on '>password' '~sayso*' '~checkpoint:*' "
     "resetchannels '&sayso:*' +@all -@dangerous +info '+config|get' '+client|setname'",
     "DB index is out of range": "has no such database; correct the number at the end of the URL",
     "invalid DB index": "has no such database; correct the number at the end of the URL",

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from sayso.base.records import Approval, ApprovalUse, Commit, Message
+from sayso.base.secretvalues import check_kept
 from sayso.stores.redis.batch import Argument, ScriptBatch
 from sayso.stores.redis.facts import QuestionFacts
 from sayso.stores.redis.keys import ThreadKeys
@@ -16,6 +17,7 @@ from sayso.stores.redis.rows import (
     place,
     prefixed,
 )
+from sayso.stores.sealing import Passage
 from sayso.stores.step import Writes, need_of
 
 _OF_THREAD = (
@@ -31,6 +33,7 @@ _OF_THREAD = (
     "asked",
     "own",
     "used",
+    "secrets",
 )
 """What ends with a thread; its audit trail stays."""
 
@@ -52,6 +55,7 @@ def write(batch: ScriptBatch, writes: Writes) -> None:
     batch.audit(writes.now, writes.audit)
     if writes.forget is not None:
         batch.do("forget", keys.of("journal"), prefixed(writes.forget))
+    _secrets(batch, writes)
     _approvals(batch, writes.approvals, writes.uses)
     _members(batch, writes)
     batch.note(writes.now, writes.notes)
@@ -75,14 +79,24 @@ def deletion_reads(keys: ThreadKeys) -> list[tuple[Any, ...]]:
     ]
 
 
-def delete(batch: ScriptBatch, writes: Writes, read: Sequence[Any], own: dict[str, bytes]) -> None:
-    """Remove a thread; `read` is what `deletion_reads` gave, `own` its approvals."""
+def delete(
+    batch: ScriptBatch,
+    writes: Writes,
+    read: Sequence[Any],
+    own: dict[str, bytes],
+    way: Passage,
+) -> None:
+    """Remove a thread.
+
+    `read` is what `deletion_reads` gave, `own` its approvals,
+    `way` that of its texts out of the store.
+    """
     keys, scope = batch.keys, batch.keys.scope
     interrupts, turns, runs, _, used = read
     batch.due(None)
     batch.hide()
     for value in interrupts:
-        batch.unlist(QuestionFacts.of(value))
+        batch.unlist(QuestionFacts.of(value, way))
     for index, names in (("by_turn", turns), ("by_run", runs)):
         for name in names:
             batch.do("hdelif", scope.of(index), name, keys.id)
@@ -108,14 +122,25 @@ def delete(batch: ScriptBatch, writes: Writes, read: Sequence[Any], own: dict[st
     batch.is_told = writes.is_told
 
 
+def hold(batch: ScriptBatch, writes: Writes, hold: bytes | None) -> None:
+    """Put a thread on hold, or lift that."""
+    members = batch.keys.of("thread")
+    if hold is None:
+        batch.do("HDEL", members, "hold")
+    else:
+        batch.do("HSET", members, "hold", batch.way.one("thread.hold", "", hold))
+    batch.do("HSET", members, "updated", writes.now)
+    batch.audit(writes.now, writes.audit)
+
+
 def _history(batch: ScriptBatch, writes: Writes) -> None:
     """Write turns, the run, messages and entries."""
     keys, known = batch.keys, batch.known
     if writes.drops_journals:
-        batch.do("DEL", keys.of("journal"))
+        batch.do("forget", keys.of("journal"), "")
     known.turn = writes.turn
     for turn in writes.turns:
-        batch.do("HSET", keys.of("turns"), turn.key, TURNS.pack(turn))
+        batch.do("keep", keys.of("turns"), turn.key, TURNS.pack(batch.way.turn(turn)))
         if turn.key in writes.new_turns:
             known.turns.add(turn.key)
             batch.do("HSET", keys.scope.of("by_turn"), turn.key, keys.id)
@@ -126,8 +151,9 @@ def _history(batch: ScriptBatch, writes: Writes) -> None:
     for message_id in writes.hide:
         batch.do("hide", keys.of("messages"), message_id)
     _messages(batch, "append", writes.appended)
-    for entry in writes.entries:
-        field = prefixed(writes.entries_of or "") + entry.place
+    turn_key = writes.entries_of or ""
+    for entry in batch.way.entries(turn_key, writes.entries):
+        field = prefixed(turn_key) + entry.place
         batch.do("entry", keys.of("journal"), field, ENTRIES.pack(entry))
     _messages(batch, "put", writes.messages)
     if writes.dequeue:
@@ -140,20 +166,20 @@ def _members(batch: ScriptBatch, writes: Writes) -> None:
     members: dict[str, Argument] = {"updated": writes.now}
     if writes.mode == "new":
         members |= {"number": place(known.number), "owner": known.owner, "created": writes.now}
-        members["state"] = b"{}"
+    state = b"{}" if writes.mode == "new" and writes.state is None else writes.state
+    for name, value in (("state", state), ("kept", writes.kept)):
+        if value is not None:
+            kept = batch.way.one(f"{name}.body", "", value)
+            batch.do("keep", batch.keys.of("thread"), name, kept)
     if writes.lease_ms is not None:
         members["agent"] = writes.agent
-    if writes.state is not None:
-        members["state"] = writes.state
-    if writes.kept is not None:
-        members["kept"] = writes.kept
     if writes.turns or writes.questions:
         members |= {"turn": known.turn or "", "status": known.status or "", "open": known.open()}
     batch.members(members)
 
 
 def _messages(batch: ScriptBatch, how: str, messages: Iterable[Message]) -> None:
-    for message in messages:
+    for message in batch.way.messages([*messages]):
         batch.do(
             how,
             batch.keys.of("messages"),
@@ -164,9 +190,22 @@ def _messages(batch: ScriptBatch, how: str, messages: Iterable[Message]) -> None
         )
 
 
+def _secrets(batch: ScriptBatch, writes: Writes) -> None:
+    """Write values that are kept apart; where there is no codec there are none."""
+    if writes.secrets:
+        check_kept(sealed=batch.seals.codec is not None)
+    if batch.seals.codec is None:
+        return
+    if writes.drops_secrets:
+        batch.do("DEL", batch.keys.of("secrets"))
+    for value in map(batch.way.secret, writes.secrets):
+        batch.do("HSET", batch.keys.of("secrets"), value.id, value.body)
+
+
 def _approvals(batch: ScriptBatch, given: Iterable[Approval], uses: Iterable[ApprovalUse]) -> None:
     keys, scope = batch.keys, batch.keys.scope
     for row in given:
+        way = batch.seals.into(scope.scope, row.thread_id or "")
         batch.do(
             "approve",
             scope.of("approvals"),
@@ -175,7 +214,7 @@ def _approvals(batch: ScriptBatch, given: Iterable[Approval], uses: Iterable[App
             "" if row.thread_id is None else batch.key(scope.one("own", row.thread_id)),
             row.id,
             moment(row.given_at),
-            APPROVALS.pack(row),
+            APPROVALS.pack(way.approval(row)),
         )
     for use in uses:
         batch.do(

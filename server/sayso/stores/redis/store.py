@@ -7,11 +7,12 @@ same. Leases run out by the server's own clock.
 
 import asyncio
 import secrets
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from sayso.base.audit import AuditRow
+from sayso.base.amendment import Amendment
+from sayso.base.audit import NO_THREAD, AuditPerson, AuditRow, Event
 from sayso.base.clock import Clock
-from sayso.base.errors import StoreUnavailable
+from sayso.base.errors import DeclarationError, StoreUnavailable
 from sayso.base.records import (
     Approval,
     ApprovalUse,
@@ -20,34 +21,51 @@ from sayso.base.records import (
     Commit,
     Due,
     Entry,
+    Hold,
     InterruptFilter,
     Lease,
     ListedInterrupt,
+    ListedThread,
     OpenCount,
     Page,
     PageRequest,
     Renewed,
     Run,
     ThreadFilter,
-    ThreadSummary,
     ThreadView,
     Update,
 )
-from sayso.stores.base import ALL_INTERRUPTS, ALL_THREADS, FIRST_PAGE, ChangeListener, Store
+from sayso.base.secretvalues import SecretValue, check_kept
+from sayso.base.service_tokens import ServiceToken
+from sayso.base.sessions import Session
+from sayso.stores.aesgcm import AesGcm
+from sayso.stores.base import (
+    ALL_INTERRUPTS,
+    ALL_THREADS,
+    FIRST_PAGE,
+    ChangeListener,
+    Store,
+    StoreUsage,
+)
 from sayso.stores.pagination import checked_limit
-from sayso.stores.redis import approvals, audit, lists
-from sayso.stores.redis.checks import prepare
-from sayso.stores.redis.client import BlockingRedisClient, RedisClient, Script
-from sayso.stores.redis.keys import ScopeKeys
+from sayso.stores.redis import approvals, audit, lists, rekeying, sessions
+from sayso.stores.redis.client import BlockingRedisClient, RedisClient, Script, prepare
+from sayso.stores.redis.keys import ScopeKeys, duty_key
 from sayso.stores.redis.notifications import RedisNotifications
 from sayso.stores.redis.rows import ENTRIES, prefixed
 from sayso.stores.redis.threads import RedisThreads
 from sayso.stores.redis.views import load_arguments, view_of
+from sayso.stores.rekeying import Rekeyed, Rekeying
+from sayso.stores.sealing import Seals
+from sayso.stores.secrets import KEY_ID, new_key
 from sayso.stores.step import conflict_on
 from sayso.stores.text import reject_unstorable_text
 
 CONNECTIONS = 4
 """Connections of a process, beside one that only renews leases and one for hints."""
+
+_REWRITE_WAIT_S = 0.1
+"""Seconds between looks whether the server writes its file anew."""
 
 _CLOSED = "the store is not open; await its open() first"
 
@@ -55,6 +73,7 @@ _LOAD = Script("load")
 _STOP = Script("stop")
 _DELIVERED = Script("delivered")
 _RENEW = Script("renew")
+_DUTY = Script("duty")
 
 
 class RedisStore(Store):
@@ -65,6 +84,7 @@ class RedisStore(Store):
         url: str,
         *,
         clock: Clock | None = None,
+        codec: AesGcm | None = None,
         relaxed: bool = False,
         checkpoints: bool = False,
         connections: int = CONNECTIONS,
@@ -72,13 +92,22 @@ class RedisStore(Store):
     ) -> None:
         """`url` as redis-py takes it; `clock` instead of the server's decides about leases.
 
+        `codec` encrypts what it keeps. Raises `DeclarationError` for it beside `checkpoints`, which
+        others could not read.
+
         `relaxed`: a server that may lose what it acknowledged is worked with, and warned of.
         `checkpoints`: threads that wait are shown to others as `checkpoint:{session_id}`.
         `pipelined`: many exchanges share a connection, on redis-py's own socket; else each waits
         for the one before, by redis-py's public methods alone.
         """
+        if codec is not None and checkpoints:
+            raise DeclarationError(
+                "checkpoints=shown of the Redis URL would show in clear what codec= encrypts; "
+                "leave one of them out"
+            )
         self._url = url
         self._clock = clock
+        self.seals: Seals = Seals(codec)
         self._relaxed = relaxed
         self._checkpoints = checkpoints
         self._connections = connections
@@ -94,7 +123,9 @@ class RedisStore(Store):
         async with self._opening:
             if self._threads is not None:
                 return
-            link = RedisClient(self._url, self._connections, pipelined=self._pipelined)
+            link = RedisClient(
+                self._url, self._connections, seals=self.seals, pipelined=self._pipelined
+            )
             try:
                 await prepare(link, relaxed=self._relaxed, checkpoints=self._checkpoints)
             except BaseException:
@@ -134,7 +165,8 @@ class RedisStore(Store):
     ) -> ThreadView | None:
         keys = ScopeKeys(scope).thread(thread_id)
         names, arguments = load_arguments(keys, run_id, interrupt_ids)
-        return view_of(keys, await self._read().run(_LOAD, names, arguments))
+        reply = await self._read().run(_LOAD, names, arguments)
+        return view_of(keys, reply, self.seals.out_of(scope, thread_id))
 
     async def journal(self, scope: str, turn_key: str) -> tuple[Entry, ...]:
         keys, link = ScopeKeys(scope), self._read()
@@ -146,11 +178,30 @@ class RedisStore(Store):
         values = (
             v for name, v in zip(flat[0::2], flat[1::2], strict=True) if name.startswith(prefix)
         )
-        return tuple(ENTRIES.unpack(value, 16) for value in sorted(values, key=lambda v: v[:16]))
+        entries = [ENTRIES.unpack(value, 16) for value in sorted(values, key=lambda v: v[:16])]
+        way = self.seals.out_of(scope, thread_id.decode())
+        return tuple(way.entries(turn_key, entries))
+
+    async def secrets(self, scope: str, thread_id: str) -> tuple[SecretValue, ...]:
+        flat = await self._read().one("HGETALL", ScopeKeys(scope).thread(thread_id).of("secrets"))
+        way = self.seals.out_of(scope, thread_id)
+        kept = sorted(zip(flat[0::2], flat[1::2], strict=True))
+        return tuple(way.secret(SecretValue(id=name.decode(), body=body)) for name, body in kept)
+
+    async def secret_key(self, scope: str) -> bytes:
+        check_kept(sealed=self.codec is not None)
+        read = await self.secrets(scope, NO_THREAD)
+        if not read:
+            key = SecretValue(id=KEY_ID, body=new_key())
+            name = ScopeKeys(scope).thread(NO_THREAD).of("secrets")
+            sealed = self.seals.into(scope, NO_THREAD).secret(key)
+            await self._read().one("HSETNX", name, KEY_ID, sealed.body)
+            read = await self.secrets(scope, NO_THREAD)
+        return read[0].body
 
     async def threads(
         self, scope: str, wanted: ThreadFilter = ALL_THREADS, page: PageRequest = FIRST_PAGE
-    ) -> Page[ThreadSummary]:
+    ) -> Page[ListedThread]:
         return await lists.threads(self._read(), ScopeKeys(scope), wanted, page)
 
     async def interrupts(
@@ -169,7 +220,12 @@ class RedisStore(Store):
         return await lists.changes(self._read(), ScopeKeys(scope), since, most)
 
     async def approvals(
-        self, scope: str, at: int, page: PageRequest = FIRST_PAGE, *, party: str | None = None
+        self,
+        scope: str,
+        at: int | None,
+        page: PageRequest = FIRST_PAGE,
+        *,
+        party: str | None = None,
     ) -> Page[Approval]:
         return await approvals.page(self._read(), ScopeKeys(scope), at, party, page)
 
@@ -188,10 +244,15 @@ class RedisStore(Store):
 
     async def revoke(self, scope: str, approval_id: str, by: str, now: int) -> None:
         reject_unstorable_text((by,))
-        link, keys, token = self._read(), ScopeKeys(scope), secrets.token_hex(12)
-        await self._write().in_turn(
-            scope, approval_id, lambda: approvals.revoke(link, keys, token, approval_id, by, now)
-        )
+        threads = self._write()
+        await threads.in_turn(scope, NO_THREAD, lambda: threads.revoke(scope, approval_id, by, now))
+
+    async def note(self, scope: str, events: Sequence[Event], now: int) -> None:
+        if not events:
+            return
+        threads = self._write()
+        noted = tuple(events)
+        await threads.in_turn(scope, NO_THREAD, lambda: threads.note(scope, noted, now))
 
     async def audit(
         self,
@@ -200,9 +261,40 @@ class RedisStore(Store):
         *,
         thread_id: str | None = None,
         owner: str | None = None,
+        until: str | None = None,
     ) -> Page[AuditRow]:
         keys = ScopeKeys(scope)
-        return await audit.page(self._read(), keys, thread_id, owner, page)
+        return await audit.page(self._read(), keys, thread_id, owner, until, page)
+
+    async def audit_end(self, scope: str) -> str:
+        return await audit.end(self._read(), ScopeKeys(scope))
+
+    async def last_decision(self, scope: str, thread_id: str) -> AuditRow | None:
+        return await audit.last_decision(self._read(), ScopeKeys(scope).thread(thread_id))
+
+    async def person(self, scope: str, name: str) -> str:
+        reject_unstorable_text((name,))
+        return await audit.person(self._read(), ScopeKeys(scope), name)
+
+    async def erase_trail(self, scope: str, thread: str, through: int, now: int, by: str) -> None:
+        reject_unstorable_text((by,))
+        threads = self._write()
+        await threads.in_turn(scope, thread, lambda: threads.erase(scope, thread, through, now, by))
+
+    async def erase_person(self, scope: str, name: str, now: int, by: str) -> None:
+        reject_unstorable_text((name, by))
+        threads = self._write()
+        await threads.in_turn(scope, NO_THREAD, lambda: threads.erase_person(scope, name, now, by))
+
+    async def purge_files(self) -> None:
+        link = self._read()
+        # Nothing tells when the server is done.
+        while b"aof_rewrite_in_progress:1" in await link.one("INFO", "persistence"):  # noqa: ASYNC110
+            await asyncio.sleep(_REWRITE_WAIT_S)  # one that began before may have read it already
+        await link.one("BGREWRITEAOF")
+
+    async def people(self, scope: str, ids: Sequence[str]) -> Mapping[str, AuditPerson]:
+        return await audit.people(self._read(), ScopeKeys(scope), ids)
 
     async def claim(self, claim: Claim) -> Lease:
         reject_unstorable_text(claim)
@@ -221,6 +313,13 @@ class RedisStore(Store):
         threads = self._write()
         await threads.in_turn(update.scope, update.thread_id, lambda: threads.update_idle(update))
 
+    async def amend(self, amendment: Amendment) -> None:
+        reject_unstorable_text(amendment)
+        threads = self._write()
+        await threads.in_turn(
+            amendment.scope, amendment.thread_id, lambda: threads.amend(amendment)
+        )
+
     async def delete(
         self, scope: str, thread_id: str, revision: int, now: int, *, by: str | None = None
     ) -> None:
@@ -228,6 +327,15 @@ class RedisStore(Store):
         threads = self._write()
         await threads.in_turn(
             scope, thread_id, lambda: threads.delete(scope, thread_id, revision, now, by)
+        )
+
+    async def set_hold(
+        self, scope: str, thread_id: str, revision: int, hold: Hold, *, lifted: bool = False
+    ) -> None:
+        reject_unstorable_text(hold)
+        threads = self._write()
+        await threads.in_turn(
+            scope, thread_id, lambda: threads.hold(scope, thread_id, revision, hold, lifted=lifted)
         )
 
     async def request_stop(
@@ -266,9 +374,71 @@ class RedisStore(Store):
         # One round trip for every few hundred scopes that there ever were.
         return await lists.due_threads(self._read(), self._clock, now, page)
 
-    async def count_open(self, limit: int) -> OpenCount:
+    async def count_all_open(self, limit: int) -> OpenCount:
         # One round trip for every few hundred scopes that there ever were.
-        return await lists.count_open(self._read(), checked_limit(limit))
+        return await lists.count_all_open(self._read(), checked_limit(limit))
+
+    async def usage(self, scope: str, owner: str | None = None) -> StoreUsage:
+        return await lists.usage(self._read(), ScopeKeys(scope), owner)
+
+    async def delete_approval(self, scope: str, approval_id: str) -> None:
+        link, keys = self._read(), ScopeKeys(scope)
+        await self._write().in_turn(
+            scope, approval_id, lambda: approvals.delete(link, keys, approval_id)
+        )
+
+    async def next_scope(self, after: str | None = None) -> str | None:
+        return await lists.next_scope(self._read(), after)
+
+    async def take_duty(self, duty: str, holder: str, lease_ms: int) -> bool:
+        now = "" if self._clock is None else self._clock.now()
+        outcome: int = await self._read().run(_DUTY, [duty_key(duty)], [now, holder, lease_ms])
+        return outcome == 1
+
+    async def add_session(self, session: Session) -> None:
+        link = self._read()
+        await self._write().in_turn(
+            "", session.digest, lambda: sessions.add(link, self._clock, self.seals, session)
+        )
+
+    async def use_session(self, digest: str, *, look: bool = False) -> Session | None:
+        return await sessions.use(self._read(), self._clock, self.seals, digest, look=look)
+
+    async def sessions(self, name: str) -> tuple[Session, ...]:
+        return await sessions.of_name(self._read(), self._clock, self.seals, name)
+
+    async def end_sessions(self, name: str) -> tuple[Session, ...]:
+        link, token = self._read(), secrets.token_hex(12)
+        return await self._write().in_turn(
+            "", name, lambda: sessions.end(link, self._clock, self.seals, token, name)
+        )
+
+    @property
+    def codec(self) -> AesGcm | None:
+        return self.seals.codec
+
+    async def rekey(
+        self, after: str | None = None, *, accept_plain: bool = False, look: bool = False
+    ) -> Rekeyed:
+        work = Rekeying(self.seals.codec, accept_plain=accept_plain, look=look)
+        return await rekeying.rekey(self._read(), work, after)
+
+    async def add_service_token(self, token: ServiceToken) -> None:
+        threads = self._write()
+        await threads.in_turn(token.scope, NO_THREAD, lambda: threads.add_service_token(token))
+
+    async def service_token(self, digest: str) -> ServiceToken | None:
+        return await sessions.find_token(self._read(), digest)
+
+    async def service_tokens(self, scope: str) -> tuple[ServiceToken, ...]:
+        return await sessions.tokens_of(self._read(), ScopeKeys(scope))
+
+    async def revoke_service_token(self, scope: str, token_id: str, by: str, now: int) -> None:
+        reject_unstorable_text((by,))
+        threads = self._write()
+        await threads.in_turn(
+            scope, NO_THREAD, lambda: threads.revoke_service_token(scope, token_id, by, now)
+        )
 
     def renew(self, leases: Sequence[Lease], lease_ms: int) -> Renewed:
         self._read()

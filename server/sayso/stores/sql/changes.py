@@ -9,6 +9,7 @@ import orjson
 from sayso.base.records import Change, Changes, Interrupt
 from sayso.stores.base import KEPT_CHANGES
 from sayso.stores.changes import Note
+from sayso.stores.sealing import Passage
 from sayso.stores.sql.rows import interrupt_row, seen_of
 from sayso.stores.sql.session import Transaction
 from sayso.stores.step import QuestionWrite, Seen
@@ -46,10 +47,13 @@ def stored_interrupts(
             some: list[str | None] = [*ids[begin : begin + _BATCH_SIZE]]
             some += [None] * (_BATCH_SIZE - len(some))
             answers.append(db.prefetch("read_many_facts", (scope, thread_id, *some)))
-    return lambda: {row[0]: seen_of(row[1:]) for rows in answers for row in rows()}
+    way = db.seals.out_of(scope, thread_id)
+    return lambda: {row[0]: seen_of(row, way) for rows in answers for row in rows()}
 
 
-def put_questions(db: Transaction, whose: Whose, questions: Sequence[QuestionWrite]) -> None:
+def put_questions(
+    db: Transaction, whose: Whose, questions: Sequence[QuestionWrite], way: Passage
+) -> None:
     """Write interrupts."""
     if not questions:
         return
@@ -57,7 +61,7 @@ def put_questions(db: Transaction, whose: Whose, questions: Sequence[QuestionWri
     belongs = (whose.scope, whose.owner, whose.agent, thread)
     new, moved, changed, unlisted, listed = [], [], [], [], []
     for interrupt, before in questions:
-        row, names = interrupt_row(interrupt), interrupt.terms.names
+        row, names = interrupt_row(interrupt, way), interrupt.terms.names
         packed = orjson.dumps(names).decode() if names else None
         if before is None:
             new.append((*belongs, packed, *row))

@@ -6,6 +6,7 @@ enough to leave nothing behind.
 
 from collections.abc import Sequence
 
+from sayso.base.amendment import Amendment
 from sayso.base.audit import GENESIS, is_audited
 from sayso.base.fastrecords import from_columns
 from sayso.base.records import (
@@ -13,6 +14,7 @@ from sayso.base.records import (
     Commit,
     Due,
     Entry,
+    Hold,
     Interrupt,
     Lease,
     Message,
@@ -22,8 +24,11 @@ from sayso.base.records import (
     ThreadView,
     Update,
 )
+from sayso.stores.codec import hold_to_json
 from sayso.stores.pagination import checked_limit, cursor, parse_cursor
-from sayso.stores.sql import approvals, audit
+from sayso.stores.rekeying import Rekeying
+from sayso.stores.sealing import INTERRUPT_TEXTS, Passage
+from sayso.stores.sql import approvals, audit, secrets
 from sayso.stores.sql.changes import (
     StoredInterrupts,
     Whose,
@@ -46,9 +51,11 @@ from sayso.stores.step import (
     StepFacts,
     Writes,
     conflict_on,
+    plan_amendment,
     plan_claim,
     plan_commit,
     plan_deletion,
+    plan_hold,
     plan_update,
 )
 
@@ -66,6 +73,21 @@ _DELETIONS = (
 )
 """What names others before them; the thread last."""
 
+_TEXTS = (
+    ("thread", 0, ("thread.hold",)),
+    ("state", 0, ("state.body",)),
+    ("kept", 0, ("kept.body",)),
+    ("request", 1, ("turn.request",)),
+    ("run", 1, ("run.outcome",)),
+    ("message", 1, ("message.body",)),
+    ("entry", 2, ("entry.fingerprint", "entry.data")),
+    ("interrupt", 1, tuple(f"interrupt.{name}" for name in INTERRUPT_TEXTS)),
+)
+"""Tables, how many columns name a row of a thread, and the columns that are encrypted."""
+_REKEYED_THREADS = 20
+_REKEYED_TEXTS = 500
+"""Texts that are written in one transaction, about: others wait for it."""
+
 
 def load(
     db: Transaction,
@@ -79,25 +101,30 @@ def load(
     if row is None:
         return None
     thread, turn_key, run_key = row[:3]
+    way = db.seals.out_of(scope, thread_id)
     named = db.prefetch("read_named_run", (thread, run_id)) if run_id is not None else tuple
     turn = db.prefetch("read_turn", (turn_key, thread))
     run = db.prefetch("read_run", (run_key, thread))
     messages = db.prefetch("read_messages", (thread,))
     interrupts = db.prefetch("read_interrupts", (thread, turn_key))
     return ThreadView(
-        thread=thread_of(row[3:]),
-        named_run=next(map(run_of, named()), None),
-        turn=next(map(turn_of, turn()), None),
-        run=next(map(run_of, run()), None),
-        messages=tuple(from_columns(Message, zip(*messages(), strict=True))),
-        interrupts=_interrupts(db, thread, interrupts(), interrupt_ids),
+        turn=next((way.turn(turn_of(row)) for row in turn()), None),
+        thread=thread_of(row[3:], way),
+        named_run=next((way.run(run_of(row)) for row in named()), None),
+        run=next((way.run(run_of(row)) for row in run()), None),
+        messages=tuple(way.messages(from_columns(Message, zip(*messages(), strict=True)))),
+        interrupts=_interrupts(db, thread, interrupts(), interrupt_ids, way),
     )
 
 
 def journal(db: Transaction, scope: str, turn_key: str) -> tuple[Entry, ...]:
     """Read the journal of a turn."""
     rows = db.all("read_journal", (turn_key, scope))
-    return tuple(from_columns(Entry, zip(*rows, strict=True)))
+    if not rows:
+        return ()
+    thread_id, *columns = zip(*rows, strict=True)
+    entries = from_columns(Entry, columns)
+    return tuple(db.seals.out_of(scope, thread_id[0]).entries(turn_key, entries))
 
 
 class _ThreadFacts(StepFacts):
@@ -144,12 +171,16 @@ class _Reads:
     def facts(self, *, leases: bool = False, floor: Answer = tuple) -> _ThreadFacts:
         """Wait for them; with `leases` a lease that runs counts."""
         db, row = self._db, next(iter(self._thread()), None)
-        facts = _ThreadFacts(self._scope, self._thread_id, exists=row is not None)
+        people = audit.KnownPeople(db, self._scope)
+        facts = _ThreadFacts(
+            self._scope, self._thread_id, exists=row is not None, person=people.__getitem__
+        )
         if row is None:
             facts.revision, facts.fence = next(iter(floor()), (0, 0))
         else:
             facts.key, facts.revision, facts.fence, facts.holder, until, *newest = row
-            facts.turn, facts.run, facts.stop_fence, facts.owner, facts.agent = newest
+            facts.turn, facts.run, facts.stop_fence, facts.owner, facts.agent, on_hold = newest
+            facts.on_hold = bool(on_hold)
             facts.leased = leases and until is not None and until > db.now()
         if self._interrupts is not None:
             facts.interrupts = self._interrupts()
@@ -186,11 +217,13 @@ def claim(db: Transaction, wanted: Claim) -> Lease:
 
 def commit(db: Transaction, lease: Lease, step: Commit) -> bool:
     """Write one step under a lease; true if its holder was asked to stop."""
-    audited = any(map(is_audited, step.entries))
+    audited = any(map(is_audited, step.entries)) or bool(step.approvals)
     reads = _Reads(db, lease.scope, lease.thread_id, step.interrupts, audited=audited)
     facts = reads.facts()
     if step.turn is not None or step.next_turn is not None:
         facts.turns = _StoredTurns(db, lease.scope, lease.thread_id)
+    if step.approvals:
+        facts.approvals = approvals.stored(db, lease.scope, step.approvals)
     writes = plan_commit(facts, lease, step)
     run = facts.run
     if step.run is not None and step.run.key != run:
@@ -215,6 +248,14 @@ def update_idle(db: Transaction, update: Update) -> None:
     _release(db, facts.key, update.now)
 
 
+def amend(db: Transaction, amendment: Amendment) -> None:
+    """Write what is stored of an idle thread in other words."""
+    scope, thread_id = amendment.scope, amendment.thread_id
+    facts = _Reads(db, scope, thread_id, amendment.interrupts, audited=False).facts()
+    _write(db, facts, plan_amendment(facts, amendment))
+    db.do("touch_thread", (amendment.now, facts.key))
+
+
 def delete(
     db: Transaction, scope: str, thread_id: str, revision: int, now: int, by: str | None
 ) -> None:
@@ -223,9 +264,22 @@ def delete(
     facts = _Reads(db, scope, thread_id, audited=True).facts(leases=True)
     _write(db, facts, plan_deletion(facts, revision, now, by))
     approvals.forget(db, scope, thread_id)
+    secrets.forget(db, scope, thread_id)
     db.do("raise_floor", (scope, revision, facts.fence))
     for deletion in _DELETIONS:
         db.do(deletion, (facts.key,))
+
+
+def hold(
+    db: Transaction, scope: str, thread_id: str, revision: int, word: Hold, lifted: bool
+) -> None:
+    """Put a thread on hold, or lift that."""
+    facts = _Reads(db, scope, thread_id, audited=True).facts()
+    _write(db, facts, plan_hold(facts, revision, word, lifted=lifted))
+    body = None if lifted else hold_to_json(word)
+    body = db.seals.into(scope, thread_id).one("thread.hold", "", body)
+    db.do("hold_thread", (body, facts.key))
+    db.do("touch_thread", (word.said_at, facts.key))
 
 
 def request_stop(
@@ -283,6 +337,32 @@ def renew(db: Transaction, leases: Sequence[Lease], lease_ms: int) -> Renewed:
     return Renewed(lost=tuple(lost), stop_requested=tuple(stopping))
 
 
+def take_duty(db: Transaction, duty: str, holder: str, lease_ms: int) -> bool:
+    """Take what one process of all does."""
+    now = db.now()
+    return db.one("take_duty", (duty, holder, now + lease_ms, now)) is not None
+
+
+def rekey(db: Transaction, work: Rekeying, begin: int, *, look: bool) -> int | None:
+    """Bring threads with all that belongs to them under another key; where to go on.
+
+    Each is locked as a step locks it, unless this only looks.
+    """
+    threads = db.all("next_threads", (begin, _REKEYED_THREADS))
+    for key, scope, thread_id in threads:
+        if look or db.one("find_thread", (scope, thread_id)) is not None:
+            for table, names, columns in _TEXTS:
+                for row in db.all(f"texts_of_{table}", (key,)):
+                    label = "\0".join(row[:names])
+                    fresh = work.renewed(scope, thread_id, label, columns, row[names:])
+                    if fresh is not None:
+                        db.do(f"rekey_{table}", (*fresh, key, *row[:names]))
+        begin = key
+        if work.batch.encrypted >= _REKEYED_TEXTS:
+            return begin
+    return begin if len(threads) == _REKEYED_THREADS else None
+
+
 def _create(db: Transaction, facts: StepFacts, wanted: Claim, until: int) -> int:
     """A new thread above what was deleted; its key."""
     values = (
@@ -316,51 +396,58 @@ def _release(db: Transaction, thread: int, now: int) -> None:
 def _write(db: Transaction, facts: _ThreadFacts, writes: Writes) -> None:
     """Write all rows of a step but the thread's own."""
     thread = facts.key
-    _write_history(db, thread, writes)
+    way = db.seals.into(facts.scope, facts.thread_id)
+    _write_history(db, thread, writes, way)
     if writes.questions or writes.notes or writes.audit:
         whose = Whose(thread, facts.scope, facts.thread_id, writes.owner, writes.agent)
-        put_questions(db, whose, writes.questions)
+        put_questions(db, whose, writes.questions, way)
         note(db, whose, writes.now, writes.notes)
-        audit.append(db, whose, writes.now, writes.audit)
+        if writes.audit:
+            audit.append(db, facts.scope, facts.thread_id, writes.now, writes.audit)
     if writes.state is not None:
-        db.do("put_state", (thread, writes.state))
+        db.do("put_state", (thread, way.one("state.body", "", writes.state)))
     if writes.kept is not None:
-        db.do("put_kept", (thread, writes.kept))
+        db.do("put_kept", (thread, way.one("kept.body", "", writes.kept)))
     if writes.forget is not None:
         db.do("forget_journal", (thread, writes.forget))
+    if writes.secrets or db.seals.codec is not None:
+        secrets.write(db, facts.scope, facts.thread_id, writes)
     if writes.approvals or writes.uses:
         approvals.write(db, facts.scope, writes.approvals, writes.uses)
     if writes.is_told:
         db.notify(facts.scope, facts.thread_id)
 
 
-def _write_history(db: Transaction, thread: int, writes: Writes) -> None:
+def _write_history(db: Transaction, thread: int, writes: Writes, way: Passage) -> None:
     """Write turns, the run, entries and messages."""
     if writes.drops_journals:
         db.do("forget_journals", (thread,))
     for turn in writes.turns:
         db.do("put_turn", (thread, *turn_row(turn)))
-        db.do("put_request", (thread, turn.key, turn.request))
+        db.do("put_request", (thread, turn.key, way.turn(turn).request))
     if writes.run is not None:
-        db.do("put_run", (thread, *run_row(writes.run)))
+        db.do("put_run", (thread, *run_row(way.run(writes.run))))
     if writes.hide:
         db.insert_many("hide_message", [(thread, message_id) for message_id in writes.hide])
     if writes.appended:
-        db.insert_many("append_message", [(thread, *message_row(m)) for m in writes.appended])
+        appended = way.messages(writes.appended)
+        db.insert_many("append_message", [(thread, *message_row(m)) for m in appended])
     if writes.entries:
-        turn_key = writes.entries_of
-        db.insert_many("put_entry", [(thread, turn_key, *entry_row(e)) for e in writes.entries])
+        turn_key = writes.entries_of or ""
+        entries = way.entries(turn_key, writes.entries)
+        db.insert_many("put_entry", [(thread, turn_key, *entry_row(e)) for e in entries])
     if writes.messages:
-        db.insert_many("put_message", [(thread, *message_row(m)) for m in writes.messages])
+        messages = way.messages(writes.messages)
+        db.insert_many("put_message", [(thread, *message_row(m)) for m in messages])
     if writes.dequeue:
         db.do("dequeue_messages", (thread,))
 
 
 def _interrupts(
-    db: Transaction, thread: int, rows: Sequence[Row], asked: Sequence[str]
+    db: Transaction, thread: int, rows: Sequence[Row], asked: Sequence[str], way: Passage
 ) -> tuple[Interrupt, ...]:
-    newest = [interrupt_of(row) for row in rows]
+    newest = [interrupt_of(row, way) for row in rows]
     missing = set(asked).difference(interrupt.id for interrupt in newest)
     found = (db.one("read_earlier_interrupt", (thread, interrupt_id)) for interrupt_id in missing)
     earlier = sorted((row for row in found if row is not None), key=lambda row: int(row[0]))
-    return (*newest, *(interrupt_of(row[1:]) for row in earlier))
+    return (*newest, *(interrupt_of(row[1:], way) for row in earlier))

@@ -1,7 +1,7 @@
 """SQL that lives in `.sql` files: named queries and numbered migrations."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from importlib.resources import files
@@ -43,7 +43,7 @@ class Statement:
 
     def values(self, given: Values) -> Sequence[Any]:
         """The values in the order of the places: a sequence as it is, a mapping by its names."""
-        return [given[name] for name in self.names] if isinstance(given, Mapping) else given
+        return [given[name] for name in self.names] if isinstance(given, dict) else given
 
 
 def queries(dialect: str) -> dict[str, Statement]:
@@ -57,8 +57,18 @@ def queries(dialect: str) -> dict[str, Statement]:
 def shared() -> dict[str, str]:
     """The texts of all dialects by name, with `:name` for each value."""
     folder = files("sayso.stores.sql") / "queries"
-    names = ("threads.sql", "lists.sql", "approvals.sql", "audit.sql")
-    return _named("".join((folder / name).read_text("utf-8") for name in names))
+    names = (
+        "threads",
+        "lists",
+        "approvals",
+        "audit",
+        "sessions",
+        "retention",
+        "rekeying",
+        "service_tokens",
+        "secrets",
+    )
+    return _named("".join((folder / f"{name}.sql").read_text("utf-8") for name in names))
 
 
 def overrides(dialect: str) -> dict[str, str]:

@@ -10,11 +10,13 @@ from sayso.base.records import Interrupt, Principal, Run, Thread, TurnRecord
 from sayso.stores.codec import (
     answer_from_json,
     answer_to_json,
+    hold_from_json,
+    interrupt_from_json,
     progress_from_json,
     progress_to_json,
-    terms_from_json,
     terms_to_json,
 )
+from sayso.stores.sealing import INTERRUPT_TEXTS, Passage
 
 _Row = Callable[[Any], tuple[Any, ...]]
 
@@ -35,15 +37,9 @@ _INTERRUPT = (
     "decided_at",
     "channel",
     "run_key",
-    "message",
-    "response_schema",
-    "metadata",
-    "terms",
-    "progress",
-    "payload",
-    "answer_metadata",
-    "held",
+    *INTERRUPT_TEXTS,
 )
+_PLAIN = len(_INTERRUPT) - len(INTERRUPT_TEXTS)
 _interrupt_members: _Row = attrgetter(*_INTERRUPT)
 message_row: _Row = attrgetter("id", "role", "body", "visibility")
 entry_row: _Row = attrgetter("place", "kind", "name", "fingerprint", "status", "data")
@@ -68,31 +64,35 @@ def turn_row(turn: TurnRecord) -> tuple[Any, ...]:
     )
 
 
-def interrupt_row(interrupt: Interrupt) -> tuple[Any, ...]:
+def interrupt_row(interrupt: Interrupt, way: Passage) -> tuple[Any, ...]:
     """The columns of an interrupt, in the order of `_INTERRUPT`."""
-    *plain, terms, progress, payload, metadata, held = _interrupt_members(interrupt)
-    return (
-        *plain,
+    members = _interrupt_members(interrupt)
+    *said, terms, progress, payload, metadata, held = members[_PLAIN:]
+    texts = (
+        *said,
         terms_to_json(terms),
         progress_to_json(progress),
         payload,
         metadata,
         answer_to_json(held),
     )
+    return (
+        *members[:_PLAIN],
+        *way.several("interrupt", interrupt.id, INTERRUPT_TEXTS, texts),
+    )
 
 
-def interrupt_of(row: tuple[Any, ...]) -> Interrupt:
+def interrupt_of(row: tuple[Any, ...], way: Passage) -> Interrupt:
     """An interrupt from its columns."""
-    members = dict(zip(_INTERRUPT, row, strict=True))
-    members["terms"] = terms_from_json(members["terms"])
-    members["progress"] = progress_from_json(members["progress"])
-    members["held"] = answer_from_json(members["held"])
-    return Interrupt(**members)
+    texts = way.several("interrupt", row[0], INTERRUPT_TEXTS, row[_PLAIN:])
+    return interrupt_from_json(**dict(zip(_INTERRUPT, (*row[:_PLAIN], *texts), strict=True)))
 
 
-def seen_of(row: tuple[Any, ...]) -> tuple[Any, ...]:
+def seen_of(row: tuple[Any, ...], way: Passage) -> tuple[Any, ...]:
     """The turn and time of asking of an interrupt, and what is noted of it (`step.Seen`)."""
-    turn_key, created_at, status, held, *moved, progress = row
+    interrupt_id, turn_key, created_at, status, held, *moved, progress = row
+    held = way.one("interrupt.held", interrupt_id, held)
+    progress = way.one("interrupt.progress", interrupt_id, progress)
     return (
         turn_key,
         created_at,
@@ -103,7 +103,7 @@ def seen_of(row: tuple[Any, ...]) -> tuple[Any, ...]:
     )
 
 
-def thread_of(row: tuple[Any, ...]) -> Thread:
+def thread_of(row: tuple[Any, ...], way: Passage) -> Thread:
     """A thread from its columns, its state and what it keeps, and who is stopping it."""
     scope, thread_id, owner, agent, revision, fence, created, updated, state, holder, until = row[
         :11
@@ -117,13 +117,14 @@ def thread_of(row: tuple[Any, ...]) -> Thread:
         fence=fence,
         created_at=created,
         updated_at=updated,
-        state=b"{}" if state is None else state,
+        state=b"{}" if state is None else way.one("state.body", "", state),
         holder=holder,
         lease_until=until,
         stopping=bool(row[11]),
         stop_by=row[12],
         stop_channel=row[13],
-        kept=row[14],
+        kept=way.one("kept.body", "", row[14]),
+        hold=hold_from_json(way.one("thread.hold", "", row[15])),
     )
 
 

@@ -1,10 +1,12 @@
 """An SQLite database file: opening it, bringing its schema up to date, naming what is wrong."""
 
 import atexit
+import logging
 import os
 import sqlite3
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import TypeVar
@@ -13,6 +15,8 @@ from sayso.base.errors import StoreUnavailable
 from sayso.stores.sql.queries import Migration, migrations
 
 T = TypeVar("T")
+
+_log = logging.getLogger("sayso.store")
 
 MIGRATIONS = migrations("sqlite")
 MEMORY = Path(":memory:")
@@ -33,6 +37,7 @@ _PRAGMAS = (
     # What a savepoint would restore is a file of the temporary directory otherwise: costly, and
     # where there is none to write to, everything fails.
     "PRAGMA temp_store = MEMORY",
+    "PRAGMA secure_delete = ON",  # what is deleted is overwritten
 )
 
 _REMEDIES = {
@@ -59,6 +64,7 @@ def connect(path: Path) -> sqlite3.Connection:
         db = sqlite3.connect(path, timeout=_SLICE, isolation_level=None, cached_statements=128)
         try:
             patiently(lambda: _prepare(db, path))
+            _warn_of_readers(path)
         except BaseException:
             db.close()
             raise
@@ -104,10 +110,36 @@ def _require_version() -> None:
 
 def _make_private(path: Path) -> None:
     """Make a file that is not there, for its owner alone; SQLite's further files follow it."""
-    try:
+    with suppress(OSError):  # it is there, or SQLite says what is wrong
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
-    except OSError:
-        return  # it is there, or SQLite says what is wrong
+
+
+def _warn_of_readers(path: Path) -> None:
+    with suppress(OSError):
+        mode = path.stat().st_mode
+        if os.name == "posix" and mode & 0o077:
+            _log.warning(
+                "database %r can be read or written by other users of this machine (mode %04o); "
+                "run chmod 600 on it, and on the files beside it that end in -wal and -shm",
+                str(path),
+                mode & 0o7777,
+            )
+
+
+def truncate_log(path: Path) -> None:
+    """Move the write-ahead log into the file and empty it: what was overwritten is in neither."""
+    db = sqlite3.connect(path, timeout=_SLICE, isolation_level=None)
+    try:
+        deadline = time.monotonic() + _LOCK_TIMEOUT_S
+        while db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:
+            if time.monotonic() >= deadline:
+                raise StoreUnavailable(
+                    f"database {str(path)!r} is read all the time, so its log still has what was "
+                    "deleted; end what reads it (a backup, a shell), then do this again"
+                )
+            time.sleep(0.01)
+    finally:
+        db.close()
 
 
 def patiently(attempt: Callable[[], T]) -> T:

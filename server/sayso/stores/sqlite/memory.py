@@ -13,6 +13,8 @@ from typing import TypeVar
 
 from sayso.base.clock import Clock, SystemClock
 from sayso.base.errors import StoreUnavailable
+from sayso.stores.aesgcm import AesGcm
+from sayso.stores.sealing import Seals
 from sayso.stores.sql.session import Transaction
 from sayso.stores.sql.store import SqlStore
 from sayso.stores.sql.worker import StoreRunner
@@ -25,9 +27,10 @@ T = TypeVar("T")
 class MemoryStore(SqlStore):
     """Threads in memory. They live as long as the object, closed or not."""
 
-    def __init__(self, *, clock: Clock | None = None) -> None:
-        """`clock` decides when leases run out; the machine's own by default."""
-        self._runner = InlineRunner(clock or SystemClock())
+    def __init__(self, *, clock: Clock | None = None, codec: AesGcm | None = None) -> None:
+        """`clock` decides when leases run out, the machine's own by default; `codec` encrypts."""
+        self.seals: Seals = Seals(codec)
+        self._runner = InlineRunner(clock or SystemClock(), self.seals)
         self._open = False
 
     async def open(self) -> None:
@@ -47,11 +50,11 @@ class MemoryStore(SqlStore):
 class InlineRunner(StoreRunner):
     """Runs work in the caller's thread, on a database that no other connection sees."""
 
-    def __init__(self, clock: Clock) -> None:
-        """`clock` is the store's."""
+    def __init__(self, clock: Clock, seals: Seals) -> None:
+        """`clock` is the store's, `seals` how texts are kept."""
         self._lock = threading.Lock()  # `renew` comes from another thread
         self._db = connect_memory()
-        self._transaction = SqliteTransaction(self._db, clock)
+        self._transaction = SqliteTransaction(self._db, clock, seals)
         weakref.finalize(self, self._db.close)
 
     async def run(self, work: Callable[[Transaction], T], *, writes: bool, key: str = "") -> T:

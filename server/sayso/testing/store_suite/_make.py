@@ -5,22 +5,19 @@ from typing import Any, Literal
 
 from sayso.base.approvers import Approvers
 from sayso.base.options import FallbackAnswer
+from sayso.base.progress import LateRefusal, Progress, Proof, SeenOnSession, Vote
 from sayso.base.records import (
     AnswerRecord,
     Claim,
     Commit,
     Entry,
     Interrupt,
-    LateRefusal,
     Lease,
     Message,
     Principal,
-    Progress,
     Run,
-    SeenOnSession,
     Terms,
     TurnRecord,
-    Vote,
 )
 from sayso.stores.base import Store
 
@@ -80,21 +77,45 @@ def question(name: str, **members: Any) -> Interrupt:
 TERMS = Terms(
     on_expire=FallbackAnswer({"approved": False}),
     approvers=Approvers(
-        approvals={"lead": 1, "finance": 2}, not_by="requester", forks_of_denied="refuse"
+        approvals={"lead": 1, "finance": 2},
+        not_by="requester",
+        step_up=300,
+        forks_of_denied="refuse",
     ),
     requesters=("ann", "cleo"),
     subagent="sub_1",
     typed=True,
+    services=True,
+    granted=True,
     origin="first",
+    left_to_app=True,
 )
 """Terms with all members filled."""
+PROOF = Proof(
+    issuer="https://issuer.example",
+    token_id="t-1",  # noqa: S106 - an id, no secret
+    session="s-1",
+    auth_time=1_700_000_000_000,
+    shown="d1",
+)
+"""A proof with all members filled."""
 PROGRESS = Progress(
-    votes=(Vote(by="bob", at=1, channel="inbox", roles=("lead",), payload=b'{"approved":true}'),),
+    votes=(
+        Vote(
+            by="bob",
+            at=1,
+            channel="inbox",
+            roles=("lead",),
+            payload=b'{"approved":true}',
+            proof=PROOF,
+        ),
+    ),
     roles=("finance", "lead"),
     denied=({"by": "dora", "at": "2026-01-01T00:00:00.000Z", "threadId": "other"},),
     copied=True,
     late=(LateRefusal(by="eve", at=2, said="denied", channel="run"),),
     seen=SeenOnSession(session="session", at=1_800_000_000_000_000_000),
+    proof=Proof(kind="service"),
 )
 """Progress with all members filled."""
 
@@ -108,6 +129,7 @@ def answer(status: Literal["resolved", "cancelled"] = "resolved", **members: Any
         "payload": b'{"approved":1.0,"note":null}',
         "metadata": b'{"a":[]}',
         "roles": (),
+        "proof": PROOF,
     }
     return AnswerRecord(status=status, **(values | members))
 

@@ -10,11 +10,11 @@ from sayso.base.records import (
     Interrupt,
     InterruptFilter,
     ListedInterrupt,
+    ListedThread,
     Page,
     PageRequest,
     Terms,
     ThreadFilter,
-    ThreadSummary,
     Update,
 )
 from sayso.stores.base import Store
@@ -72,7 +72,7 @@ def _listed(interrupt: Interrupt, **members: Any) -> ListedInterrupt:
 async def a_thread_is_listed_with_how_it_stands(store: Store, clock: FakeClock) -> None:
     """Running, then waiting with what is open, then ended with its outcome's type."""
     lease = await store.claim(claim())
-    summary = ThreadSummary(
+    summary = ListedThread(
         scope=SCOPE,
         id=THREAD,
         owner="ann",

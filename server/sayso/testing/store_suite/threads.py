@@ -1,9 +1,10 @@
-"""Rules about whole threads: what is written comes back, and only to whom it belongs."""
+"""Rules about whole threads: what is written comes back to whom it belongs, and is counted."""
 
 from dataclasses import replace
+from typing import Any
 
 from sayso.base.records import Changes, Commit, Page, PageRequest, Thread, ThreadView, Update
-from sayso.stores.base import Store
+from sayso.stores.base import Store, StoreUsage
 from sayso.testing.clock import FakeClock
 from sayso.testing.store_suite._make import (
     LEASE_MS,
@@ -18,6 +19,7 @@ from sayso.testing.store_suite._make import (
     message,
     question,
     raises,
+    revision,
     run,
     same,
     turn,
@@ -26,6 +28,9 @@ from sayso.testing.store_suite._make import (
 LONG = 5 * 1024 * 1024
 ODD = "\x00 a\x00b \u2028 \ud7ff \U0001f600 e\u0301 ' \" \\ % ; -- \r\n\t"
 """NUL, separators, the edge of the surrogates, an astral sign, a combining one, quotes."""
+_LARGE = 10_000
+_BESIDE = 3_000
+"""Bytes that a few records may take beside what is measured here."""
 
 
 async def an_unknown_thread_is_none(store: Store, clock: FakeClock) -> None:
@@ -241,3 +246,110 @@ async def delivery_is_noted_on_its_run_alone(store: Store, clock: FakeClock) -> 
     after = await store.load(SCOPE, THREAD, run_id="r-1")
     same(after, before and replace(before, run=run("run_2", run_id="r-2", delivered=True)))
     same(after and after.run and type(after.run.delivered), bool)
+
+
+def _text(size: int = _LARGE) -> bytes:
+    return b'"%s"' % (b"z" * size)
+
+
+async def _bytes(store: Store, owner: str | None = "ann") -> int:
+    return (await store.usage(SCOPE, owner)).bytes
+
+
+async def _grown(store: Store, before: int, by: int) -> int:
+    """The bytes of now; fail unless they are so many more, or fewer, than before."""
+    now = await _bytes(store)
+    same(abs(now - before - by) < _BESIDE, True)
+    same(await _bytes(store, None), now)
+    return now
+
+
+async def usage_counts_the_threads_and_the_open_questions_of_an_owner_and_of_a_scope(
+    store: Store, clock: FakeClock
+) -> None:
+    """Of nobody else, and not what was answered."""
+    await ask(store, question("int_1"), question("int_2"))
+    other: dict[str, Any] = {"turn": turn("turn_2"), "run": run("run_2"), "owner": "bob"}
+    await ask(store, question("int_3", turn_key="turn_2"), thread_id="other", **other)
+    elsewhere: dict[str, Any] = {"turn": turn("turn_3"), "run": run("run_3")}
+    await ask(store, question("int_4", turn_key="turn_3"), scope="elsewhere", **elsewhere)
+    counted = {owner: await store.usage(SCOPE, owner) for owner in ("ann", "bob", "nobody", None)}
+    numbers = [(usage.threads, usage.open_questions) for usage in counted.values()]
+    same(numbers, [(1, 2), (1, 1), (0, 0), (2, 3)])
+    same(counted["nobody"], StoreUsage())
+    same(counted["ann"].bytes + counted["bob"].bytes, counted[None].bytes)
+    settled = question("int_1", status="cancelled", decided_by="ann", decided_at=9_000)
+    await store.update_idle(
+        Update(
+            scope=SCOPE,
+            thread_id=THREAD,
+            revision=await revision(store),
+            now=9_000,
+            interrupts=(settled,),
+        )
+    )
+    same((await store.usage(SCOPE, "ann")).open_questions, 1)
+
+
+async def usage_grows_and_shrinks_with_what_a_thread_holds(store: Store, clock: FakeClock) -> None:
+    """Messages, state, journal, questions; what is replaced, dropped or deleted counts no more."""
+    lease = await store.claim(claim(messages=(message("m-1", body=_text()),)))
+    await store.commit(lease, Commit(now=2_100, release=True))
+    size = await _grown(store, 0, _LARGE)
+    again = claim(await revision(store), holder="process-2")
+    lease = await store.claim(again)
+    step: dict[str, Any] = {
+        "state": _text(),
+        "kept": _text(),
+        "messages": (message("m-2", body=_text()),),
+        "entries": (entry("0", data=_text()),),
+        "interrupts": (question("int_1", metadata=_text()),),
+    }
+    await store.commit(lease, Commit(now=2_200, **step))
+    await store.commit(lease, Commit(now=2_300, release=True))
+    size = await _grown(store, size, 5 * _LARGE)
+    lease = await store.claim(claim(await revision(store), holder="process-3"))
+    step = {
+        "state": b"{}",
+        "messages": (message("m-2"),),
+        "entries": (entry("0"),),
+        "interrupts": (question("int_1", status="cancelled"),),
+    }
+    await store.commit(lease, Commit(now=2_400, release=True, **step))
+    size = await _grown(store, size, -4 * _LARGE)
+    lease = await store.claim(claim(await revision(store), entries=(entry("1", data=_text()),)))
+    await store.commit(lease, Commit(now=2_500, release=True))
+    size = await _grown(store, size, _LARGE)
+    new = claim(await revision(store), turn=turn("turn_2"), run=run("run_2"))
+    lease = await store.claim(new)  # ends the journal before
+    await store.commit(lease, Commit(now=2_600, release=True))
+    size = await _grown(store, size, -_LARGE)
+    await store.delete(SCOPE, THREAD, await revision(store), 3_000)
+    same(await store.usage(SCOPE, "ann"), StoreUsage())
+    same(await store.usage(SCOPE), StoreUsage())
+
+
+async def usage_counts_a_held_answer_once(store: Store, clock: FakeClock) -> None:
+    """It is replaced, not added, by the next one."""
+    await ask(store, question("int_1"))
+    before = await _bytes(store)
+    for _ in range(3):
+        await store.update_idle(
+            Update(
+                scope=SCOPE,
+                thread_id=THREAD,
+                revision=await revision(store),
+                now=9_000,
+                interrupts=(question("int_1", payload=_text()),),
+            )
+        )
+    await _grown(store, before, _LARGE)
+
+
+async def usage_is_right_after_a_holder_has_died(store: Store, clock: FakeClock) -> None:
+    """Whoever takes the thread over and lets it go counts what it holds, once."""
+    await store.claim(claim(messages=(message("m-1", body=_text()),)))
+    clock.jump(LEASE_MS / 1000 + 1)
+    lease = await store.claim(claim(await revision(store), holder="process-2"))
+    await store.commit(lease, Commit(now=20_000, release=True))
+    await _grown(store, 0, _LARGE)

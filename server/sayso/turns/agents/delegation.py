@@ -12,7 +12,7 @@ from typing import Any
 from sayso.agents.codec import to_json
 from sayso.agents.registry import Agent
 from sayso.base import jsonvalue
-from sayso.base.errors import ReplayMismatch
+from sayso.base.errors import NotAllowed, Problem, ReplayMismatch
 from sayso.base.records import Entry
 from sayso.base.texts import to_utf8_safe
 from sayso.turns.ask import breakpoints
@@ -44,7 +44,7 @@ async def delegate(
     """Run an inner agent to its end; returns what it returns, raises what it raises.
 
     `view` makes the `Turn` that it gets, of an input that is `outer_input` but for what it is told.
-    LookupError for a name that is not registered,
+    LookupError for a name that is not registered, NotAllowed for one that this user may not run,
     RecursionError for too many agents inside each other, NotRecordable for
     messages without a JSON form; then nothing was recorded.
     """
@@ -64,6 +64,8 @@ async def delegate(
     arguments = {k: v for k, v in (("text", text), ("messages", input_messages)) if v is not None}
     named = Named("agent", label, f"agent {label!r}")
     live, place, begun = await recorded(execution, Begin(named, arguments or None, registered))
+    if "refused" in begun:
+        raise NotAllowed(f"This user may not run agent {own!r}, which the agent hands over to.")
     chosen = _version(place, registered, begun.get("version"))
     function = chosen.function if chosen is not None else agent
     assert callable(function)  # noqa: S101 - names were looked up
@@ -73,8 +75,8 @@ async def delegate(
         name=label,
         description=to_utf8_safe(description or (chosen.description if chosen else "")),
         parent=outer,
-        options=chosen.options if chosen else execution.options,
-        agent=chosen.name if chosen else execution.agent,
+        options=chosen.options if chosen else execution.running.options,
+        agent=chosen.name if chosen else execution.running.name,
     )
     turn_input = _given(place, outer_input, text, input_messages)
     try:
@@ -116,9 +118,11 @@ class Begin(Recorded[tuple[bool, Place, dict[str, Any]]]):
 
     async def run(self, place: Place) -> Entry:
         """Record under which id it begins, and which version."""
-        begun = {"id": place.id("sub")}
+        begun: dict[str, Any] = {"id": place.id("sub")}
         if self._agent is not None:
             begun["version"] = self._agent.version
+            if not await _may_run(place.execution, self._agent.name):
+                begun["refused"] = True
         return place.record("done", jsonvalue.encode(begun))
 
     def read(self, place: Place, entry: Entry | None) -> tuple[bool, Place, dict[str, Any]]:
@@ -159,6 +163,14 @@ class End(Recorded[None]):
     def read(self, place: Place, entry: Entry | None) -> None:
         """Say that it is over, unless that was said."""
         self._invocation.end(self._error)
+
+
+async def _may_run(execution: Execution, agent: str) -> bool:
+    try:
+        return await execution.authorization.allows(execution.principal, "run", agent)
+    except Problem as problem:
+        execution.abort(problem)
+        raise execution.pause() from None
 
 
 def _registered(execution: Execution, agent: AgentFunction | str) -> Agent | None:

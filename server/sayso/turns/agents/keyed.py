@@ -80,8 +80,8 @@ class KeyedBranch:
                 name=name,
                 description=self._description,
                 parent=outer,
-                options=execution.options,
-                agent=execution.agent,
+                options=execution.running.options,
+                agent=execution.running.name,
             )
             execution.branches.invoke(branch, invocation)
         if invocation.name != name or invocation.ended:

@@ -50,6 +50,8 @@ class Named:
     arguments: dict[str, Any] | None = None
     parameters: dict[str, Any] | None = None
     """The schema of arguments that a person may write instead of these."""
+    apart: bool = False
+    """What that schema marks as secret is kept apart from them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,9 +75,9 @@ async def before(place: Place, what: Named, *, reached: bool = True) -> dict[str
     change of the state in between does not reach what it is called with.
     """
     execution = place.execution
-    if execution.anew is None:
+    if execution.reevaluation is None:
         return {}
-    waited = execution.anew.waited(place.key)
+    waited = execution.reevaluation.waited(place.key)
     spot = _spot(place, "before", what, older=waited is None)
     if spot.entry is None or place.waits_for_other:
         if place.entry is None and _wanted(execution, "before", what):
@@ -146,14 +148,14 @@ def is_wanted(execution: Execution, what: Named) -> bool:
 
 
 def _wanted(execution: Execution, when: When, what: Named) -> bool:
-    return any(points.matches(when, what.name) for points in execution.breakpoints)
+    return any(points.matches(when, what.name) for points in execution.running.breakpoints)
 
 
 def _approvers(execution: Execution, when: When, what: Named) -> Approvers:
     """Those of the breakpoint that was declared there; whoever only asks for one looks itself."""
     declared = (
         points.approvers
-        for points in execution.breakpoints
+        for points in execution.running.breakpoints
         if points.matches(when, what.name) and not points.approvers.owners
     )
     return next(declared, OWNER)
@@ -255,4 +257,5 @@ def _ask(
         tool_call_id=what.tool_call_id,
         asking=AskTerms(approvers=_approvers(spot.execution, when, what)),
         response=response,
+        apart=what.apart and when == "before",
     )

@@ -11,13 +11,16 @@ from sayso.agents.outcomes import Answer, Question
 from sayso.agents.summaries import answer_text
 from sayso.base import jsonvalue
 from sayso.base.approvers import OWNER, Approvers
+from sayso.base.default import DEFAULT, Default
 from sayso.base.errors import DeclarationError
-from sayso.base.options import DEFAULT, Default, FallbackAnswer, OnExpire, check_lifetime
+from sayso.base.options import FallbackAnswer, OnExpire, check_lifetime
 from sayso.base.records import Entry, Interrupt
+from sayso.base.redaction import marks_secrets
+from sayso.base.secretvalues import check_kept, with_secrets
 from sayso.protocol.reasons import CLIENT_TOOL
 from sayso.schemas.responses import ResponseType, confirmation, response_type
 from sayso.schemas.schema import compile_schema
-from sayso.turns.ask.interrupts import record_question, settled_answer
+from sayso.turns.ask.interrupts import look_for_approvers, record_question, settled_answer
 from sayso.turns.replay.execution import Execution, Place
 from sayso.turns.replay.recorded import Batch, Recorded, recorded_all
 
@@ -29,9 +32,16 @@ _CORE = ("input_required", "confirmation")
 async def questions(execution: Execution, batch: Sequence[Question]) -> list[Answer[Any]]:
     """Ask several things at once; all of them stand in one outcome. Answers come in order."""
     items: list[_Question] = []
-    for ahead, question in enumerate(batch):
-        with execution.making("interrupt", question.reason, ahead):
-            items.append(_Question(question))
+    with execution.making("interrupt") as making:
+        for question in batch:
+            making.name, making.ahead = question.reason, len(items)
+            items.append(
+                _Question(
+                    question,
+                    four_eyes=execution.running.four_eyes,
+                    sealed=execution.sealed,
+                )
+            )
     return await recorded_all(execution, _Together(execution, items))
 
 
@@ -45,11 +55,29 @@ class _Question(Recorded[Answer[Any]]):
 
     kind = "interrupt"
 
-    def __init__(self, question: Question) -> None:
+    def __init__(self, question: Question, *, four_eyes: bool, sealed: bool) -> None:
         self.name = question.reason
         self.answer: Answer[Any] | None = None
         self._question = question
-        self._response = _checked(question)
+        response = _checked(question)
+        self.approvers: Approvers = question.approvers or OWNER
+        self._approvers_now = self.approvers.under(four_eyes=four_eyes)
+        if response.keeps_secrets:
+            check_kept(sealed=sealed)
+        self._response = response
+        self._schema = None if response.schema is None else jsonvalue.encode(response.schema)
+        self._apart = sealed and marks_secrets(self._schema)
+
+    def check_silence(self) -> None:
+        """ValueError if nobody's word would count as that of people who may not be asked so.
+
+        What is recorded was asked as the app was then, and is not refused on replay.
+        """
+        if isinstance(self._question.on_expire, FallbackAnswer) and not self._approvers_now.plain:
+            raise ValueError(
+                "a FallbackAnswer cannot stand for several people, or for anybody but the "
+                "requester: choose another on_expire="
+            )
 
     def put(self, place: Place) -> None:
         """Record it; the turn waits from now on."""
@@ -59,13 +87,14 @@ class _Question(Recorded[Answer[Any]]):
             data={},
             reason=question.reason,
             message=question.message,
-            schema=None if response.schema is None else jsonvalue.encode(response.schema),
+            schema=self._schema,
             metadata=None if question.metadata is None else dict(question.metadata),
             expires_in=question.expires_in,
             expires_at=question.expires_at,
             on_expire=question.on_expire,
             asking=None if question.approvers is None else AskTerms(approvers=question.approvers),
             response=response,
+            apart=self._apart,
         )
 
     async def run(self, place: Place) -> Entry | None:
@@ -91,6 +120,10 @@ class _Together(Batch[Answer[Any]]):
     async def run(self, places: Sequence[Place]) -> Sequence[int]:
         """Put what is new, all of it; then wait for the answers, one after the other."""
         pairs = list(zip(self.items, places, strict=True))
+        for item, place in pairs:
+            if place.entry is None:
+                item.check_silence()
+                await look_for_approvers(self._execution, item.approvers)
         for item, place in pairs:
             if place.entry is None:
                 item.put(place)
@@ -132,7 +165,7 @@ def _checked(item: Question) -> ResponseType:
     plain = item.reason == "confirmation" and item.schema is None
     response = confirmation() if plain else response_type(item.schema)
     if item.on_expire is not DEFAULT:
-        _check_on_expire(item.on_expire, response, item.approvers or OWNER)
+        _check_on_expire(item.on_expire, response)
     return response
 
 
@@ -153,7 +186,7 @@ def check_approvers(approvers: object, of: str) -> None:
         raise ValueError(f"approvers of {of} is an Approvers, not {approvers!r}")
 
 
-def _check_on_expire(rule: OnExpire, response: ResponseType, approvers: Approvers) -> None:
+def _check_on_expire(rule: OnExpire, response: ResponseType) -> None:
     """An answer that is given ahead has to fit, as one of a person would."""
     if not isinstance(rule, FallbackAnswer):
         if rule in ("expire", "hold", "cancel"):
@@ -162,11 +195,6 @@ def _check_on_expire(rule: OnExpire, response: ResponseType, approvers: Approver
             f"on_expire of a question is 'expire', 'hold', 'cancel' or a FallbackAnswer, not "
             f"{rule!r};"
             " 'deny' and 'approve' are for tools"
-        )
-    if not approvers.alone or approvers.barred:
-        raise ValueError(
-            "a FallbackAnswer cannot stand for several people, or for anybody but the requester: "
-            "choose another on_expire="
         )
     to_json(rule.payload, "the FallbackAnswer of a question")
     if response.schema is not None:
@@ -209,6 +237,8 @@ def answer_to(
             question=question,
         )
     payload = jsonvalue.decode(interrupt.payload) if interrupt.payload is not None else None
+    if interrupt.terms.apart and interrupt.response_schema is not None:
+        payload = with_secrets(payload, interrupt.response_schema, execution.kept_apart.values)
     return Answer(
         status="resolved",
         value=response.decode(payload),

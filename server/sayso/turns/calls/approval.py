@@ -18,22 +18,25 @@ from sayso.agents.policy import AskingRule, PolicyDecision, ProposedCall
 from sayso.agents.remembered import covers_call, parse_request
 from sayso.agents.tools import Tool
 from sayso.base import jsonvalue
-from sayso.base.approvers import ApproversAsJson
-from sayso.base.errors import StoreError
+from sayso.base.approvers import REQUESTER, ApproversAsJson
+from sayso.base.errors import Problem, StoreError
 from sayso.base.fastrecords import fast
 from sayso.base.records import Approval, Interrupt
-from sayso.gate.quorum import REQUESTER, approving, met_by
+from sayso.gate.quorum import approving, met_by
 from sayso.protocol.reasons import DECISION
 from sayso.schemas.remember import Remember
 from sayso.turns.ask.interrupts import requesters
+from sayso.turns.authorization import RULE as AUTHORIZE
 from sayso.turns.denials import Heard
 from sayso.turns.journal import places
-from sayso.turns.journal.before import Said, about, denials
 from sayso.turns.journal.consent import covers
+from sayso.turns.journal.earlier_decisions import Said, about, denials
 from sayso.turns.journal.journal import decided_before
 from sayso.turns.replay.execution import Execution, Place
 
 _NOBODY: Final[Mapping[str, ApproversAsJson | None]] = MappingProxyType({})
+BY_ENTITLEMENT: Final = "sayso:entitlement"
+"""Who revokes an approval that its giver may not give any more."""
 NOTHING_HEARD: Final = Heard()
 _PERMITS: Final = b'"permits"'
 _SPEAKING = ("interrupt",)
@@ -100,13 +103,14 @@ def evaluate(
 
     `satisfied` are rules that somebody has said yes to, under the terms that they had then.
     """
-    policy = execution.policy_of(tool)
+    policy = execution.running.policy_of(tool)
     settled = policy.constant
     if settled is not None and (settled.verdict == "allow" or not tool.scaled):
         call, decision = None, settled  # nobody is going to look at the call
     else:
         turn_input = execution.input
-        call = tool.proposed(arguments, execution.principal, turn_input.thread_id, turn_input.text)
+        whole = execution.kept_apart.whole(tool, arguments)
+        call = tool.proposed(whole, execution.principal, turn_input.thread_id, turn_input.text)
         decision = policy.decide(call)
     asks = [rule for rule in decision.asks if not _satisfied(rule, satisfied)]
     return RuleResult(
@@ -132,6 +136,8 @@ async def decide_call(
 ) -> CallDecision:
     """Decide about a call, after a look at the approvals that stand."""
     execution = place.execution
+    if result.decision.verdict != "deny" and not await _is_authorized(execution, tool):
+        return CallDecision(rule=AUTHORIZE, call=result.call, refusal={"forbidden": True})
     stale: list[Approval] = []
     stands = await _remembered(execution, tool, arguments, result.asks, stale)
     ruling = replace(decide_call_with(place, result, stands), stale=tuple(stale))
@@ -145,6 +151,18 @@ async def decide_call(
     # Meanwhile an equal call may have used the decision that permits one of them.
     ruling = decide_call_with(place, result, stands, heard)
     return replace(ruling, stale=tuple(stale), heard=heard)
+
+
+async def _is_authorized(execution: Execution, tool: Tool[..., Any]) -> bool:
+    if execution.asks_about_calls:
+        execution.only_looks()
+    try:
+        return await execution.authorization.allows(
+            execution.principal, "call", execution.running.name, tool.name
+        )
+    except Problem as problem:
+        execution.abort(problem)
+        raise execution.pause() from None
 
 
 def decide_call_with(
@@ -276,16 +294,54 @@ async def _remembered(
         (approval, sum(stands_for(approval, ask) for ask in asks))
         for approval in standing
         if approval.thread_id in (None, thread_id)
-        and jsonvalue.decode(approval.terms or b"{}").get("agent") == execution.owner_of(tool)
+        and jsonvalue.decode(approval.terms or b"{}").get("agent")
+        == execution.running.owner_of(tool)
         and covers_call(jsonvalue.decode(approval.pattern), plain)
     ]
-    best, rules = max(fitting, key=lambda match: match[1], default=(None, 0))
-    if rules:
-        return best
-    stale.extend(
-        approval for approval, _ in fitting if any(ask.rule in approval.rules for ask in asks)
-    )
+    fitting.sort(key=lambda match: match[1], reverse=True)
+    for approval, rules in fitting:
+        if not rules:
+            break
+        stood = [ask for ask in asks if stands_for(approval, ask)]
+        entitled = await _is_entitled(execution, approval, stood)
+        if entitled:
+            return approval
+        if entitled is False:
+            now = execution.clock.now()
+            await execution.leased.revoke(approval, BY_ENTITLEMENT, now)
+            execution.metrics.stale.add("entitlement")
+            stale.append(approval)
+    changed = [
+        approval
+        for approval, rules in fitting
+        if not rules and any(ask.rule in approval.rules for ask in asks)
+    ]
+    for _ in changed:
+        execution.metrics.stale.add("rules")
+    stale.extend(changed)
     return None
+
+
+async def _is_entitled(
+    execution: Execution, approval: Approval, stood: Iterable[AskingRule]
+) -> bool | None:
+    """True if whoever gave it may still say it, as the directory knows; None if it cannot tell.
+
+    An owner's word about its own calls stands for whoever the directory does not know as gone.
+    """
+    if not execution.people.are_known:
+        return True
+    giver = approval.given_by
+    try:
+        person = await execution.people.known(
+            execution.principal.scope, giver, execution.clock.now()
+        )
+    except Problem:  # it is in the log, and people are asked instead
+        return None
+    others = [rule.asking.approvers for rule in stood if not rule.asking.approvers.owners]
+    if person is None:
+        return not others
+    return person.active and all(met_by(who, [(giver, person.roles)], ()) for who in others)
 
 
 def remember(
@@ -352,7 +408,7 @@ def _word(said: Said) -> Said:
 
 def stands_for(approval: Approval, ask: AskingRule) -> bool:
     """True if a remembered yes is one to this rule, as it is now."""
-    if ask.asking.remember is None or not ask.asking.approvers.alone or approval.terms is None:
+    if ask.asking.remember is None or not ask.asking.approvers.any_time or approval.terms is None:
         return False
     barred = ask.asking.approvers.terms().get("notBy", ())
     if REQUESTER in barred and approval.given_by == approval.owner:

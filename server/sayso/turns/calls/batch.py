@@ -18,6 +18,7 @@ from sayso.agents.codec import to_json
 from sayso.agents.outcomes import Answer, Call, Question, ToolCall
 from sayso.agents.policy import Policy
 from sayso.agents.tools import Tool
+from sayso.agents.toolset import ToolsByName
 from sayso.base import jsonvalue
 from sayso.base.errors import DeclarationError
 from sayso.schemas.errors import SchemaViolation
@@ -67,7 +68,9 @@ async def call_all(
     """
     if not requested:
         return []
-    ready = await completed(execution, _found(execution, requested))
+    called = _found(execution, requested)
+    await execution.kept_apart.prepare(execution.leased, [item.tool for item in called])
+    ready = await completed(execution, called)
     calls = _proposed(execution, ready, turn)
     outcomes = iter(await recorded_all(execution, _SideBySide(execution, calls)))
     return [next(outcomes) if isinstance(item, ToolCall) else item for item in ready]
@@ -97,7 +100,7 @@ class _SideBySide(Batch[Call[Any]]):
                 self.landed()
                 self._written = []
             # Nobody gets a part of a batch: what is in the way of others comes out with the rest.
-            execution.replay_order.release(call.data["end"] for call in calls if call.over)
+            execution.replay_order.release(call.data["end"] for call in ended)
             try:
                 await _advance(execution, calls)
             except BaseException:
@@ -112,21 +115,22 @@ class _SideBySide(Batch[Call[Any]]):
 
 def _found(execution: Execution, requested: Sequence[ToolCall]) -> list[ToolCall]:
     """The calls with their tools."""
-    calls = []
-    for ahead, item in enumerate(requested):
-        with execution.making("call", _name(item), ahead):
-            tool = tool_of(execution, item.tool)
+    calls: list[ToolCall] = []
+    tools = execution.running.tools
+    with execution.making("call") as making:
+        for item in requested:
+            making.name, making.ahead = _name(item), len(calls)
+            tool = tool_of(execution, item.tool, tools)
             _check(item, tool)
-            tool = _under(execution, item, tool)
-        calls.append(item if item.tool is tool else replace(item, tool=tool))
+            if item.approval is not None or item.editable is not None:
+                tool = _under(execution, item, tool)
+            calls.append(item if item.tool is tool else replace(item, tool=tool))
     return calls
 
 
 def _under(execution: Execution, item: ToolCall, tool: Tool[..., Any]) -> Tool[..., Any]:
-    """The tool as it is for one call, which may have a policy besides the tool's own."""
-    if item.approval is None and item.editable is None:
-        return tool
-    policy = execution.policy_of(tool)
+    """The tool as it is for one call that has a policy besides the tool's own."""
+    policy = execution.running.policy_of(tool)
     if item.approval is not None:
         policy = Policy.all_of(policy, item.approval)
     return tool.under(policy, editable=item.editable)
@@ -137,12 +141,14 @@ def _proposed(
 ) -> list[RunningCall]:
     """The calls that are to be made, each with its effective arguments."""
     proposed: list[RunningCall] = []
-    for item in ready:
-        if not isinstance(item, ToolCall):
-            continue
-        with execution.making("call", item.tool.name, len(proposed)):
-            arguments = item.tool.arguments(dict(item.args))
-            proposed.append(RunningCall(item, arguments, turn))
+    with execution.making("call") as making:
+        for item in ready:
+            if isinstance(item, ToolCall):
+                making.name, making.ahead = item.tool.name, len(proposed)
+                arguments = execution.kept_apart.apart(
+                    item.tool, item.tool.arguments(dict(item.args))
+                )
+                proposed.append(RunningCall(item, arguments, turn))
     return proposed
 
 
@@ -176,15 +182,18 @@ def _check(item: ToolCall, tool: Tool[..., Any]) -> None:
         )
 
 
-def tool_of(execution: Execution, named: Any) -> Tool[..., Any]:
-    """The tool of this app or run that is meant by itself or its name; raises for all others."""
+def tool_of(execution: Execution, named: Any, tools: ToolsByName) -> Tool[..., Any]:
+    """The tool of this app or run that is meant by itself or its name; raises for all others.
+
+    `tools` are those that the running code may call.
+    """
     if isinstance(named, Tool):
-        own = execution.tools.get(named.name)
+        own = tools.get(named.name)
         if own is None or (own is not named and own.origin is not named):
             raise DeclarationError(
                 f"tool {named.name!r} is not one of this app, or not one of agent "
-                f"{execution.agent!r}: serve it with app.add_tools({named.name}), or, where only "
-                f"a run knows it, with turn.add_tools({named.name})"
+                f"{execution.running.name!r}: serve it with app.add_tools({named.name}), or, "
+                f"where only a run knows it, with turn.add_tools({named.name})"
             )
         return own
     if not isinstance(named, str):
@@ -192,9 +201,9 @@ def tool_of(execution: Execution, named: Any) -> Tool[..., Any]:
             f"{named!r} is no tool: decorate it with @app.tool(), or use turn.step for a plain "
             "function"
         )
-    tool = execution.tools.get(named)
+    tool = tools.get(named)
     if tool is None:
-        names = ", ".join(map(repr, execution.tools)) or "none"
+        names = ", ".join(map(repr, tools)) or "none"
         raise LookupError(f"there is no tool {named!r} on this app; declared: {names}")
     return tool
 
@@ -223,12 +232,13 @@ async def _together(execution: Execution, calls: Sequence[RunningCall]) -> None:
     effects = [call for call in calls if not call.tool.is_part]
     parts = [call for call in calls if call.tool.is_part]
     what = "tool " + ", ".join(call.tool.name for call in calls)
+    run = RunningCall.run if execution.tracing is None else _traced
     if not parts:
-        await uncancellable(execution, what, *(call.run(call.place) for call in effects))
+        await uncancellable(execution, what, *(run(call, call.place) for call in effects))
         return
 
     async def advanced(call: RunningCall) -> None:
-        await call.run(call.place)
+        await run(call, call.place)
         # What a part records next must not wait for a batch that waits for the part.
         if not all(other.over for other in calls):
             execution.replay_order.release((call.data["end"],))
@@ -242,6 +252,20 @@ async def _together(execution: Execution, calls: Sequence[RunningCall]) -> None:
         raise execution.pause()
     if errors:
         raise errors[0]
+
+
+async def _traced(call: RunningCall, place: Place) -> None:
+    """Bring a call on in a span, unless it is only read again."""
+    tracing = call.execution.tracing
+    if tracing is None or call.over:
+        await call.run(place)
+        return
+    ids = {**call.execution.ids, "tool": call.tool.name, "call": call.id}
+    with tracing.span("tool", ids) as span:
+        try:
+            await call.run(place)
+        finally:
+            span.note(**call.summary())
 
 
 def _propose(execution: Execution, calls: Sequence[RunningCall]) -> None:
@@ -268,15 +292,17 @@ async def completed(
     }
     if not lacking:
         return list(requested)
-    incomplete = [_question(requested[index], missing) for index, missing in lacking.items()]
+    incomplete = [
+        _question(execution, requested[index], missing) for index, missing in lacking.items()
+    ]
     answers = dict(zip(lacking, await questions(execution, incomplete), strict=True))
     return [
-        _with(item, answers[index]) if index in answers else item
+        _with(execution, item, answers[index]) if index in answers else item
         for index, item in enumerate(requested)
     ]
 
 
-def _question(item: ToolCall, missing: Sequence[str]) -> Question:
+def _question(execution: Execution, item: ToolCall, missing: Sequence[str]) -> Question:
     tool: Tool[..., Any] = item.tool
     properties = tool.parameters["properties"]
     schema: dict[str, Any] = {
@@ -287,13 +313,13 @@ def _question(item: ToolCall, missing: Sequence[str]) -> Question:
     }
     if "$defs" in tool.parameters:
         schema["$defs"] = tool.parameters["$defs"]
-    arguments = jsonvalue.decode(to_json(dict(item.args), f"an argument of tool {tool.name!r}"))
+    arguments, shown = _given(execution, item)
     return Question(
         reason="input_required",
         message=f"{tool.name} needs {', '.join(missing)}.",
         schema=_completing(tool, arguments, schema),
         expires_in=tool.expires_in,
-        metadata={"sayso": {"tool": tool.name, "arguments": arguments, "missing": list(missing)}},
+        metadata={"sayso": {"tool": tool.name, "arguments": shown, "missing": list(missing)}},
     )
 
 
@@ -313,13 +339,18 @@ def _completing(
     return ResponseType(schema, decode, problems, stricter=True)
 
 
-def _with(item: ToolCall, answer: Answer[Any]) -> ToolCall | Call[Any]:
+def _given(execution: Execution, item: ToolCall) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The arguments that an incomplete call has, and the same as they are shown."""
+    tool: Tool[..., Any] = item.tool
+    written = to_json(dict(item.args), f"an argument of tool {tool.name!r}")
+    return jsonvalue.decode(written), jsonvalue.decode(execution.kept_apart.apart(tool, written))
+
+
+def _with(execution: Execution, item: ToolCall, answer: Answer[Any]) -> ToolCall | Call[Any]:
     if answer.resolved:
         return replace(item, args={**item.args, **(answer.value or {})})
     why = "nobody gave them in time" if answer.expired else "the question for them was withdrawn"
-    arguments = jsonvalue.decode(
-        to_json(dict(item.args), f"an argument of tool {item.tool.name!r}")
-    )
+    _, arguments = _given(execution, item)
     return Call(
         status="expired" if answer.expired else "cancelled",
         args=arguments,

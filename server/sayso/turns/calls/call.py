@@ -17,12 +17,13 @@ from sayso.agents.tooloptions import Happened
 from sayso.base import jsonvalue
 from sayso.base.approvers import Approvers
 from sayso.base.errors import NotRecordable, OutcomeUnknown
+from sayso.base.progress import CallResult
 from sayso.base.records import Approval, ApprovalUse, Entry, Interrupt
 from sayso.gate.interrupts import denied_by_expiry, settled_by_expiry
 from sayso.gate.quorum import asks_others
 from sayso.schemas.responses import ResponseType
 from sayso.turns.ask import breakpoints
-from sayso.turns.ask.interrupts import requesters, settled_answer
+from sayso.turns.ask.interrupts import look_for_approvers, requesters, settled_answer
 from sayso.turns.ask.questions import answer_to
 from sayso.turns.calls.approval import (
     CallDecision,
@@ -42,6 +43,7 @@ from sayso.turns.calls.indeterminate import (
     verdict,
     verified,
 )
+from sayso.turns.calls.question_results import ended
 from sayso.turns.calls.record import CallRecord
 from sayso.turns.calls.results import (
     UNANSWERED_FIRST,
@@ -74,6 +76,8 @@ class RunningCall(CallRecord):
 
     _found: RuleResult | None = None
     """What the rules say, once they were asked."""
+    _began: int | None = None
+    """When this execution began its effect."""
     _unknown: str | None = None
     """What the tool saw of an outcome that nobody knows."""
     reached = True
@@ -85,6 +89,8 @@ class RunningCall(CallRecord):
         True: it waits now. False: `advance` has to bring it on, with what the rules have said.
         """
         if self.place.entry is not None or self.execution.has_breakpoints:
+            return False
+        if self.execution.asks_about_calls or self.execution.tracing is not None:
             return False
         rule_result = self._found = evaluate(self.execution, self.tool, self.written())
         if not rule_result.asks or rule_result.may_stand:
@@ -124,6 +130,7 @@ class RunningCall(CallRecord):
         arguments = self.written()
         ruling = await decide_call(self.place, self.tool, arguments, result)
         if ruling.asking is not None:
+            await look_for_approvers(self.execution, ruling.asking.approvers)
             self._ask(ruling)
             raise self.execution.pause()
         self.data["rule"] = ruling.rule
@@ -201,8 +208,10 @@ class RunningCall(CallRecord):
         """The arguments that a reviewer wrote instead of the proposed ones."""
         if "editedArgs" not in payload:
             return None
+        kept_apart, tool = self.execution.kept_apart, self.tool
         try:
-            written = self.tool.arguments(payload["editedArgs"])
+            edited = kept_apart.whole(tool, jsonvalue.encode(payload["editedArgs"]))
+            written = kept_apart.apart(tool, tool.arguments(jsonvalue.decode(edited)))
         except (*MISFITS, NotRecordable) as error:
             self.execution.unfit(self.place, "other arguments", error)
         arguments: dict[str, Any] = jsonvalue.decode(written)
@@ -312,7 +321,7 @@ class RunningCall(CallRecord):
         if happened is None:
             self._ask_indeterminate(entry)
         if isinstance(happened, Happened):
-            await self._close("executed", **self.recorded(happened.value))
+            await self._close("executed", **self.ending(happened.value))
         else:
             await self._run()
 
@@ -323,6 +332,7 @@ class RunningCall(CallRecord):
         return who
 
     def _ask_indeterminate(self, entry: Entry, seen: str | None = None) -> NoReturn:
+        self.tell_result(CallResult(status="unknown", moment=self.execution.clock.now()))
         who = self._about_attempt()
         ask_indeterminate(
             self.place,
@@ -383,13 +393,15 @@ class RunningCall(CallRecord):
     async def _effect(self) -> Entry:
         execution, tool = self.execution, self.tool
         await execution.begin_effect()
-        arguments = tool.decode_arguments(self.written())
+        arguments = tool.decode_arguments(self.whole())
         started: Entry | None = None
+        self._began = began = execution.clock.now()
         if tool.idempotent:
             execution.effects.repeatable(asyncio.current_task())
             await execution.before_repeatable()
         else:
-            started = self.write("started", at=execution.clock.now())
+            started = self.write("started", at=began)
+            self.tell_result(CallResult(status="running", moment=began))
             await execution.commit()
         scope = EffectScope(execution=execution, info=self._info(), place=self.place.key)
         fn, (args, kwargs) = self.fn, tool.passed(arguments)
@@ -398,7 +410,7 @@ class RunningCall(CallRecord):
         try:
             value = await execution.effects.perform(scope, fn, args, kwargs, tool.timeout)
         except (EffectTimedOut, OutcomeUnknown) as error:
-            self._unknown = None if started is None else unknown_end(error)
+            self._unknown = None if started is None else unknown_end(error, execution.scrub)
             if self._unknown is not None and started is not None:
                 return started
             timed_out = isinstance(error, EffectTimedOut)
@@ -453,7 +465,7 @@ class RunningCall(CallRecord):
         execution, tool = self.execution, self.tool
         info = self._info()
         scope = EffectScope(execution=execution, info=info, place=self.place.key, opens=True)
-        args, kwargs = tool.passed(tool.decode_arguments(self.written()), self.turn)
+        args, kwargs = tool.passed(tool.decode_arguments(self.whole()), self.turn)
         with execution.branches.within(self.place.branch, self.place.key, None) as branch:
             branch.call = {"id": self.id, "name": tool.name, "arguments": self.effective()}
             try:
@@ -523,6 +535,8 @@ class RunningCall(CallRecord):
         if self.execution.has_breakpoints and status in ("executed", "failed"):
             breakpoints.note(self.place, self.named)
         entry = self.write("done", status=status, **members)
+        now, schema = self.execution.clock.now(), self.tool.result.schema()
+        self.tell_result(ended(self.data, schema, now, self._began))
         content = self.content
         result = tool_message(message_id, self.id, content)
         if not self.execution.transcript.fits(len(result.body)):

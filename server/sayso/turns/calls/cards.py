@@ -10,14 +10,16 @@ from sayso.agents.policy import ProposedCall, facts
 from sayso.agents.tools import Tool
 from sayso.base import jsonvalue
 from sayso.base.clock import format_time
-from sayso.base.options import DEFAULT
+from sayso.base.default import DEFAULT
+from sayso.base.redaction import marks_secrets
+from sayso.base.secretvalues import secret_places
 from sayso.protocol.reasons import INPUT_REQUIRED, TOOL_CALL
 from sayso.turns.ask.interrupts import record_question
 from sayso.turns.calls.approval import NOTHING_HEARD, CallDecision, known_words
 from sayso.turns.calls.runtools import answers_about
 from sayso.turns.denials import Heard
-from sayso.turns.journal.before import about
 from sayso.turns.journal.consent import asked, people
+from sayso.turns.journal.earlier_decisions import about
 from sayso.turns.journal.journal import fingerprint
 from sayso.turns.replay.execution import Execution, Place
 
@@ -42,8 +44,9 @@ def ask(
     """
     execution = place.execution
     how = ruling.asking or AskTerms()
-    # What several have to agree to is no single person's to let pass for later.
-    offered = how.remember if how.approvers.alone else None
+    # What several have to agree to is no single person's to let pass for later, and no sign-in
+    # stays fresh until then.
+    offered = how.remember if how.approvers.any_time else None
     kept: dict[str, Any] = {**data, "asks": asked(ruling.covered)}
     if ruling.partly:
         kept["partly"] = True
@@ -55,7 +58,8 @@ def ask(
             "rules": ruling.remembered,
             "terms": {
                 **how.approvers.terms(),
-                **({} if (own := execution.owner_of(tool)) is None else {"agent": own}),
+                **({} if (own := execution.running.owner_of(tool)) is None else {"agent": own}),
+                **({"runOnly": True} if execution.running.is_run_tool(tool) else {}),
                 "rules": {
                     rule.rule: rule.digest
                     for rule in ruling.covered
@@ -84,12 +88,14 @@ def ask(
         ]
         or None,
     }
+    schema = tool.approval_schema(offered)
     record_question(
         place,
         data=kept,
         reason="tool_call",
         message=message,
-        schema=tool.approval_schema(offered),
+        schema=schema,
+        apart=execution.sealed and marks_secrets(schema),
         metadata=jsonvalue.encode(
             {"sayso": {name: value for name, value in details.items() if value is not None}}
         ),
@@ -128,14 +134,18 @@ def ask_first(
     ours = {**(theirs if isinstance(theirs, dict) else {}), **ours}
     metadata = jsonvalue.encode({**question.metadata, "sayso": ours})
     approves = question.schema is None
+    schema = (
+        tool.approval_schema(None, editable=question.editable)
+        if approves
+        else jsonvalue.encode(question.schema)
+    )
     record_question(
         place,
         data=data,
         reason=TOOL_CALL if approves else INPUT_REQUIRED,
         message=question.message or message,
-        schema=tool.approval_schema(None, editable=question.editable)
-        if approves
-        else jsonvalue.encode(question.schema),
+        schema=schema,
+        apart=place.execution.sealed and marks_secrets(schema),
         metadata=metadata,
         tool_call_id=data["id"],
         expires_in=tool.expires_in,
@@ -160,7 +170,7 @@ def _card(
     ran = _ran_before(place, tool, arguments)
     before = "" if ran is None else f" The same call already ran in this turn ({ran})."
     shown = tool.shown(arguments)
-    briefing = tool.briefing(written, shown, why)
+    briefing = tool.briefing(place.execution.kept_apart.whole(tool, written), shown, why)
     message, truncated = approval_message(
         tool.name,
         shown,
@@ -173,6 +183,7 @@ def _card(
     return message, {
         **briefing,
         "truncated": truncated or None,
+        "reveal": _revealed(tool, arguments) or None,
         "changes": list(changes) or None,
         "tool": tool.name,
         "arguments": jsonvalue.raw_json(written),
@@ -181,6 +192,13 @@ def _card(
         "ranBefore": ran,
         "before": _before(place.execution, tool, arguments, heard),
     }
+
+
+def _revealed(tool: Tool[..., Any], arguments: dict[str, Any]) -> list[str]:
+    """Pointers to the secrets of the arguments that whoever may answer may see."""
+    if not tool.reveals or not tool.has_secrets:
+        return []
+    return [jsonvalue.pointer(path) for path in secret_places(arguments, tool.parameters)]
 
 
 def _because(tool: Tool[..., Any], ruling: CallDecision) -> tuple[list[str], list[str]]:

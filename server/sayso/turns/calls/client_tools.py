@@ -12,8 +12,8 @@ from sayso.agents.briefing import display
 from sayso.agents.codec import Codec, in_stable_order, to_json
 from sayso.agents.outcomes import Call, ClientCallTerms
 from sayso.base import jsonvalue
+from sayso.base.default import DEFAULT
 from sayso.base.errors import NotRecordable, ToolNotOffered
-from sayso.base.options import DEFAULT
 from sayso.base.records import Entry, Interrupt
 from sayso.gate.interrupts import settled_by_expiry
 from sayso.protocol import reasons

@@ -14,6 +14,7 @@ from sayso.base.ids import identify
 from sayso.base.records import Entry, Interrupt, Message, TurnRecord
 from sayso.gate.contents import call_ids
 from sayso.turns.calls.indeterminate import is_indeterminate
+from sayso.turns.calls.question_results import left_behind, questions_of
 from sayso.turns.calls.results import EXPIRED, result_event, result_text, tool_message
 from sayso.turns.journal import places
 from sayso.turns.journal.journal import is_client_tool
@@ -21,11 +22,12 @@ from sayso.turns.journal.journal import is_client_tool
 
 @dataclass(frozen=True, slots=True)
 class DanglingCalls:
-    """The ends of such calls: journal entries, messages, and the events that tell of them."""
+    """The ends of such calls: entries, messages, events that tell of them, and their questions."""
 
     entries: tuple[Entry, ...] = ()
     messages: tuple[Message, ...] = ()
     events: tuple[dict[str, Any], ...] = ()
+    interrupts: tuple[Interrupt, ...] = ()
 
 
 def close_dangling(
@@ -36,6 +38,7 @@ def close_dangling(
     *,
     stopped: bool,
     interrupts: Mapping[str, Interrupt],
+    now: int,
 ) -> DanglingCalls:
     """Close what is open for good: a retry of the turn is told the same.
 
@@ -47,6 +50,7 @@ def close_dangling(
     how = "was stopped" if stopped else "ended"
     unknown = f"Unknown: the call was started and the turn {how} before its outcome was known."
     closed: list[Entry] = []
+    questions: list[Interrupt] = []
     unsaid = f"Unknown: the turn {how} before anyone said what came of this call."
     reported = [entry for entry in entries if entry.kind == REPORTED]
     texts = {jsonvalue.decode(entry.data)["id"]: (entry.place, unsaid) for entry in reported}
@@ -58,7 +62,8 @@ def close_dangling(
         if entry.status == "done":
             done.add(data["id"])
             continue
-        if entry.status == "started" or is_indeterminate(entry):
+        begun = entry.status == "started" or is_indeterminate(entry)
+        if begun:
             data |= {"status": "failed", "text": unknown, "reason": unknown}
         elif "error" in data:
             text = f"Failed: {data['error']}"
@@ -70,6 +75,8 @@ def close_dangling(
             if status == "denied" and interrupt is not None and interrupt.decided_by is not None:
                 said = jsonvalue.decode(interrupt.payload) if interrupt.payload else {}
                 data |= {"by": interrupt.decided_by, "reason": said.get("reason")}
+        result = left_behind(data, now, unknown=begun)
+        questions += questions_of(interrupts.values(), data["id"], result, data.get("decision"))
         data = {"end": end(), **data}
         closed.append(replace(entry, status="done", data=jsonvalue.encode(data)))
         texts[data["id"]] = (entry.place, data["text"])
@@ -92,6 +99,7 @@ def close_dangling(
         entries=tuple(closed),
         messages=tuple(tool_message(*result) for result in named),
         events=tuple(result_event(*result) for result in named),
+        interrupts=tuple(questions),
     )
 
 

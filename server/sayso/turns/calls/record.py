@@ -17,9 +17,12 @@ from sayso.agents.tools import Tool
 from sayso.base import jsonvalue
 from sayso.base.errors import NotRecordable, OutcomeUnknown, ToolFailed
 from sayso.base.jsonpatch import differences
+from sayso.base.progress import CallResult
 from sayso.base.records import Entry, EntryStatus
+from sayso.base.scrubbing import scrub_deep
 from sayso.base.texts import error_text, to_utf8_safe
 from sayso.turns.ask.breakpoints import Ended, Named
+from sayso.turns.calls.question_results import questions_of
 from sayso.turns.calls.results import (
     EXPIRED,
     Content,
@@ -80,7 +83,7 @@ class CallRecord(Recorded[Call[Any]]):
         self.id = self.data["id"]
         if "edited" in self.data and not self.over:
             try:
-                self.tool.decode_arguments(self.written())
+                self.tool.decode_arguments(self.whole())
             except MISFITS as error:
                 self.execution.unfit(place, "other arguments", error)
 
@@ -100,7 +103,8 @@ class CallRecord(Recorded[Call[Any]]):
         arguments = self.effective()
         shown = f"tool {self.line}"
         parameters = self.tool.parameters
-        return Named("tool", self.tool.name, shown, self.id, arguments, parameters)
+        apart = self.execution.sealed and self.tool.has_secrets
+        return Named("tool", self.tool.name, shown, self.id, arguments, parameters, apart)
 
     @property
     def told(self) -> dict[str, Any]:
@@ -119,9 +123,29 @@ class CallRecord(Recorded[Call[Any]]):
         """True if the call has its result."""
         return "end" in self.data
 
+    def tell_result(self, result: CallResult) -> None:
+        """Keep what came of the call, or how far it is, with the questions about it."""
+        execution, decision = self.execution, self.data.get("decision")
+        for item in questions_of(execution.interrupts.values(), self.id, result, decision):
+            execution.results[item.id] = item
+
+    def summary(self) -> dict[str, str | int]:
+        """Tell how far it has come: the rule that decided, its verdict, and how it ended."""
+        entry = self.execution.journal.at(self.place.key)
+        if entry is None:  # it was not decided
+            return {}
+        status = self.data["status"] if self.over else entry.status
+        verdict = {"asked": "ask", "denied": "deny"}.get(status, "allow")
+        facts = {"status": status, "verdict": verdict, "attempt": self.data.get("attempt", 1)}
+        return {**facts, "rule": self.data["rule"]} if "rule" in self.data else facts
+
     def write(self, stage: EntryStatus, **changes: Any) -> Entry:
         """Record how far the call has come."""
         self.data = {**self.data, **changes}
+        if "edited" in self.data and (shown := self._shown) != self.data["edited"]:
+            self.data["editedShown"] = shown  # what the audit trail has of it
+        else:
+            self.data.pop("editedShown", None)
         if stage == "done":
             self.data = {"end": self.execution.replay_order.end(), **self.data}
         return self.place.record(stage, jsonvalue.encode(self.data))
@@ -131,27 +155,34 @@ class CallRecord(Recorded[Call[Any]]):
         try:
             return self.recorded(value)
         except Exception as error:
-            _log.exception("the result of tool %r could not be recorded", self.tool.name)
-            return {"unrecorded": error_text(error)}
+            return {"unrecorded": self.failure(error, "ran, and its result cannot be recorded")}
 
     def recorded(self, result: Any) -> dict[str, Any]:
         """The record of a result, and of what the tool says instead of it (`Told`)."""
         value = value_of(result)
-        words = {"words": words_of(result)} if isinstance(result, Told) else {}
-        return {**self.returned(value, self.encoded(value)), **words}
+        words = {"words": _words(result)} if isinstance(result, Told) else {}
+        encoded = self.encoded(value)
+        if self.tool.scrubs:
+            plain, words = scrub_deep(
+                [jsonvalue.decode(encoded), words], self.execution.scrub_result
+            )
+            encoded = jsonvalue.encode(plain)
+            value = self.decoded(encoded)
+        return {**self.returned(value, encoded), **words}
 
-    def failure(self, error: BaseException) -> str:
+    def failure(self, error: BaseException, what: str = "failed") -> str:
         """The public words for an error of the tool: its type, and an id that the log has.
 
         What an exception says was written for a log: it may hold a password, an address, a row.
         """
         number = f"e_{secrets.token_hex(4)}"
         name, key = self.tool.name, self.execution.turn.key
-        _log.warning("tool %r of turn %s failed (error %s)", name, key, number, exc_info=error)
+        _log.warning("tool %r of turn %s %s (error %s)", name, key, what, number, exc_info=error)
+        text = self.execution.scrub(error_text(error))
         if isinstance(error, ToolFailed | NotRecordable | OutcomeUnknown):  # meant to be read
-            return error_text(error)
+            return text
         if self._on_error() == "text":
-            return f"{type(error).__name__}: {error_text(error)}"
+            return f"{type(error).__name__}: {text}"
         return f"{type(error).__name__} (error {number})"
 
     def returned(self, value: Any, encoded: bytes) -> dict[str, Any]:
@@ -196,20 +227,35 @@ class CallRecord(Recorded[Call[Any]]):
         edited = self.data.get("edited")
         return self.proposed if edited is None else jsonvalue.encode(edited)
 
+    def whole(self) -> bytes:
+        """The same with the secrets that are kept apart from them, for code of the author."""
+        return self.execution.kept_apart.whole(self.tool, self.written())
+
     @property
     def text(self) -> str:
         """The result of a call that is over, as a model reads it."""
         if self._text is None:
-            self._text = result_text(self.data, self.effective())
+            self._text = result_text(self._told_data, self._shown)
         return self._text
 
     @property
     def content(self) -> Content:
         """The same as clients get it: the text, or the parts that the tool returned (TC-06)."""
-        return content_parts(self.data, self.effective()) or self.text
+        return content_parts(self.data, self._shown) or self.text
+
+    @property
+    def _shown(self) -> dict[str, Any]:
+        """The arguments that run, as a text shows them: without secrets."""
+        return self.tool.shown(self.effective())
+
+    @property
+    def _told_data(self) -> dict[str, Any]:
+        if "suggested" not in self.data:
+            return self.data
+        return {**self.data, "suggested": self.tool.shown(self.data["suggested"])}
 
     def _on_error(self) -> str:
-        own, general = self.tool.on_error, self.execution.options.tool_errors
+        own, general = self.tool.on_error, self.execution.running.options.tool_errors
         return general if own is None or own == "ask" else own
 
     def _fails_the_turn(self) -> bool:
@@ -241,5 +287,13 @@ class CallRecord(Recorded[Call[Any]]):
             suggested=data.get("suggested"),
             id=self.id,
             told_as=data.get("told", self.told_as),
-            parts=content_parts(data, self.effective()),
+            parts=content_parts(data, self._shown),
         )
+
+
+def _words(result: Told[Any]) -> str | list[Any]:
+    """The words of a tool instead of its result; that they are none is for everybody to read."""
+    try:
+        return words_of(result)
+    except TypeError as error:
+        raise NotRecordable(str(error)) from None

@@ -17,9 +17,9 @@ def answers_about(
     execution: Execution, tool: Tool[..., Any], arguments: dict[str, Any]
 ) -> ResponseType | None:
     """The type of an answer about a call with these arguments; None for a tool of the app."""
-    if not execution.is_run_tool(tool):
+    if not execution.running.is_run_tool(tool):
         return None
-    policy, principal = execution.policy_of(tool), execution.principal
+    policy, principal = execution.running.policy_of(tool), execution.principal
     thread_id, request = execution.input.thread_id, execution.input.text
 
     def problems(payload: Any) -> tuple[SchemaViolation, ...]:

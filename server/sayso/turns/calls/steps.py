@@ -234,6 +234,13 @@ def _told(data: bytes, texts: bool) -> dict[str, Any]:
     return {"result": members.get("value")}
 
 
+def _status(entry: Entry) -> str:
+    """The outcome of a step, in one word."""
+    if entry.status != "done":
+        return "unknown"
+    return "failed" if "error" in jsonvalue.decode(entry.data) else "executed"
+
+
 def _named(label: str) -> Named:
     """A step as a breakpoint knows it."""
     return Named("step", label, f"step {label!r}")
@@ -289,7 +296,7 @@ class _Step(Recorded[Any]):
         """The outcome, in whose place another result may be given."""
         if entry is None:
             return None
-        texts = place.execution.options.tool_errors == "text"
+        texts = place.execution.running.options.tool_errors == "text"
         return Ended(place, _named(self.name), _told(entry.data, texts), self.codec)
 
     def replaced(self, place: Place, value: Any) -> Any:
@@ -321,7 +328,9 @@ class _Step(Recorded[Any]):
     async def _run(self) -> Entry:
         self.execution.announce_phases(self.place.branch)
         done: list[Entry] = await uncancellable(
-            self.execution, f"step {self.name!r}", self._effect()
+            self.execution,
+            f"step {self.name!r}",
+            self._effect() if self.execution.tracing is None else self._traced(),
         )
         if done[0].status == "started":
             self._ask(done[0], self._unknown)
@@ -369,6 +378,15 @@ class _Step(Recorded[Any]):
             breakpoints.note(self.place, _named(self.name))
         return self.place.record("done", data)
 
+    async def _traced(self) -> Entry:
+        execution = self.execution
+        assert execution.tracing is not None  # noqa: S101 - the caller has looked
+        ids = {**execution.ids, "step": self.name, "call": self.key}
+        with execution.tracing.span("step", ids) as span:
+            entry = await self._effect()
+            span.note(status=_status(entry))
+            return entry
+
     async def _effect(self) -> Entry:
         execution = self.execution
         await execution.begin_effect()
@@ -394,7 +412,7 @@ class _Step(Recorded[Any]):
                 scope, self.fn, self.args, self.kwargs, self.options.get("timeout")
             )
         except (EffectTimedOut, OutcomeUnknown) as error:
-            self._unknown = None if self.idempotent else unknown_end(error)
+            self._unknown = None if self.idempotent else unknown_end(error, execution.scrub)
             if self._unknown is not None:
                 return started
             timed_out = isinstance(error, EffectTimedOut)
@@ -430,22 +448,23 @@ class _Step(Recorded[Any]):
             read = self.codec.decode(encoded, f"the result of step {self.name!r}")
             self.codec.tell_change(value, read, f"the result of step {self.name!r}")
         except Exception as error:
-            ran = f"the step ran, and its result could not be recorded: {error_text(error)}"
+            text = self.execution.scrub(error_text(error))
+            ran = f"the step ran, and its result could not be recorded: {text}"
             return failure(self.execution.replay_order.end(), "NotRecordable", ran)
         return success(self.execution.replay_order.end(), encoded)
 
     def _failed(self, error_type: str, message: str) -> bytes:
         end = self.execution.replay_order.end()
-        return failure(end, error_type, message, again=self.idempotent)
+        return failure(end, error_type, self.execution.scrub(message), again=self.idempotent)
 
 
 def write_state(execution: Execution, branch: Branch, operations: Sequence[dict[str, Any]]) -> None:
     """Apply a patch to the shared state and send it, unless replay did so long ago."""
     plain = jsonvalue.decode(to_json(list(operations), "a state patch"))
-    if execution.anew is None:
+    if execution.reevaluation is None:
         changed: Sequence[Operation] = execution.state.patch(branch.path, plain)
     else:
-        written, changed = execution.anew.write(branch, plain)
+        written, changed = execution.reevaluation.write(branch, plain)
         branch.note_write(written)
     _send(execution, branch, changed)
 

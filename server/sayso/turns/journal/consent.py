@@ -131,11 +131,12 @@ def terms_of(data: Data, arguments: Any, otherwise: Approvers) -> tuple[Approver
 def forgotten(data: Data) -> Data:
     """The data of a call whose question is asked again elsewhere: nobody has said yes to it.
 
-    The rules that somebody had said yes to ask again, after those that the open question is for.
+    A yes there is held to the rules as they are then, and all that somebody had said yes to ask
+    again, after those that the open question is for.
     """
     consents = _given(data)
     if not consents:
-        return data
+        return {**data, "partly": True}
     left = [consent for consent in data["satisfied"] if consent not in consents]
     kept = {name: value for name, value in data.items() if name not in ("decision", "spent")}
     return {**kept, "satisfied": left, "partly": True}

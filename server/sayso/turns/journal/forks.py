@@ -16,8 +16,8 @@ from sayso.gate.settled import SETTLED
 from sayso.protocol.interrupts import with_ours
 from sayso.protocol.reasons import DECISION
 from sayso.turns.journal import consent, places
-from sayso.turns.journal.before import about
-from sayso.turns.journal.journal import edited, ended, fork_mark, pauses
+from sayso.turns.journal.earlier_decisions import about
+from sayso.turns.journal.journal import again_by, edited, ended, fork_mark, pauses
 from sayso.turns.journal.kept import Kept
 
 _OUTCOME = frozenset(
@@ -68,11 +68,14 @@ def fork(
     *,
     now: int,
     origin: Mapping[str, Any],
+    four_eyes: bool,
+    services: bool,
 ) -> Fork | None:
     """The turn as it waited for an answer to `interrupt`; None if its journal does not say.
 
     All questions of that pause are open in the copy, under new ids and with their whole time
-    before them. `origin` says in the copy's journal where it comes from.
+    before them. `origin` says in the copy's journal where it comes from; `four_eyes` and `services`
+    are as the app has them now (`ask_again`).
     """
     waits = interrupt.status == "open"
     here = _present(view, turn, entries) if waits else _past(view, entries, interrupt)
@@ -84,6 +87,13 @@ def fork(
     begun = {entry.place for entry in entries if _has_begun(entry)}
     unbegun = [e.place for e in here.entries if e.status == "asked" and e.place not in begun]
     open_now = {item.id for item in mine if item.id in here.open}
+    requesters = [turn.principal.subject, *again_by(entries), origin["by"]]
+    first = origin.get("first", origin["threadId"])
+
+    def asked_anew(item: Interrupt) -> Interrupt:
+        again = ask_again(item, now, requesters, first, four_eyes=four_eyes, services=services)
+        return _told_of(_unapproved(again), origin.get("before", ()))
+
     standing = (_unsaid(entry, open_now) for entry in here.entries)
     renamed = tuple(_renamed(entry, names) for entry in standing)
     return Fork(
@@ -92,7 +102,7 @@ def fork(
         messages=tuple(_retold(message, names) for message in here.messages),
         interrupts=tuple(
             replace(
-                _asked_anew(item, now, origin) if item.id in here.open else _without_permits(item),
+                asked_anew(item) if item.id in here.open else _without_permits(item),
                 id=names[item.id],
                 turn_key=key,
             )
@@ -189,13 +199,12 @@ def _unsaid(entry: Entry, open_now: Set[str]) -> Entry:
 
     Each yes would run it once more. What is asked about an attempt is about that very attempt.
     """
-    if entry.status != "asked" or b'"satisfied"' not in entry.data:
+    if entry.status != "asked" or entry.kind != "call":
         return entry
     data = jsonvalue.decode(entry.data)
     if data.get("interrupt") not in open_now or data.get("why", "first") != "first":
         return entry
-    kept = consent.forgotten(data)
-    return entry if kept is data else replace(entry, data=jsonvalue.encode(kept))
+    return replace(entry, data=jsonvalue.encode(consent.forgotten(data)))
 
 
 def _entered(entry: Entry) -> Entry:
@@ -242,12 +251,6 @@ def _retold(message: Message, names: Mapping[str, str]) -> Message:
         return message
     content = {**body["content"], "interruptId": new}
     return replace(message, body=jsonvalue.encode({**body, "content": content}))
-
-
-def _asked_anew(item: Interrupt, now: int, origin: Mapping[str, Any]) -> Interrupt:
-    """A question without its answer, for as long a time as it had at first."""
-    again = ask_again(item, now, origin["by"], origin.get("first", origin["threadId"]))
-    return _told_of(_unapproved(again), origin.get("before", ()))
 
 
 def _without_permits(item: Interrupt) -> Interrupt:

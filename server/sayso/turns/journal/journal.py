@@ -9,6 +9,9 @@ pause:0          what the turn had come to when it began to wait for the first t
 pause:0/edit:0   what a person changed in the state meanwhile, who and when
 fork:0           up to here the journal was copied from another turn
 viewed:…         somebody read what led to a question
+revealed:…       somebody was shown a secret of a question
+refused:…        somebody was refused an answer
+trace:run_…      the trace of a run, which what continues it is linked with
 again            the turn was begun anew: by whom, and what had been decided before
 """
 
@@ -20,7 +23,8 @@ from sayso.base import jsonvalue
 from sayso.base.clock import format_time
 from sayso.base.errors import ReplayMismatch
 from sayso.base.fastrecords import copy_with
-from sayso.base.records import Entry
+from sayso.base.progress import proof_members
+from sayso.base.records import Entry, Principal
 from sayso.turns.journal import places
 
 CLIENT_TOOL = "front"
@@ -247,7 +251,17 @@ _EDIT: Final = "edit"
 _FORK: Final = "fork"
 _AGAIN: Final = "again"
 _VIEWED: Final = "viewed"
-_MARKS: Final = frozenset((_PAUSE, _EDIT, _FORK, _AGAIN, _VIEWED))
+_REVEALED: Final = "revealed"
+_REFUSED: Final = "refused"
+_STOPPED: Final = "stopped"
+_MAX_REFUSED: Final = 5
+"""Refusals that are kept of one person, question and code."""
+MAX_REVEALED: Final = 50
+"""Times that one person is shown one secret of a question."""
+_TRACE: Final = "trace"
+_MARKS: Final = frozenset(
+    (_PAUSE, _EDIT, _FORK, _AGAIN, _VIEWED, _REVEALED, _REFUSED, _STOPPED, _TRACE)
+)
 _TAKEN_UP: Final = ("resume", "request")
 
 
@@ -353,6 +367,69 @@ def viewed_mark(interrupt_id: str, *, by: str, hour: int, digest: str) -> Entry:
     who = jsonvalue.digest([interrupt_id, by])[:32]
     data = {"interruptId": interrupt_id, "by": by, "digest": digest}
     return _mark(_VIEWED, places.viewed(who, hour), data)
+
+
+def revealed_mark(
+    entries: Sequence[Entry], interrupt_id: str, pointer: str, *, by: str, channel: str
+) -> Entry | None:
+    """The record that somebody was shown a secret, at a pointer into the arguments of a call.
+
+    None once that is known well enough: it is not to be shown any more.
+    """
+    which = jsonvalue.digest([interrupt_id, by, pointer])[:32]
+    kept = {entry.place for entry in entries}
+    numbers = (n for n in range(MAX_REVEALED) if places.revealed(which, n) not in kept)
+    number = next(numbers, None)
+    if number is None:
+        return None
+    data = {"interruptId": interrupt_id, "pointer": pointer, "by": by, "channel": channel}
+    return _mark(_REVEALED, places.revealed(which, number), data)
+
+
+def refused_mark(
+    entries: Sequence[Entry],
+    interrupt_id: str,
+    code: str,
+    *,
+    by: Principal,
+    channel: str,
+) -> Entry | None:
+    """The record that somebody was refused an answer; None if that is known well enough."""
+    which = jsonvalue.digest([interrupt_id, by.subject, code])[:32]
+    kept = {entry.place for entry in entries}
+    numbers = (n for n in range(_MAX_REFUSED) if places.refused(which, n) not in kept)
+    number = next(numbers, None)
+    if number is None:
+        return None
+    data: dict[str, Any] = {
+        "interruptId": interrupt_id,
+        "code": code,
+        "by": by.subject,
+        "roles": [*by.roles],
+        "channel": channel,
+    }
+    if (proof := proof_members(by.proof)) is not None:
+        data["proof"] = proof
+    return _mark(_REFUSED, places.refused(which, number), data)
+
+
+def stopped_mark(run_key: str, *, why: str, by: str | None, channel: str | None) -> Entry:
+    """The record that a run was stopped: why, and by whom and which way, where that is known."""
+    data = {"run": run_key, "why": why, "by": by, "channel": channel}
+    content = {name: value for name, value in data.items() if value is not None}
+    return _mark(_STOPPED, places.stopped(run_key), content)
+
+
+def trace_mark(run_key: str, traceparent: str) -> Entry:
+    """The record of the trace that a run is in."""
+    return _mark(_TRACE, places.trace(run_key), {"traceparent": traceparent})
+
+
+def traces(entries: Iterable[Entry]) -> list[str]:
+    """The traceparents of a turn's runs, in order."""
+    return [
+        jsonvalue.decode(entry.data)["traceparent"] for entry in entries if entry.kind == _TRACE
+    ]
 
 
 def _made_of(entries: Iterable[Entry]) -> list[dict[str, Any]]:

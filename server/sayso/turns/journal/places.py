@@ -217,6 +217,26 @@ def viewed(reader: str, hour: int | str) -> str:
     return f"viewed:{reader}:{hour}"
 
 
+def revealed(which: str, number: int | str) -> str:
+    """The n-th time that somebody was shown a secret; `which` is a digest of all but that."""
+    return f"revealed:{which}:{number}"
+
+
+def refused(which: str, number: int | str) -> str:
+    """The n-th time that somebody was refused an answer; `which` is a digest of all but that."""
+    return f"refused:{which}:{number}"
+
+
+def stopped(run_key: str) -> str:
+    """The stop of a run."""
+    return f"stopped:{run_key}"
+
+
+def trace(run_key: str) -> str:
+    """The trace of a run."""
+    return f"trace:{run_key}"
+
+
 def again() -> str:
     """The beginning of a turn that was begun anew."""
     return "again"
@@ -303,7 +323,11 @@ _FORMS: Final = (
     (fork("n"), "mark", "the end of what was copied from another turn"),
     (usage("run"), "mark", "what a run has spent"),
     (viewed("reader", "hour"), "mark", "somebody read what led to a question"),
+    (revealed("which", "n"), "mark", "the n-th time that somebody was shown a secret"),
+    (refused("which", "n"), "mark", "the n-th time that somebody was refused an answer"),
     (again(), "mark", "the turn was begun anew"),
+    (stopped("run"), "mark", "a run was stopped"),
+    (trace("run"), "mark", "the trace of a run"),
     (note("n"), "mark", "the n-th note of the turn"),
 )
 _ARGUMENTS: Final = {

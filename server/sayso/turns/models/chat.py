@@ -8,7 +8,7 @@ nothing. Nothing of this is recorded but replies and calls, each for itself.
 import logging
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -26,6 +26,7 @@ from sayso.agents.providers.exchange import (
 from sayso.agents.tools import Tool
 from sayso.base import jsonvalue
 from sayso.base.errors import DeclarationError, ModelFailed, NotRecordable, StepFailed
+from sayso.base.redaction import NOT_SHOWN
 from sayso.schemas.errors import SchemaViolation
 from sayso.schemas.subschemas import strip_keywords
 from sayso.turns.calls.batch import tool_of
@@ -80,7 +81,7 @@ class Chat:
             raise DeclarationError("model= of turn.chat is the name of one, and not empty")
         self._execution, self._turn, self._terms = execution, turn, terms
         self._provider: Provider = provider_of(client)
-        self._tools = _by_name(tool_of(execution, tool) for tool in tools)
+        self._tools = _by_name(tool_of(execution, tool, execution.running.tools) for tool in tools)
         offered = turn.input.tools if terms.front_end else ()
         self._front_end = _offered_by_client(offered, self._tools)
         self._rounds: list[Round] = []
@@ -100,9 +101,11 @@ class Chat:
 
     async def _ask(self, notice: str | None = None) -> Reply:
         rounds = tuple(self._rounds)
+        await self._execution.kept_apart.prepare(self._execution.leased, self._tools.values())
 
         async def ask(speak: Speak) -> Reply:
-            return await self._provider.reply(self._request(rounds, notice), speak)
+            reply = await self._provider.reply(self._request(rounds, notice), speak)
+            return replace(reply, calls=tuple(map(self._apart, reply.calls)))
 
         try:
             reply: Reply = await ask_model(
@@ -113,6 +116,23 @@ class Chat:
                 raise ModelFailed(self._terms.model, failed.message) from None
             raise
         return reply
+
+    def _apart(self, call: RequestedCall) -> RequestedCall:
+        """A call as it is recorded, and as the model hears of it: without its secrets."""
+        tool, kept_apart = self._tools.get(call.name), self._execution.kept_apart
+        if tool is None or not tool.has_secrets or not kept_apart.sealed:
+            return call
+        arguments = call.object()
+        if arguments is None:  # whatever a part of it was meant to be
+            return replace(call, arguments=NOT_SHOWN)
+        written = kept_apart.apart(tool, jsonvalue.encode(arguments))
+        return replace(call, arguments=written.decode())
+
+    def _whole(self, tool: Tool[..., Any], arguments: dict[str, Any]) -> dict[str, Any]:
+        """The arguments of a recorded call, as the model wrote them."""
+        whole = self._execution.kept_apart.whole(tool, jsonvalue.encode(arguments))
+        decoded: dict[str, Any] = jsonvalue.decode(whole)
+        return decoded
 
     def _request(self, rounds: Sequence[Round], notice: str | None) -> ModelRequest:
         """The request, made where it is sent: a replay reads no history for it."""
@@ -161,10 +181,10 @@ class Chat:
                 results[position] = _not_an_object(call)
             elif (tool := self._tools.get(call.name)) is None:
                 left.append((position, call, arguments))
-            elif (misfit := _misfit(tool, arguments)) is not None:
+            elif (misfit := _misfit(tool, whole := self._whole(tool, arguments))) is not None:
                 results[position] = misfit
             else:
-                made.append((position, ToolCall(tool, arguments, told_as=call.id or None)))
+                made.append((position, ToolCall(tool, whole, told_as=call.id or None)))
         for position, outcome in await self._outcomes(made, left):
             results[position] = _told(outcome)
         return results

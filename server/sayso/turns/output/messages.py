@@ -255,7 +255,7 @@ async def _stream(execution: Execution, place: Place, chunks: AsyncIterable[str]
     place.branch.said = (place.branch.upcoming(), message_id)
     members = b'"text":' + jsonvalue.encode(whole)
     if failed is not None:
-        raised = {"type": type(failed).__name__, "message": error_text(failed)}
+        raised = {"type": type(failed).__name__, "message": execution.scrub(error_text(failed))}
         members += b',"error":' + jsonvalue.encode(raised) + b',"again":true'
     return place.record("done", numbered(execution.replay_order.end(), members))
 

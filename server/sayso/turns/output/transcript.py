@@ -27,7 +27,7 @@ class Transcript:
         self.proposed: set[str] = {call for message in spoken for call in call_ids(message)}
         """Ids of the tool calls that the turn has proposed."""
         self._limit = limit
-        self._size = sum(len(message.body) for message in messages)
+        self._size = sum([len(message.body) for message in messages])
         self._riding: dict[str, Message] = {}
 
     def fits(self, size: int) -> bool:

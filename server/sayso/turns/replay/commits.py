@@ -4,17 +4,24 @@ So a hundred calls that begin or end together are one step for the store and not
 """
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from sayso.agents.tools import Tool
+from sayso.base import jsonvalue
 from sayso.base.clock import Clock
-from sayso.base.errors import LeaseLost, StoreError
-from sayso.base.records import Approval, ApprovalUse, Commit, Entry, Lease, Message
+from sayso.base.errors import Conflict, LeaseLost, StoreError
+from sayso.base.records import Approval, ApprovalUse, Commit, Entry, Interrupt, Lease, Message
+from sayso.base.secretvalues import SecretValue, Vault
 from sayso.stores.base import Store
 from sayso.streams.ending import STOPPED
 from sayso.turns.denials import Heard, read_denials
 from sayso.turns.replay.effects import Effects
+
+Pending = tuple[tuple[Entry, ...], tuple[Message, ...], tuple[SecretValue, ...]]
+"""Entries, messages and secrets that wait for a commit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +43,15 @@ class LeasedStore:
     async def valid_approvals(self, owner: str, tool: str, now: int) -> tuple[Approval, ...]:
         """Valid approvals for calls of a tool in an owner's turns."""
         return await self.store.valid_approvals(self.lease.scope, owner, tool, now)
+
+    async def revoke(self, approval: Approval, by: str, now: int) -> None:
+        """Revoke an approval, unless somebody did meanwhile."""
+        with suppress(Conflict):
+            await self.store.revoke(self.lease.scope, approval.id, by, now)
+
+    async def secret_key(self) -> bytes:
+        """The key of the scope, under which ids of secrets are made."""
+        return await self.store.secret_key(self.lease.scope)
 
     async def heard(self, owner: str, marks: Sequence[Entry]) -> Heard:
         """Denials of approvers in the thread and in its copies (`turns.denials`)."""
@@ -71,6 +87,57 @@ class ApprovalWrites:
         return taken
 
 
+class KeptApart:
+    """The secrets of a turn: values that are kept apart from the answers and calls that have them.
+
+    What is recorded, shown and compared has their ids. They go into the store with the commit that
+    records the first of these, and back into the arguments right before code of the author has
+    them. `values` were read with the turn, by id; `owner` is the thread's.
+    """
+
+    def __init__(self, values: Mapping[str, bytes], owner: str, *, sealed: bool) -> None:
+        self.values = values
+        self._owner = owner
+        self.sealed = sealed
+        self._vault: Vault | None = None
+        self._stored: set[str] = set(values)
+
+    async def prepare(self, leased: LeasedStore, tools: Iterable[Tool[..., Any]]) -> None:
+        """Get what calls of these tools take: the key under which ids are made.
+
+        Raises:
+            DeclarationError: one of them takes a `Secret`, and the store has no codec.
+        """
+        hiding = [tool for tool in tools if tool.has_secrets]
+        for tool in hiding:
+            tool.check_kept(sealed=self.sealed)
+        if not hiding or not self.sealed or self._vault is not None:
+            return
+        vault = Vault(await leased.secret_key(), self._owner, self.values)
+        if self._vault is None:  # else another branch of the turn was first
+            self._vault = vault
+
+    def apart(self, tool: Tool[..., Any], arguments: bytes) -> bytes:
+        """Effective arguments as they are recorded; the tool was prepared."""
+        if self._vault is None or not tool.has_secrets:
+            return arguments
+        return tool.apart(arguments, self._vault)
+
+    def whole(self, tool: Tool[..., Any], arguments: bytes) -> bytes:
+        """Recorded arguments as code of the author gets them."""
+        if self._vault is None or not tool.has_secrets:
+            return arguments
+        return jsonvalue.encode(tool.whole(jsonvalue.decode(arguments), self._vault))
+
+    def take(self) -> tuple[SecretValue, ...]:
+        """Take the values that the commit of now carries."""
+        if self._vault is None:
+            return ()
+        new = tuple(value for value in self._vault.kept if value.id not in self._stored)
+        self._stored.update(value.id for value in new)
+        return new
+
+
 class Recording(Protocol):
     """An execution, as far as commits know it."""
 
@@ -79,8 +146,11 @@ class Recording(Protocol):
     effects: Effects
     approval_writes: ApprovalWrites
 
-    def take_pending(self) -> tuple[tuple[Entry, ...], tuple[Message, ...]]:
-        """Take the entries and messages that the commit of now carries."""
+    def take_pending(self) -> Pending:
+        """Take the entries, messages and secrets that the commit of now carries."""
+
+    def take_results(self) -> tuple[Interrupt, ...]:
+        """Take the questions that it tells what came of their calls."""
 
     def abort(self, error: StoreError) -> None:
         """The store has failed."""
@@ -148,11 +218,19 @@ async def _write_for(execution: Recording, sharing: Sequence[asyncio.Future[None
 
 
 async def _write(execution: Recording) -> None:
-    entries, messages = execution.take_pending()
+    entries, messages, secrets = execution.take_pending()
     now, permits = execution.clock.now(), execution.approval_writes.take()
+    results = execution.take_results()
     try:
         stopping = await execution.leased.commit(
-            Commit(now=now, entries=entries, messages=messages, **permits)
+            Commit(
+                now=now,
+                entries=entries,
+                messages=messages,
+                interrupts=results,
+                secrets=secrets,
+                **permits,
+            )
         )
     except StoreError as error:
         execution.abort(error)

@@ -20,7 +20,9 @@ from sayso.base.errors import (
     JournalMissing,
     LeaseLost,
     ModelFailed,
+    NotAllowed,
     NotRecordable,
+    Problem,
     ReplayMismatch,
     ThreadTooLarge,
     TooManyInterrupts,
@@ -35,7 +37,7 @@ from sayso.gate.settled import hidden_message
 from sayso.streams.ending import Ending, suspending
 from sayso.turns.calls.dangling import close_dangling
 from sayso.turns.journal.forks import recorded_question
-from sayso.turns.journal.journal import pause_mark
+from sayso.turns.journal.journal import pause_mark, stopped_mark
 from sayso.turns.output.custom_events import custom_event
 from sayso.turns.replay.execution import Execution
 
@@ -80,19 +82,21 @@ def conclude(execution: Execution, run: Run, answered: Sequence[Interrupt]) -> C
         _log.error("agent %r: %s", execution.turn.agent, error_text(execution.broken))
         if code is Code.AGENT_ERROR:
             _tell(execution, execution.broken)
-        return _left(execution, run, "failed", _error(code, error_text(execution.broken)))
+        return _left(execution, run, "failed", _error(code, _said(execution, execution.broken)))
     if execution.stopped is not None:
         ending = Ending(type="cancelled", message=execution.stopped)
         return _left(execution, run, "cancelled", ending)
     if execution.asked:
         return _suspended(execution, run)
+    if isinstance(execution.error, NotAllowed):
+        return _left(execution, run, "failed", _error(Code.NOT_ALLOWED, str(execution.error)))
     if execution.error is not None:
         name, error = execution.turn.agent, execution.error
         _log.error("agent %r failed in turn %s", name, execution.turn.key, exc_info=error)
         _tell(execution, error)
         text = f"agent {name!r} failed with {type(error).__name__}; the server's log says where"
         if isinstance(error, AgentFailed | ModelFailed):
-            text = error_text(error)
+            text = _said(execution, error)
         return _left(execution, run, "failed", _error(Code.AGENT_ERROR, text))
     return _finished(execution, run)
 
@@ -100,6 +104,10 @@ def conclude(execution: Execution, run: Run, answered: Sequence[Interrupt]) -> C
 def _tell(execution: Execution, error: BaseException) -> None:
     if (tell := failing.get()) is not None:
         tell(execution.input.thread_id, error)
+
+
+def _said(execution: Execution, error: BaseException) -> str:
+    return execution.scrub(error_text(error))
 
 
 def _error(code: Code, message: str, *, goes_on: bool = False) -> Ending:
@@ -118,6 +126,8 @@ def _lost(execution: Execution) -> Ending:
             "Another server goes on with this thread: connect again to see it.",
             goes_on=True,
         )
+    if isinstance(execution.aborted, Problem):
+        return _error(execution.aborted.code, execution.aborted.detail, goes_on=True)
     return _error(
         Code.STORE_UNAVAILABLE,
         "The store cannot be written. The turn goes on from its last record once it can.",
@@ -127,20 +137,23 @@ def _lost(execution: Execution) -> Ending:
 
 def _commit(execution: Execution, run: Run, ending: Ending, status: Any, **more: Any) -> Commit:
     now = execution.clock.now()
-    entries, messages = execution.take_pending(asked="interrupts" in more)
+    entries, messages, secrets = execution.take_pending(asked="interrupts" in more)
     ended = None if status == "suspended" else now
     members: dict[str, Any] = {
         "now": now,
         "entries": entries,
         "messages": messages,
+        "secrets": secrets,
         "state": jsonvalue.encode(execution.state.visible),
         "turn": copy_with(execution.turn, status=status, ended_at=ended),
         "run": copy_with(run, ended_at=now, outcome=ending.to_json()),
         "release": True,
         "kept": execution.kept.to_store(failed=status == "failed"),
         **execution.approval_writes.take(),
+        **more,
     }
-    return Commit(**{**members, **more})
+    members["interrupts"] = (*execution.take_results(), *more.get("interrupts", ()))
+    return Commit(**members)
 
 
 def _suspended(execution: Execution, run: Run) -> Conclusion:
@@ -183,16 +196,17 @@ def _finished(execution: Execution, run: Run) -> Conclusion:
             return _left(execution, run, "failed", _error(Code.AGENT_RESULT_INVALID, str(error)))
     ending = Ending(type="success", result=None if result == b"null" else result)
     _keep_open(execution)
-    withdrawn = execution.anew is not None and execution.anew.withdrawn()
+    withdrawn = execution.reevaluation is not None and execution.reevaluation.withdrawn()
     closed = _closed(execution) if withdrawn or execution.journal.holds(REPORTED) else ()
     # Its journal stays until the next turn begins: the thread can be copied from it.
     commit = _commit(execution, run, ending, "finished")
-    return Conclusion(ending, commit, (*closed, *_unmet(execution)))
+    unmet = _unmet(execution) if execution.has_breakpoints else ()
+    return Conclusion(ending, commit, (*closed, *unmet))
 
 
 def _unmet(execution: Execution) -> Iterator[dict[str, Any]]:
     """Tell of breakpoints that the turn never came to: steps are not known ahead of a run."""
-    missing, met = execution.unmet_breakpoints()
+    missing, met = execution.running.unmet_breakpoints(execution.journal.entries())
     if missing:
         there = ", ".join(map(repr, met)) or "nothing"
         _log.warning(
@@ -220,6 +234,11 @@ def _left(execution: Execution, run: Run, status: str, ending: Ending) -> Conclu
     """The turn is over; calls that it leaves behind get results that say so (TC-16)."""
     _keep_open(execution)
     events = _closed(execution, stopped=status == "cancelled")
+    if status == "cancelled":
+        by, channel = execution.stopped_by, execution.stopped_through
+        execution.journal.write(
+            stopped_mark(run.key, why=ending.message or "", by=by, channel=channel)
+        )
     return Conclusion(ending, _commit(execution, run, ending, status), events)
 
 
@@ -232,11 +251,13 @@ def _closed(execution: Execution, *, stopped: bool = False) -> tuple[dict[str, A
         execution.replay_order.end,
         stopped=stopped,
         interrupts=execution.interrupts,
+        now=execution.clock.now(),
     )
     for entry in left.entries:
         execution.journal.write(entry)
     for message in left.messages:
         execution.add_message(message, settled=False)
+    execution.results.update((item.id, item) for item in left.interrupts)
     return left.events
 
 
@@ -256,7 +277,7 @@ def _reopened(
     ending = Ending(
         type="error",
         code=Code.REPLAY_MISMATCH.value,
-        message=error_text(mismatch),
+        message=_said(execution, mismatch),
         details={
             "code": Code.REPLAY_MISMATCH.value,
             "place": mismatch.place,
@@ -279,9 +300,10 @@ def _reopened(
         return _left(execution, run, "failed", ending)
     hidden = (hidden_message(execution.interrupts[before.id]) for before in reopened)
     commit = _commit(execution, run, ending, "suspended", kept=None)
+    interrupts = (*commit.interrupts, *reopened)
     messages = (*commit.messages, *(message for message in hidden if message is not None))
     # A yes that is open again leaves no approval behind; replay gives it once more.
     taken_back = {"approvals": (), "uses": ()}
     return Conclusion(
-        ending, copy_with(commit, interrupts=reopened, messages=messages, **taken_back)
+        ending, copy_with(commit, interrupts=interrupts, messages=messages, **taken_back)
     )

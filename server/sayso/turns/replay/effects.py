@@ -24,6 +24,7 @@ from typing import Any, TypeVar
 from sayso.agents.outcomes import Answer
 from sayso.base.errors import OutcomeUnknown, StoreError
 from sayso.base.records import Message, Principal
+from sayso.base.scrubbing import Scrubbing
 from sayso.base.texts import error_text
 
 T = TypeVar("T")
@@ -108,10 +109,10 @@ class EffectTimedOut(Exception):
         self.indeterminate = indeterminate
 
 
-def unknown_end(error: EffectTimedOut | OutcomeUnknown) -> str | None:
+def unknown_end(error: EffectTimedOut | OutcomeUnknown, scrub: Scrubbing) -> str | None:
     """Say what was seen of an end whose outcome nobody knows; None for one that was stopped."""
     if isinstance(error, OutcomeUnknown):
-        return error_text(error)
+        return scrub(error_text(error))
     return "it ran over its time limit and could not be stopped" if error.indeterminate else None
 
 
@@ -128,7 +129,10 @@ class _Unstoppable(Exception):
 
 
 class ToolThreads:
-    """`size` threads. Where users are told apart (`shared`), one of them gets half at most."""
+    """`size` threads. Where users are told apart (`shared`), one of them gets half at most.
+
+    Who waits is served in turns: tenant by tenant, and of each tenant user by user.
+    """
 
     def __init__(self, size: int, *, shared: bool) -> None:
         self._executor = ThreadPoolExecutor(size, thread_name_prefix="sayso-tool")
@@ -136,8 +140,8 @@ class ToolThreads:
         self._most = max(1, size // 2) if shared else size
         self._lock = threading.Lock()
         self._busy: dict[User, int] = {}
-        self._lines: dict[User, deque[tuple[Future[Any], Callable[[], None]]]] = {}
-        """Of each user who waits for a thread, in the order of their turns."""
+        self._lines: dict[str, dict[User, deque[tuple[Future[Any], Callable[[], None]]]]] = {}
+        """Of each tenant the users who wait for a thread, both in the order of their turns."""
 
     def share(self, user: User) -> "Share":
         """The share of one user: its work is handed to that."""
@@ -146,7 +150,8 @@ class ToolThreads:
     def shutdown(self) -> None:
         """Begin nothing further; work that runs is left to end, the rest is cancelled."""
         with self._lock:
-            waiting = [future for line in self._lines.values() for future, _ in line]
+            lines = [line for users in self._lines.values() for line in users.values()]
+            waiting = [future for line in lines for future, _ in line]
             self._lines.clear()
         self._executor.shutdown(wait=False, cancel_futures=True)
         for future in waiting:
@@ -166,7 +171,7 @@ class ToolThreads:
                 self._left(user)
 
         with self._lock:
-            self._lines.setdefault(user, deque()).append((future, run))
+            self._lines.setdefault(user[0], {}).setdefault(user, deque()).append((future, run))
             self._fill()
         return future
 
@@ -177,19 +182,25 @@ class ToolThreads:
                 del self._busy[user]
             self._fill()
 
+    def _has_share(self, user: User) -> bool:
+        return self._busy.get(user, 0) < self._most
+
     def _fill(self) -> None:
         """Give free threads to those whose turn it is."""
         while sum(self._busy.values()) < self._size:
-            free = (user for user in self._lines if self._busy.get(user, 0) < self._most)
-            user = next(free, None)
+            waiting = (user for users in self._lines.values() for user in users)
+            user = next(filter(self._has_share, waiting), None)
             if user is None:
                 return
-            line = self._lines.pop(user)
+            users = self._lines.pop(user[0])
+            line = users.pop(user)
             future, run = line.popleft()
             self._executor.submit(run).add_done_callback(partial(_cancel_with, future))
             self._busy[user] = self._busy.get(user, 0) + 1
             if line:
-                self._lines[user] = line  # behind all others
+                users[user] = line  # behind all others
+            if users:
+                self._lines[user[0]] = users
 
 
 def _cancel_with(future: Future[Any], handed_over: Future[None]) -> None:

@@ -8,18 +8,15 @@ neighbours `messages`, `steps`, `calls` and `questions`.
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
-from sayso.agents.policy import Policy
 from sayso.agents.registry import Agents
-from sayso.agents.tools import Tool
-from sayso.agents.toolset import Tools, ToolsByName
 from sayso.base import jsonvalue
-from sayso.base.breakpoints import ALL, Breakpoints
 from sayso.base.clock import Clock
 from sayso.base.errors import (
     NestedCall,
     OpenMessage,
+    Problem,
     ReplayMismatch,
     StoreError,
     ThreadTooLarge,
@@ -29,11 +26,14 @@ from sayso.base.errors import (
 from sayso.base.fastrecords import copy_with
 from sayso.base.ids import identify
 from sayso.base.limits import Limits
-from sayso.base.options import AgentOptions
+from sayso.base.metrics import Metrics
 from sayso.base.records import Entry, EntryStatus, Interrupt, Message, Principal, TurnRecord
+from sayso.base.scrubbing import BUILT_IN, Scrubbing, as_it_is
+from sayso.base.service_tokens import has_tool_limit
 from sayso.protocol.interrupts import to_wire
 from sayso.protocol.usage import Usage
 from sayso.streams.stream import RunStream
+from sayso.turns.authorization import Authorization
 from sayso.turns.calls.results import WITHDRAWN, result_event, tool_message
 from sayso.turns.denials import Heard
 from sayso.turns.input import TurnInput
@@ -43,22 +43,25 @@ from sayso.turns.journal.kept import Kept
 from sayso.turns.journal.notes import Notes
 from sayso.turns.journal.state import TurnState
 from sayso.turns.output.transcript import Transcript
-from sayso.turns.replay.anew import Anew, Waited
+from sayso.turns.people import People
 from sayso.turns.replay.branch import Abandoned, Branch, Branches, Pause
-from sayso.turns.replay.commits import ApprovalWrites, Commits, LeasedStore
-from sayso.turns.replay.effects import Effects, contain_exit, current_effect
-from sayso.turns.replay.mistakes import Unawaited, author_line, differs, short
+from sayso.turns.replay.commits import ApprovalWrites, Commits, KeptApart, LeasedStore, Pending
+from sayso.turns.replay.effects import Effects, current_effect
+from sayso.turns.replay.mistakes import Making, Unawaited, Unmade, author_line, differs, short
 from sayso.turns.replay.opened import OpenTurn
-from sayso.turns.replay.quiescence import cancel_and_wait, wait_until_quiescent
+from sayso.turns.replay.quiescence import MainTask
+from sayso.turns.replay.reevaluation import Reevaluation, Waited
 from sayso.turns.replay.replay_order import ReplayOrder
-from sayso.turns.replay.stream import OwnedStream, enclosing
+from sayso.turns.replay.running_agent import RunningAgent
+from sayso.turns.replay.stream import OwnedStream
 from sayso.turns.replay.wakeup import Wakeup
 from sayso.turns.services import Responses, Services
 
+if TYPE_CHECKING:
+    from sayso.base.tracing import Tracing
+
 _STOPS = {"call": "tool", "client_tool": "tool", "delegate": "agent"}
 """What breakpoints call what is recorded as these kinds."""
-_NAMED = ("step", "call", "phase", "delegate", "client_tool")
-"""Kinds of what a breakpoint may stand at."""
 
 MAX_YIELDS = 100
 """Refused calls after which a branch is parked instead of being told again."""
@@ -96,22 +99,6 @@ class Place:
         self.execution.stream.emit(event)
 
 
-class _Making:
-    """See `Execution.making`; each call passes one, so it is no generator."""
-
-    __slots__ = ("_ahead", "_execution", "_kind", "_name")
-
-    def __init__(self, execution: "Execution", kind: str, name: str, ahead: int) -> None:
-        self._execution, self._kind, self._name, self._ahead = execution, kind, name, ahead
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
-        if isinstance(error, Exception):
-            self._execution.cannot_make(error, self._kind, self._name, self._ahead)
-
-
 class Execution:
     """The state of a turn while its function runs."""
 
@@ -135,16 +122,24 @@ class Execution:
         self.state: TurnState = opened.state
         self.transcript: Transcript = opened.transcript
         self.kept: Kept = opened.kept
+        self.sealed: bool = services.store.codec is not None
+        owner = opened.record.principal.subject
+        self.kept_apart: KeptApart = KeptApart(opened.secrets, owner, sealed=self.sealed)
         self.looks: bool = opened.looks
-        self._options = opened.options
-        self._breakpoints = opened.breakpoints
         self.clock: Clock = services.clock
         self.limits: Limits = services.limits
         self.agents: Agents = services.agents
-        self._tools: Tools = services.tools
-        self._run_tools: dict[str, dict[str, Tool[..., Any]]] = {}
-        """Tools that only this execution knows, by agent and name."""
+        self.people: People = services.people
+        self.metrics: Metrics = services.metrics
+        self.services_may_decide: bool = services.services_may_decide
+        self.authorization: Authorization = services.authorization
+        roles = opened.record.principal.roles
+        limited = bool(roles) and has_tool_limit(roles)
+        self.asks_about_calls: bool = services.authorization.asks or limited
         self.responses: Responses = services.responses
+        self.tracing: Tracing | None = services.tracing
+        self.scrub: Scrubbing = services.scrub or as_it_is
+        self.scrub_result: Scrubbing = services.scrub or BUILT_IN
         self.leased = leased
         self.usage = usage
         self.copied: str | None = copied_from(opened.marks)
@@ -153,41 +148,53 @@ class Execution:
         self._looking = asyncio.Lock()
         self._passed: dict[str, Entry] = {}
         """For places of which nothing is recorded yet the breakpoints that were passed there."""
-        self.anew: Anew | None = None
-        """What of the code is evaluated anew; None for a turn without breakpoints."""
-        if any(self._breakpoints) or journal.holds("breakpoint"):
-            self.anew = Anew(journal, self.interrupts, self.state)
-        self.has_breakpoints: bool = self.anew is not None
+        self.reevaluation: Reevaluation | None = None
+        """What of the code is evaluated again; None for a turn without breakpoints."""
+        if any(opened.breakpoints) or journal.holds("breakpoint"):
+            self.reevaluation = Reevaluation(journal, self.interrupts, self.state)
+        self.has_breakpoints: bool = self.reevaluation is not None
         self.wakeup: Wakeup = Wakeup()
         self.branches: Branches = Branches(self.wakeup.notify)
+        self._unmade = Unmade(journal, self.branches)
         self.stream: OwnedStream = OwnedStream(stream, self.branches)
+        self.running: RunningAgent = RunningAgent(opened, self.stream, services.tools)
         self.approval_writes: ApprovalWrites = ApprovalWrites()
+        self.results: dict[str, Interrupt] = {}
+        """Questions whose calls have come further, for the next commit."""
         self.effects = effects
         effects.landed = self.wakeup.notify
         self.replay_order: ReplayOrder = ReplayOrder(
             self.turn.key, journal.ends(), again=bool(journal.entries())
         )
         self.replay_order.release(journal.ends_apart())
-        self.notes: Notes = Notes(journal, services.limits.history)
+        self._notes: Notes | None = None
+        self.unfilled: dict[bytes, str] = {}
+        """What cards say of approvers, by their terms, of whom there are too few."""
         self.asked: dict[str, Interrupt] = {}
         self.bodies: dict[str, bytes] = {}
         """What is asked, as clients get it."""
         self.broken: TurnError | None = None
         self.stopped: str | None = None
-        self.aborted: StoreError | None = None
+        self.stopped_by: str | None = None
+        self.stopped_through: str | None = None
+        """Who has stopped it and by which channel, where a request did."""
+        self.aborted: StoreError | Problem | None = None
         self.closed: bool = False
         self.result: Any = None
         self.error: BaseException | None = None
         self.writing: dict[str, Callable[[], Message]] = {}
         """For each message that is open, what closes it and gives its stored form."""
-        self._unmade: dict[str, str] = {}
-        """Why the code could not ask for what is recorded at these places, if it is still to."""
         self._asked_bytes = 0
         self._commits = Commits()
         self.calls: int = 0
         self.unawaited: Unawaited = Unawaited()
         self._refused = 0
-        self._main: asyncio.Task[Any] | None = None
+        self._main = MainTask(self.branches, self.wakeup)
+
+    @property
+    def ids(self) -> dict[str, str]:
+        """The ids that a span of something in it has."""
+        return {"agent": self.running.name, "thread": self.input.thread_id, "turn": self.turn.key}
 
     # Places
 
@@ -218,8 +225,8 @@ class Execution:
         key = branch.place()
         entry = self.find(key, requested, arguments)
         place = Place(self, branch, kind, name, key, requested, entry)
-        if entry is None and self.anew is not None:
-            await self._comes(place, self.anew, kind, name, arguments)
+        if entry is None and self.reevaluation is not None:
+            await self._comes(place, self.reevaluation, kind, name, arguments)
         if entry is None and self.looks and self.turn.status == "finished":
             self._fails(ReplayMismatch(key, "nothing", requested))
         return place
@@ -240,7 +247,9 @@ class Execution:
             await self.refuse(self.branches.current_or_new(what))
         self.only_looks()
 
-    async def _comes(self, place: Place, anew: Anew, kind: str, name: str, arguments: Any) -> None:
+    async def _comes(
+        self, place: Place, reevaluation: Reevaluation, kind: str, name: str, arguments: Any
+    ) -> None:
         """Hold what would begin where the turn waited against what was shown there.
 
         Another thing fails the turn, unless somebody has changed the state meanwhile.
@@ -248,7 +257,7 @@ class Execution:
         before, requested = self.journal.at(places.before(place.key)), place.fingerprint
         if before is None:
             return
-        waited = anew.waited(place.key)
+        waited = reevaluation.waited(place.key)
         if waited is None:  # recorded by an older server
             if before.fingerprint != f"breakpoint before {_STOPS.get(kind, kind)} {name}":
                 self._fails(ReplayMismatch(before.place, before.fingerprint, requested))
@@ -258,7 +267,7 @@ class Execution:
             place.call = waited.call
         if same and (requested == waited.requested or not waited.goes_on):
             return
-        if not (waited.changed and waited.anew):
+        if not (waited.changed and waited.reevaluated):
             shown = jsonvalue.encode({"id": waited.call})
             entry = copy_with(before, kind=waited.kind, fingerprint=waited.requested, data=shown)
             self._fails(
@@ -288,10 +297,10 @@ class Execution:
 
     def passes(self, place: Place, waited: Waited) -> None:
         """Go on past a breakpoint; that is recorded with what begins there, and not before."""
-        if waited.anew:
+        if waited.reevaluated:
             self.state.catch_up(place.branch.path, waited.pause)
         if place.entry is None:
-            data = jsonvalue.encode({**waited.data, "anew": waited.anew})
+            data = jsonvalue.encode({**waited.data, "anew": waited.reevaluated})
             self._passed[place.key] = copy_with(waited.entry, status="done", data=data)
 
     def _fails(self, mismatch: ReplayMismatch) -> NoReturn:
@@ -305,28 +314,13 @@ class Execution:
         entry = self.journal.at(key)
         if entry is None or entry.fingerprint == requested:
             return self.journal.find(key, requested)
-        unmade = self._unmade.get(key, "")
+        unmade = self._unmade.reason(key)
         mismatch = differs(key, entry, requested, arguments, self.transcript.messages, unmade)
         return self._fails(mismatch)
 
-    def making(self, kind: str, name: str, ahead: int = 0) -> "_Making":
+    def making(self, kind: str, name: str = "") -> Making:
         """A block around what is made to be asked for, which notes that it cannot be."""
-        return _Making(self, kind, name, ahead)
-
-    def cannot_make(self, error: Exception, kind: str, name: str, ahead: int) -> None:
-        """Note a call that cannot be made: the author's error, unless the journal holds it.
-
-        That shows with what the code does next: models invent names, and code that catches that
-        asks for the same as before. `ahead`: places of its batch before it.
-        """
-        branch = self.branches.current()
-        entry = (
-            self.journal.next_of(self.branches.enclosing_branch().path, kind, name)
-            if branch is None
-            else self.journal.at(branch.upcoming(ahead)) or self.journal.at(branch.upcoming())
-        )
-        if entry is not None and self.journal.is_due(entry.place):
-            self._unmade[entry.place] = f"{kind} {name!r} cannot be made: {short(error)}"
+        return Making(self._unmade, kind, name)
 
     def unfit(self, place: Place, requested: str, error: BaseException | str) -> NoReturn:
         """Fail the turn over what is recorded at a place and this code cannot read."""
@@ -434,9 +428,15 @@ class Execution:
             self.fail(error)
             raise error
 
-    def take_pending(self, *, asked: bool = False) -> tuple[tuple[Entry, ...], tuple[Message, ...]]:
+    def take_pending(self, *, asked: bool = False) -> Pending:
         """Take what the commit of now carries; questions only if it suspends."""
-        return self.journal.take(asked=asked), self.transcript.take()
+        return self.journal.take(asked=asked), self.transcript.take(), self.kept_apart.take()
+
+    def take_results(self) -> tuple[Interrupt, ...]:
+        """Take the questions that the commit of now tells what came of their calls."""
+        taken = tuple(self.results.values())
+        self.results.clear()
+        return taken
 
     async def heard(self) -> Heard:
         """Denials of approvers in the thread and its copies when somebody first looked."""
@@ -492,9 +492,9 @@ class Execution:
     @property
     def state_here(self) -> Any:
         """The state as the running code reads it."""
-        if self.anew is None or not self.anew.any or self.inside_effect():
+        if self.reevaluation is None or not self.reevaluation.any or self.inside_effect():
             return self.state.value
-        return self.anew.read(self.branches.current())
+        return self.reevaluation.read(self.branches.current())
 
     def check_state(self, place: str) -> None:
         """Fail the turn when replay has not built the state that was recorded at a pause."""
@@ -526,13 +526,11 @@ class Execution:
 
     def _left_out(self, path: str = "") -> bool:
         """True if the code went past something recorded that it could not ask for; fails it."""
-        for place, because in self._unmade.items():
-            entry = self.journal.at(place)
-            if entry is not None and place.startswith(path) and self.journal.is_due(place):
-                requested = "nothing of the kind"
-                self.fail(ReplayMismatch(place, entry.fingerprint, requested, because))
-                return True
-        return False
+        left = self._unmade.left_out(path)
+        if left is not None:
+            (entry, because), requested = left, "nothing of the kind"
+            self.fail(ReplayMismatch(entry.place, entry.fingerprint, requested, because))
+        return left is not None
 
     # Endings
 
@@ -551,8 +549,8 @@ class Execution:
         self.effects.cut_off()
         self.wakeup.notify()
 
-    def abort(self, error: StoreError) -> None:
-        """Give the turn up without writing anything more."""
+    def abort(self, error: StoreError | Problem) -> None:
+        """Give the turn up without writing anything more; it continues from its last record."""
         self.aborted = self.aborted or error
         self.closed = True
         self.wakeup.notify()
@@ -563,20 +561,12 @@ class Execution:
         Afterwards `aborted`, `broken`, `stopped`, `asked`, `error` and `result` say how it ended,
         in this order. Call `unwind` once the ending is stored.
         """
-
-        async def main() -> Any:
-            self.branches.begin()
-            return await contain_exit(function())
-
-        self._main = asyncio.create_task(main())
-        self._main.add_done_callback(lambda main: main.cancelled() or main.exception())  # is seen
-        self._main.add_done_callback(self.wakeup.notify)
         try:
-            await wait_until_quiescent(self, self._main)
+            main = await self._main.run(self, function)
         finally:
             self.closed = True
-        if self._main.done():
-            self._conclude(self._main)
+        if main is not None:
+            self._conclude(main)
 
     def _conclude(self, main: asyncio.Task[Any]) -> None:
         if main.cancelled():
@@ -587,97 +577,21 @@ class Execution:
             self.result = main.result()
         if not self.asked and not self.stopped:
             self.check_all_replayed(error=self.error)
-            if self.error is None:
-                self._all_awaited()
-
-    def _all_awaited(self) -> None:
-        """Fail a turn that left out what it called, before it is told as finished."""
-        if left := self.unawaited.left():
-            self.fail(
-                TurnError(
-                    f"{'; '.join(left)}: what is not awaited does not happen. Write `await` in "
-                    "front of it, or hand it to turn.gather or a task"
-                )
-            )
+            if self.error is None and (unawaited := self.unawaited.error()) is not None:
+                self.fail(unawaited)
 
     async def unwind(self, seconds: float) -> int:
         """Cancel what author code still runs; returns how many tasks are left after that time."""
         self.closed = True
         self.unawaited.forget()
-        tasks = set(self.branches.unfinished())
-        if self._main is not None and not self._main.done():
-            tasks.add(self._main)
-        left = await cancel_and_wait(tasks, seconds)
-        if not left:
-            # What unwound holds the frames that it came through, and those hold this execution.
-            self._main = None
-            self.branches.let_go()
-        return left
+        return await self._main.unwind(seconds)
 
     @property
-    def options(self) -> AgentOptions:
-        """The options of the agent whose code is running, be it an inner one."""
-        owner = self.stream.owner
-        return self._options if owner is None else owner.options
-
-    @property
-    def agent(self) -> str:
-        """The name of the registered agent whose code is running, be it an inner one."""
-        owner = self.stream.owner
-        return self.turn.agent if owner is None else owner.agent
-
-    @property
-    def tools(self) -> ToolsByName:
-        """The tools that the running code may call: its agent's own first, then all agents'."""
-        tools, of_run = self._tools.of(self.agent), self._run_tools.get(self.agent)
-        return {**tools, **of_run} if of_run else tools
-
-    def is_run_tool(self, tool: Tool[..., Any]) -> bool:
-        """True for a tool that the app does not have: only this run knows it."""
-        return self._tools.of(self.agent).get(tool.name) is not tool
-
-    def policy_of(self, tool: Tool[..., Any]) -> Policy:
-        """The policy that decides about calls of a tool: its own, else the app's."""
-        return self._tools.policy(tool)
-
-    def add_tools(self, tools: Sequence[Tool[..., Any]]) -> None:
-        """Let the running agent call these as well, in this execution alone."""
-        of_app, of_run = self._tools.of(self.agent), self._run_tools.setdefault(self.agent, {})
-        for tool in tools:
-            if of_app.get(tool.name) is tool:
-                of_run.pop(tool.name, None)
-            else:
-                self._tools.policy(tool)  # which says what does not fit
-                of_run[tool.name] = tool
-
-    def owner_of(self, tool: Tool[..., Any]) -> str | None:
-        """The agent whose own this tool is, None for one of all agents."""
-        return self.agent if self.is_run_tool(tool) else self._tools.owner(tool, self.agent)
-
-    @property
-    def breakpoints(self) -> Sequence[Breakpoints]:
-        """Those that hold for the running code; a request's not inside an agent that takes none."""
-        inner = (invocation.options.run_breakpoints for invocation in enclosing(self.stream.owner))
-        return self._breakpoints[:1] if "refuse" in inner else self._breakpoints
-
-    def unmet_breakpoints(self) -> tuple[list[str], list[str]]:
-        """Names at which the turn was to wait and that it never came to, and those that it met."""
-        named = {
-            name for points in self._breakpoints for name in (*points.before, *points.after)
-        } - {ALL}
-        if not named:
-            return [], []
-        met = {e.name for e in self.journal.entries() if e.kind in _NAMED}
-        return sorted(named - met), sorted(met)
-
-    @property
-    def interrupts_enabled(self) -> bool:
-        """True if the running code may ask a person: its agent may, and all that it is inside."""
-        owner = self.stream.owner
-        inner = owner is None or all(
-            invocation.options.interrupts_enabled for invocation in enclosing(owner)
-        )
-        return inner and self._options.interrupts_enabled
+    def notes(self) -> Notes:
+        """Those of the turn, read from the journal once its code asks for them."""
+        if self._notes is None:
+            self._notes = Notes(self.journal, self.limits.history)
+        return self._notes
 
     @property
     def principal(self) -> Principal:

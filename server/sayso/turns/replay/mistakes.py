@@ -19,8 +19,10 @@ from typing import Any, TypeVar, cast
 from pydantic import ValidationError
 
 from sayso.base import jsonvalue
-from sayso.base.errors import ReplayMismatch
+from sayso.base.errors import ReplayMismatch, TurnError
 from sayso.base.records import Entry, Message
+from sayso.turns.journal.journal import Journal
+from sayso.turns.replay.branch import Branches
 
 Method = TypeVar("Method", bound=Callable[..., Coroutine[Any, Any, Any]])
 
@@ -51,6 +53,15 @@ class Unawaited:
         if len(self._notes) > self._most:
             self._notes = [note for note in self._notes if _is_left(note[0])]
             self._most = max(_FEW, 2 * len(self._notes))
+
+    def error(self) -> TurnError | None:
+        """The error of a turn that left out what it called, before it is told as finished."""
+        if not (left := self.left()):
+            return None
+        return TurnError(
+            f"{'; '.join(left)}: what is not awaited does not happen. Write `await` in front of "
+            "it, or hand it to turn.gather or a task"
+        )
 
     def left(self) -> list[str]:
         """Each that never began, as its author finds it; they are closed and forgotten.
@@ -152,6 +163,67 @@ def differs(
     if arguments is not None and not public:
         mismatch.passed = _cut(_text(arguments))
     return mismatch
+
+
+class Unmade:
+    """Calls that the journal holds and the code could not ask for, each with the reason.
+
+    That shows with what the code does next: models invent names, and code that catches the error
+    asks for the same as before.
+    """
+
+    def __init__(self, journal: Journal, branches: Branches) -> None:
+        self._journal = journal
+        self._branches = branches
+        self._reasons: dict[str, str] = {}
+
+    def note(self, error: Exception, kind: str, name: str, ahead: int) -> None:
+        """Note a call that cannot be made: the author's error, unless the journal holds it.
+
+        `ahead`: places of its batch before it.
+        """
+        branch = self._branches.current()
+        entry = (
+            self._journal.next_of(self._branches.enclosing_branch().path, kind, name)
+            if branch is None
+            else self._journal.at(branch.upcoming(ahead)) or self._journal.at(branch.upcoming())
+        )
+        if entry is not None and self._journal.is_due(entry.place):
+            self._reasons[entry.place] = f"{kind} {name!r} cannot be made: {short(error)}"
+
+    def reason(self, place: str) -> str:
+        """Why what is recorded at a place could not be asked for; empty if nobody tried."""
+        return self._reasons.get(place, "")
+
+    def left_out(self, path: str) -> tuple[Entry, str] | None:
+        """The first of them below a path that the code has not come back to, and why."""
+        for place, because in self._reasons.items():
+            entry = self._journal.at(place)
+            if entry is not None and place.startswith(path) and self._journal.is_due(place):
+                return entry, because
+        return None
+
+
+class Making:
+    """A block around what is made to be asked for; each call passes one, so it is no generator.
+
+    Where several are, the block sets the `name` of each, and how many come before (`ahead`).
+    """
+
+    __slots__ = ("_kind", "_unmade", "ahead", "name")
+
+    def __init__(self, unmade: Unmade, kind: str, name: str) -> None:
+        self._unmade: Unmade = unmade
+        self._kind: str = kind
+        self.name: str = name
+        self.ahead: int = 0
+
+    def __enter__(self) -> "Making":
+        return self
+
+    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
+        if isinstance(error, Exception):
+            self._unmade.note(error, self._kind, self.name, self.ahead)
 
 
 def author_line() -> str | None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 from sayso.base import jsonvalue
 from sayso.base.breakpoints import Breakpoints, effective
@@ -40,6 +41,8 @@ class OpenTurn:
     state: TurnState
     transcript: Transcript
     kept: Kept
+    secrets: Mapping[str, bytes]
+    """What is kept apart from the answers, by the ids that stand there."""
     options: AgentOptions
     breakpoints: Sequence[Breakpoints]
     """Those of the agent's options, and those of the requests; empty if nobody has set any."""
@@ -61,6 +64,7 @@ class OpenTurn:
         begun: TurnInput | None = None,
         looks: bool = False,
         kept: bytes | None = None,
+        secrets: Mapping[str, bytes] = MappingProxyType({}),
     ) -> "OpenTurn":
         """Decode a turn; `history` is the list that it extends, `waiting` wait for its end.
 
@@ -105,6 +109,7 @@ class OpenTurn:
             state=TurnState(turn_input.state, paused),
             transcript=Transcript(history, count, limits.history),
             kept=Kept(kept, record.key, again=any(mark.kind == "again" for mark in marks)),
+            secrets=secrets,
             options=options,
             breakpoints=breakpoints,
             looks=looks,

@@ -7,7 +7,7 @@ import {
   type InboxItem,
   type InboxState,
 } from "@sayso/react/core";
-import { CardStack, InterruptCard, NotSent } from "@sayso/react/components";
+import { CardStack, InterruptCard, NotSent, SignInToSend } from "@sayso/react/components";
 import { useEffect, useState } from "react";
 import { Link } from "react-router";
 import { Context } from "./Context.js";
@@ -46,13 +46,17 @@ export function Detail({ inbox, state, id }: DetailProps & { readonly id: string
         note={noteOf(state, view)}
         onAnswer={(answer) => void inbox.answer(id, answer)}
         onWithdraw={() => void inbox.withdraw(id)}
+        onSendNow={() => void inbox.send([id])}
         onTakeBack={() => void inbox.withdraw(id)}
       />
       <NotSent
         failure={failure}
-        ready={view.phase === "answered" && state.answers[id] !== undefined}
+        ready={
+          view.phase === "answered" && state.answers[id] !== undefined && !(id in state.sendAt)
+        }
         onRetry={() => void inbox.send([id])}
       />
+      <SignInToSend failure={failure} interrupts={[view.interrupt]} />
       {item !== undefined && view.closed === null && <AssignAndExtend inbox={inbox} item={item} />}
     </div>
   );
@@ -112,6 +116,7 @@ function Origin({ item }: { readonly item: InboxItem }) {
 
 function noteOf(state: InboxState, { interrupt }: InterruptView): string {
   const item = state.items.find((inboxItem) => inboxItem.interrupt.id === interrupt.id);
+  if (state.left.includes(interrupt.id)) return "not sent: you left before it was";
   if (item === undefined || state.answers[interrupt.id] !== undefined || item.held === null) {
     return "not sent yet";
   }

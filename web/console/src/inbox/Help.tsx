@@ -7,6 +7,7 @@ const KEYS: readonly (readonly [key: string, what: string])[] = [
   ["a", "approve, or go to the answer"],
   ["d", "deny"],
   ["e", "edit the arguments, or go to the answer"],
+  ["z", "undo an answer that is not sent yet"],
   ["x", "select, to decide several together"],
   ["/", "find"],
   ["Esc", "close what is open"],

@@ -17,7 +17,9 @@ import { unansweredBeside } from "./labels.js";
 import { useSharedInbox, waitingIn } from "./InboxProvider.js";
 import { List } from "./List.js";
 import { usePathParts } from "../thread/path.js";
+import type { Act } from "./keyboardNavigation.js";
 import { useListNavigation } from "./useListNavigation.js";
+import { useNextQuestion } from "./useNextQuestion.js";
 
 /** Everything that waits for a person, in all threads: found, read and answered in place. */
 export function InboxPage() {
@@ -45,6 +47,16 @@ export function InboxPage() {
     void navigate(hrefOf(id), { replace: interruptId !== null });
   };
   const { step, act, reset } = useListNavigation({ ids, currentId: interruptId, page, go });
+  const { decided, said, hasJustMoved } = useNextQuestion({
+    inbox,
+    ids,
+    currentId: together === null ? interruptId : null,
+    page,
+    go,
+  });
+  const decide = (verdict: Act) => {
+    if (!hasJustMoved()) act(verdict);
+  };
   const select = useCallback((id: string, on: boolean) => {
     setSelected((before) => {
       const next = new Set(before);
@@ -68,13 +80,17 @@ export function InboxPage() {
       step(-1);
     },
     a: () => {
-      act("approve");
+      decide("approve");
     },
     d: () => {
-      act("deny");
+      decide("deny");
     },
     e: () => {
       act("edit");
+    },
+    z: () => {
+      const last = Object.keys(state.sendAt).at(-1);
+      if (last !== undefined) void inbox.withdraw(last);
     },
     x: () => {
       if (interruptId !== null) select(interruptId, !selected.has(interruptId));
@@ -123,6 +139,9 @@ export function InboxPage() {
           }}
         />
         <h1 className="sayso-sr">Inbox</h1>
+        <p className="sayso-sr" role="status">
+          {said}
+        </p>
         <section className="inbox-list" aria-label="List">
           <header className="inbox-head">
             <span className="inbox-title" aria-hidden="true">
@@ -175,6 +194,7 @@ export function InboxPage() {
             ) : (
               <List
                 items={shown}
+                decided={decided}
                 left={(item) => unansweredBeside(item, items)}
                 currentId={interruptId}
                 selected={selected}
@@ -185,7 +205,16 @@ export function InboxPage() {
             )}
           </div>
         </section>
-        <section className="inbox-detail" aria-label="The question">
+        <section
+          className="inbox-detail"
+          aria-label="The question"
+          // The second click of two that came fast was not meant for the question that just opened.
+          onClickCapture={(event) => {
+            if (!hasJustMoved()) return;
+            event.preventDefault();
+            event.stopPropagation();
+          }}
+        >
           {detail && (
             <div className="detail-bar">
               <Link

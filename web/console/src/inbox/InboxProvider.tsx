@@ -1,8 +1,11 @@
-import { sessionDrafts, useInbox } from "@sayso/react";
-import { Inbox, rightsOf, validateAnswer, type InboxState } from "@sayso/react/core";
+import { useInbox } from "@sayso/react";
+import { Inbox, rightsOf, validateAnswer, type InboxState, type Rights } from "@sayso/react/core";
 import { createContext, useContext, useEffect, useMemo, useState, type ReactNode } from "react";
-import { onToken, serverFetch } from "../access.js";
+import { serverFetch } from "../access.js";
 import { serverUrl } from "../base.js";
+import { usePersonalDrafts } from "../drafts.js";
+import { switchOf } from "../switches.js";
+import { onSignInChange } from "../who.js";
 import { showCount } from "./favicon.js";
 import { useNotices } from "./useNotices.js";
 
@@ -11,23 +14,30 @@ interface Shared {
   readonly state: InboxState;
 }
 
+/** Whether an approval or a denial waits before it is sent, so that it can be undone. */
+export const UNDO = switchOf("sayso-undo");
+
+const UNDO_MS = 5_000;
+
 const Context = createContext<Shared | null>(null);
 
 /** One inbox for the whole console: it counts what is open wherever the reader is. */
 export function InboxProvider({ children }: { readonly children: ReactNode }) {
+  const drafts = usePersonalDrafts();
   const [inbox] = useState(
     () =>
       new Inbox({
         url: serverUrl(""),
         fetch: serverFetch,
         validate: validateAnswer,
-        drafts: sessionDrafts("sayso-inbox"),
+        ...(drafts !== null && { drafts: drafts.inbox }),
+        undoMs: () => (UNDO.isOn() ? UNDO_MS : 0),
       }),
   );
   const state = useInbox(inbox);
   useEffect(
     () =>
-      onToken(() => {
+      onSignInChange(() => {
         inbox.reconnect();
       }),
     [inbox],
@@ -53,5 +63,6 @@ export function useSharedInbox(): Shared {
  * what somebody else has to answer waits for them.
  */
 export function waitingIn(state: InboxState): number {
-  return state.items.filter((item) => item.held === null && rightsOf(item.interrupt).answer).length;
+  const waits = ({ answer, signIn }: Rights) => answer || signIn;
+  return state.items.filter((item) => item.held === null && waits(rightsOf(item.interrupt))).length;
 }

@@ -1,11 +1,14 @@
 import { PlainText } from "@sayso/react/components";
 import { callAbout, labelOf, rightsOf, subjectOf, type InboxItem } from "@sayso/react/core";
-import { memo, useEffect, useRef } from "react";
+import { Fragment, memo, useEffect, useRef } from "react";
 import { Link } from "react-router";
 import { ageOf, dueOf, saidOf } from "./labels.js";
+import type { Decided } from "./useNextQuestion.js";
 
 export interface ListProps {
   readonly items: readonly InboxItem[];
+  /** What was decided a moment ago, to be seen where it stood. */
+  readonly decided: readonly Decided[];
   /** How many other questions of an answered one's conversation have no answer yet. */
   readonly left: (item: InboxItem) => number;
   readonly currentId: string | null;
@@ -16,7 +19,8 @@ export interface ListProps {
 }
 
 /** The open questions, one row each: a link to the question, and a box to answer several at once. */
-export function List({ items, left, currentId, selected, now, hrefOf, onSelect }: ListProps) {
+export function List(props: ListProps) {
+  const { items, decided, left, currentId, selected, now, hrefOf, onSelect } = props;
   const list = useRef<HTMLUListElement>(null);
   useEffect(() => {
     list.current
@@ -26,24 +30,65 @@ export function List({ items, left, currentId, selected, now, hrefOf, onSelect }
   }, [currentId]);
   return (
     <ul className="rows" ref={list} aria-label="Open questions">
-      {items.map((item) => {
+      {items.map((item, index) => {
         const { id } = item.interrupt;
+        const gone = decided.filter(({ place }) => place === index);
         return (
-          <Row
-            key={id}
-            item={item}
-            href={hrefOf(id)}
-            current={id === currentId}
-            selected={selected.has(id)}
-            age={ageOf(item.createdAt, now)}
-            waits={waitsOf(item, left)}
-            due={dueOf(item, now)?.text ?? null}
-            urgent={dueOf(item, now)?.urgent ?? false}
-            onSelect={onSelect}
-          />
+          <Fragment key={id}>
+            {gone.map((one) => (
+              <DecidedRow key={one.item.interrupt.id} decided={one} />
+            ))}
+            <Row
+              item={item}
+              href={hrefOf(id)}
+              current={id === currentId}
+              selected={selected.has(id)}
+              age={ageOf(item.createdAt, now)}
+              waits={waitsOf(item, left)}
+              due={dueOf(item, now)?.text ?? null}
+              urgent={dueOf(item, now)?.urgent ?? false}
+              onSelect={onSelect}
+            />
+          </Fragment>
         );
       })}
+      {decided
+        .filter(({ place }) => place >= items.length)
+        .map((one) => (
+          <DecidedRow key={one.item.interrupt.id} decided={one} />
+        ))}
     </ul>
+  );
+}
+
+/** A question that is decided, for the moment that it stays. */
+function DecidedRow({ decided: { item, outcome } }: { readonly decided: Decided }) {
+  const { interrupt } = item;
+  const subject = subjectOf(interrupt, callAbout(interrupt, []));
+  return (
+    <li className="inbox-row" data-decided="true">
+      <span className="row-box" />
+      <span className="row-link">
+        <span className="row-head">
+          <s className="row-label">{labelOf(interrupt)}</s>
+          {subject !== null && (
+            <s>
+              <code>
+                <PlainText text={subject} />
+              </code>
+            </s>
+          )}
+          <span className="row-due">{outcome}</span>
+        </span>
+        <s className="row-message" dir="auto">
+          <PlainText text={saidOf(interrupt)} />
+        </s>
+        <span className="row-foot">
+          <span>{item.agent}</span>
+          <span className="row-thread">{item.threadId}</span>
+        </span>
+      </span>
+    </li>
   );
 }
 
@@ -114,6 +159,7 @@ function waitsOf(item: InboxItem, left: ListProps["left"]): string | null {
   if (held !== null) return `answered, ${left(item)} more to go`;
   const rights = rightsOf(interrupt);
   if (rights.answer) return null;
+  if (rights.signIn) return "after a fresh sign-in";
   const whom = `waits for ${rights.waitsFor ?? "others"}`;
   return rights.youAgreed ? `you approved, ${whom}` : whom;
 }

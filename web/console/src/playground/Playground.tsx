@@ -2,10 +2,12 @@ import { randomUUID } from "@ag-ui/client";
 import { SaysoProvider, useConversation, type Conversation } from "@sayso/react";
 import { PlainText, useSubagents } from "@sayso/react/components";
 import { rightsOf } from "@sayso/react/core";
-import { useMemo, useState, useSyncExternalStore } from "react";
+import { useEffect, useMemo, useState, useSyncExternalStore } from "react";
 import { Link, useNavigate } from "react-router";
+import { onSignInChange } from "../who.js";
 import type { AgentSummary } from "../api.js";
 import { ConnectionBar } from "../ConnectionBar.js";
+import { useDraftText } from "../drafts.js";
 import { Layout } from "../Layout.js";
 import { playPath, threadPath } from "../thread/path.js";
 import { subagentLabels } from "../subagents.js";
@@ -17,7 +19,7 @@ import { useMeetings } from "./Meeting.js";
 import { SidePanel } from "./SidePanel.js";
 import { statusWords } from "./status.js";
 import { Transcript } from "./Transcript.js";
-import { useDraftText } from "./useDraftText.js";
+
 import { useEffects } from "./useEffects.js";
 import { useRefreshOnSettled } from "./useRefreshOnSettled.js";
 
@@ -53,6 +55,13 @@ function Thread({ session, agents, agentId, threadId }: PlaygroundProps) {
   const running = machine.status === "running" || machine.status === "submitting";
   const effects = useEffects(machine.status, running);
   useRefreshOnSettled(session, threadId);
+  useEffect(
+    () =>
+      onSignInChange(() => {
+        session.refresh();
+      }),
+    [session],
+  );
   const meetings = useMeetings();
   const { tools } = controller;
   const offered = useSyncExternalStore(tools.subscribe, tools.getSnapshot);

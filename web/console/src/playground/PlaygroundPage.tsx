@@ -1,6 +1,7 @@
 import { randomUUID } from "@ag-ui/client";
 import { useMemo } from "react";
 import { Navigate, useNavigate } from "react-router";
+import { usePersonalDrafts } from "../drafts.js";
 import { Layout } from "../Layout.js";
 import { Notice } from "../Notice.js";
 import { SignIn } from "../SignIn.js";
@@ -14,15 +15,16 @@ export function PlaygroundPage() {
   const [agentId, threadId] = usePathParts();
   const list = useAgents();
   const navigate = useNavigate();
+  const drafts = usePersonalDrafts();
   const fresh = useMemo(() => randomUUID(), []);
   const agents = list.status === "ready" ? list.agents : [];
   const stored = agents.some((agent) => agent.name === agentId);
   const session = useMemo(
     () =>
       stored && agentId !== undefined && threadId !== undefined
-        ? openSession(agentId, threadId)
+        ? openSession(agentId, threadId, drafts?.answers ?? null)
         : null,
-    [stored, agentId, threadId],
+    [stored, agentId, threadId, drafts],
   );
 
   if (list.status === "loading") {

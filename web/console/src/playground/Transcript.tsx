@@ -8,6 +8,7 @@ import type {
 } from "@sayso/react";
 import { failureText } from "@sayso/react/core";
 import { useEffect, useMemo, useRef, type ReactElement } from "react";
+import { isSignedOut } from "../ConnectionBar.js";
 import { subagentLabelFor, type SubagentLabels } from "../subagents.js";
 import { toBlocks, type Block } from "./blocks.js";
 import { Blocks, SpeakerLine } from "./Speakers.js";
@@ -55,7 +56,8 @@ export function Transcript(props: TranscriptProps) {
     ) : (
       <BlockView block={block} />
     );
-  const lost = conversation.connection.status === "lost";
+  const { connection } = conversation;
+  const lost = connection.status === "lost" || isSignedOut(connection);
   const runFailed = failure !== null && interrupts.length === 0 && unsent === null && !lost;
   return (
     <div className="transcript" role="log" aria-label="Conversation" aria-live="off">

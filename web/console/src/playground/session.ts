@@ -1,12 +1,19 @@
-import { Conversation, SaysoAgent, InterruptController, sessionDrafts } from "@sayso/react";
+import { Conversation, SaysoAgent, InterruptController, type Drafts } from "@sayso/react";
 import { fetchOutcome, hold, takeBack, validateAnswer } from "@sayso/react/core";
 import { serverFetch } from "../access.js";
 import { serverUrl } from "../base.js";
 
 const server = () => ({ url: serverUrl(""), fetch: serverFetch });
 
-/** The conversation of one thread with one agent of this server. One agent object per thread (CL-16). */
-export function openSession(agentId: string, threadId: string): Conversation {
+/**
+ * The conversation of one thread with one agent of this server. One agent object per thread (CL-16).
+ * `drafts` keeps answers that are not sent yet, null: none.
+ */
+export function openSession(
+  agentId: string,
+  threadId: string,
+  drafts: Drafts | null,
+): Conversation {
   const agent = new SaysoAgent({
     url: serverUrl(`agents/${encodeURIComponent(agentId)}`),
     agentId,
@@ -15,7 +22,7 @@ export function openSession(agentId: string, threadId: string): Conversation {
   });
   const controller = new InterruptController(agent, {
     validate: validateAnswer,
-    drafts: sessionDrafts(),
+    ...(drafts !== null && { drafts }),
     fetchOutcome: (interruptId) => fetchOutcome(server(), interruptId),
     takeBack: (interruptId) => takeBack(server(), interruptId),
     hold: (answers) => hold(server(), answers),

@@ -1,4 +1,5 @@
 import { rightsOf } from "@sayso/react/core";
+import { isSignedOut } from "../ConnectionBar.js";
 import type { Closed, ConversationState, MachineState } from "@sayso/react";
 
 /**
@@ -11,6 +12,7 @@ export function statusWords(
   calls = 0,
 ): string {
   if (connection.status === "loading" && machine.status === "idle") return "Loading…";
+  if (isSignedOut(connection)) return "Signed out";
   const open = machine.interrupts.length;
   const mine = machine.interrupts.filter((interrupt) => rightsOf(interrupt).answer).length;
   switch (machine.status) {

@@ -1,8 +1,13 @@
 import { useId } from "react";
+import { Account } from "../Account.js";
+import { signInName } from "../signIn.js";
 import { TokenForm } from "../TokenForm.js";
 import { Layout } from "../Layout.js";
 import { useNotifying } from "../notify.js";
 import { useShortcutsOn } from "../shortcuts.js";
+import { UNDO } from "../inbox/InboxProvider.js";
+import { NEXT } from "../inbox/useNextQuestion.js";
+import { useSwitch } from "../switches.js";
 import { useTheme, type Theme } from "../theme.js";
 import { useTitle } from "../title.js";
 import { useAgents } from "../useAgents.js";
@@ -19,6 +24,8 @@ const THEMES: readonly (readonly [theme: Theme, label: string])[] = [
 export function SettingsPage() {
   const [theme, setTheme] = useTheme();
   const [keys, setKeys] = useShortcutsOn();
+  const [next, setNext] = useSwitch(NEXT);
+  const [undo, setUndo] = useSwitch(UNDO);
   const list = useAgents();
   useTitle(0, "Settings");
   return (
@@ -27,7 +34,7 @@ export function SettingsPage() {
         <h1>Settings</h1>
         <section aria-labelledby="token-title">
           <h2 id="token-title">Access</h2>
-          <TokenForm />
+          {signInName() === null ? <TokenForm /> : <Account before="Signed in as " />}
         </section>
         <section aria-labelledby="look-title">
           <h2 id="look-title">Appearance and keyboard</h2>
@@ -56,6 +63,27 @@ export function SettingsPage() {
               }}
             />
             Enable keyboard shortcuts in the inbox
+          </label>
+          <label className="switch switch-line">
+            <input
+              type="checkbox"
+              checked={next}
+              onChange={({ target }) => {
+                setNext(target.checked);
+              }}
+            />
+            Open the next question after a decision
+          </label>
+          <label className="switch switch-line">
+            <input
+              type="checkbox"
+              checked={undo}
+              onChange={({ target }) => {
+                setUndo(target.checked);
+              }}
+            />
+            Wait 5 seconds before an approval or a denial in the inbox is sent, so that you can undo
+            it
           </label>
           <Notifications />
         </section>

@@ -1,3 +1,5 @@
+import { plainText } from "@sayso/react/components";
+import { personName } from "@sayso/react/core";
 import { useEffect, useMemo, useRef } from "react";
 import { Link, useLocation, useNavigate } from "react-router";
 import { ConnectionBar } from "../ConnectionBar.js";
@@ -11,14 +13,15 @@ import { isDenied, ServerError } from "../rest.js";
 import { SignIn } from "../SignIn.js";
 import { StopButton } from "../StopButton.js";
 import { useTitle } from "../title.js";
-import { AuditSection } from "./AuditSection.js";
+import { AuditSection } from "../audit/AuditSection.js";
 import { Inspector } from "./Inspector.js";
 import { ARRIVED, playPath, threadPath, usePathParts } from "./path.js";
-import type { ThreadRecord } from "./records.js";
+import type { Hold, ThreadRecord } from "./records.js";
 import { isMismatched, Restart } from "./Restart.js";
 import { threadSubagentLabels } from "./subagents.js";
 import { Timeline } from "./Timeline.js";
 import { statusOf } from "./labels.js";
+import { Time } from "./Time.js";
 import { useThread } from "./useThread.js";
 
 /** One thread: what happened in it and who decided what, where it stands, and the way to stop it. */
@@ -119,6 +122,7 @@ function Thread(props: {
               <Link to={threadPath(row.agent, thread.forkedFrom)}>{thread.forkedFrom}</Link>
             </p>
           )}
+          {thread.hold !== null && <OnHold hold={thread.hold} />}
           {isMismatched(thread) && <Restart thread={thread} onRestarted={onAgain} />}
           <section aria-labelledby="timeline-title">
             <h2 id="timeline-title">What happened</h2>
@@ -141,6 +145,19 @@ function Thread(props: {
         </aside>
       </main>
     </Layout>
+  );
+}
+
+/** Who keeps a conversation from being deleted, since when, and why. */
+function OnHold({ hold }: { readonly hold: Hold }) {
+  return (
+    <p className="thread-held">
+      <span className="thread-hold">On hold</span>{" "}
+      <span>
+        by {plainText(personName(hold.by))} since <Time at={hold.at} />:{" "}
+        <q dir="auto">{plainText(hold.reason)}</q> It cannot be deleted.
+      </span>
+    </p>
   );
 }
 

@@ -4,6 +4,7 @@ import { Layout } from "../Layout.js";
 import { useSharedInbox } from "../inbox/InboxProvider.js";
 import { ageOf } from "../inbox/labels.js";
 import { Notice } from "../Notice.js";
+import { useIsAuditor } from "../audit/useIsAuditor.js";
 import { useTitle } from "../title.js";
 import { canTryAgain } from "../rest.js";
 import { textOf } from "../useRequest.js";
@@ -31,6 +32,7 @@ export function ThreadsPage() {
   const open = state.items.map((item) => item.interrupt.id).join();
   const now = useNow();
   useTitle(0, "Conversations");
+  const auditor = useIsAuditor();
   useEffect(() => {
     const abort = new AbortController();
     fetchThreads(null, abort.signal).then(
@@ -77,7 +79,10 @@ export function ThreadsPage() {
   return (
     <Layout tools={null}>
       <main className="threads" id="main">
-        <h1>Conversations</h1>
+        <div className="threads-head">
+          <h1>Conversations</h1>
+          {auditor && <Link to="/trail">Audit trail of this tenant</Link>}
+        </div>
         <p role="alert" className="threads-error">
           {error === null ? null : textOf(error)}
         </p>
@@ -95,7 +100,7 @@ export function ThreadsPage() {
                     <strong>{row.agent}</strong>
                     <code>{row.threadId}</code>
                     <span className="thread-words" data-status={tone}>
-                      {words}
+                      {words} {row.onHold && <span className="thread-hold">On hold</span>}
                     </span>
                     <span className="thread-age">
                       {row.updatedAt === null ? "" : ageOf(Date.parse(row.updatedAt), now)}

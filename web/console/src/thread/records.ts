@@ -10,6 +10,15 @@ export interface ThreadRow {
   readonly outcome: string | null;
   readonly open: number;
   readonly updatedAt: string | null;
+  /** A keeper keeps it: it cannot be deleted. */
+  readonly onHold: boolean;
+}
+
+/** A keeper's word that a thread is not deleted. */
+export interface Hold {
+  readonly by: string;
+  readonly reason: string;
+  readonly at: string | null;
 }
 
 /** A run of a thread, from its first event to its outcome. */
@@ -65,6 +74,7 @@ export interface ThreadRecord {
   /** Effects that would run once more if the turn were restarted. */
   readonly repeats: readonly string[];
   readonly forkedFrom: string | null;
+  readonly hold: Hold | null;
 }
 
 /** True if a thread stands still until somebody answers: only then it can be changed. */
@@ -81,6 +91,7 @@ export function readRow(value: Record<string, unknown>): ThreadRow {
     outcome: textOrNull(value.outcome),
     open: typeof value.openInterrupts === "number" ? value.openInterrupts : 0,
     updatedAt: textOrNull(value.updatedAt),
+    onHold: value.onHold === true || isRecord(value.hold),
   };
 }
 
@@ -91,7 +102,7 @@ export function readThread(
   state: Record<string, unknown>,
 ): ThreadRecord {
   const metadata = isRecord(state.metadata) ? state.metadata : {};
-  const { problem, forkedFrom } = metadata;
+  const { problem, forkedFrom, hold } = metadata;
   return {
     row: readRow({ threadId: state.threadId, ...metadata }),
     runs: runs.map(readRun),
@@ -112,6 +123,13 @@ export function readThread(
       : null,
     repeats: Array.isArray(metadata.repeats) ? metadata.repeats.map(String) : [],
     forkedFrom: isRecord(forkedFrom) ? textOrNull(forkedFrom.threadId) : null,
+    hold: isRecord(hold)
+      ? {
+          by: textOrNull(hold.by) ?? "",
+          reason: textOrNull(hold.reason) ?? "",
+          at: textOrNull(hold.at),
+        }
+      : null,
   };
 }
 

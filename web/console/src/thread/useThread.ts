@@ -1,5 +1,5 @@
 import { useEffect, useReducer, useState } from "react";
-import { onToken } from "../access.js";
+import { onSignInChange } from "../who.js";
 import { isDenied, canTryAgain, type ServerError } from "../rest.js";
 import { fetchThread } from "./api.js";
 import type { ThreadRecord } from "./records.js";
@@ -47,7 +47,7 @@ export function useThread(threadId: string, moment: unknown): ThreadLook {
         if (!final) later(RETRY_MS);
       },
     );
-    const forget = onToken(again);
+    const forget = onSignInChange(again);
     window.addEventListener("focus", again);
     return () => {
       abort.abort();

@@ -11,7 +11,7 @@ import { ArgumentTable } from "./ArgumentTable.js";
 import { isText, isBoolean, useDraftState } from "./formDrafts.js";
 import { PlainText, plainText } from "./PlainText.js";
 import { ProblemList } from "./ProblemList.js";
-import { ReadFirst } from "./ReadFirst.js";
+import { ReadFirst, ReadOn } from "./ReadFirst.js";
 import { SchemaForm } from "./SchemaForm.js";
 import { useNarrowed } from "./useNarrowed.js";
 
@@ -119,6 +119,7 @@ export function ChoiceBody(
           {isNote(rest) ? "Add a note" : "Add details"}
         </button>
       )}
+      {readFirst && <ReadOn />}
       <CancelButton onAnswer={onAnswer} />
     </div>
   );

@@ -1,14 +1,15 @@
 "use client";
 
-import { useEffect, useId, useRef, useState } from "react";
+import { useCallback, useEffect, useId, useRef, useState } from "react";
 import type { Answer, Extra, Problem, Shape } from "../core/index.js";
 import { asRecord } from "../core/json.js";
+import { withoutSecrets, withSecretsLeft } from "../core/secrets.js";
 import { DenyForm, Panel } from "./DenyForm.js";
 import { GrowingText } from "./GrowingText.js";
 import { isText, useDraftState } from "./formDrafts.js";
 import { PlainText, plainText } from "./PlainText.js";
 import { ProblemList } from "./ProblemList.js";
-import { ReadFirst } from "./ReadFirst.js";
+import { ReadFirst, ReadOn } from "./ReadFirst.js";
 import { SchemaForm } from "./SchemaForm.js";
 
 export interface ApprovalBodyProps {
@@ -64,6 +65,7 @@ export function ApprovalBody({ shape, args, problems, onAnswer }: ApprovalBodyPr
     if (shape.reason === "none") answer(false);
     else setMode("deny");
   };
+  const meant = useCallback((edited: unknown) => withSecretsLeft(edited, args), [args]);
   const inForm =
     mode === "edit" ? problems.filter((problem) => problem.pointer.startsWith(EDITED)) : [];
   const elsewhere = [...problems.filter((problem) => !inForm.includes(problem)), ...missing];
@@ -80,11 +82,12 @@ export function ApprovalBody({ shape, args, problems, onAnswer }: ApprovalBodyPr
             name="editedArgs"
             label="Arguments as JSON"
             schema={shape.edit}
-            value={args}
+            value={withoutSecrets(args)}
             problems={inForm.map((problem) => ({
               ...problem,
               pointer: problem.pointer.slice(EDITED.length),
             }))}
+            meant={meant}
             onSubmit={(editedArgs) => {
               answer(true, { editedArgs });
             }}
@@ -94,6 +97,7 @@ export function ApprovalBody({ shape, args, problems, onAnswer }: ApprovalBodyPr
               <button type="button" className="sayso-button" onClick={back}>
                 Back
               </button>
+              <ReadOn />
             </div>
           </SchemaForm>
         </Panel>
@@ -131,6 +135,7 @@ export function ApprovalBody({ shape, args, problems, onAnswer }: ApprovalBodyPr
         <button type="button" className="sayso-button" data-act="deny" onClick={deny}>
           {shape.bare ? "No" : "Deny"}
         </button>
+        <ReadOn act="approve" />
         <CancelButton onAnswer={onAnswer} />
       </div>
     </div>

@@ -1,4 +1,5 @@
 import { asRecord, writeJson } from "../core/json.js";
+import { isSecret, withoutSecrets } from "../core/secrets.js";
 import { Fold } from "./Fold.js";
 import { PlainText } from "./PlainText.js";
 
@@ -33,6 +34,7 @@ export function ArgumentTable({
 }
 
 function Value({ value }: { readonly value: unknown }) {
+  if (isSecret(value)) return <span className="sayso-quiet">secret, not shown</span>;
   if (typeof value === "string") {
     if (value === "") return <span className="sayso-quiet">empty text</span>;
     return (
@@ -44,7 +46,7 @@ function Value({ value }: { readonly value: unknown }) {
     );
   }
   if (typeof value === "object" && value !== null) {
-    const text = writeJson(value, 2);
+    const text = writeJson(withoutSecrets(value), 2);
     return (
       <Fold text={text}>
         <pre className="sayso-json">

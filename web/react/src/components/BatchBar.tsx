@@ -13,6 +13,8 @@ import {
 } from "../core/index.js";
 import { DenyForm, Panel } from "./DenyForm.js";
 import { plainText } from "./PlainText.js";
+import { ReadOnButton } from "./ReadOnButton.js";
+import { SignInToSend } from "./signInAgain.js";
 
 export interface BatchBarProps {
   readonly views: readonly InterruptView[];
@@ -121,18 +123,6 @@ export function BatchBar(props: BatchBarProps) {
         </Panel>
       )}
       <div className="sayso-actions" hidden={denying || open.length === 0 || sending}>
-        {waiting && quick.length > 1 && (
-          <button
-            type="button"
-            className="sayso-button"
-            onClick={() => {
-              const [first] = unseen;
-              if (first !== undefined) onReadOn(first.id);
-            }}
-          >
-            Next unread
-          </button>
-        )}
         {quick.length > 1 && (
           <>
             <button
@@ -148,8 +138,17 @@ export function BatchBar(props: BatchBarProps) {
             <button type="button" className="sayso-button" onClick={deny}>
               {`Deny ${which}`}
             </button>
+            <ReadOnButton
+              label="Next unread"
+              unread={waiting}
+              onPress={() => {
+                const [first] = unseen;
+                if (first !== undefined) onReadOn(first.id);
+              }}
+            />
           </>
         )}
+        <SignInToSend failure={failure} interrupts={mine.map((view) => view.interrupt)} />
         {sendable && mine.length > 0 && (done > 0 || quick.length < 2) && (
           <button
             type="button"

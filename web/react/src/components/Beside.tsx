@@ -1,6 +1,7 @@
 import { NAMELESS_RULE } from "../core/codes.js";
+import { agreedChanges } from "../core/briefing.js";
 import { asRecord, asText } from "../core/json.js";
-import type { Answer, Interrupt } from "../core/index.js";
+import { personName, type Answer, type Interrupt } from "../core/index.js";
 import { ArgumentTable } from "./ArgumentTable.js";
 import { PlainText } from "./PlainText.js";
 
@@ -67,6 +68,30 @@ export function Beside({
         </section>
       )}
     </>
+  );
+}
+
+/** The server's warning that its directory knows too few people who may answer. */
+export function Unfilled({ interrupt }: { readonly interrupt: Interrupt }) {
+  const text = asText(asRecord(asRecord(interrupt.metadata)?.sayso)?.unfilled);
+  return text === undefined ? null : (
+    <p className="sayso-quiet" role="note">
+      <PlainText text={text} />
+    </p>
+  );
+}
+
+/** The arguments that others have agreed to in place of the proposed ones. */
+export function Agreed({ interrupt }: { readonly interrupt: Interrupt }) {
+  const agreed = agreedChanges(interrupt);
+  if (agreed === null) return null;
+  return (
+    <section className="sayso-beside" role="status">
+      <p className="sayso-label">
+        <PlainText text={`Approved by ${agreed.by.map(personName).join(", ")} with changes`} />
+      </p>
+      <ArgumentTable value={agreed.told} label="Changes that others approved" />
+    </section>
   );
 }
 

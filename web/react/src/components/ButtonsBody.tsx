@@ -13,6 +13,8 @@ interface ButtonsBodyProps {
   readonly shape: Extract<Shape, { kind: "choice" }>;
   /** The value that may replace the one shown; null, the default, where none may. */
   readonly instead?: Instead | null;
+  /** False where something else on the card comes first. Default true. */
+  readonly primary?: boolean;
   readonly problems: readonly Problem[];
   readonly onAnswer: (answer: Answer) => void;
 }
@@ -23,7 +25,8 @@ const WORDS = {
 } as const;
 
 /** A button for each way to go; where the agent may go on with something else, a form for that. */
-export function ButtonsBody({ shape, instead = null, problems, onAnswer }: ButtonsBodyProps) {
+export function ButtonsBody(props: ButtonsBodyProps) {
+  const { shape, instead = null, primary = true, problems, onAnswer } = props;
   const prefix = useId();
   const [editing, setDraftEditing] = useDraftState("editing", false, isBoolean);
   const [opened, setOpened] = useState(false);
@@ -57,7 +60,7 @@ export function ButtonsBody({ shape, instead = null, problems, onAnswer }: Butto
     <button
       key={index}
       type="button"
-      className={index === 0 ? "sayso-button sayso-primary" : "sayso-button"}
+      className={primary && index === 0 ? "sayso-button sayso-primary" : "sayso-button"}
       aria-describedby={description === null ? undefined : `${prefix}-${index}`}
       title={description === null ? undefined : plainText(description)}
       onClick={() => {

@@ -1,11 +1,13 @@
 "use client";
 
-import { useCallback, useEffect, useId, useMemo, useRef, useState } from "react";
+import { useCallback, useEffect, useId, useMemo, useRef, useState, type RefObject } from "react";
 import { insteadAt } from "../core/breakpoint.js";
 import { briefingOf, permitsOf } from "../core/briefing.js";
 import { asRecord } from "../core/json.js";
+import { withoutMarked } from "../core/secrets.js";
 import {
   argsAsObject,
+  elsewhereOf,
   expiryOf,
   labelOf,
   personName,
@@ -23,10 +25,11 @@ import {
 import { ChoiceBody, FormBody, TextBody } from "./AnswerBodies.js";
 import { ApprovalBody, CancelButton } from "./ApprovalBody.js";
 import { ArgumentTable } from "./ArgumentTable.js";
-import { Beside } from "./Beside.js";
+import { Agreed, Beside, Unfilled } from "./Beside.js";
 import { BriefingView } from "./BriefingView.js";
 import { ButtonsBody } from "./ButtonsBody.js";
 import { Countdown } from "./Countdown.js";
+import { ElsewhereView } from "./ElsewhereView.js";
 import { Fold, FoldContext } from "./Fold.js";
 import { CardDraftProvider } from "./formDrafts.js";
 import { messageOf } from "./message.js";
@@ -35,6 +38,10 @@ import { changesOf, outcomeOf } from "./outcome.js";
 import { PlainText, plainText } from "./PlainText.js";
 import { ReadingContext, type Reading } from "./ReadFirst.js";
 import { readNext } from "./reading.js";
+import { Secrets } from "./reveal.js";
+import { useSignInAgain } from "./signInAgain.js";
+import { ResultLine } from "./ResultLine.js";
+import { SendingIn } from "./SendingIn.js";
 import { UnclearView } from "./UnclearView.js";
 import { useFullyVisible } from "./useFullyVisible.js";
 
@@ -48,6 +55,8 @@ export interface InterruptCardProps {
   readonly onAnswer: (answer: Answer) => void;
   /** Takes the answer back, so that another one can be given. */
   readonly onWithdraw: () => void;
+  /** Sends at once what is about to be sent by itself; `onWithdraw` undoes that. */
+  readonly onSendNow?: () => void;
   /** Takes back what this reader has told the server; without it, that is not offered. */
   readonly onTakeBack?: () => void;
   /** The note beside an answer that is not settled yet. Default "not sent yet". */
@@ -66,15 +75,18 @@ export interface InterruptCardProps {
  */
 export function InterruptCard(props: InterruptCardProps) {
   const { view, call, clock, place, onAnswer, onWithdraw, onTakeBack } = props;
-  const { note = "not sent yet", unfolded = false, onShown, cards } = props;
-  const { interrupt, phase, closed } = view;
+  const { onSendNow, note = "not sent yet", unfolded = false, onShown, cards } = props;
+  const { interrupt, phase, closed, sendAt = null } = view;
   const id = useId();
   const outcomeLine = useRef<HTMLParagraphElement>(null);
+  const undo = useRef<HTMLButtonElement>(null);
+  const waited = useRef(false);
   const decided = useRef(false);
-  const outcome = outcomeOf(view, call);
+  const outcome = outcomeOf(view, call, true);
   const until = expiryOf(interrupt);
   const briefing = useMemo(() => briefingOf(interrupt, call), [interrupt, call]);
   const unclear = useMemo(() => unclearOf(interrupt), [interrupt]);
+  const there = useMemo(() => elsewhereOf(interrupt), [interrupt]);
   const label = plainText(labelOf(interrupt));
   const subject = subjectOf(interrupt, call);
   const rights = useMemo(() => rightsOf(interrupt), [interrupt]);
@@ -127,10 +139,20 @@ export function InterruptCard(props: InterruptCardProps) {
     onAnswer(input);
   };
   useEffect(() => {
-    if (!decided.current || phase === "open") return;
-    decided.current = false;
-    outcomeLine.current?.focus();
-  }, [phase]);
+    if (!decided.current) return;
+    if (sendAt !== null) {
+      waited.current = true;
+      undo.current?.focus();
+      return;
+    }
+    if (phase === "open" && !waited.current) return;
+    const { activeElement } = document;
+    // After a wait the reader may be elsewhere by now; what was undone is asked again.
+    if (!waited.current || activeElement === document.body || isIn(card, activeElement)) {
+      (phase === "open" ? card : outcomeLine).current?.focus();
+    }
+    decided.current = waited.current = false;
+  }, [phase, sendAt]);
 
   return (
     <section
@@ -143,7 +165,7 @@ export function InterruptCard(props: InterruptCardProps) {
       aria-labelledby={`${id}-title`}
     >
       <header className="sayso-head">
-        <h2 id={`${id}-title`} className="sayso-title">
+        <h2 id={`${id}-title`} className="sayso-title" tabIndex={-1}>
           <span className="sayso-label">
             {label}
             {place !== undefined && ` ${place.index + 1} of ${place.total}`}
@@ -175,7 +197,11 @@ export function InterruptCard(props: InterruptCardProps) {
             </p>
           </Fold>
         )}
+        {said && there !== null && (
+          <ElsewhereView elsewhere={there} leads={phase === "open" && closed === null && !waits} />
+        )}
         {said && unclear === null && call !== null && <Arguments call={call} view={view} />}
+        {phase === "open" && closed === null && <Secrets interrupt={interrupt} />}
         {said && unclear !== null && phase !== "closed" && <UnclearView unclear={unclear} />}
         {said && unclear !== null && phase === "closed" && (
           <details className="sayso-details">
@@ -183,12 +209,15 @@ export function InterruptCard(props: InterruptCardProps) {
             <UnclearView unclear={unclear} />
           </details>
         )}
+        {phase === "open" && <Unfilled interrupt={interrupt} />}
+        {closed === null && <Agreed interrupt={interrupt} />}
         {said && <Beside interrupt={interrupt} answer={phase === "open" ? null : view.answer} />}
       </FoldContext.Provider>
       <span className="sayso-end" aria-hidden="true" ref={end} />
       {closed === null && phase === "open" && waits && (
         <Waits
           rights={rights}
+          deed={shapeOf(interrupt).kind === "approval" ? "approve" : "answer"}
           withdrawn={view.withdrawn ?? []}
           onAnswer={answer}
           onTakeBack={onTakeBack}
@@ -196,7 +225,7 @@ export function InterruptCard(props: InterruptCardProps) {
       )}
       {closed === null && !waits && (
         <div className="sayso-body" key={view.asked} hidden={phase !== "open"}>
-          <CardDraftProvider interrupt={interrupt} open={phase === "open"}>
+          <CardDraftProvider interrupt={interrupt} open={phase === "open" || sendAt !== null}>
             {own === null ? (
               <ReadingContext.Provider value={reading}>
                 <FoldContext.Provider value={folding}>
@@ -217,36 +246,69 @@ export function InterruptCard(props: InterruptCardProps) {
                 <PlainText text={outcome.title} />
               </strong>
               {outcome.detail !== null && (
-                <span dir="auto">
-                  <PlainText text={outcome.detail} />
-                </span>
+                <>
+                  {" "}
+                  <span dir="auto">
+                    <PlainText text={outcome.detail} />
+                  </span>
+                </>
               )}
-              {phase === "answered" && <span className="sayso-quiet">{` · ${note}`}</span>}
+              {phase === "answered" && sendAt === null && (
+                <span className="sayso-quiet">{` · ${note}`}</span>
+              )}
+              {sendAt !== null && <SendingIn at={sendAt} clock={clock} />}
             </>
           )}
         </p>
         {phase === "expired" && <CancelButton onAnswer={answer} />}
-        {phase === "answered" && (
+        {phase === "answered" && sendAt === null && (
           <button type="button" className="sayso-button sayso-small" onClick={onWithdraw}>
             Change
           </button>
         )}
+        {sendAt !== null && (
+          <>
+            <button
+              type="button"
+              className="sayso-button sayso-small"
+              ref={undo}
+              onClick={onWithdraw}
+            >
+              Undo
+            </button>
+            <button type="button" className="sayso-button sayso-small" onClick={onSendNow}>
+              Send now
+            </button>
+          </>
+        )}
       </div>
+      <ResultLine view={view} clock={clock} />
     </section>
   );
+}
+
+function isIn(part: RefObject<Element | null>, element: Element | null): boolean {
+  return part.current?.contains(element) === true;
 }
 
 /** Shown to who may not answer, or has: whom it waits for, and the way out. */
 function Waits(props: {
   readonly rights: Rights;
+  readonly deed: string;
   readonly withdrawn: readonly string[];
   readonly onAnswer: (answer: Answer) => void;
   readonly onTakeBack: (() => void) | undefined;
 }) {
-  const { rights, withdrawn, onAnswer, onTakeBack } = props;
+  const { rights, deed, withdrawn, onAnswer, onTakeBack } = props;
+  const signIn = useSignInAgain();
   const asks = [
     rights.youAgreed ? "You approved" : null,
-    `${rights.youAgreed ? "waits" : "Waits"} for ${rights.waitsFor ?? "others"}`,
+    rights.signIn
+      ? signIn === null
+        ? "Sign in again to answer this"
+        : "This takes a recent sign-in"
+      : `${rights.youAgreed ? "waits" : "Waits"} for ${rights.waitsFor ?? "others"}`,
+    rights.youAsked ? "not you, since you asked" : null,
     rights.agreed.length > 0 && !rights.youAgreed
       ? `approved by ${rights.agreed.map(personName).join(", ")}`
       : null,
@@ -271,6 +333,17 @@ function Waits(props: {
         </p>
       )}
       <div className="sayso-actions">
+        {rights.signIn && signIn !== null && (
+          <button
+            type="button"
+            className="sayso-button sayso-primary"
+            onClick={() => {
+              signIn(rights.signInSeconds ?? 0);
+            }}
+          >
+            Sign in again to {deed}
+          </button>
+        )}
         {rights.takeBack && onTakeBack !== undefined && (
           <button type="button" className="sayso-button sayso-small" onClick={onTakeBack}>
             Take back
@@ -306,6 +379,9 @@ function Body(props: {
     case "approval":
       return <ApprovalBody shape={shape} args={argsAsObject(call)} {...common} />;
     case "choice":
+      if (interrupt.reason === "sayso:elsewhere") {
+        return <ButtonsBody shape={shape} primary={elsewhereOf(interrupt) === null} {...common} />;
+      }
       if (interrupt.reason === "sayso:breakpoint") {
         return <ButtonsBody shape={shape} instead={insteadAt(interrupt)} {...common} />;
       }
@@ -337,9 +413,17 @@ function Body(props: {
   }
 }
 
+/** The arguments of an answer that differ, without what was typed anew of their secrets. */
+function shownChanges({ interrupt, answer }: InterruptView, call: CallView): unknown {
+  const changes = changesOf(answer, call);
+  const shape = shapeOf(interrupt);
+  if (changes === undefined || shape.kind !== "approval") return changes;
+  return shape.edit === null ? changes : withoutMarked(changes, shape.edit);
+}
+
 /** The arguments that will run, or ran: edits replace the proposed ones as a whole (TB-05). */
 function Arguments({ call, view }: { readonly call: CallView; readonly view: InterruptView }) {
-  const edited = view.phase === "open" ? undefined : changesOf(view.answer, call);
+  const edited = view.phase === "open" ? undefined : shownChanges(view, call);
   const table =
     edited === undefined && call.args === undefined ? (
       <>

@@ -16,6 +16,7 @@ import {
 import { CardStack } from "./CardStack.js";
 import { InterruptCard } from "./InterruptCard.js";
 import type { Cards } from "./ownCards.js";
+import { SignInToSend } from "./signInAgain.js";
 
 export interface InterruptGroupProps {
   readonly controller: InterruptController;
@@ -94,6 +95,7 @@ export function InterruptGroup(props: InterruptGroupProps) {
         })}
       />
       <NotSent failure={failure} ready={ready} onRetry={send} />
+      <SignInToSend failure={failure} interrupts={[view.interrupt]} />
     </div>
   );
 }

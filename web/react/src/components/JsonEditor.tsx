@@ -13,27 +13,32 @@ export interface JsonEditorProps {
   readonly value: unknown;
   readonly problems: readonly Problem[];
   readonly onChange: (value: unknown) => void;
+  /** What the written value stands for: that is checked and submitted. Default: itself. */
+  readonly meant?: (value: unknown) => unknown;
   readonly onSubmit: (value: unknown) => void;
   /** The buttons below the text, one of which submits. */
   readonly children: ReactNode;
 }
 
+export const itself = (value: unknown): unknown => value;
+
 /** JSON as text, checked while it is written: what is submitted is a value, with its types. */
 export function JsonEditor(props: JsonEditorProps) {
-  const { label, schema, value, problems, onChange, onSubmit, children } = props;
+  const { label, schema, value, problems, meant = itself, onChange, onSubmit } = props;
+  const { children } = props;
   const id = useId();
   const [text, setText] = useState(() => (value === undefined ? "" : writeJson(value, 2)));
   const [tried, setTried] = useState(false);
   const parsed = parseJson(text);
   const trouble = parsed === undefined ? "This is not JSON yet." : troubleIn(text);
-  const judged = schema === null ? [] : check(schema, parsed).problems;
+  const judged = schema === null ? [] : check(schema, meant(parsed)).problems;
   const list = trouble === null ? judged : [{ pointer: "", message: trouble }];
   const shown = tried ? [...list, ...problems] : problems;
 
   const submit = (event: SyntheticEvent) => {
     event.preventDefault();
     setTried(true);
-    if (list.length === 0) onSubmit(parsed);
+    if (list.length === 0) onSubmit(meant(parsed));
     else document.getElementById(id)?.focus();
   };
 

@@ -4,7 +4,7 @@ import { Component, lazy, Suspense, useCallback, useId, useState, type ReactNode
 import { boundsOf } from "../core/bounds.js";
 import type { JsonSchema, Problem } from "../core/index.js";
 import { asRecord } from "../core/json.js";
-import { JsonEditor } from "./JsonEditor.js";
+import { itself, JsonEditor } from "./JsonEditor.js";
 import { useDraftState } from "./formDrafts.js";
 
 const RjsfForm = lazy(() => import("./form/RjsfForm.js"));
@@ -17,6 +17,8 @@ export interface SchemaFormProps {
   readonly value?: unknown;
   /** Complaints of the server, shown at the fields. */
   readonly problems?: readonly Problem[];
+  /** What a value that was filled in stands for: that is checked and submitted. Default: itself. */
+  readonly meant?: (value: unknown) => unknown;
   readonly onSubmit: (value: unknown) => void;
   /** The buttons, one of which submits. */
   readonly children: ReactNode;
@@ -28,7 +30,8 @@ export interface SchemaFormProps {
  * schema would keep the page busy (SE-06); the server alone checks that one.
  */
 export function SchemaForm(props: SchemaFormProps) {
-  const { name = "value", label, schema, problems = [], onSubmit, children } = props;
+  const { name = "value", label, schema, problems = [], children } = props;
+  const { meant = itself, onSubmit } = props;
   const [value, setValue] = useDraftState(name, props.value, isAny);
   const [asJson, setAsJson] = useState(false);
   const idPrefix = useId();
@@ -47,6 +50,7 @@ export function SchemaForm(props: SchemaFormProps) {
       schema={schema}
       value={value}
       problems={problems}
+      meant={meant}
       onChange={setValue}
       onSubmit={onSubmit}
     >
@@ -96,6 +100,7 @@ export function SchemaForm(props: SchemaFormProps) {
               value={value}
               problems={problems}
               idPrefix={idPrefix}
+              meant={meant}
               onChange={setValue}
               onSubmit={onSubmit}
               onUndrawn={onUndrawn}

@@ -3,6 +3,7 @@
 import { createContext, useCallback, useContext, useEffect, useState, type ReactNode } from "react";
 import { digestOf } from "../core/drafts.js";
 import { asRecord, parseJson, writeJson } from "../core/json.js";
+import { takesSecret } from "../core/secrets.js";
 import type { Interrupt } from "../core/index.js";
 
 /** Stores half-written answers: what was typed into a question's card, by the name of the field. */
@@ -26,7 +27,7 @@ export function sessionFormDrafts(prefix = "sayso"): FormDrafts {
     },
     write: (interrupt, values) => {
       const key = keyOf(interrupt);
-      const keep = Object.keys(values).length > 0 && !takesSecret(interrupt.responseSchema);
+      const keep = Object.keys(values).length > 0 && !takesSecret(interrupt);
       const stored = { question: digestOf(interrupt), values };
       quiet(() => {
         if (keep) sessionStorage.setItem(key, writeJson(stored));
@@ -118,15 +119,6 @@ export function isText(value: unknown): value is string {
 
 export function isBoolean(value: unknown): value is boolean {
   return typeof value === "boolean";
-}
-
-/** True if a schema has a secret anywhere: such an answer is not left lying about. */
-function takesSecret(schema: unknown): boolean {
-  if (Array.isArray(schema)) return schema.some(takesSecret);
-  const record = asRecord(schema);
-  if (record === undefined) return false;
-  if (record.writeOnly === true || record.format === "password") return true;
-  return Object.values(record).some(takesSecret);
 }
 
 function quiet<T>(act: () => T): T | null {

@@ -79,12 +79,32 @@ function approval(details: Members): Briefing {
 /** Changes by people to the arguments since they were proposed. */
 function changed(changes: unknown): Briefing["facts"] {
   if (!Array.isArray(changes) || changes.length === 0) return [];
-  const change = changes.flatMap((item: unknown) => {
+  return [{ name: "Changed", told: toldOf(changes) }];
+}
+
+function toldOf(changes: readonly unknown[]): Readonly<Record<string, string>> {
+  const told = changes.flatMap((item) => {
     const { path, from, to } = asRecord(item) ?? {};
     if (typeof path !== "string") return [];
     return [[path.replace(/^\//, ""), `${brief(from)} → ${brief(to)}`] as const];
   });
-  return [{ name: "Changed", told: Object.fromEntries(change) }];
+  return Object.fromEntries(told);
+}
+
+/** The changes to the arguments that others have agreed to so far; null without any. */
+export function agreedChanges(interrupt: Interrupt): {
+  readonly by: readonly string[];
+  readonly told: Readonly<Record<string, string>>;
+} | null {
+  const waiting = asRecord(asRecord(asRecord(interrupt.metadata)?.sayso)?.waitsFor);
+  const votes = Array.isArray(waiting?.agreed) ? (waiting.agreed as unknown[]) : [];
+  const changing = votes.flatMap((vote) => {
+    const { by, changes } = asRecord(vote) ?? {};
+    return Array.isArray(changes) && changes.length > 0 ? [{ by: asText(by) ?? "", changes }] : [];
+  });
+  const [first] = changing;
+  if (first === undefined) return null;
+  return { by: changing.map((vote) => vote.by), told: toldOf(first.changes) };
 }
 
 function brief(value: unknown): string {

@@ -14,6 +14,7 @@ import { needsRefresh } from "./failure.js";
 import { browserPage, type Page } from "./polling.js";
 import { FrontendTools } from "./frontendTools.js";
 import {
+  OUT_OF_DATE,
   canSubmit,
   holdable,
   initialState,
@@ -27,6 +28,7 @@ import { legacyCommand, type LegacyQuestion } from "./legacy.js";
 import { mapOf } from "./json.js";
 import { RunDriver, type RunEnd } from "./runs.js";
 import { ServerClock } from "./serverClock.js";
+import { Shown } from "./shown.js";
 import { STALE_MS } from "./silence.js";
 import type { Answer, Answers, Closed, Failure, Problem } from "./types.js";
 
@@ -95,6 +97,7 @@ export class InterruptController {
   readonly #page: Page;
   readonly #server = new ServerClock();
   readonly #listeners = new Set<() => void>();
+  readonly #shown = new Shown();
   readonly #parked = new Map<string, Parked>();
   #options: LiveOptions;
   #state: MachineState;
@@ -151,6 +154,7 @@ export class InterruptController {
       this.#dispatch({ type: "rejected", id, problems });
       return false;
     }
+    this.#shown.note(interrupt);
     this.#dispatch({ type: "answered", id, answer, now: this.clock() });
     return this.#state.answers[id] === answer;
   }
@@ -184,10 +188,12 @@ export class InterruptController {
   async hold(): Promise<void> {
     if (this.#options.hold === undefined) return;
     const ids = holdable(this.#state, this.clock());
-    const { answers } = this.#state;
-    const outgoing = ids.flatMap((id) => {
-      const answer = answers[id];
-      return answer === undefined ? [] : [[id, answer] as const];
+    const { answers, interrupts } = this.#state;
+    const outgoing = interrupts.flatMap((interrupt) => {
+      const answer = ids.includes(interrupt.id) ? answers[interrupt.id] : undefined;
+      return answer === undefined
+        ? []
+        : [[interrupt.id, this.#shown.beside(interrupt, answer)] as const];
     });
     if (outgoing.length === 0) return;
     this.#dispatch({ type: "holding" });
@@ -302,7 +308,12 @@ export class InterruptController {
     const [first] = interrupts;
     const legacy = first === undefined ? null : this.legacyOf(first.id);
     if (legacy === null) {
-      const said = Object.entries(answers).map(([id, one]) => [id, asDoubles(one)] as const);
+      const said = interrupts.flatMap((interrupt) => {
+        const answer = answers[interrupt.id];
+        return answer === undefined
+          ? []
+          : [[interrupt.id, asDoubles(this.#shown.beside(interrupt, answer))] as const];
+      });
       return { resume: buildResumeArray([...interrupts], Object.fromEntries(said)) };
     }
     const answer = answers[legacy.interrupt.id];
@@ -373,6 +384,7 @@ export class InterruptController {
   #onEnd(origin: Origin, end: RunEnd): void {
     if (end.kind === "abandoned") this.#dispatch({ type: "abandoned" });
     if (end.kind !== "failure") return;
+    this.#refused(end.failure);
     this.#dispatch({ type: "failed", origin, failure: end.failure, now: this.clock() });
     const silent = end.failure.kind === "silent";
     if (silent) this.#sync = undefined;
@@ -388,8 +400,14 @@ export class InterruptController {
     const anchor = this.agent.messages.at(-1)?.id ?? null;
     const now = this.clock();
     const recalled = this.#recall(interrupts);
+    if (problem !== null) this.#refused(problem);
     this.#dispatch({ type: "interrupted", origin, interrupts, held, anchor, problem, now });
     this.#dispatch({ type: "restored", answers: recalled, now });
+  }
+
+  /** What has changed is shown as it is now, and the same answer may be sent about that. */
+  #refused({ code, named }: Failure): void {
+    if (code === OUT_OF_DATE) this.#shown.forget(Object.keys(named));
   }
 
   /** Answers from before a reload, as far as they still fit their questions. */

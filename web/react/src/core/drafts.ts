@@ -1,5 +1,6 @@
 import { asRecord, mapOf, parseJson, writeJson } from "./json.js";
 import { readAnswer } from "./readInterrupt.js";
+import { takesSecret } from "./secrets.js";
 import type { Answer, Answers, Interrupt } from "./types.js";
 
 /**
@@ -15,7 +16,7 @@ export interface Drafts {
 
 /**
  * Drafts in the tab's `sessionStorage`: they end with the tab. Without storage (a server, a browser
- * that denies it, a full one) nothing is kept.
+ * that denies it, a full one) nothing is kept; no answer is that may have a secret in it.
  */
 export function sessionDrafts(prefix = "sayso"): Drafts {
   const keyOf = (threadId: string) => `${prefix}:answers:${threadId}`;
@@ -24,6 +25,7 @@ export function sessionDrafts(prefix = "sayso"): Drafts {
       const kept = asRecord(parseJson(quiet(() => sessionStorage.getItem(keyOf(threadId))) ?? ""));
       const map = mapOf<Answer>();
       for (const interrupt of interrupts) {
+        if (takesSecret(interrupt)) continue;
         const draft = asRecord(kept?.[interrupt.id]);
         const answer = readAnswer(asRecord(draft?.answer));
         if (answer !== null && draft?.question === digestOf(interrupt)) map[interrupt.id] = answer;
@@ -33,7 +35,7 @@ export function sessionDrafts(prefix = "sayso"): Drafts {
     write: (threadId, interrupts, answers) => {
       const kept = interrupts.flatMap((interrupt) => {
         const answer = answers[interrupt.id];
-        return answer === undefined
+        return answer === undefined || takesSecret(interrupt)
           ? []
           : [[interrupt.id, { answer, question: digestOf(interrupt) }] as const];
       });

@@ -18,22 +18,26 @@ export function withDigits<T>(value: T, exact: unknown): T {
   }) as T;
 }
 
-/** An answer as it leaves: the digits of its long whole numbers stand beside it, too. */
+/**
+ * An answer as it leaves: beside it stand the digits of its long whole numbers, and the digest of
+ * the question as it was shown.
+ */
 export interface Spelt {
-  readonly metadata?: { readonly sayso: { readonly exact: Exact } };
+  readonly metadata?: { readonly sayso: { readonly exact?: Exact; readonly shown?: string } };
 }
 
 /** An answer for a writer of JSON that keeps all digits: they are meant, and none is a rounding. */
-export function spelt(answer: Answer): Answer & Spelt {
+export function spelt(answer: Answer & Spelt): Answer & Spelt {
   if (answer.status !== "resolved") return answer;
   const exact = digitsIn(answer.payload);
-  return Object.keys(exact).length === 0 ? answer : { ...answer, metadata: { sayso: { exact } } };
+  if (Object.keys(exact).length === 0) return answer;
+  return { ...answer, metadata: { sayso: { ...answer.metadata?.sayso, exact } } };
 }
 
 /** An answer for a writer of JSON that knows doubles alone. */
-export function asDoubles(answer: Answer): Answer & Spelt {
+export function asDoubles(answer: Answer & Spelt): Answer & Spelt {
   const said = spelt(answer);
-  if (said.status !== "resolved" || said.metadata === undefined) return said;
+  if (said.status !== "resolved" || said.metadata?.sayso.exact === undefined) return said;
   return { ...said, payload: rounded(said.payload) };
 }
 

@@ -9,7 +9,7 @@ export function failureFromEvent(event: RunErrorEvent): Failure {
   const details = asRecord(asRecord(event.metadata)?.sayso);
   const code = asText(details?.code) ?? event.code ?? null;
   return {
-    kind: kindOf(details),
+    kind: kindOf(details, code),
     message: event.message,
     code,
     ...readDetails(details),
@@ -91,6 +91,7 @@ export function failureFromHttp(status: number, payload: unknown): Failure {
     message: said ?? `The server refused the request (HTTP ${status}).`,
     code: asText(problem?.code) ?? null,
     httpStatus: status,
+    ...(typeof problem?.retryAfter === "number" && { retryAfter: problem.retryAfter }),
     ...readDetails(problem),
   };
 }
@@ -120,9 +121,16 @@ function readProblems(value: unknown): Problem[] {
   });
 }
 
-/** A refusal changed nothing and says so itself: some codes are those of runs that began as well. */
-function kindOf(ours: Readonly<Record<string, unknown>> | undefined): Failure["kind"] {
-  return ours?.refused === true ? "refused" : "agent";
+/**
+ * A refusal changed nothing and says so itself: some codes are those of runs that began as well. A
+ * sign-in that ended cut the connection off, and the run continues.
+ */
+function kindOf(
+  ours: Readonly<Record<string, unknown>> | undefined,
+  code: string | null,
+): Failure["kind"] {
+  if (ours?.refused === true) return "refused";
+  return code === "token_expired" ? "truncated" : "agent";
 }
 
 function plain(kind: Failure["kind"], message: string): Failure {
@@ -147,5 +155,5 @@ export function failureFromMetadata(metadata: unknown): Failure | null {
   const message = asText(problem?.message) ?? asText(problem?.detail);
   if (message === undefined) return null;
   const code = asText(problem?.code) ?? null;
-  return { kind: kindOf(ours), message, code, ...readDetails(problem) };
+  return { kind: kindOf(ours, code), message, code, ...readDetails(problem) };
 }

@@ -1,4 +1,5 @@
 import type { Drafts } from "./drafts.js";
+import { expiryOf } from "./expiry.js";
 import { failureFromRejection } from "./failure.js";
 import { backoff, browserPage, type Page } from "./polling.js";
 import {
@@ -15,16 +16,21 @@ import {
   withEnd,
   withFailure,
   withHeld,
+  withLeft,
   withList,
   withListed,
   withProblems,
+  withSendAt,
   withSending,
   withoutThread,
   type InboxState,
 } from "./inboxState.js";
 import { asRecord } from "./json.js";
+import { OUT_OF_DATE } from "./machine.js";
 import { rightsOf } from "./rights.js";
+import { shapeOf } from "./shape.js";
 import { ServerClock } from "./serverClock.js";
+import { Shown } from "./shown.js";
 import { SilentBody, STALE_MS } from "./silence.js";
 import type { Validate } from "./controller.js";
 import type { InboxItem, Listed } from "./inboxItems.js";
@@ -38,11 +44,18 @@ export interface InboxOptions extends InboxAddress {
   readonly page?: Page;
   /** Keeps answers over a reload until they are sent; see `ControllerOptions`. Default: none. */
   readonly drafts?: Drafts;
+  /**
+   * How long an approval or a denial waits before it is sent, so that it can be undone. Default 0 ms:
+   * it is sent at once. One that waits when the page is left is not sent. A function is asked each time.
+   */
+  readonly undoMs?: number | (() => number);
   /** How often a page that nobody looks at asks how many are open. Default 30 000 ms. */
   readonly pollMs?: number;
 }
 
 const MAX_LOOKUPS = 20;
+/** What ends within this is not kept waiting: it is sent at once. */
+const URGENT_MS = 10_000;
 
 /**
  * The open questions of all threads of one server, followed live, and their answers.
@@ -58,7 +71,10 @@ export class Inbox {
   readonly #page: Page;
   readonly #drafts: Drafts | undefined;
   readonly #pollMs: number;
+  readonly #undoMs: () => number;
   readonly #listeners = new Set<() => void>();
+  readonly #shown = new Shown();
+  readonly #timers = new Map<string, ReturnType<typeof setTimeout>>();
   #state: InboxState = EMPTY_INBOX;
   #users = 0;
   #stopFollowing: (() => void) | undefined;
@@ -71,6 +87,8 @@ export class Inbox {
     this.#client = new InboxClient(options, server);
     this.#validate = options.validate;
     this.#page = options.page ?? browserPage();
+    const { undoMs = 0 } = options;
+    this.#undoMs = typeof undoMs === "number" ? () => undoMs : undoMs;
     this.#pollMs = options.pollMs ?? 30_000;
     this.#drafts = options.drafts;
   }
@@ -97,6 +115,7 @@ export class Inbox {
       if (this.#users > 0) return;
       this.#stopFollowing?.();
       this.#stopFollowing = undefined;
+      this.#leave();
     };
   }
 
@@ -114,6 +133,7 @@ export class Inbox {
   keep(id: string, answer: Answer): boolean {
     const item = this.#item(id);
     if (item === undefined || this.#state.sending.includes(id)) return false;
+    this.#shown.note(item.interrupt);
     this.#set(withAnswer(this.#state, id, answer));
     if (answer.status === "cancelled" || this.#validate === undefined) return true;
     const problems = this.#validate(item.interrupt, answer.payload);
@@ -121,9 +141,33 @@ export class Inbox {
     return problems.length === 0;
   }
 
-  /** Answers one interrupt and sends it. */
+  /** Answers one interrupt and sends it: at once, or after `undoMs`, until when `withdraw` undoes it. */
   async answer(id: string, answer: Answer): Promise<void> {
-    if (this.keep(id, answer)) await this.send([id]);
+    if (!this.keep(id, answer)) return;
+    const wait = this.#waitOf(id, answer);
+    if (wait === 0) return this.send([id]);
+    this.#timers.set(
+      id,
+      setTimeout(() => void this.send([id]), wait),
+    );
+    this.#set(withSendAt(this.#state, id, this.clock() + wait));
+  }
+
+  /** How long an answer waits: an approval or a denial, unless its time is nearly over. */
+  #waitOf(id: string, answer: Answer): number {
+    const interrupt = this.#item(id)?.interrupt;
+    const undoMs = this.#undoMs();
+    if (interrupt === undefined || answer.status !== "resolved" || undoMs <= 0) return 0;
+    const left = (expiryOf(interrupt) ?? Infinity) - this.clock();
+    const urgent = left <= Math.max(URGENT_MS, 2 * undoMs);
+    return urgent || shapeOf(interrupt).kind !== "approval" ? 0 : undoMs;
+  }
+
+  /** What waits to be sent when nobody follows any more stays as it was said, and is not sent. */
+  #leave(): void {
+    for (const id of Object.keys(this.#state.sendAt)) {
+      this.#set(withLeft({ ...this.#state, sendAt: EMPTY_INBOX.sendAt }, id));
+    }
   }
 
   /** Sends what is kept for these interrupts, together; again after a failure. */
@@ -133,7 +177,9 @@ export class Inbox {
     for (const id of ids) {
       const answer = answers[id];
       const fit = (errors[id] ?? []).length === 0 && !sending.includes(id);
-      if (answer !== undefined && fit && this.#item(id) !== undefined) outgoing.set(id, answer);
+      const item = this.#item(id);
+      if (answer === undefined || !fit || item === undefined) continue;
+      outgoing.set(id, this.#shown.beside(item.interrupt, answer));
     }
     const [first] = outgoing;
     if (first === undefined) return;
@@ -200,6 +246,10 @@ export class Inbox {
       if (result.counted) for (const id of ids) void this.refresh(id);
     } else if (result.kind === "refused") {
       this.#set(withFailure(this.#state, ids, result.failure, this.clock()));
+      if (result.failure.code !== OUT_OF_DATE) return;
+      const changed = Object.keys(result.failure.named);
+      this.#shown.forget(changed);
+      for (const id of changed) void this.refresh(id);
     } else {
       for (const id of ids) {
         const interrupt = this.#item(id)?.interrupt;
@@ -294,7 +344,12 @@ export class Inbox {
     const gone = before.filter(
       (inboxItem) => this.#state.closed[inboxItem.interrupt.id] !== undefined,
     );
-    for (const { interrupt } of gone.slice(0, MAX_LOOKUPS)) void this.refresh(interrupt.id);
+    const running = Object.values(this.#state.closed).filter(
+      ({ result }) => result?.status === "running",
+    );
+    for (const { interrupt } of [...gone, ...running].slice(0, MAX_LOOKUPS)) {
+      void this.refresh(interrupt.id);
+    }
     return 0;
   }
 
@@ -338,7 +393,9 @@ export class Inbox {
     );
     this.#set(next);
     for (const [id, answer] of kept) {
-      if (this.#state.answers[id] === undefined) this.keep(id, answer);
+      if (this.#state.answers[id] !== undefined) continue;
+      this.keep(id, answer);
+      this.#set(withLeft(this.#state, id));
     }
   }
 
@@ -346,6 +403,11 @@ export class Inbox {
     const before = this.#state;
     if (next === before) return;
     this.#state = next;
+    for (const [id, timer] of this.#timers) {
+      if (id in next.sendAt || !(id in before.sendAt)) continue;
+      clearTimeout(timer);
+      this.#timers.delete(id);
+    }
     if (this.#drafts !== undefined && next.answers !== before.answers) {
       const changed = [...before.items, ...next.items].filter(
         ({ interrupt: { id } }) => next.answers[id] !== before.answers[id],

@@ -125,6 +125,13 @@ export class InboxClient {
     return this.#change(id, "assign", { to }, now);
   }
 
+  /** A secret of the call that a question is about, at a JSON Pointer into its arguments. */
+  async reveal(id: string, pointer: string): Promise<Reply<unknown>> {
+    const path = `interrupts/${encodeURIComponent(id)}/reveal`;
+    const reply = await this.#request("POST", path, { pointer });
+    return reply.ok ? { ok: true, value: asRecord(reply.value)?.value } : reply;
+  }
+
   async #change(id: string, verb: string, body: unknown, now: number) {
     const reply = await this.#request("POST", `interrupts/${encodeURIComponent(id)}/${verb}`, body);
     return reply.ok ? { ok: true as const, value: readListed(reply.value, now) } : reply;
@@ -210,6 +217,15 @@ export class InboxClient {
 export async function fetchOutcome(address: InboxAddress, id: string): Promise<Closed | null> {
   const reply = await new InboxClient(address).one(id, Date.now());
   return reply.ok ? (reply.value?.closed ?? null) : null;
+}
+
+/** A secret of the call that a question is about, for whoever may answer it; the server notes who saw it. */
+export async function fetchSecret(
+  address: InboxAddress,
+  id: string,
+  pointer: string,
+): Promise<Reply<unknown>> {
+  return new InboxClient(address).reveal(id, pointer);
 }
 
 /** Takes back what this reader has said about a question; why that was refused, or null. */

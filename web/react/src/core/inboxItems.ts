@@ -1,4 +1,5 @@
 import type { Interrupt } from "@ag-ui/client";
+import { readResult } from "./callResult.js";
 import { asRecord, asText } from "./json.js";
 import { readAnswer, readInterrupt } from "./readInterrupt.js";
 import type { Answer, Closed } from "./types.js";
@@ -55,6 +56,7 @@ export function readListed(value: unknown, now: number): Listed | null {
   };
   if (open) return { item, closed: null };
   const decidedAt = asText(input?.at);
+  const result = readResult(view.result);
   return {
     item,
     closed: {
@@ -64,6 +66,7 @@ export function readListed(value: unknown, now: number): Listed | null {
       closedAt: time(decidedAt) ?? now,
       ...(by !== null && { by }),
       ...(decidedAt !== undefined && { at: decidedAt }),
+      ...(result !== null && { result }),
     },
   };
 }

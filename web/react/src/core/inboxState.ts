@@ -18,6 +18,10 @@ export interface InboxState {
   /** Who had agreed to another answer than was given here, and does not any more. */
   readonly withdrawn: Readonly<Record<string, readonly string[]>>;
   readonly sending: readonly string[];
+  /** Answers that are sent by themselves, and when, by the server's clock: until then undone. */
+  readonly sendAt: Readonly<Record<string, number>>;
+  /** Answers of a page that was left before they were sent. */
+  readonly left: readonly string[];
   readonly errors: Readonly<Record<string, readonly Problem[]>>;
   readonly failures: Readonly<Record<string, Failure>>;
   /** Questions that ended while this inbox was open, or were looked up, newest last. */
@@ -32,6 +36,8 @@ export const EMPTY_INBOX: InboxState = {
   answers: mapOf(),
   withdrawn: mapOf(),
   sending: [],
+  sendAt: mapOf(),
+  left: [],
   errors: mapOf(),
   failures: mapOf(),
   closed: mapOf(),
@@ -78,7 +84,11 @@ export function withListed(state: InboxState, { item, closed }: Listed): InboxSt
 export function withEnd(state: InboxState, end: Closed): InboxState {
   const { id } = end.interrupt;
   const closed = state.closed[id];
-  if (closed?.ending === "answered" && equalJson(closed.answer, end.answer)) return state;
+  if (closed?.ending === "answered" && equalJson(closed.answer, end.answer)) {
+    const { result } = end;
+    if (result === undefined || equalJson(result, closed.result)) return state;
+    return { ...state, closed: mapOf(state.closed, { [id]: { ...closed, result } }) };
+  }
   const said = state.answers[id];
   const ours = said !== undefined && (end.answer === null || equalJson(said, end.answer));
   const settled: Closed =
@@ -109,6 +119,16 @@ export function withAnswer(state: InboxState, id: string, answer: Answer): Inbox
   return { ...forget(state, [id]), answers: mapOf(state.answers, { [id]: answer }) };
 }
 
+/** An answer given here goes out by itself then, unless it is undone. */
+export function withSendAt(state: InboxState, id: string, at: number): InboxState {
+  return { ...state, sendAt: mapOf(state.sendAt, { [id]: at }) };
+}
+
+/** An answer that was given before the page was left, and was not sent. */
+export function withLeft(state: InboxState, id: string): InboxState {
+  return { ...state, left: [...state.left, id] };
+}
+
 /** Complaints about an answer given here; it stays as it was said. */
 export function withProblems(
   state: InboxState,
@@ -123,6 +143,8 @@ export function withSending(state: InboxState, ids: readonly string[]): InboxSta
   return {
     ...state,
     sending: [...new Set([...state.sending, ...ids])],
+    sendAt: without(state.sendAt, ids),
+    left: state.left.filter((id) => !ids.includes(id)),
     errors: without(state.errors, ids),
     failures: without(state.failures, ids),
   };
@@ -185,6 +207,8 @@ export function forget(state: InboxState, ids: readonly string[]): InboxState {
     errors: without(state.errors, ids),
     failures: without(state.failures, ids),
     withdrawn: without(state.withdrawn, ids),
+    sendAt: without(state.sendAt, ids),
+    left: state.left.filter((id) => !ids.includes(id)),
     sending: state.sending.filter((id) => !ids.includes(id)),
   };
 }
@@ -199,8 +223,12 @@ export function inboxView(state: InboxState, id: string, now: number): Interrupt
     const phase = phaseOf(state, item, answer, now);
     const { interrupt, createdAt: askedAt } = item;
     const view = { interrupt, phase, answer, problems, closed: null, asked: 1, askedAt };
-    const withdrawn = state.withdrawn[id];
-    return withdrawn === undefined ? view : { ...view, withdrawn };
+    const [withdrawn, sendAt] = [state.withdrawn[id], state.sendAt[id]];
+    return {
+      ...view,
+      ...(withdrawn !== undefined && { withdrawn }),
+      ...(sendAt !== undefined && { sendAt }),
+    };
   }
   if (closed === null) return null;
   const { interrupt, answer } = closed;

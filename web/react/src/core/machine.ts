@@ -18,6 +18,9 @@ import type { Answer, Answers, Batch, Closed, Ending, Failure, Problem } from ".
 export type Status =
   "idle" | "running" | "awaiting" | "submitting" | "failed" | "expired" | "stale";
 
+/** The code of a refusal because a question has changed since it was shown: its answer is kept. */
+export const OUT_OF_DATE = "out_of_date";
+
 /** The state of the machine. Immutable: every action makes a new value or returns the same one. */
 export interface MachineState {
   readonly threadId: string;
@@ -297,11 +300,10 @@ function interrupted(
   const before = new Map(
     [...state.interrupts, ...state.inFlight].map((interrupt) => [interrupt.id, interrupt]),
   );
+  const stays = origin === "sync" || action.problem?.code === OUT_OF_DATE;
   const sameQuestion = (interrupt: Interrupt) => {
     const stored = before.get(interrupt.id);
-    return (
-      stored !== undefined && origin === "sync" && equalJson(asAsked(stored), asAsked(interrupt))
-    );
+    return stored !== undefined && stays && equalJson(asAsked(stored), asAsked(interrupt));
   };
   const kept = new Set(next.filter(sameQuestion).map((interrupt) => interrupt.id));
   const asking = new Set(next.map((interrupt) => interrupt.id));

@@ -5,6 +5,12 @@ import { asRecord, asText, textsOf } from "./json.js";
 export interface Rights {
   /** The server would take an answer. So it is with servers that say nothing about it. */
   readonly answer: boolean;
+  /** The server would take an answer after this reader has signed in again. */
+  readonly signIn: boolean;
+  /** The seconds for which a sign-in lets this reader answer; null: any does. */
+  readonly signInSeconds: number | null;
+  /** This reader is barred because it asked for it. */
+  readonly youAsked: boolean;
   /** It may be closed without an answer. */
   readonly cancel: boolean;
   /** This reader's agreement, or held answer, may be taken back. */
@@ -25,11 +31,15 @@ export function rightsOf(interrupt: Interrupt): Rights {
   const may = Array.isArray(ours?.may) ? (ours.may as unknown[]) : ["answer", "cancel"];
   const waiting = asRecord(ours?.waitsFor);
   const votes = Array.isArray(waiting?.agreed) ? (waiting.agreed as unknown[]) : [];
+  const seconds = asRecord(ours?.approvers)?.stepUp;
   const held = asRecord(waiting === undefined ? ours?.held : waiting.held);
   // Where nobody else is waited for, it is the reader's own question, and own word.
   const ownHeld = waiting === undefined && held !== undefined;
   return {
     answer: may.includes("answer"),
+    signIn: may.includes("signIn"),
+    signInSeconds: typeof seconds === "number" ? seconds : null,
+    youAsked: waiting?.you === "requester",
     cancel: may.includes("cancel"),
     takeBack: may.includes("takeBack"),
     waitsFor: waiting === undefined ? null : namesOf(waiting),
@@ -53,7 +63,7 @@ export function mayDo(interrupt: Interrupt, verb: "answer" | "assign" | "extend"
 /** The same question, whoever looks at it, whoever has agreed and however long it was extended. */
 export function asAsked(interrupt: Interrupt): Interrupt {
   const ours = asRecord(asRecord(interrupt.metadata)?.sayso);
-  const sayso = { ...ours, may: null, waitsFor: null, held: null };
+  const sayso = { ...ours, may: null, waitsFor: null, held: null, digest: null };
   return { ...interrupt, expiresAt: "", metadata: { ...interrupt.metadata, sayso } };
 }
 

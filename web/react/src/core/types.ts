@@ -1,3 +1,4 @@
+import type { CallResult } from "./callResult.js";
 import type { Interrupt } from "@ag-ui/client";
 
 export type { Interrupt, Message, ResumeEntry } from "@ag-ui/client";
@@ -39,6 +40,8 @@ export interface Failure {
   readonly message: string;
   readonly code: string | null;
   readonly httpStatus?: number;
+  /** Seconds after which the server may take it, where it refused that there is too much at once. */
+  readonly retryAfter?: number;
   /** Complaints per interrupt id. */
   readonly problems: Readonly<Record<string, readonly Problem[]>>;
   /** Every interrupt id the failure names, with who settled it where that is known. */
@@ -64,6 +67,8 @@ export interface Closed extends SettledBy {
   readonly ending: Ending;
   readonly answer: Answer | null;
   readonly closedAt: number;
+  /** What came of the call that it was about, where the server says so. */
+  readonly result?: CallResult;
 }
 
 /** Interrupts that one run asked together; `anchor` is the message they came after. */

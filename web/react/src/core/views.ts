@@ -18,6 +18,8 @@ export interface InterruptView {
   readonly asked: number;
   /** When it was asked, by the server's clock (epoch ms), where that is known. */
   readonly askedAt?: number;
+  /** When its answer is sent by itself, by the server's clock (epoch ms); until then it is undone. */
+  readonly sendAt?: number;
   /** Who had agreed to another answer than this reader gave, and is asked again. */
   readonly withdrawn?: readonly string[];
 }

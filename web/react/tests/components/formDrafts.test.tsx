@@ -81,6 +81,16 @@ it("what is answered is kept no longer", async () => {
   expect(sessionStorage).toHaveLength(0);
 });
 
+it("what waits to be sent is kept until it is: undone, it is there again", async () => {
+  load(view(approval("a")));
+  await press("Deny");
+  await userEvent.type(screen.getByRole("textbox"), "Too much");
+  const answer = { status: "resolved", payload: { approved: false, reason: "Too much" } } as const;
+  load(view(approval("a"), { phase: "answered", answer, sendAt: Date.now() + 5_000 }));
+  load(view(approval("a")));
+  expect(screen.getByRole("textbox")).toHaveValue("Too much");
+});
+
 it("[S2] a half-filled form is there after a reload, with its types", async () => {
   const question = form({ many: { type: "integer" }, note: { type: "string" } });
   load(view(question));

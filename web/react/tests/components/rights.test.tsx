@@ -1,7 +1,12 @@
-import { render, screen } from "@testing-library/react";
+import { act, render, screen } from "@testing-library/react";
 import { userEvent } from "@testing-library/user-event";
 import { describe, expect, it, vi } from "vitest";
-import { InterruptCard, InterruptGroup } from "../../src/components/index.js";
+import {
+  InterruptCard,
+  InterruptGroup,
+  SignInAgainProvider,
+  type SignInAgain,
+} from "../../src/components/index.js";
 import { failureFromHttp } from "../../src/core/failure.js";
 import { InterruptController, rightsOf, viewOf } from "../../src/core/index.js";
 import { approval, finished, interrupted, run, ScriptedServer, snapshot } from "../wire.js";
@@ -10,10 +15,12 @@ const waiting = { roles: ["lead", "finance"], need: { lead: 1, finance: 1 } };
 const told = (may: string[], waitsFor: Record<string, unknown> = waiting) =>
   approval("a", { metadata: { sayso: { may, waitsFor } } });
 
-function show(interrupt: ReturnType<typeof approval>) {
+function show(interrupt: ReturnType<typeof approval>, onSignIn?: SignInAgain) {
   const input = { onAnswer: vi.fn(), onWithdraw: vi.fn(), onTakeBack: vi.fn() };
   const view = { interrupt, phase: "open", answer: null, problems: [], closed: null, asked: 1 };
-  render(<InterruptCard view={view as never} call={null} clock={() => 0} {...input} />);
+  const card = <InterruptCard view={view as never} call={null} clock={() => 0} {...input} />;
+  const led = onSignIn !== undefined;
+  render(led ? <SignInAgainProvider onSignIn={onSignIn}>{card}</SignInAgainProvider> : card);
   return input;
 }
 
@@ -47,6 +54,41 @@ describe("a question that this reader may not answer", () => {
     expect(screen.getByText(`${said} · ${rest}`)).toBeVisible();
   });
 
+  it("says that it is not for who asks", () => {
+    show(told(["cancel"], { ...waiting, roles: ["lead"], missing: 1, you: "requester" }));
+    expect(screen.getByText("Waits for the role lead · not you, since you asked")).toBeVisible();
+    expect(screen.queryByRole("button", { name: "Approve" })).toBeNull();
+  });
+
+  it("offers no answer before a fresh sign-in, and says so", () => {
+    show(told(["signIn", "cancel", "assign"]));
+    expect(screen.getByText("Sign in again to answer this")).toBeVisible();
+    expect(screen.queryByRole("button", { name: "Approve" })).toBeNull();
+  });
+
+  it("leads to a fresh sign-in where the page has one", async () => {
+    const metadata = { sayso: { may: ["signIn"], approvers: { by: ["lead"], stepUp: 300 } } };
+    const seconds: number[] = [];
+    show(approval("a", { metadata }), (age) => seconds.push(age));
+    await userEvent.click(screen.getByRole("button", { name: "Sign in again to approve" }));
+    expect(seconds).toEqual([300]);
+    expect(screen.getByText("This takes a recent sign-in")).toBeVisible();
+  });
+
+  it("says that the directory knows too few who may answer", () => {
+    const unfilled = "The directory knows too few people who may answer this.";
+    show(approval("a", { metadata: { sayso: { may: ["cancel"], waitsFor: waiting, unfilled } } }));
+    expect(screen.getByRole("note")).toHaveTextContent(unfilled);
+  });
+
+  it("says what others have changed who agreed, while it can be answered", () => {
+    const changes = [{ path: "/amount", from: 500, to: 5 }];
+    show(told(["answer", "cancel"], { ...waiting, agreed: [{ by: "lea", changes }] }));
+    expect(screen.getByText("Approved by lea with changes")).toBeVisible();
+    expect(screen.getByText("500 → 5")).toBeVisible();
+    expect(screen.getByRole("button", { name: "Approve" })).toBeVisible();
+  });
+
   it("is any other one's to answer, also on servers that say nothing of it", () => {
     show(approval("a"));
     expect(screen.getByRole("button", { name: "Approve" })).toBeVisible();
@@ -68,8 +110,8 @@ it("arguments that come back as they were are no change", () => {
     const props = { view, call, clock: () => 0, onAnswer: nothing, onWithdraw: nothing };
     return render(<InterruptCard {...props} />).container.textContent;
   };
-  expect(show(1)).toMatch(/Arguments[^]*Approved$/);
-  expect(show(2)).toMatch(/Edited arguments[^]*Approved with changes$/);
+  expect(show(1)).toMatch(/Arguments[^]*Approved by you/);
+  expect(show(2)).toMatch(/Edited arguments[^]*Approved with changes by you/);
 });
 
 it("somebody else's agreement is no new question: what was chosen here stays", async () => {
@@ -219,4 +261,37 @@ it("says whose agreement a change has taken away", () => {
   expect(
     screen.getByText("lea approved an earlier version, so that no longer counts"),
   ).toBeVisible();
+});
+
+describe("answers that the server refuses since the sign-in is too old", () => {
+  const fresh = (id: string, stepUp: number) =>
+    approval(id, { metadata: { sayso: { may: ["answer"], approvers: { stepUp } } } });
+  it.each([
+    ["one", [fresh("a", 300)], 300],
+    ["several", [fresh("a", 300), fresh("b", 60), approval("c")], 60],
+  ])("lead to a fresh one: %s", async (_, asked, seconds) => {
+    const refused = Response.json({ code: "step_up_required" }, { status: 403 });
+    const server = new ScriptedServer().onRun(run(interrupted(...asked)), () => refused);
+    const controller = new InterruptController(server.agent());
+    controller.subscribe(() => undefined);
+    await controller.runs.start("run");
+    const [batch] = controller.getSnapshot().batches;
+    if (batch === undefined) throw new Error("nothing was asked");
+    const onSignIn = vi.fn();
+    render(
+      <SignInAgainProvider onSignIn={onSignIn}>
+        <InterruptGroup controller={controller} batch={batch} messages={[]} />
+      </SignInAgainProvider>,
+    );
+    expect(screen.queryByRole("button", { name: "Sign in again" })).toBeNull();
+    await act(async () => {
+      for (const { id } of asked) {
+        controller.answer(id, { status: "resolved", payload: { approved: true } });
+      }
+      await controller.submit();
+    });
+    await userEvent.click(screen.getByRole("button", { name: "Sign in again" }));
+    expect(onSignIn).toHaveBeenCalledExactlyOnceWith(seconds);
+    expect(Object.keys(controller.getSnapshot().answers)).toHaveLength(asked.length);
+  });
 });

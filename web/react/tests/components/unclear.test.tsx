@@ -90,7 +90,7 @@ describe("the card of an effect that may have happened", () => {
     const copied = vi.spyOn(navigator.clipboard, "writeText").mockResolvedValue();
     await user.click(screen.getByRole("button", { name: "Copy the call key" }));
     expect(copied).toHaveBeenCalledExactlyOnceWith("key_1");
-    expect(screen.getByText("Copied")).toBeVisible();
+    expect(await screen.findByText("Copied")).toBeVisible();
   });
 
   it("tells what was really called with, where it was edited since it was announced", () => {
@@ -160,8 +160,8 @@ describe("the card of an effect that may have happened", () => {
       const view = { interrupt, phase: "closed", answer, problems: [], closed, asked: 1 } as const;
       return outcomeOf(view)?.detail;
     };
-    expect(details("paid")).toBe("result: paid");
-    expect(details(null)).toBe("no result");
+    expect(details("paid")).toMatch(/^by you · result: paid · /);
+    expect(details(null)).toMatch(/^by you · no result · /);
   });
 
   it("is drawn as any other where a server says less", () => {

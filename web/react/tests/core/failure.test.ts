@@ -54,7 +54,14 @@ describe("a RUN_ERROR", () => {
     },
   );
 
-  it.each(codes.endings)(
+  it("of a sign-in that ended is a connection that was cut: the run continues", () => {
+    const failure = failureFromEvent(event({ code: "token_expired" }));
+    expect(failure.kind).toBe("truncated");
+    expect(isTransient(failure)).toBe(true);
+    expect(failureText(failure)).toBe("Your sign-in has ended. Sign in to continue.");
+  });
+
+  it.each(codes.endings.filter(({ event: { code } }) => code !== "token_expired"))(
     "of a run that began is none, though a refusal has the same code: $event.code",
     ({ event: { type, ...said } }) => {
       const failure = failureFromEvent(event(said));
@@ -92,6 +99,14 @@ describe("a rejection", () => {
     const failure = failureFromHttp(status, body);
     expect(failure).toMatchObject({ kind: "http", code: body.code, httpStatus: status });
     if (lasting) expect(canRetry(failure)).toBe(false);
+  });
+
+  it("of a limit that is reached says when to try again", () => {
+    const problem = { code: "too_many", detail: "Later.", limit: "runs", max: 2, retryAfter: 7 };
+    const failure = failureFromHttp(429, problem);
+    expect(failure).toMatchObject({ message: "Later.", retryAfter: 7 });
+    expect(canRetry(failure)).toBe(true);
+    expect(failureFromHttp(429, { ...problem, retryAfter: "7" })).not.toHaveProperty("retryAfter");
   });
 
   it("of an HTTP error without a problem names the status", () => {

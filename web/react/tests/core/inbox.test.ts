@@ -25,12 +25,13 @@ class FakePage implements Page {
 
 let close: (() => void) | undefined;
 
-async function follow(server: InboxServer, page = new FakePage()) {
+async function follow(server: InboxServer, page = new FakePage(), undoMs = 0) {
   const inbox = new Inbox({
     url: "http://sayso.test/base",
     fetch: server.fetch,
     validate: validateAnswer,
     page,
+    undoMs,
   });
   close = inbox.open();
   await flush();
@@ -51,6 +52,66 @@ afterEach(() => {
 });
 
 describe("an inbox that follows its server", () => {
+  it("sends an approval after a while, unless it is undone, left, or nearly too late", async () => {
+    const server = new InboxServer();
+    const soon = new Date(Date.now() + 9_000).toISOString();
+    server.items = [listed("a"), listed("b"), listed("c", { expiresAt: soon }), listed("d")];
+    const inbox = await follow(server, new FakePage(), 5_000);
+    const paths = () => server.posted.map(({ path }) => path.split("/").at(-2));
+    await inbox.answer("a", yes);
+    await inbox.answer("b", yes);
+    await vi.advanceTimersByTimeAsync(4_900);
+    expect(paths()).toEqual([]);
+    expect(view(inbox, "a")?.phase).toBe("answered");
+    expect(view(inbox, "a")?.sendAt).toBeGreaterThan(0);
+    await inbox.withdraw("b");
+    server.replies.push(() => Response.json({ runId: "run_1" }));
+    await vi.advanceTimersByTimeAsync(200);
+    expect(paths()).toEqual(["a"]);
+    server.replies.push(() => Response.json({ runId: "run_2" }));
+    void inbox.answer("c", yes);
+    await flush();
+    expect(paths()).toEqual(["a", "c"]);
+    await inbox.answer("d", yes);
+    close?.();
+    close = undefined;
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(paths()).toEqual(["a", "c"]);
+    expect(inbox.getSnapshot()).toMatchObject({ left: ["d"], sendAt: {} });
+    expect(view(inbox, "d")).toMatchObject({ phase: "answered" });
+    expect(view(inbox, "b")).toMatchObject({ phase: "open" });
+  });
+
+  it("keeps what came of a call that was decided here, and asks again for what still ran", async () => {
+    const server = new InboxServer();
+    server.items = [listed("a")];
+    const page = new FakePage();
+    const inbox = await follow(server, page);
+    server.replies.push(() => Response.json({ runId: "run_1" }));
+    void inbox.answer("a", yes);
+    await flush();
+    const answer = { status: "resolved", payload: { approved: true }, by: "lea", channel: "inbox" };
+    const settled = { ...listed("a"), status: "resolved", answer };
+    const running = { status: "running", at: "2026-01-01T00:00:00Z" };
+    server.items = [];
+    server.tell({ type: "result", interrupt: { ...settled, result: running } });
+    await flush();
+    expect(view(inbox, "a")?.closed).toMatchObject({
+      ending: "answered",
+      result: { status: "running" },
+    });
+    page.turn(true);
+    const executed = { status: "executed", text: "Paid.", at: "2026-01-01T00:00:02Z", ms: 2000 };
+    server.settled.set("a", { ...settled, result: executed });
+    page.turn(false);
+    await flush();
+    await flush();
+    expect(view(inbox, "a")?.closed).toMatchObject({
+      ending: "answered",
+      result: { status: "executed", text: "Paid.", ms: 2000 },
+    });
+  });
+
   it("lists everything that is open, page by page, and passes over what cannot be read", async () => {
     const server = new InboxServer();
     server.pageSize = 2;

@@ -65,8 +65,9 @@ export class InboxServer {
     return this.#feeds.length;
   }
 
-  /** Sends an event to everybody who follows. */
+  /** Sends an event to everybody who follows; who does not yet would never hear of it. */
   tell(event: Json): void {
+    if (this.#feeds.length === 0) throw new Error("Nobody listens yet: wait until streams is 1.");
     const frame = new TextEncoder().encode(`: alive\n\ndata: ${JSON.stringify(event)}\n\n`);
     for (const feed of this.#feeds) feed.enqueue(frame);
   }
@@ -92,6 +93,8 @@ export class InboxServer {
   }
 
   #stream(signal: AbortSignal | null | undefined): Response {
+    // As the real one does: whoever has left already is not connected.
+    signal?.throwIfAborted();
     let mine: ReadableStreamDefaultController<Uint8Array> | undefined;
     const leave = () => {
       this.#feeds = this.#feeds.filter((feed) => feed !== mine);

@@ -2,7 +2,8 @@
 
 -- name: find_thread
 -- What a claim or a commit compares itself with.
-SELECT key, revision, fence, holder, lease_until, turn, run, stop_fence, owner, agent
+SELECT key, revision, fence, holder, lease_until, turn, run, stop_fence, owner, agent,
+    hold IS NOT NULL
 FROM thread WHERE scope = :scope AND id = :id FOR UPDATE;
 
 -- name: read_lease
@@ -81,3 +82,18 @@ FROM run
 WHERE thread = (SELECT thread.key FROM thread WHERE scope = :scope AND id = :id)
     AND position > :position
 ORDER BY position LIMIT :limit;
+
+-- name: writing_audit
+-- Transactions that may have added a row and have not ended: who adds one locks the table before
+-- the row has its position, and lets go once the row is seen.
+SELECT virtualtransaction FROM pg_locks
+WHERE locktype = 'relation' AND mode = 'RowExclusiveLock' AND relation = 'audit'::regclass
+    AND database = (SELECT oid FROM pg_database WHERE datname = current_database());
+
+-- name: open_audit
+-- Let contents be written under another key, or taken away, until the end of the transaction or `close_audit`.
+ALTER TABLE audit DISABLE TRIGGER audit_never_changes;
+
+-- name: close_audit
+-- Let nothing change a row.
+ALTER TABLE audit ENABLE TRIGGER audit_never_changes;

@@ -1,8 +1,9 @@
 -- Does a step that was planned, all of it or nothing, and once however often it is sent.
 --
 -- KEYS: 1 the step's own key, 2 the thread, 3 the scope's counters, 4 what new threads begin above,
--- 5 abandoned, 6 waking, 7 ready, 8 the thread's audit rows, 9 its interrupts; the operations' own.
--- ARGV: 1 the time or "", 2 what has to be true: new, take, hold, idle or gone, 3 revision,
+-- 5 abandoned, 6 waking, 7 ready, 8 the thread's audit rows, 9 its interrupts, 10 the bytes of all
+-- owners; the operations' own.
+-- ARGV: 1 the time or "", 2 what has to be true: new, take, hold, idle, gone or noted, 3 revision,
 -- 4 fence, 5 holder, 6 milliseconds of a lease or "", 7 thread id, 8 its number, 9 audit rows so
 -- far, 10 how many interrupts are new, and their ids, which must not be known; then operations: a
 -- name, the place of a key, how many arguments, and they. Upper case: a command.
@@ -44,7 +45,8 @@ end
 
 -- What has to be true.
 
-local found = redis.call("HMGET", thread, "revision", "fence", "holder", "until", "stopping")
+local found = redis.call("HMGET", thread, "revision", "fence", "holder", "until", "stopping",
+    "owner", "size")
 local revision, fence = found[1], found[2]
 if mode == "new" then
     if revision then
@@ -66,7 +68,7 @@ else
     if mode == "idle" and found[3] then
         return "conflict"
     end
-    if mode ~= "idle" and found[4] and tonumber(found[4]) > now then
+    if (mode == "take" or mode == "gone") and found[4] and tonumber(found[4]) > now then
         return "conflict"
     end
 end
@@ -114,23 +116,34 @@ end
 
 local ops = {}
 
+-- Values that count: by how many bytes the thread grows.
+local grown = 0
+local function keep(key, field, value)
+    grown = grown + #value - redis.call("HSTRLEN", key, field)
+    redis.call("HSET", key, field, value)
+end
+ops["keep"] = function(key, n)
+    keep(key, text(n), text(n + 1))
+end
+
 -- A member of a sorted list, or a value, with the number of a new interrupt in it.
 ops["zadd+"] = function(key, n)
     redis.call("ZADD", key, 0, text(n) .. place(base + text(n + 1)) .. text(n + 2))
 end
 ops["hset+"] = function(key, n)
-    redis.call("HSET", key, text(n), place(base + text(n + 1)) .. text(n + 2))
+    keep(key, text(n), place(base + text(n + 1)) .. text(n + 2))
 end
 
 -- A journal entry keeps its place when it is written again.
 ops["entry"] = function(key, n)
     local old = redis.call("HGET", key, text(n))
-    redis.call("HSET", key, text(n), (old and old:sub(1, 16) or next_place()) .. text(n + 1))
+    keep(key, text(n), (old and old:sub(1, 16) or next_place()) .. text(n + 1))
 end
 ops["forget"] = function(key, n)
     local prefix = text(n)
     for _, field in ipairs(redis.call("HKEYS", key)) do
         if field:sub(1, #prefix) == prefix then
+            grown = grown - redis.call("HSTRLEN", key, field)
             redis.call("HDEL", key, field)
         end
     end
@@ -138,7 +151,7 @@ end
 
 -- Messages: visibility, place, record; those that wait also stand in a list of their own.
 local function put_message(key, waiting, name, visibility, where, record)
-    redis.call("HSET", key, name, visibility .. where .. record)
+    keep(key, name, visibility .. where .. record)
     if visibility == "w" then
         redis.call("ZADD", waiting, 0, where .. name)
     else
@@ -212,7 +225,7 @@ ops["run"] = function(key, n)
         redis.call("HSET", thread, "run", name)
     end
     redis.call("ZADD", names, 0, run_id .. "|" .. where .. "|" .. name)
-    redis.call("HSET", key, name, text(n + 4) .. where .. run_id .. text(n + 6))
+    keep(key, name, text(n + 4) .. where .. run_id .. text(n + 6))
     if redis.call("HGET", thread, "run") == name then
         redis.call("HSET", thread, "outcome", text(n + 5))
     end
@@ -301,10 +314,22 @@ while at <= #ARGV do
     at = at + 3 + count
 end
 
+if mode == "gone" then
+    grown = -tonumber(found[7] or 0)
+else
+    redis.call("HINCRBY", thread, "size", string.format("%.0f", grown))
+end
+local owner = found[6] or redis.call("HGET", thread, "owner")
+for _, field in ipairs({ #owner .. ":" .. owner, "all" }) do
+    if redis.call("HINCRBY", KEYS[10], field, string.format("%.0f", grown)) == 0 then
+        redis.call("HDEL", KEYS[10], field)
+    end
+end
+
 local told = string.format("done %.0f %.0f %.0f %d %s", revision, fence, base,
     found[5] and 1 or 0, lasts)
 redis.call("SET", KEYS[1], told, "PX", 30000)
-if mode ~= "gone" then
+if mode ~= "gone" and mode ~= "noted" then -- a holder may have to find its own step there
     redis.call("HSET", thread, "step", KEYS[1] .. " " .. told)
 end
 return told

@@ -5,7 +5,7 @@
 -- interrupts of those turns, of the newest one and with those ids, each id before its value.
 
 local thread = redis.call("HMGET", KEYS[1], "number", "owner", "agent", "revision", "fence",
-    "holder", "turn", "status", "listed", "active", "updated", "checkpoint")
+    "holder", "turn", "status", "listed", "active", "updated", "checkpoint", "hold")
 local last = redis.call("XREVRANGE", KEYS[5], "+", "-", "COUNT", 1)
 local known, found, seen = {}, {}, {}
 

@@ -17,16 +17,17 @@ FROM thread INDEXED BY thread_owned
 WHERE scope = :scope AND owner = :owner AND (active_at, key) < (:moment, :position)
 ORDER BY active_at DESC, key DESC LIMIT :walk;
 
--- name: read_summary
+-- name: read_listed_thread
 -- What a list shows of a thread.
 SELECT
     thread.scope, thread.id, thread.owner, thread.agent, thread.revision, thread.created_at,
-    thread.active_at, thread.holder IS NOT NULL, turn.status, run.outcome,
+    thread.active_at, thread.holder IS NOT NULL, turn.status, run.key, run.outcome,
     (
         SELECT count(*) FROM interrupt INDEXED BY interrupt_turn
         WHERE interrupt.thread = thread.key AND interrupt.turn_key = thread.turn
             AND interrupt.status = 'open' AND interrupt.reason <> 'sayso:client-tool'
-    )
+    ),
+    thread.hold IS NOT NULL
 FROM thread
 JOIN turn ON turn.key = thread.turn AND turn.thread = thread.key
 JOIN run ON run.key = thread.run AND run.thread = thread.key
@@ -147,7 +148,23 @@ VALUES (
 DELETE FROM change
 WHERE scope = :scope AND mark <= (SELECT max(mark) FROM change WHERE scope = :scope) - :kept;
 
--- name: count_open
+-- name: count_owned
+-- An owner's threads and their bytes, and what is open in them.
+SELECT
+    count(*), coalesce(sum(size), 0),
+    (SELECT count(*) FROM interrupt INDEXED BY interrupt_open_owned
+        WHERE scope = :scope AND owner = :owner AND status = 'open')
+FROM thread INDEXED BY thread_owned WHERE scope = :scope AND owner = :owner;
+
+-- name: count_all
+-- The same of all owners of a scope.
+SELECT
+    count(*), coalesce(sum(size), 0),
+    (SELECT count(*) FROM interrupt INDEXED BY interrupt_open
+        WHERE scope = :scope AND status = 'open')
+FROM thread INDEXED BY thread_listed WHERE scope = :scope;
+
+-- name: count_all_open
 -- Open interrupts of all scopes, up to a number, and the oldest: from scope to scope, the first of each.
 WITH RECURSIVE asking (scope) AS (
     SELECT * FROM (

@@ -5,7 +5,8 @@
 
 -- name: find_thread
 -- What a claim or a commit compares itself with.
-SELECT key, revision, fence, holder, lease_until, turn, run, stop_fence, owner, agent
+SELECT key, revision, fence, holder, lease_until, turn, run, stop_fence, owner, agent,
+    hold IS NOT NULL
 FROM thread WHERE scope = :scope AND id = :id;
 
 -- name: add_thread
@@ -41,15 +42,42 @@ WHERE key = :key;
 -- Count a write to a thread; changes no indexed column, since every step does it.
 UPDATE thread SET revision = revision + 1, updated_at = :updated_at WHERE key = :key;
 
+-- name: hold_thread
+-- Put a thread on hold, or lift that.
+UPDATE thread SET hold = :hold WHERE key = :key;
+
 -- name: point_thread
 -- Name the newest turn and run of a thread.
 UPDATE thread SET turn = :turn, run = :run WHERE key = :key;
 
 -- name: release_thread
--- Count a write to a thread and let go of it, if anybody has it.
+-- Count a write to a thread and let go of it, if anybody has it; add up what it holds.
 UPDATE thread
 SET revision = revision + 1, updated_at = :updated_at, active_at = :active_at, holder = NULL,
-    lease_until = NULL
+    lease_until = NULL,
+    size = (
+        SELECT coalesce(sum(length(body)), 0) FROM message WHERE message.thread = thread.key
+    ) + (
+        SELECT coalesce(sum(length(data)), 0) FROM entry WHERE entry.thread = thread.key
+    ) + (
+        SELECT coalesce(sum(length(outcome)), 0) FROM run WHERE run.thread = thread.key
+    ) + (
+        SELECT coalesce(sum(length(request.body)), 0)
+        FROM turn JOIN request ON request.turn_key = turn.key AND request.thread = turn.thread
+        WHERE turn.thread = thread.key
+    ) + (
+        SELECT coalesce(sum(
+            coalesce(length(message), 0) + coalesce(length(response_schema), 0)
+            + coalesce(length(metadata), 0) + coalesce(length(terms), 0)
+            + coalesce(length(progress), 0) + coalesce(length(payload), 0)
+            + coalesce(length(answer_metadata), 0) + coalesce(length(held), 0)
+        ), 0)
+        FROM interrupt WHERE interrupt.thread = thread.key
+    ) + (
+        SELECT coalesce(sum(length(body)), 0) FROM state WHERE state.thread = thread.key
+    ) + (
+        SELECT coalesce(sum(length(body)), 0) FROM kept WHERE kept.thread = thread.key
+    )
 WHERE key = :key;
 
 -- name: mark_due
@@ -122,7 +150,7 @@ SELECT
     holder IS NOT NULL AND coalesce(stop_fence = fence, false),
     CASE WHEN stop_noted = fence THEN stop_by END,
     CASE WHEN stop_noted = fence THEN stop_channel END,
-    kept.body
+    kept.body, hold
 FROM thread LEFT JOIN state ON state.thread = thread.key LEFT JOIN kept ON kept.thread = thread.key
 WHERE scope = :scope AND id = :id;
 
@@ -316,8 +344,9 @@ ON CONFLICT (thread, turn_key, place) DO UPDATE SET
     status = excluded.status, data = excluded.data;
 
 -- name: read_journal
--- The entries of a turn in the order of first writing.
-SELECT entry.place, entry.kind, entry.name, entry.fingerprint, entry.status, entry.data
+-- The entries of a turn in the order of first writing, behind the thread's id.
+SELECT
+    thread.id, entry.place, entry.kind, entry.name, entry.fingerprint, entry.status, entry.data
 FROM turn
 JOIN thread ON thread.key = turn.thread
 JOIN entry ON entry.thread = turn.thread AND entry.turn_key = turn.key

@@ -20,6 +20,8 @@ export interface RjsfFormProps {
   readonly idPrefix: string;
   readonly onChange: (value: unknown) => void;
   readonly onSubmit: (value: unknown) => void;
+  /** What a value that was filled in stands for: that is checked and submitted. */
+  readonly meant: (value: unknown) => unknown;
   /** Something in the schema cannot be drawn. */
   readonly onUndrawn: () => void;
   /** The buttons below the fields, one of which submits. */
@@ -50,15 +52,16 @@ function words(text: TranslatableString, parameters?: string[]): string {
 
 /** A form for any JSON Schema. This module is the large one: import it only when it is needed. */
 export default function RjsfForm(props: RjsfFormProps) {
-  const { schema, value, problems, idPrefix, onChange, onSubmit, onUndrawn, children } = props;
+  const { schema, value, problems, idPrefix, meant, onChange, onSubmit, onUndrawn } = props;
+  const { children } = props;
   // The filled-in values are kept here: outside, what cannot be read yet is not told from text.
   const [held, setHeld] = useState(() => inward(value));
   const drawn = useMemo(() => inward(forForm(schema)) as RJSFSchema, [schema]);
   const [validator, sent] = useMemo(() => {
     const input = (formData: unknown): unknown => withoutUntouched(made, drawn, DEFAULTS, formData);
-    const made = validatorFor(schema, input);
+    const made = validatorFor(schema, input, meant);
     return [made, input] as const;
-  }, [schema, drawn]);
+  }, [schema, drawn, meant]);
   const context: FormContext = useMemo(() => ({ onUndrawn }), [onUndrawn]);
   const extraErrors = useMemo(() => toErrorSchema(problems), [problems]);
   return (
@@ -85,7 +88,7 @@ export default function RjsfForm(props: RjsfFormProps) {
       // Without a listener the library writes to the console; the fields say it already.
       onError={() => undefined}
       onSubmit={({ formData }) => {
-        onSubmit(outward(sent(formData)));
+        onSubmit(meant(outward(sent(formData))));
       }}
     >
       {children}

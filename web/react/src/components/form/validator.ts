@@ -13,17 +13,19 @@ import { outward, unread } from "./written.js";
 
 /**
  * Our interpreting validator behind the form library's interface. What is filled in is checked
- * against `original`, not against the schema that was made for drawing, and as `sent` makes it.
+ * against `original`, not against the schema that was made for drawing, and as `sent`
+ * and then `meant` make it.
  */
 export const validatorFor = (
   original: JsonSchema,
   sent: (formData: unknown) => unknown,
+  meant: (value: unknown) => unknown,
 ): ValidatorType => ({
   validateFormData(formData, _drawn, customValidate, transformErrors, uiSchema) {
     const filled = sent(formData);
     const missed = unread(filled);
     const places = new Set(missed.map((problem) => problem.pointer));
-    const others = check(original, outward(filled)).problems.filter(
+    const others = check(original, meant(outward(filled))).problems.filter(
       (problem) => !places.has(problem.pointer),
     );
     const problems = [...missed, ...others];

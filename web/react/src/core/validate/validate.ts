@@ -1,6 +1,7 @@
 import { Validator, type OutputUnit, type Schema } from "@cfworker/json-schema";
 import { boundsOf, resolve } from "../bounds.js";
 import { asRecord } from "../json.js";
+import { isSecret } from "../secrets.js";
 import type { JsonSchema } from "../shape.js";
 import type { Interrupt, Problem } from "../types.js";
 import { isSafePattern } from "./patterns.js";
@@ -26,7 +27,8 @@ const TYPES: Readonly<Record<string, string>> = {
 /**
  * Checks a value against a JSON Schema (2020-12) by interpreting it: nothing is compiled, so it works
  * under a policy without `unsafe-eval`. A schema that cannot be read, or that would keep the page
- * busy (SE-06), leaves the judgement to the server. An absent value counts as null (RE-05).
+ * busy (SE-06), leaves the judgement to the server; so does a secret that the server keeps apart, of
+ * which only the id is here. An absent value counts as null (RE-05).
  */
 export function check(schema: JsonSchema, value: unknown): Verdict {
   try {
@@ -37,7 +39,8 @@ export function check(schema: JsonSchema, value: unknown): Verdict {
     const [plain, own] = ranked([value ?? null, schema]);
     const { errors } = new Validator(own as Schema, "2020-12", false).validate(plain);
     if (errors.some((error) => isMultiple(error, value, schema))) return UNJUDGED;
-    return { checkable: true, problems: toProblems(errors, schema) };
+    const problems = toProblems(errors, schema);
+    return { checkable: true, problems: problems.filter((problem) => !isInSecret(value, problem)) };
   } catch {
     return UNJUDGED;
   }
@@ -73,11 +76,21 @@ function isWhole(value: unknown): value is bigint | number {
 
 /** The part of a value at a location. */
 function at(value: unknown, location: string): unknown {
-  let place = value;
-  for (const key of fromFragment(location).split("/").slice(1).map(unescape)) {
-    place = (place as Readonly<Record<string, unknown>> | null | undefined)?.[key];
+  return placesTo(value, fromFragment(location)).at(-1);
+}
+
+/** True if a problem is at a secret that the server keeps apart, or below one. */
+function isInSecret(value: unknown, { pointer }: Problem): boolean {
+  return placesTo(value, pointer).some(isSecret);
+}
+
+/** A value and the parts of it on the way to a JSON Pointer. */
+function placesTo(value: unknown, pointer: string): readonly unknown[] {
+  const places = [value];
+  for (const key of pointer.split("/").slice(1).map(unescape)) {
+    places.push((places.at(-1) as Readonly<Record<string, unknown>> | null | undefined)?.[key]);
   }
-  return place;
+  return places;
 }
 
 /** Checks an answer before it is kept: against its schema, or as a boolean for a confirmation. */

@@ -1,0 +1,1 @@
+"""Signing in at a provider: one to sign in at, and an app that has it."""

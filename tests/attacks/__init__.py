@@ -1,0 +1,1 @@
+"""Hostile clients against real servers, while others are served."""

@@ -1,0 +1,111 @@
+import { useSyncExternalStore } from "react";
+import { onAccessChange, serverFetch } from "./access.js";
+import { serverUrl } from "./base.js";
+import { isRecord, textOrNull } from "./rest.js";
+
+/** Somebody whom the server knows: `lea`, a lead, of the tenant `default`. */
+export interface Person {
+  readonly scope: string;
+  readonly subject: string;
+  readonly roles: readonly string[];
+}
+
+/** Who is at this page; undefined until the server has said so, null for nobody that it knows. */
+export type Who = Person | null | undefined;
+
+const RETRY_MS = 2000;
+
+let who: Who;
+let latest = 0;
+let retry: ReturnType<typeof setTimeout> | undefined;
+let stopFollowing: (() => void) | undefined;
+const readers = new Set<() => void>();
+const listeners = new Set<() => void>();
+
+/** Who is at this page. What a page keeps of a person is shown to no other one. */
+export function useWho(): Who {
+  return useSyncExternalStore(subscribe, () => who);
+}
+
+/**
+ * Calls back when the sign-in has changed and the same person is there as before, or still nobody;
+ * returns the way out. For anybody else the whole page begins anew.
+ */
+export function onSignInChange(listener: () => void): () => void {
+  listeners.add(listener);
+  return () => {
+    listeners.delete(listener);
+  };
+}
+
+function subscribe(reader: () => void): () => void {
+  readers.add(reader);
+  stopFollowing ??= follow();
+  return () => {
+    readers.delete(reader);
+    if (readers.size > 0) return;
+    stopFollowing?.();
+    stopFollowing = undefined;
+  };
+}
+
+/** Asks at once, and again whenever it may be somebody else: so it may be after a while away. */
+function follow(): () => void {
+  const onReturn = () => {
+    if (document.visibilityState === "visible") void ask(who ?? null, false);
+  };
+  const onAccess = () => void ask(null, true);
+  const forget = onAccessChange(onAccess);
+  document.addEventListener("visibilitychange", onReturn);
+  onAccess();
+  return () => {
+    forget();
+    document.removeEventListener("visibilitychange", onReturn);
+    clearTimeout(retry);
+    latest += 1;
+  };
+}
+
+/** Asks until the server says who is there; meanwhile it is `otherwise`. */
+async function ask(otherwise: Person | null, signInChanged: boolean): Promise<void> {
+  clearTimeout(retry);
+  const turn = ++latest;
+  const said = await fetchWho();
+  if (turn !== latest) return;
+  if (said === undefined) retry = setTimeout(() => void ask(otherwise, signInChanged), RETRY_MS);
+  const next = said === undefined ? otherwise : said;
+  const stays = who !== undefined && keyOf(who) === keyOf(next);
+  who = next;
+  for (const reader of readers) reader();
+  if (stays && signInChanged && said !== undefined) for (const listener of listeners) listener();
+}
+
+/** A text for one person of one tenant that no other one has; empty for nobody. */
+export function keyOf(someone: Person | null): string {
+  return someone === null ? "" : JSON.stringify([someone.scope, someone.subject]);
+}
+
+/** Asks once; undefined if asking again may help. */
+async function fetchWho(): Promise<Who> {
+  try {
+    const response = await serverFetch(serverUrl("me"));
+    if (!response.ok) return isTransient(response.status) ? undefined : null;
+    const value: unknown = await response.json();
+    if (!isRecord(value)) return null;
+    const subject = textOrNull(value.subject);
+    const roles = Array.isArray(value.roles) ? (value.roles as unknown[]) : [];
+    return subject === null
+      ? null
+      : {
+          scope: textOrNull(value.scope) ?? "",
+          subject,
+          roles: roles.flatMap((role) => textOrNull(role) ?? []),
+        };
+  } catch {
+    return undefined;
+  }
+}
+
+function isTransient(status: number): boolean {
+  return status >= 500 || status === 408 || status === 425 || status === 429;
+}

@@ -1,0 +1,30 @@
+"use client";
+
+import { useState } from "react";
+
+/**
+ * Leads to what has not been read. It stands behind the buttons that decide, and once it was there
+ * it keeps its place: a press that has begun ends on the button that it was meant for.
+ */
+export function ReadOnButton(props: {
+  readonly label: string;
+  readonly unread: boolean;
+  readonly onPress: () => void;
+  /** The key that presses it while something is unread. */
+  readonly act?: string;
+}) {
+  const { label, unread, onPress, act } = props;
+  const [placed, setPlaced] = useState(unread);
+  if (unread && !placed) setPlaced(true);
+  if (!placed) return null;
+  return (
+    <button
+      type="button"
+      className="sayso-button"
+      onClick={onPress}
+      {...(unread ? act !== undefined && { "data-act": act } : { style: { visibility: "hidden" } })}
+    >
+      {label}
+    </button>
+  );
+}

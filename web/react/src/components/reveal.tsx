@@ -1,0 +1,73 @@
+"use client";
+
+import { createContext, useContext, useState, type ReactNode } from "react";
+import { failureText, revealsOf, writeJson, type Interrupt, type Reply } from "../core/index.js";
+import { PlainText, plainText } from "./PlainText.js";
+
+/** Asks the server for a secret of a call, at a JSON Pointer into its arguments. */
+export type Reveal = (interruptId: string, pointer: string) => Promise<Reply<unknown>>;
+
+const RevealContext = createContext<Reveal | null>(null);
+
+/** Lets the cards below it show secrets to whoever may answer; without it they only say "not shown". */
+export function RevealProvider(props: { readonly onReveal: Reveal; readonly children: ReactNode }) {
+  return <RevealContext.Provider value={props.onReveal}>{props.children}</RevealContext.Provider>;
+}
+
+/** The secrets of a call that may be shown. Nothing of them outlives the card. */
+export function Secrets({ interrupt }: { readonly interrupt: Interrupt }) {
+  const reveal = useContext(RevealContext);
+  const pointers = revealsOf(interrupt);
+  if (reveal === null || pointers.length === 0) return null;
+  return (
+    <ul className="sayso-secrets" aria-label="Secrets">
+      {pointers.map((pointer) => (
+        <Secret
+          key={pointer}
+          name={plainText(pointer.slice(1))}
+          ask={() => reveal(interrupt.id, pointer)}
+        />
+      ))}
+    </ul>
+  );
+}
+
+function Secret(props: { readonly name: string; readonly ask: () => Promise<Reply<unknown>> }) {
+  const [reply, setReply] = useState<Reply<unknown> | null>(null);
+  const [asking, setAsking] = useState(false);
+  const show = async () => {
+    setAsking(true);
+    setReply(await props.ask());
+    setAsking(false);
+  };
+  const shown = reply?.ok === true;
+  return (
+    <li>
+      <code>
+        <PlainText text={props.name} />
+      </code>{" "}
+      <span role="status">
+        {reply?.ok === true && (
+          <span className="sayso-text" dir="auto">
+            <PlainText
+              text={typeof reply.value === "string" ? reply.value : writeJson(reply.value)}
+            />
+          </span>
+        )}
+        {reply?.ok === false && <PlainText text={failureText(reply.failure)} />}
+      </span>
+      <button
+        type="button"
+        className="sayso-button sayso-small"
+        disabled={asking}
+        aria-label={`${shown ? "Hide" : "Show"} ${props.name}`}
+        onClick={() => {
+          if (shown) setReply(null);
+          else void show();
+        }}
+      >
+        {shown ? "Hide" : "Show"}
+      </button>
+    </li>
+  );
+}
