@@ -17,7 +17,9 @@ from sayso import (
     Principal,
     Question,
     Secret,
+    Tool,
     Turn,
+    approval,
     auth,
 )
 from sayso.stores.base import Store
@@ -216,6 +218,54 @@ async def test_secrets_are_found_wherever_a_type_has_them(sealed: Server) -> Non
     while nest.inner is not None:
         nest = nest.inner
     assert (nest.pair[1].reveal(), nest.named["a"].reveal()) == (texts[0], texts[1])
+
+
+MARKED = {"type": "string", "writeOnly": True}
+LED_TO: dict[str, tuple[dict[str, Any], Any]] = {
+    "an anchor": ({"$ref": "#code"}, "{}"),
+    "dependentSchemas": ({"dependentSchemas": {"a": {"properties": {"b": MARKED}}}}, {"b": "{}"}),
+    "if": ({"if": {"properties": {"b": MARKED}}}, {"b": "{}"}),
+    "unevaluatedProperties": ({"unevaluatedProperties": MARKED}, {"b": "{}"}),
+    "unevaluatedItems": ({"prefixItems": [{}], "unevaluatedItems": MARKED}, ["a", "{}"]),
+    "contains": ({"contains": {"properties": {"b": MARKED}}}, [{"b": "{}"}]),
+    "contentSchema": ({"contentSchema": {"properties": {"b": {"$ref": "#code"}}}}, '{"b": "{}"}'),
+}
+"""By the keyword that leads to a mark: a schema, and a value that it takes, with a secret."""
+
+
+@pytest.mark.parametrize("keyword", LED_TO)
+async def test_a_mark_counts_whatever_keyword_leads_to_it(keyword: str, tmp_path: Path) -> None:
+    """As an answer to a question, and as an argument of a tool."""
+    schema, value = LED_TO[keyword]
+    texts = [token_hex(12) for _ in range(2)]
+    payloads = [{"in": json.loads(json.dumps(value).replace("{}", text))} for text in texts]
+    whole = {
+        "type": "object",
+        "properties": {"in": schema},
+        "$defs": {"code": {"$anchor": "code", **MARKED}},
+    }
+    async with served("memory, encrypted", tmp_path) as server:
+
+        async def use(arguments: dict[str, Any]) -> None:
+            server.effects.append(arguments)
+
+        tool = Tool.of("use", parameters=whole, call=use, approval=approval.always)
+        server.app.add_tools(tool)
+
+        async def agent(turn: Turn) -> None:
+            answered = await turn.interrupt("input_required", "What?", schema=whole)
+            server.effects.append(answered.value)
+            await turn.call(tool, payloads[1])
+
+        client = server.client(agent)
+        asked = (await client.say()).interrupts[0]["id"]
+        run = await client.resume(answer(payloads[0]))
+        seen = [repr(run.events), await kept(server.store, client.thread)]
+        seen += [await told(server, client, asked), server.dump()]
+        await client.resume(answer({"approved": True}))
+        seen += [await told(server, client, run.interrupts[0]["id"]), server.dump()]
+    assert server.effects == [payloads[0], *payloads]
+    assert not [text for text in texts for place in seen if text in place]
 
 
 async def test_a_turn_that_is_tried_again_has_its_secrets(sealed: Server) -> None:

@@ -10,6 +10,7 @@ Json = Mapping[str, Any]
 
 _MAX_DEPTH: Final = 32
 _LISTS: Final = ("allOf", "anyOf", "oneOf")
+_BRANCHES: Final = ("if", "then", "else")
 _MARKS: Final = (b"writeOnly", b'"password"')
 NOT_SHOWN: Final = "(not shown)"
 """What stands in place of a secret where people read."""
@@ -43,10 +44,7 @@ def _replaced(
 ) -> Any:
     about = list(_applying(schemas, root))
     # What lies too deep to be looked at may be a secret as well.
-    if len(path) >= _MAX_DEPTH or any(
-        subschema.get("writeOnly") is True or subschema.get("format") == "password"
-        for subschema in about
-    ):
+    if len(path) >= _MAX_DEPTH or any(_is_marked(schema, root) for schema in about):
         return instead(value, path)
     if isinstance(value, dict):
         return {
@@ -69,7 +67,9 @@ def _members(schemas: Iterable[Json], name: str) -> list[Json]:
         if isinstance(properties, dict) and name in properties:
             subschemas.append(properties[name])
         else:
-            subschemas.append(schema.get("additionalProperties"))
+            # What no other branch has evaluated cannot be told without a check: it may be this.
+            rest = ("additionalProperties", "unevaluatedProperties")
+            subschemas += map(schema.get, rest)
         subschemas += patterns.values() if isinstance(patterns, dict) else ()
     return [subschema for subschema in subschemas if isinstance(subschema, dict)]
 
@@ -81,7 +81,9 @@ def _items(schemas: Iterable[Json], position: int) -> list[Json]:
         items = schema.get("items")
         first = schema.get("prefixItems", items if isinstance(items, list) else ())
         rest = schema.get("additionalItems") if isinstance(items, list) else items
-        subschemas.append(first[position] if position < len(first) else rest)
+        others = (rest, schema.get("unevaluatedItems"))
+        subschemas += first[position : position + 1] or others
+        subschemas.append(schema.get("contains"))
     return [subschema for subschema in subschemas if isinstance(subschema, dict)]
 
 
@@ -96,7 +98,9 @@ def _applying(schemas: Iterable[Json], root: Json) -> Iterable[Json]:
         seen.add(id(schema))
         yield schema
         branches = [branch for key in _LISTS for branch in schema.get(key) or ()]
-        branches += [schema.get(key) for key in ("then", "else")]
+        branches += map(schema.get, _BRANCHES)
+        dependent = schema.get("dependentSchemas")
+        branches += dependent.values() if isinstance(dependent, dict) else ()
         branches.append(_target(schema.get("$ref"), root))
         waiting += [branch for branch in branches if isinstance(branch, dict)]
 
@@ -105,7 +109,37 @@ def _target(reference: Any, root: Json) -> Any:
     """Follow a reference inside the document; others were refused when it was declared."""
     if not isinstance(reference, str) or not reference.startswith("#"):
         return None
+    fragment = unquote(reference[1:])
+    if fragment[:1] not in ("", "/"):
+        named = (part for part in _within(root) if part.get("$anchor") == fragment)
+        return next(named, None)
     try:
-        return jsonvalue.resolve(root, unquote(reference[1:]))
+        return jsonvalue.resolve(root, fragment)
     except (LookupError, ValueError):
         return None
+
+
+def _within(schema: Any, root: Json | None = None) -> Iterable[Json]:
+    """All objects of a schema, with those that it refers to in a document."""
+    waiting: list[Any] = [schema]
+    seen: set[int] = set()
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, list):
+            waiting += part
+        elif isinstance(part, dict) and id(part) not in seen:
+            seen.add(id(part))
+            yield part
+            waiting += part.values()
+            if root is not None:
+                waiting.append(_target(part.get("$ref"), root))
+
+
+def _is_marked(schema: Json, root: Json) -> bool:
+    """True if a schema marks a value as secret, or a part of what a text has as its content."""
+    content = schema.get("contentSchema")
+    return _marks(schema) or any(map(_marks, () if content is None else _within(content, root)))
+
+
+def _marks(schema: Json) -> bool:
+    return schema.get("writeOnly") is True or schema.get("format") == "password"
