@@ -129,6 +129,47 @@ def test_a_secret_that_a_model_writes_is_recorded_and_sent_back_as_its_id(client
 
 
 @every_client
+@pytest.mark.parametrize(
+    ("name", "arguments"), [("sign_inn", "password"), ("sign_in", "pasword")], ids=["tool", "name"]
+)
+def test_a_secret_under_a_misspelt_name_is_neither_recorded_nor_sent_back(
+    client: str, name: str, arguments: str
+) -> None:
+    """Of the tool, or of the argument; the model hears that there is none, and calls another."""
+
+    def plan(request: FakeRequest) -> FakeReply:
+        if not request.results:
+            return FakeReply(calls=[FakeCall(name, {arguments: "hunter2"})])
+        if "signed in" in str(request.results):
+            return FakeReply("Done.")
+        return FakeReply(calls=[FakeCall("sign_in", {"password": "hunter2"})])
+
+    with FakeProvider(plan) as provider:
+        app = Sayso(store="memory:", codec=codec())
+
+        @app.tool(approval=approval.never)
+        async def sign_in(password: Secret[str]) -> str:
+            """Sign in."""
+            return f"signed in with {len(password.reveal())} characters"
+
+        @app.agent("clerk")
+        async def clerk(turn: Turn) -> None:
+            text = await turn.chat(CLIENTS[client](provider), model="fake-1", tools=[sign_in])
+            await turn.interrupt("confirmation", text)
+
+        with Conversation(app, "clerk") as agent:
+            assert agent.say("sign me in").outcome == "interrupt"
+            agent.restart()
+            agent.questions[0].approve()
+            messages = str(agent.messages)
+        sent = str([request.body for request in provider.requests])
+        assert len(provider.requests) == 3
+        assert "Not called" in sent
+        assert "signed in with 7 characters" in sent
+        assert "hunter2" not in sent + messages
+
+
+@every_client
 def test_a_secret_of_a_free_call_outlives_a_restart_behind_another_call(client: str) -> None:
     """What the model replied is read back whole, though no card and no question has the id."""
 

@@ -120,12 +120,17 @@ class Chat:
     def _apart(self, call: RequestedCall) -> RequestedCall:
         """A call as it is recorded, and as the model hears of it: without its secrets."""
         tool, kept_apart = self._tools.get(call.name), self._execution.kept_apart
-        if tool is None or not tool.has_secrets or not kept_apart.sealed:
+        if not kept_apart.sealed or call.name in self._front_end:
+            return call
+        if tool is None:  # the name of one that has secrets may be misspelt
+            secret = any(own.has_secrets for own in self._tools.values())
+            return replace(call, arguments=NOT_SHOWN) if secret else call
+        if not tool.has_secrets:
             return call
         arguments = call.object()
         if arguments is None:  # whatever a part of it was meant to be
             return replace(call, arguments=NOT_SHOWN)
-        written = kept_apart.apart(tool, jsonvalue.encode(arguments))
+        written = kept_apart.apart(tool, jsonvalue.encode(_without_unknown(tool, arguments)))
         return replace(call, arguments=written.decode())
 
     def _whole(self, tool: Tool[..., Any], arguments: dict[str, Any]) -> dict[str, Any]:
@@ -251,6 +256,14 @@ def _schema(parameters: Any) -> dict[str, Any]:
     if not isinstance(parameters, Mapping) or not parameters:
         return {"type": "object", "properties": {}}
     return dict(parameters)
+
+
+def _without_unknown(tool: Tool[..., Any], arguments: dict[str, Any]) -> dict[str, Any]:
+    """The arguments without the values of those that a tool does not take: of a misspelt name."""
+    if tool.parameters.get("additionalProperties") is not False:
+        return arguments
+    names = tool.parameters.get("properties", {})
+    return {name: arguments[name] if name in names else NOT_SHOWN for name in arguments}
 
 
 def _not_an_object(call: RequestedCall) -> str:
