@@ -24,7 +24,7 @@ from sayso import (
 )
 from sayso.stores.base import Store
 from tests.contract.optional import client_of
-from tests.contract.rest import JSON, at_rest, call, get, post
+from tests.contract.rest import JSON, at_rest, call, delete, get, post
 from tests.contract.server import Client, Server, answer, served, taken_over
 from tests.contract.test_tracing import traced
 from tests.stores.backends import ENCRYPTED
@@ -355,6 +355,37 @@ async def test_a_copy_of_a_thread_has_the_secrets_that_were_given_before(sealed:
     copy = client.again(thread=made.json["threadId"])
     await copy.connect()
     await copy.resume(answer({"approved": True}))
+    assert sealed.effects == [texts[0]]
+
+
+@pytest.mark.parametrize("older", [False, True])
+async def test_an_answer_that_comes_again_beside_what_was_deleted_is_the_same(
+    sealed: Server, older: bool
+) -> None:
+    """The thread's id was used before; a page sends messages of then, and the answer once more."""
+
+    async def agent(turn: Turn) -> None:
+        login = await turn.interrupt("input_required", "Who?", schema=Login)
+        sealed.effects.append(password_of(login))
+
+    client = client_of(sealed, agent, legacy=Legacy(answers=True))
+    await client.say("before")
+    assert (await delete(sealed, f"/threads/{client.thread}")).status == 204
+    again = client.again()
+    (asked,) = (await again.say("anew")).interrupts
+    login, texts = given()
+    await again.resume(answer(login))
+    deleted = {"id": "old", "role": "assistant", "content": "of before"}
+    messages = [deleted, *again.model.messages, {"id": "new", "role": "user", "content": "more"}]
+    entry = {"interruptId": asked["id"], **answer(login)}
+    told_again: dict[str, Any] = (
+        {"forwardedProps": {"command": {"resume": login, "interruptId": asked["id"]}}}
+        if older
+        else {"resume": [entry]}
+    )
+    run = await again.open({**again.body(messages=messages), **told_again}).end()
+    assert run.outcome == "interrupt", run.last
+    assert "was deleted before" in repr(run.events[0])
     assert sealed.effects == [texts[0]]
 
 

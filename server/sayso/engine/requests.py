@@ -148,8 +148,9 @@ class Requests:
                 check=check,
                 has_breakpoints=bool(stops),
                 refuse_repeats=dialect.refuse_repeats,
+                vault=vault,
             )
-            decision = decide(case_of(request, vault=vault), RUN)
+            decision = decide(case_of(request), RUN)
             if isinstance(decision, Start) and _recalls(decision, view):
                 decision = await self._without_deleted(decision, request, principal, view, case_of)
             try:
