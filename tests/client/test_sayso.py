@@ -1,5 +1,8 @@
 """The client and this server: in process, and over a socket with restarts in between."""
 
+import io
+import json
+import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -7,13 +10,18 @@ from typing import Any
 import httpx
 import pytest
 
+from sayso import Secret, Turn, approval
+from sayso.cli.chat.questions import ask_person
+from sayso.cli.chat.terminal import Terminal
 from sayso.client import CANCEL, Client, Expired, PartialAnswers, RefusedByServer
 from sayso.demo.app import demo_app
 from sayso.demo.settings import Settings
 from sayso.demo.tools import Delay
 from sayso.testing import FakeClock
+from tests.apps import app_with
 from tests.contract.requirements import requirement
 from tests.server import DemoServer, Event
+from tests.stores.backends import codec
 
 LIFE = 60.0
 
@@ -155,3 +163,36 @@ async def test_an_answer_survives_a_restart_of_the_server(tmp_path: Path) -> Non
             await resume(client, every(client, {"approved": True}))
             assert client.outcome == "success"
         assert len(server.kinds("t-1")) == 1
+
+
+@pytest.mark.parametrize("left", ["as it is shown", "(not shown)"])
+async def test_a_person_edits_other_arguments_and_leaves_the_secret(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], left: str
+) -> None:
+    """On a terminal, where its place does not fit the form; another argument still has to."""
+    clock, signed = FakeClock(), list[str]()
+    app = app_with(store="memory:", codec=codec(), clock=clock, console=False)
+
+    @app.tool(approval=approval.always, editable=True)
+    async def sign_in(user: str, pin: Secret[int]) -> str:
+        signed.append(f"{user} {pin.reveal()}")
+        return "signed in"
+
+    @app.agent("bank")
+    async def bank(turn: Turn) -> None:
+        await turn.call(sign_in, {"user": "ann", "pin": 271828182})
+
+    transport = httpx.ASGITransport(app=app)
+    async with app.lifespan(), httpx.AsyncClient(transport=transport) as http:
+        client = Client("http://localhost/agents/bank", thread_id="t", http=http, clock=clock)
+        await run(client, "go")
+        (asked,) = client.pending
+        shown = asked["metadata"]["sayso"]["arguments"]
+        pin = shown["pin"] if left == "as it is shown" else left
+        lines = ["e", *(json.dumps({"user": user, "pin": pin}) for user in (7, "lea"))]
+        monkeypatch.setattr(sys, "stdin", io.StringIO("\n".join([*lines, ""])))
+        call = {"function": {"name": "sign_in", "arguments": "{}"}}
+        answer = ask_person(asked, call, Terminal(), clock.now)
+        assert "/user" in capsys.readouterr().out
+        await resume(client, {asked["id"]: answer})
+    assert signed == ["lea 271828182"]

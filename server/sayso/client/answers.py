@@ -3,13 +3,15 @@
 Pure: the time is an argument.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from enum import Enum
 from typing import Any, Final
 
-from sayso.base import digits
+from sayso.base import digits, jsonvalue
 from sayso.base.errors import DeclarationError
+from sayso.base.redaction import NOT_SHOWN, Path
+from sayso.base.secretvalues import secret_id
 from sayso.client.errors import Expired, InvalidPayload, PartialAnswers
 from sayso.schemas.schema import compile_schema
 
@@ -62,10 +64,15 @@ def _entry(interrupt: Mapping[str, Any], answer: Answer) -> dict[str, Any]:
 
 def _digest(interrupt: Mapping[str, Any]) -> str | None:
     """The digest of a question as it was shown, where its server says one."""
+    digest = _ours(interrupt).get("digest")
+    return digest if isinstance(digest, str) else None
+
+
+def _ours(interrupt: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The members of a question's metadata that are a Sayso server's own."""
     metadata = interrupt.get("metadata")
     ours = metadata.get("sayso") if isinstance(metadata, Mapping) else None
-    digest = ours.get("digest") if isinstance(ours, Mapping) else None
-    return digest if isinstance(digest, str) else None
+    return ours if isinstance(ours, Mapping) else {}
 
 
 def is_checkable(schema: Any) -> bool:
@@ -89,7 +96,48 @@ def errors(interrupt: Mapping[str, Any], answer: Any) -> tuple[tuple[str, str], 
         compiled = compile_schema(schema)
     except DeclarationError:
         return ()
-    return tuple((fault.pointer, fault.message) for fault in compiled.errors(answer))
+    edited = answer.get("editedArgs") if isinstance(answer, Mapping) else None
+    left = [f"/editedArgs{place}" for place in secrets_left(_arguments(interrupt), edited)]
+    return tuple(
+        (fault.pointer, fault.message)
+        for fault in compiled.errors(answer)
+        if not is_within(fault.pointer, left)
+    )
+
+
+def secrets_left(shown: Any, edited: Any) -> list[str]:
+    """JSON Pointers to what stands in edited arguments for secrets that are left as they are.
+
+    Of these a server shows `{"secret": id}`, which no schema takes. It knows what they are.
+    """
+    ids = {secret_id(value) for _, value in _parts(shown)} - {None}
+    return [
+        jsonvalue.pointer(path)
+        for path, value in (_parts(edited) if ids else ())
+        if value == NOT_SHOWN or secret_id(value) in ids
+    ]
+
+
+def is_within(pointer: str, places: Sequence[str]) -> bool:
+    """True if a JSON Pointer leads to one of these places, or to a part of it."""
+    return any(f"{pointer}/".startswith(f"{place}/") for place in places)
+
+
+def _parts(value: Any) -> Iterator[tuple[Path, Any]]:
+    """A JSON value and all that is in it, each with the path to it."""
+    parts: list[tuple[Path, Any]] = [((), value)]
+    while parts:
+        path, part = parts.pop()
+        yield path, part
+        if isinstance(part, dict):
+            parts += [((*path, name), item) for name, item in part.items()]
+        elif isinstance(part, list):
+            parts += [((*path, place), item) for place, item in enumerate(part)]
+
+
+def _arguments(interrupt: Mapping[str, Any]) -> Any:
+    """The arguments of the call that a question is about, as its server shows them."""
+    return _ours(interrupt).get("arguments")
 
 
 def expires_at(interrupt: Mapping[str, Any]) -> int | None:

@@ -4,6 +4,7 @@ A field has a label, what can be chosen, and what was typed.
 """
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any, Final
 
 import typer
@@ -11,6 +12,7 @@ import typer
 from sayso.base import digits, jsonvalue
 from sayso.base.errors import DeclarationError
 from sayso.cli.chat.terminal import Terminal
+from sayso.client.answers import is_within, secrets_left
 from sayso.schemas.schema import Schema, compile_schema
 
 Json = dict[str, Any]
@@ -38,6 +40,7 @@ class Form:
     def __init__(self, root: Json, terminal: Terminal) -> None:
         self.root = root
         self._terminal = terminal
+        self._now: Any = None
 
     def resolved(self, schema: Any) -> Any:
         """A schema without its references to other parts of the same document."""
@@ -177,7 +180,12 @@ class Form:
                     return text
                 self._terminal.say(str(error), typer.colors.RED)
                 continue
-            faults = compiled.errors(value) if compiled is not None else ()
+            left = secrets_left(self._now, value)
+            faults = [
+                fault
+                for fault in (compiled.errors(value) if compiled is not None else ())
+                if not is_within(fault.pointer, left)
+            ]
             if not faults:
                 return value
             for fault in faults:
@@ -187,6 +195,8 @@ class Form:
         """Ask for all arguments as one JSON object, on a line with the present ones (TB-05)."""
         if now:
             self._terminal.say(f"  Now: {now}")
+            with suppress(ValueError):  # as a client may have written them
+                self._now = jsonvalue.decode(now.encode())
         return self.value("All arguments", _bare(self.resolved(schema)), needed=True, typed=now)
 
     def may_be_null(self, schema: Any) -> bool:
