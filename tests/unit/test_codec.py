@@ -39,7 +39,7 @@ def test_without_an_annotation_values_are_plain_json(annotation: Any) -> None:
     codec = Codec(annotation)
     data = codec.encode({"a": (1, Item(itemName="x"))}, "it")
     assert codec.decode(data, "it") == {"a": [1, {"itemName": "x", "tags": []}]}
-    assert codec.schema() is None
+    assert codec.schema is None
 
 
 def test_nan_and_infinities_are_null() -> None:

@@ -4,6 +4,7 @@ import asyncio
 from types import SimpleNamespace
 from typing import Any
 
+from sayso.turns.calls.question_results import QuestionResults
 from sayso.turns.replay.commits import ApprovalWrites, Commits
 
 
@@ -18,7 +19,7 @@ def execution_whose_commits_raise(error: Exception) -> Any:
 
     return SimpleNamespace(
         take_pending=lambda: ((), (), ()),
-        take_results=lambda: (),
+        results=QuestionResults({}),
         clock=SimpleNamespace(now=lambda: 1),
         approval_writes=ApprovalWrites(),
         leased=SimpleNamespace(commit=commit),

@@ -106,8 +106,9 @@ class Codec:
         """The annotation as pydantic's core knows it; None without one."""
         return None if self._adapter is None else self._adapter.core_schema
 
+    @functools.cached_property
     def schema(self) -> dict[str, Any] | None:
-        """The JSON Schema of the annotation, if it has one."""
+        """The JSON Schema of the annotation, if it has one; not to be changed."""
         if self._adapter is None:
             return None
         try:
@@ -117,7 +118,7 @@ class Codec:
 
     def only_null(self) -> bool:
         """True if null is the one value of the annotation."""
-        return self.schema() == {"type": "null"}
+        return self.schema == {"type": "null"}
 
     def refusal(self, data: bytes) -> ValidationError | None:
         """The annotation's error for a JSON value; None if it accepts the value."""

@@ -214,7 +214,7 @@ class Contexts:
                     # Whose tool it is that ran is not recorded: none of their secrets is shown.
                     shown = value
                     for tool in tools:
-                        schema = tool.parameters if name == "args" else tool.result.schema()
+                        schema = tool.parameters if name == "args" else tool.result.schema
                         shown = redaction.redacted(shown, schema)
                     effect[name] = shown
                     hidden_here = differences(value, shown, f"/{name}")

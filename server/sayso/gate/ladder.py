@@ -362,10 +362,11 @@ def out_of_date(case: Case) -> Refuse | None:
     """
     changed = [
         item
-        for item in map(case.open.__getitem__, case.resolving)
-        if (shown := case.resolving[item.id].shown) is not None
-        and shown != digest_of(item)
-        and not quorum.has_agreed(item, case.resolving[item.id], case.principal.subject)
+        for key, entry in case.resolving.items()
+        if (item := case.open[key])
+        and entry.shown is not None
+        and entry.shown != digest_of(item)
+        and not quorum.has_agreed(item, entry, case.principal.subject)
     ]
     if not changed or case.view is None:
         return None

@@ -218,7 +218,7 @@ def _results(returns: Codec | None) -> ResponseType | None:
         faults = () if wrong is None else errors_of(wrong, payload["result"])
         return tuple(SchemaViolation(f"/result{fault.pointer}", fault.message) for fault in faults)
 
-    schema = with_result(_CHOICES, returns.schema())
+    schema = with_result(_CHOICES, returns.schema)
     return ResponseType(schema, lambda payload: payload, problems, stricter=True)
 
 

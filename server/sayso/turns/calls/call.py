@@ -535,7 +535,7 @@ class RunningCall(CallRecord):
         if self.execution.has_breakpoints and status in ("executed", "failed"):
             breakpoints.note(self.place, self.named)
         entry = self.write("done", status=status, **members)
-        now, schema = self.execution.clock.now(), self.tool.result.schema()
+        now, schema = self.execution.clock.now(), self.tool.result.schema
         self.tell_result(ended(self.data, schema, now, self._began))
         content = self.content
         result = tool_message(message_id, self.id, content)

@@ -14,7 +14,7 @@ from sayso.base.ids import identify
 from sayso.base.records import Entry, Interrupt, Message, TurnRecord
 from sayso.gate.contents import call_ids
 from sayso.turns.calls.indeterminate import is_indeterminate
-from sayso.turns.calls.question_results import left_behind, questions_of
+from sayso.turns.calls.question_results import QuestionResults, left_behind
 from sayso.turns.calls.results import EXPIRED, result_event, result_text, tool_message
 from sayso.turns.journal import places
 from sayso.turns.journal.journal import is_client_tool
@@ -50,7 +50,7 @@ def close_dangling(
     how = "was stopped" if stopped else "ended"
     unknown = f"Unknown: the call was started and the turn {how} before its outcome was known."
     closed: list[Entry] = []
-    questions: list[Interrupt] = []
+    results = QuestionResults(interrupts)
     unsaid = f"Unknown: the turn {how} before anyone said what came of this call."
     reported = [entry for entry in entries if entry.kind == REPORTED]
     texts = {jsonvalue.decode(entry.data)["id"]: (entry.place, unsaid) for entry in reported}
@@ -76,7 +76,7 @@ def close_dangling(
                 said = jsonvalue.decode(interrupt.payload) if interrupt.payload else {}
                 data |= {"by": interrupt.decided_by, "reason": said.get("reason")}
         result = left_behind(data, now, unknown=begun)
-        questions += questions_of(interrupts.values(), data["id"], result, data.get("decision"))
+        results.tell(data["id"], result, data.get("decision"))
         data = {"end": end(), **data}
         closed.append(replace(entry, status="done", data=jsonvalue.encode(data)))
         texts[data["id"]] = (entry.place, data["text"])
@@ -99,7 +99,7 @@ def close_dangling(
         entries=tuple(closed),
         messages=tuple(tool_message(*result) for result in named),
         events=tuple(result_event(*result) for result in named),
-        interrupts=tuple(questions),
+        interrupts=results.take(),
     )
 
 

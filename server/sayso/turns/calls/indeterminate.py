@@ -82,9 +82,7 @@ def ask_indeterminate(
         message=f"{shown} {happened}. It may or may not have happened. "
         f"{look or 'Check whether it happened, then decide.'}",
         # Nobody goes on without a result by leaving something out: that there is none is said.
-        schema=jsonvalue.encode(
-            indeterminate_schema(returns.schema(), optional=returns.only_null())
-        ),
+        schema=jsonvalue.encode(indeterminate_schema(returns.schema, optional=returns.only_null())),
         response=_verdicts(returns),
         metadata={"sayso": {**details, "key": execution.call_key(place.key)}},
         tool_call_id=tool_call_id,

@@ -19,17 +19,37 @@ MAX_CHARS: Final = 2_000
 _NOT_RUN: Final = "ot executed: "
 
 
-def questions_of(
-    items: Iterable[Interrupt], call_id: str, result: CallResult, decision: str | None = None
-) -> tuple[Interrupt, ...]:
-    """The settled questions about a call, with its result; `decision` is one that permitted it."""
-    return tuple(
-        copy_with(item, progress=copy_with(item.progress, result=result))
-        for item in items
-        if item.status != "open"
-        and (item.tool_call_id == call_id or item.id == decision)
-        and not is_call(item)
-    )
+class QuestionResults:
+    """Settled questions with what came of their calls, for the turn's next commit."""
+
+    def __init__(self, interrupts: Mapping[str, Interrupt]) -> None:
+        self._interrupts = interrupts
+        self._about: dict[str, list[Interrupt]] | None = None
+        self._told: dict[str, Interrupt] = {}
+
+    def tell(self, call_id: str, result: CallResult, decision: str | None = None) -> None:
+        """Keep what came of a call, or how far it is; the question `decision` permitted it."""
+        if self._about is None:
+            self._about = {}
+            for item in self._interrupts.values():
+                if item.tool_call_id is not None and not is_call(item):
+                    self._about.setdefault(item.tool_call_id, []).append(item)
+        about = self._about.get(call_id, [])
+        permit = None if decision is None else self._interrupts.get(decision)
+        for item in about if permit is None or permit in about else (*about, permit):
+            if item.status != "open":
+                progress = copy_with(item.progress, result=result)
+                self._told[item.id] = copy_with(item, progress=progress)
+
+    def add(self, items: Iterable[Interrupt]) -> None:
+        """Keep questions that have their results already."""
+        self._told.update((item.id, item) for item in items)
+
+    def take(self) -> tuple[Interrupt, ...]:
+        """The questions with their results, once."""
+        taken = tuple(self._told.values())
+        self._told.clear()
+        return taken
 
 
 def ended(

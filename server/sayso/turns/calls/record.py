@@ -22,7 +22,6 @@ from sayso.base.records import Entry, EntryStatus
 from sayso.base.scrubbing import scrub_deep
 from sayso.base.texts import error_text, to_utf8_safe
 from sayso.turns.ask.breakpoints import Ended, Named
-from sayso.turns.calls.question_results import questions_of
 from sayso.turns.calls.results import (
     EXPIRED,
     Content,
@@ -125,9 +124,7 @@ class CallRecord(Recorded[Call[Any]]):
 
     def tell_result(self, result: CallResult) -> None:
         """Keep what came of the call, or how far it is, with the questions about it."""
-        execution, decision = self.execution, self.data.get("decision")
-        for item in questions_of(execution.interrupts.values(), self.id, result, decision):
-            execution.results[item.id] = item
+        self.execution.results.tell(self.id, result, self.data.get("decision"))
 
     def summary(self) -> dict[str, str | int]:
         """Tell how far it has come: the rule that decided, its verdict, and how it ended."""

@@ -13,10 +13,11 @@ from sayso.agents.tools import Tool
 from sayso.base import jsonvalue
 from sayso.base.clock import Clock
 from sayso.base.errors import Conflict, LeaseLost, StoreError
-from sayso.base.records import Approval, ApprovalUse, Commit, Entry, Interrupt, Lease, Message
+from sayso.base.records import Approval, ApprovalUse, Commit, Entry, Lease, Message
 from sayso.base.secretvalues import SecretValue, Vault
 from sayso.stores.base import Store
 from sayso.streams.ending import STOPPED
+from sayso.turns.calls.question_results import QuestionResults
 from sayso.turns.denials import Heard, read_denials
 from sayso.turns.replay.effects import Effects
 
@@ -145,12 +146,10 @@ class Recording(Protocol):
     clock: Clock
     effects: Effects
     approval_writes: ApprovalWrites
+    results: QuestionResults
 
     def take_pending(self) -> Pending:
         """Take the entries, messages and secrets that the commit of now carries."""
-
-    def take_results(self) -> tuple[Interrupt, ...]:
-        """Take the questions that it tells what came of their calls."""
 
     def abort(self, error: StoreError) -> None:
         """The store has failed."""
@@ -220,7 +219,7 @@ async def _write_for(execution: Recording, sharing: Sequence[asyncio.Future[None
 async def _write(execution: Recording) -> None:
     entries, messages, secrets = execution.take_pending()
     now, permits = execution.clock.now(), execution.approval_writes.take()
-    results = execution.take_results()
+    results = execution.results.take()
     try:
         stopping = await execution.leased.commit(
             Commit(

@@ -152,7 +152,7 @@ def _commit(execution: Execution, run: Run, ending: Ending, status: Any, **more:
         **execution.approval_writes.take(),
         **more,
     }
-    members["interrupts"] = (*execution.take_results(), *more.get("interrupts", ()))
+    members["interrupts"] = (*execution.results.take(), *more.get("interrupts", ()))
     return Commit(**members)
 
 
@@ -257,7 +257,7 @@ def _closed(execution: Execution, *, stopped: bool = False) -> tuple[dict[str, A
         execution.journal.write(entry)
     for message in left.messages:
         execution.add_message(message, settled=False)
-    execution.results.update((item.id, item) for item in left.interrupts)
+    execution.results.add(left.interrupts)
     return left.events
 
 

@@ -34,6 +34,7 @@ from sayso.protocol.interrupts import to_wire
 from sayso.protocol.usage import Usage
 from sayso.streams.stream import RunStream
 from sayso.turns.authorization import Authorization
+from sayso.turns.calls.question_results import QuestionResults
 from sayso.turns.calls.results import WITHDRAWN, result_event, tool_message
 from sayso.turns.denials import Heard
 from sayso.turns.input import TurnInput
@@ -159,8 +160,7 @@ class Execution:
         self.stream: OwnedStream = OwnedStream(stream, self.branches)
         self.running: RunningAgent = RunningAgent(opened, self.stream, services.tools)
         self.approval_writes: ApprovalWrites = ApprovalWrites()
-        self.results: dict[str, Interrupt] = {}
-        """Questions whose calls have come further, for the next commit."""
+        self.results: QuestionResults = QuestionResults(self.interrupts)
         self.effects = effects
         effects.landed = self.wakeup.notify
         self.replay_order: ReplayOrder = ReplayOrder(
@@ -431,12 +431,6 @@ class Execution:
     def take_pending(self, *, asked: bool = False) -> Pending:
         """Take what the commit of now carries; questions only if it suspends."""
         return self.journal.take(asked=asked), self.transcript.take(), self.kept_apart.take()
-
-    def take_results(self) -> tuple[Interrupt, ...]:
-        """Take the questions that the commit of now tells what came of their calls."""
-        taken = tuple(self.results.values())
-        self.results.clear()
-        return taken
 
     async def heard(self) -> Heard:
         """Denials of approvers in the thread and its copies when somebody first looked."""
