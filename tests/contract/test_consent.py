@@ -12,7 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sayso import Turn, approval, current_call
+from sayso.base import jsonvalue
 from sayso.gate.quorum import met_by
+from sayso.turns.journal import consent
 from tests.contract.requirements import requirement
 from tests.contract.rest import at_rest
 from tests.contract.server import (
@@ -106,6 +108,50 @@ async def test_who_changes_the_arguments_takes_the_others_yes_away(company: Serv
         ("fin", "fay"),
         ("lead", "lea"),
     ]
+
+
+async def test_no_other_arguments_stand_for_those_that_somebody_has_said_yes_to(
+    company: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nor those with the same sixteen digits, which hours of work find: here all have the same."""
+    monkeypatch.setattr(jsonvalue, "digest", lambda value: "0123456789abcdef")
+    client = paying(company, BOTH, editable=True)
+    (first,) = (await client.say()).interrupts
+    assert (await says(company, "fay", first, approve())).status == 200
+    second = await asked(company, client)
+    more = approve(editedArgs={"amount": 1e6})
+    assert (await says(company, "lea", second, more)).status == 200
+    third = await asked(company, client)
+    assert third is not None
+    assert (third["metadata"]["sayso"]["rule"], company.effects) == ("fin", [])
+
+
+async def test_a_yes_that_an_earlier_release_has_noted_counts(
+    company: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its digest of the arguments is shorter; the call is the approvers' to make again as well."""
+
+    def fails(attempt: int) -> None:
+        if attempt == 1:
+            raise RuntimeError("the bank hung up")
+
+    client = paying(company, BOTH, fails, editable=True, on_error="ask")
+    with monkeypatch.context() as before:
+        before.setattr(consent, "_digest", jsonvalue.digest)
+        (first,) = (await client.say()).interrupts
+        assert (await says(company, "fay", first, approve())).status == 200
+        second = await asked(company, client)
+    assert (await says(company, "lea", second, approve())).status == 200
+    failed = await asked(company, client)
+    assert failed is not None
+    assert company.effects == [(100.0, {("fin", "fay"), ("lead", "lea")})]
+    again = answer({"action": "retry"})
+    assert (await says(company, "ann", failed, again)).problem["code"] == "not_an_approver"
+    assert (await says(company, "fay", failed, again)).status == 200
+    third = await asked(company, client)
+    assert (await says(company, "lea", third, approve())).status == 200
+    await at_rest(company, client)
+    assert company.effects[1:] == [(100.0, {("fin", "fay"), ("lead", "lea")})]
 
 
 async def test_who_may_speak_for_both_changes_it_alone(company: Server) -> None:

@@ -6,8 +6,9 @@ is to the arguments that were shown: who changes them takes the others' yes away
 people who agree to the change are whom the other rule asks for as well.
 """
 
+import hashlib
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, Final
 
 from sayso.agents.policy import AskingRule
 from sayso.base import jsonvalue
@@ -16,6 +17,8 @@ from sayso.base.records import Approval, Interrupt
 from sayso.gate.quorum import approving, met_by
 
 Data = dict[str, Any]
+_SHORT: Final = 16
+"""Digits of a digest as releases before kept it: two calls of one such digest can be found."""
 
 
 def asked(asks: Iterable[AskingRule]) -> list[Data]:
@@ -31,7 +34,7 @@ def covers(terms: ApproversAsJson, other: ApproversAsJson | None) -> bool:
 def agreed(data: Data, interrupt: Interrupt, arguments: Any) -> None:
     """Note a yes to the open question with these arguments."""
     said = _people(interrupt)
-    digest = jsonvalue.digest(arguments)
+    digest = _digest(arguments)
     asks = _asks(data)
     entries = [{**rule, "arguments": digest, "by": said} for rule in asks]
     data.pop("asks", None)
@@ -41,7 +44,7 @@ def agreed(data: Data, interrupt: Interrupt, arguments: Any) -> None:
 def stands_on(data: Data, approval: Approval, asks: Iterable[AskingRule], arguments: Any) -> None:
     """Note a yes that was given to such calls before."""
     said = [{"by": approval.given_by, "roles": [], "at": approval.given_at}]
-    digest = jsonvalue.digest(arguments)
+    digest = _digest(arguments)
     data["satisfied"] = [
         *_given(data),
         *(
@@ -54,7 +57,7 @@ def stands_on(data: Data, approval: Approval, asks: Iterable[AskingRule], argume
 def chosen(data: Data, decision: Interrupt, asks: Iterable[AskingRule], arguments: Any) -> None:
     """Note a yes that was given by the choice of an option which permits the call."""
     said = _people(decision)
-    digest = jsonvalue.digest(arguments)
+    digest = _digest(arguments)
     entries = [{**rule, "arguments": digest, "by": said} for rule in asked(asks)]
     data["satisfied"] = [*_given(data), *entries]
     data |= {"decision": decision.id, "by": decision.decided_by}
@@ -74,9 +77,9 @@ def standing(
     One that was for others counts if those who have agreed to these are whom it asks for, which
     whoever asks for the thing may not be.
     """
-    digest = jsonvalue.digest(arguments)
+    digest = _digest(arguments)
     consents = _given(data)
-    here = [consent for consent in consents if consent["arguments"] == digest]
+    here = [consent for consent in consents if _is_to(consent, arguments)]
     satisfied: dict[str, ApproversAsJson | None] = {
         consent["rule"]: consent["terms"] for consent in here
     }
@@ -96,13 +99,10 @@ def standing(
 def people(data: Data, arguments: Any) -> list[tuple[str, str, int]]:
     """Who has said yes to these arguments: rule, subject, and when."""
     consents = _given(data) if data.get("satisfied") else ()
-    if not consents:
-        return []
-    digest = jsonvalue.digest(arguments)
     return [
         (consent["rule"], said["by"], said["at"])
         for consent in consents
-        if consent["arguments"] == digest
+        if _is_to(consent, arguments)
         for said in consent["by"]
     ]
 
@@ -113,11 +113,10 @@ def terms_of(data: Data, arguments: Any, otherwise: Approvers) -> tuple[Approver
     The people of the first rule that asked others about it, else of the first one: what became of
     a call that others had to approve is not its owner's to say. `otherwise` are those of the tool.
     """
-    digest = jsonvalue.digest(arguments)
     here = [
         consent
         for consent in _given(data)
-        if consent["arguments"] == digest and consent["terms"] is not None
+        if consent["terms"] is not None and _is_to(consent, arguments)
     ]
     if not here:
         return otherwise, []
@@ -166,3 +165,15 @@ def _asks(data: Mapping[str, Any]) -> list[Data]:
     """The rules that the open question stands for, also as a release before kept them."""
     named = [name for name in data.get("satisfied", ()) if isinstance(name, str)]
     return [*data.get("asks", ()), *({"rule": name, "terms": None} for name in named)]
+
+
+def _is_to(consent: Data, arguments: Any) -> bool:
+    """True if a yes is to these very arguments."""
+    recorded = consent["arguments"]
+    short = len(recorded) == _SHORT
+    return bool(recorded == (jsonvalue.digest(arguments) if short else _digest(arguments)))
+
+
+def _digest(arguments: Any) -> str:
+    """The SHA-256 of arguments: whoever edits them finds no other ones that have the same."""
+    return hashlib.sha256(jsonvalue.canonical(arguments)).hexdigest()
