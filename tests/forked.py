@@ -56,13 +56,19 @@ class Forked:
     """One run of `python -m …` in a fork, from its command as a new interpreter would get it."""
 
     def __init__(
-        self, command: Sequence[str], folder: Path, environment: Mapping[str, str], log: Path
+        self,
+        command: Sequence[str],
+        folder: Path,
+        environment: Mapping[str, str],
+        log: Path,
+        preloaded: Sequence[str] = (),
     ) -> None:
+        """`preloaded` is imported before the first fork of this process, beside the package."""
         interpreter, option, *words = command
         if (interpreter, option) != (sys.executable, "-m"):
             raise ValueError(f"no module of ours: {command}")
         context = multiprocessing.get_context("forkserver")
-        context.set_forkserver_preload(PRELOADED)
+        context.set_forkserver_preload([*PRELOADED, *preloaded])
         self._process = context.Process(
             target=_run, args=(words, folder, dict(environment), log), daemon=True
         )

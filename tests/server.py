@@ -14,7 +14,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
@@ -118,6 +118,8 @@ class DemoServer:
         them is not used."""
         self.folder = folder
         self.forked = not watched
+        self.preloaded: Sequence[str] = ()
+        """Modules that its forks have, beside the package."""
         self._process: Running | None = None
 
     def __enter__(self) -> Self:
@@ -149,7 +151,7 @@ class DemoServer:
         path = os.pathsep.join([str(ROOT / "server"), os.environ.get("PYTHONPATH", "")])
         variables = {**os.environ, "PYTHONPATH": path.rstrip(os.pathsep), **self.environment}
         if self.forked and output is None:
-            self._process = Forked(self.command, self.folder, variables, self.log)
+            self._process = Forked(self.command, self.folder, variables, self.log, self.preloaded)
             return
         with self.log.open("ab") as log:
             self._process = subprocess.Popen(  # noqa: S603 - our own command

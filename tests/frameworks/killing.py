@@ -2,12 +2,14 @@
 
     class TestKilled(Killed):
         app = "tests.frameworks.langgraph.mortal:app"
+        loads = ("tests.frameworks.langgraph.models",)
 
-The app serves the agent of a `Ledger` as `shop`.
+The app serves the agent of a `Ledger` as `shop`. To import a framework takes seconds of CPU: the
+servers are forks of a process that has done so.
 """
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -26,9 +28,10 @@ YES = {"approved": True}
 class ShopServer(DemoServer):
     """`sayso serve` of an app, over a file."""
 
-    def __init__(self, folder: Path, app: str) -> None:
-        super().__init__(folder, store=f"sqlite:///{folder / 'shop.db'}", agent="shop")
-        self.app = app
+    def __init__(self, folder: Path, app: str, loads: Sequence[str]) -> None:
+        store = f"sqlite:///{folder / 'shop.db'}"
+        super().__init__(folder, store=store, agent="shop", watched=False)
+        self.preloaded = loads
         self.command = [
             *(sys.executable, "-m", "sayso", "serve", app),
             *("--port", str(self.port), "--store", self.store, "--grace", "0.5"),
@@ -63,11 +66,13 @@ class Killed:
 
     app: str
     """The app, as `sayso serve` takes it."""
+    loads: Sequence[str]
+    """What it imports of the framework, but not the app itself."""
 
     @pytest.fixture
     def server(self, tmp_path: Path) -> Iterator[ShopServer]:
         """A server that runs."""
-        with ShopServer(tmp_path, self.app) as server:
+        with ShopServer(tmp_path, self.app, self.loads) as server:
             yield server
 
     def test_a_server_is_killed_while_two_cards_are_open(self, server: ShopServer) -> None:
@@ -108,7 +113,7 @@ class Killed:
     def test_one_answer_sent_four_times_to_two_servers_has_one_effect(
         self, server: ShopServer
     ) -> None:
-        with ShopServer(server.folder, self.app) as other:
+        with ShopServer(server.folder, self.app, self.loads) as other:
             for number in range(3):
                 thread, order = f"t{number}", f"A-{number}"
                 (asked,) = interrupts(server.run(thread, text=f"refund {order}"))

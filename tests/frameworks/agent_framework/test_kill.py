@@ -7,3 +7,4 @@ class TestKilled(Killed):
     """The tests of every adapter."""
 
     app = "tests.frameworks.agent_framework.mortal:app"
+    loads = ("sayso.agent_framework", "tests.frameworks.agent_framework.models")

@@ -18,7 +18,8 @@ class Mortal(DemoServer):
 
     def __init__(self, folder: Path, name: str, far: str = "") -> None:
         agent = {"far": "payer", "near": "partner"}[name]
-        super().__init__(folder, store=f"sqlite:///{folder / name}.db", agent=agent)
+        super().__init__(folder, store=f"sqlite:///{folder / name}.db", agent=agent, watched=False)
+        self.preloaded = ("httpx", "sayso.agui")
         self.command = [
             *(sys.executable, "-m", "sayso", "serve", f"tests.frameworks.agui.mortal:{name}"),
             *("--port", str(self.port), "--store", self.store, "--grace", "0.5"),

@@ -8,6 +8,7 @@ class TestKilled(Killed):
     """The tests of every adapter."""
 
     app = "tests.frameworks.langgraph.mortal:app"
+    loads = ("tests.frameworks.langgraph.graphs", "tests.frameworks.langgraph.test_contract")
 
     def test_a_server_dies_in_a_node_and_a_person_says_what_happened(
         self, server: ShopServer

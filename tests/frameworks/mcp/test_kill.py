@@ -7,3 +7,4 @@ class TestKilled(Killed):
     """The tests of every adapter."""
 
     app = "tests.frameworks.mcp.mortal:app"
+    loads = ("sayso.mcp", "tests.frameworks.mcp.served")

@@ -7,3 +7,4 @@ class TestKilled(Killed):
     """The tests of every adapter."""
 
     app = "tests.frameworks.openai_agents.mortal:app"
+    loads = ("sayso.openai_agents", "tests.frameworks.openai_agents.models")

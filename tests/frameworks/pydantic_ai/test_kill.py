@@ -7,3 +7,4 @@ class TestKilled(Killed):
     """The tests of every adapter."""
 
     app = "tests.frameworks.pydantic_ai.mortal:app"
+    loads = ("sayso.pydantic_ai", "tests.frameworks.pydantic_ai.models")

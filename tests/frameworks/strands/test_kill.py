@@ -7,3 +7,4 @@ class TestKilled(Killed):
     """The tests of every adapter."""
 
     app = "tests.frameworks.strands.mortal:app"
+    loads = ("sayso.strands", "tests.frameworks.strands.models")
