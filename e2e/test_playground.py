@@ -1,8 +1,10 @@
 """What a person does first: ask, decide in a browser, and see that it happened exactly once."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
-from playwright.sync_api import Browser, Page, expect
+import pytest
+from playwright.sync_api import Browser, Page, Route, expect
 
 from e2e.playground import MILLISECONDS, Playground
 from tests.contract.requirements import requirement
@@ -225,22 +227,48 @@ def test_a_charge_that_may_have_happened_is_asked_about(tmp_path: Path, page: Pa
         assert playground.faults == []
 
 
-def test_two_tabs_agree_on_who_was_first(playground: Playground, browser: Browser) -> None:
-    """The tab that comes late is shown what was decided and sends nothing more (Q1, Q4)."""
+@pytest.fixture
+def second(playground: Playground, browser: Browser) -> Iterator[Playground]:
+    """Another tab with the same open refund."""
     playground.say("refund")
     expect(playground.cards("issue_refund")).to_be_visible()
     other = Playground(playground.server, browser.new_page())
     other.page.goto(playground.page.url)
     expect(other.cards("issue_refund")).to_be_visible()
-    other.cards("issue_refund").get_by_role("button", name="Approve").click()
-    other.effects_are("refund")
-    late = playground.cards("issue_refund").get_by_role("button", name="Deny")
-    if late.count():
-        late.click()
-        playground.page.get_by_role("button", name="Confirm denial").click()
+    yield other
+    assert other.faults == []
+    other.page.close()
+
+
+def test_a_tab_sees_that_another_was_first(playground: Playground, second: Playground) -> None:
+    """Nobody has to touch it: the card closes, and the thread takes words again (Q1)."""
+    second.cards("issue_refund").get_by_role("button", name="Approve").click()
+    second.effects_are("refund")
+    expect(playground.cards("issue_refund")).to_have_count(0)
+    playground.effects_are("refund")
+    playground.shows("Approved by you")
+    playground.can_write()
+
+
+def test_a_tab_that_answers_too_late_is_told_what_was_decided(
+    playground: Playground, second: Playground
+) -> None:
+    """It has not heard of the other's yes when it says no: its answer changes nothing (Q4)."""
+    looks: list[Route] = []
+
+    def hold(route: Route) -> None:
+        looks.append(route)
+
+    playground.page.route("**/agents/ops/connect", hold)
+    second.cards("issue_refund").get_by_role("button", name="Approve").click()
+    second.effects_are("refund")
+    late = playground.cards("issue_refund")
+    late.get_by_role("button", name="Deny").click()
+    late.get_by_role("button", name="Confirm denial").click()
+    playground.shows("Answered by you")
+    playground.page.unroute_all(behavior="ignoreErrors")
     playground.effects_are("refund")
     playground.can_write()
-    other.page.close()
 
 
 def test_the_whole_decision_is_made_by_keyboard(playground: Playground) -> None:

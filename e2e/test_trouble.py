@@ -92,6 +92,32 @@ def test_an_answer_that_met_trouble_is_kept_and_sent_again(
     try_again(waiting)
 
 
+def test_a_press_is_not_lost_when_the_connection_comes_back_under_it(waiting: Playground) -> None:
+    """What says that it is lost comes and goes by itself: nothing that is pressed moves for it."""
+    page = waiting.page
+    lost = page.get_by_text("The connection is lost.")
+    again = page.get_by_role("button", name="Try again")
+    looks: list[Route] = []
+
+    def hold(route: Route) -> None:
+        looks.append(route)
+
+    page.route("**/agents/ops/connect", hold)
+    page.route(RUNS, lambda route: route.abort("connectionfailed"))
+    approve(waiting)
+    says_not_sent(waiting, "could not be reached")
+    expect(lost).to_be_visible()
+    until_beside(page, "the server is looked for", lambda: bool(looks))
+    page.unroute(RUNS)
+    again.hover()
+    page.mouse.down()
+    looks[0].continue_()
+    expect(lost).to_have_count(0)
+    page.mouse.up()
+    waiting.effects_are("refund")
+    waiting.can_write()
+
+
 def test_an_answer_that_a_gateway_forbids_offers_no_vain_retry_and_is_kept(
     waiting: Playground,
 ) -> None:

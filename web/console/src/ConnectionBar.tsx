@@ -21,7 +21,8 @@ export function isSignedOut(connection: ConnectionStatus): boolean {
 
 /**
  * Says that the server is away, and when it is tried again, or that it refuses; else empty. Whoever
- * has to sign in again does so here.
+ * has to sign in again does so here. Being away comes and goes by itself, so it is said above the
+ * view and moves nothing: a button that moves under a press gets no click.
  */
 export function ConnectionBar(props: {
   readonly connection: ConnectionStatus;
@@ -35,24 +36,26 @@ export function ConnectionBar(props: {
   const name = signInName();
   const helps = lost || (refused && !signedOut && canRetry(connection.failure));
   return (
-    <div className="connection" data-lost={lost || refused}>
-      <p role="status">
-        {lost &&
-          `The connection is lost. ${seconds > 0 ? `Trying again in ${seconds} s.` : "Trying…"}`}
-        {refused && (signedOut ? "" : "This conversation cannot be shown. ")}
-        {refused && failureText(connection.failure)}
-      </p>
-      {signedOut && name === null && <TokenForm short />}
-      {signedOut && name !== null && (
-        <a className="sayso-button sayso-small" href={signInAddress()}>
-          Sign in
-        </a>
-      )}
-      {helps && (
-        <button type="button" className="sayso-button sayso-small" onClick={onTryNow}>
-          Try now
-        </button>
-      )}
+    <div className="connection" data-status={lost ? "lost" : refused ? "refused" : "ready"}>
+      <div className="connection-line">
+        <p role="status">
+          {lost &&
+            `The connection is lost. ${seconds > 0 ? `Trying again in ${seconds} s.` : "Trying…"}`}
+          {refused && (signedOut ? "" : "This conversation cannot be shown. ")}
+          {refused && failureText(connection.failure)}
+        </p>
+        {signedOut && name === null && <TokenForm short />}
+        {signedOut && name !== null && (
+          <a className="sayso-button sayso-small" href={signInAddress()}>
+            Sign in
+          </a>
+        )}
+        {helps && (
+          <button type="button" className="sayso-button sayso-small" onClick={onTryNow}>
+            Try now
+          </button>
+        )}
+      </div>
     </div>
   );
 }
