@@ -5,14 +5,14 @@ import random
 from collections.abc import Sequence
 from typing import TypeVar
 
-__all__ = ["sample", "share"]
+__all__ = ["plays_all", "sample", "share"]
 
 T = TypeVar("T")
 
 
 def share(most: int, *, of: int = 10) -> int:
     """One part of so many, at least one case; all of it in the stage `schedules`."""
-    return most if _plays_all() else max(1, most // of)
+    return most if plays_all() else max(1, most // of)
 
 
 def sample(every: Sequence[T], *, of: int) -> Sequence[T]:
@@ -20,11 +20,12 @@ def sample(every: Sequence[T], *, of: int) -> Sequence[T]:
 
     By chance, and not each n-th: of a table of places and values no value is left out everywhere.
     """
-    if _plays_all():
+    if plays_all():
         return every
     chosen = random.Random(2026).sample(range(len(every)), share(len(every), of=of))  # noqa: S311 - no secret
     return [every[number] for number in sorted(chosen)]
 
 
-def _plays_all() -> bool:
+def plays_all() -> bool:
+    """True in the stage `schedules`."""
     return os.environ.get("SAYSO_SCHEDULES") == "all"

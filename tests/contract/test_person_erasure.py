@@ -131,7 +131,10 @@ async def verified(server: Server) -> None:
 
 
 async def test_nothing_in_the_store_has_the_name_and_all_of_it_verifies(company: Server) -> None:
-    """Others' threads tell by an id who it was; a look before says the same and does nothing."""
+    """Others' threads tell by an id who it was; a look before says the same and does nothing.
+
+    Begun again, as after a death behind the last write, it writes nothing more.
+    """
     await lived(company)
     before = company.dump()
     assert NAME in before
@@ -160,7 +163,9 @@ async def test_nothing_in_the_store_has_the_name_and_all_of_it_verifies(company:
     }
     *_, last = (await rest(company, "kay", "GET", "/audit?of=tenant"))["items"]
     assert (last["kind"], last["content"]["by"]) == ("erased", "kay")
+    after = company.dump()
     assert [finding.what for finding in await erased(company)] == ["person"]
+    assert company.dump() == after
 
 
 async def test_an_erasure_that_died_anywhere_goes_on(tmp_path: Path) -> None:

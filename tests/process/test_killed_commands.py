@@ -9,7 +9,7 @@ import multiprocessing
 import os
 import signal
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from itertools import count
 from pathlib import Path
 from typing import Any, Literal
@@ -17,19 +17,24 @@ from unittest.mock import patch
 
 import pytest
 
-from sayso import AesGcm, Retention, Sayso, ServerOptions, Turn
+from sayso import AesGcm, Retention, Sayso, ServerOptions, Turn, approval
 from sayso.base.audit import AuditRow, first_unchained
 from sayso.base.records import PageRequest
 from sayso.cli.main import app as commands
+from sayso.stores import open_store
 from sayso.stores.aesgcm import add_key, keys_of
 from sayso.stores.base import Store
+from sayso.stores.redis import lists, threads
+from sayso.stores.redis import store as redis_store
+from sayso.stores.redis.client import Command, RedisClient, Script
 from sayso.stores.sql.store import SqlStore
-from sayso.stores.sqlite.store import SqliteStore
 from sayso.testing import FakeClock
 from sayso.testing.store_suite._make import SCOPE as TENANT
-from tests.contract.server import Client
+from tests.contract.dump import dump
+from tests.contract.server import Client, approve
 from tests.patience import PATIENCE
-from tests.stores.backends import opened
+from tests.share import plays_all
+from tests.stores.backends import NETWORKED, SHARED, opened
 from tests.stores.full_threads import SECRET, fill, read
 
 Where = Literal["inside", "behind"]
@@ -38,11 +43,32 @@ FORKS.set_forkserver_preload([__name__])
 DAY = 86_400
 SCOPE = "default"
 THREADS = ("t-1", "t-2")
+FEWEST = 4
+"""Deaths of each that dies at one commit later each time, or it would not be what it was."""
+
+
+READING_SCRIPTS = (lists._GATHER, redis_store._LOAD, threads._READ)
+WRITING_COMMANDS = {"BGREWRITEAOF", "DEL", "HDEL", "HSETNX", "INCR", "SET", "ZADD"}
+
+ONE_AFTER_THE_OTHER = None
+DEATHS = [("sqlite", ONE_AFTER_THE_OTHER), *((kind, 3) for kind in NETWORKED)]
+if plays_all():
+    DEATHS = [(kind, first) for kind in SHARED for first in (ONE_AFTER_THE_OTHER, *range(2, 13))]
+
+on_every_store = pytest.mark.parametrize("kind", SHARED)
+at_each_commit = pytest.mark.parametrize(("kind", "first"), DEATHS)
 
 
 def killed_at(number: int, where: Where) -> None:
     """Let this process die at its commit of that number, before or behind it."""
-    commits, write = count(1), SqlStore._write
+    commits = count(1)
+    killed_at_transaction(commits, number, where)
+    killed_at_script(commits, number, where)
+
+
+def killed_at_transaction(commits: Iterator[int], number: int, where: Where) -> None:
+    """Do so in a store over SQL; "inside" is within the open transaction."""
+    write = SqlStore._write
 
     async def counted(self: Any, key: str, work: Callable[[Any], Any]) -> Any:
         is_last = next(commits) == number
@@ -50,15 +76,41 @@ def killed_at(number: int, where: Where) -> None:
         def inside(db: Any) -> Any:
             done = work(db)
             if is_last and where == "inside":
-                os.kill(os.getpid(), signal.SIGKILL)
+                die()
             return done
 
         done = await write(self, key, inside)
         if is_last:
-            os.kill(os.getpid(), signal.SIGKILL)
+            die()
         return done
 
     patch.object(SqlStore, "_write", counted).start()
+
+
+def killed_at_script(commits: Iterator[int], number: int, where: Where) -> None:
+    """Do so in Redis, where a script is a commit; "inside" is with half of it sent."""
+    run = RedisClient._all
+
+    async def counted(
+        self: Any, packed: bytes, commands: Sequence[Command], script: Script | None
+    ) -> list[Any]:
+        names = {command[0] for command in commands}
+        writes = script is not None or not names.isdisjoint(WRITING_COMMANDS)
+        is_last = writes and script not in READING_SCRIPTS and next(commits) == number
+        if is_last and where == "inside":
+            (await self._way()).send(packed[: len(packed) // 2], len(commands))
+            die()
+        answers = await run(self, packed, commands, script)
+        if is_last:
+            die()
+        return answers
+
+    patch.object(RedisClient, "_all", counted).start()
+
+
+def die() -> None:
+    """End as by `kill -9`."""
+    os.kill(os.getpid(), signal.SIGKILL)
 
 
 def command(number: int, where: Where, arguments: list[str]) -> None:
@@ -67,32 +119,43 @@ def command(number: int, where: Where, arguments: list[str]) -> None:
     commands(arguments)
 
 
-def sweep(number: int, where: Where, file: str, now: int) -> None:
-    """Sweep once, as a server does, in a process that dies."""
+def sweep(number: int, where: Where, url: str, now: int) -> None:
+    """Sweep until nothing is too old, as a server does, in a process that dies."""
     killed_at(number, where)
-    asyncio.run(_swept(file, now))
+    asyncio.run(_swept(url, now))
 
 
-async def _swept(file: str, now: int) -> None:
+async def _swept(url: str, now: int) -> None:
     clock = FakeClock(now=now)
     app = Sayso(
-        store=SqliteStore(file, clock=clock),
-        retention=Retention(threads=30),
+        store=open_store(url, clock=clock),
+        retention=Retention(threads=30, approvals=30, trail=30),
         server=ServerOptions(console=False, clock=clock),
     )
     async with app.lifespan():
-        while (await app.store.threads(SCOPE)).items:
+        while await is_left(app.store):
             await clock.advance(61)
 
 
-def until_it_ends(target: Callable[..., None], *arguments: Any, each: Any = None) -> int:
+async def is_left(store: Store) -> bool:
+    """True while there is a thread, an approval or a content of the trail that is too old."""
+    rows = [row.kind for row in (await store.audit(SCOPE)).items if row.content is not None]
+    left = (await store.threads(SCOPE)).items or (await store.approvals(SCOPE, None)).items
+    return bool(left) or not {*rows} <= {"deleted", "erased"}
+
+
+def until_it_ends(
+    first: int | None, target: Callable[..., None], *arguments: Any, each: Any = None
+) -> int:
     """Let it die at its first commit, at its second, …, until it ends by itself; how often it did.
 
-    `each` is called in between.
+    Or at the commit of that number alone, inside and behind. `each` is called in between.
     """
-    for deaths in count():
-        number, where = deaths // 2 + 1, ("inside", "behind")[deaths % 2]
+    every = (deaths // 2 + 1 for deaths in count())
+    numbers = every if first is None else iter((first, first, 0))
+    for deaths, number in enumerate(numbers):
         given = [argument() if callable(argument) else argument for argument in arguments]
+        where = ("inside", "behind")[deaths % 2]
         process = FORKS.Process(target=target, args=(number, where, *given))
         process.start()
         process.join(PATIENCE)
@@ -104,18 +167,28 @@ def until_it_ends(target: Callable[..., None], *arguments: Any, each: Any = None
     raise AssertionError
 
 
+def says(text: str, dumped: str, folder: Path) -> bool:
+    """True if what a store holds has a text, in words or bytes, or a file of that folder has it."""
+    data = text.encode()
+    return (
+        text in dumped
+        or data.hex() in dumped.lower()
+        or any(data in path.read_bytes() for path in folder.iterdir())
+    )
+
+
 async def rows_of(store: Store, thread: str) -> list[AuditRow]:
     page = await store.audit(SCOPE, PageRequest(limit=200), thread_id=thread)
     assert first_unchained(SCOPE, page.items) is None
     return list(page.items)
 
 
-async def begun(file: Path, clock: FakeClock) -> None:
-    """Have two threads come to their end."""
-    store = SqliteStore(file, clock=clock)
+async def begun(url: str, clock: FakeClock) -> None:
+    """Have two threads come to their end, in which an approval was remembered."""
+    store = open_store(url, clock=clock)
     app = Sayso(store=store, server=ServerOptions(console=False, clock=clock))
 
-    @app.tool()
+    @app.tool(approval=approval.always(remember=True))
     async def look(what: str) -> str:
         return what
 
@@ -124,99 +197,114 @@ async def begun(file: Path, clock: FakeClock) -> None:
         await turn.call(look, what="wilhelmina")
 
     async with app.lifespan():
-        for thread in THREADS:
-            await Client(app, "talk", thread=thread).say("wilhelmina")
+        clients = [Client(app, "talk", thread=thread) for thread in THREADS]
+        await clients[0].say("wilhelmina")
+        await clients[0].resume(approve(remember=True))
+        assert (await clients[1].say("wilhelmina")).outcome == "success"
 
 
+@at_each_commit
 def test_an_erasure_that_is_killed_at_each_commit_ends_like_one_that_was_not(
-    tmp_path: Path,
+    kind: str, first: int | None, tmp_path: Path
 ) -> None:
     """Nothing is left of the person but rows that verify, and the tenant is told once."""
-    file = tmp_path / "desk.db"
-    asyncio.run(begun(file, FakeClock(now=int(time.time() * 1000))))
-    store = f"sqlite:///{file}"
-    assert until_it_ends(command, ["erase", "local", "--by", "kay", "--store", store]) > 4
+    url = SHARED[kind](tmp_path)
+    asyncio.run(begun(url, FakeClock(now=int(time.time() * 1000))))
+    arguments = ["erase", "local", "--by", "kay", "--store", url]
+    assert until_it_ends(first, command, arguments) >= FEWEST or first
 
     async def check() -> None:
-        async with opened(SqliteStore(file)) as store:
+        async with opened(open_store(url)) as store:
             assert (await store.threads(SCOPE)).items == ()
+            assert (await store.approvals(SCOPE, None)).items == ()
             for thread in THREADS:
                 rows = await rows_of(store, thread)
                 left = [row.kind for row in rows if row.content is not None]
                 assert ({*left} - {"deleted"}, left[-1]) == ({"erased"}, "erased")
             tenants = [row.kind for row in await rows_of(store, "")]
             assert tenants.count("erased") == 1
+            assert not says("wilhelmina", dump(store, tmp_path), tmp_path)
 
     asyncio.run(check())
-    assert b"wilhelmina" not in b"".join(path.read_bytes() for path in tmp_path.iterdir())
 
 
+@at_each_commit
 def test_a_store_that_is_rekeyed_by_a_process_that_dies_is_served_meanwhile(
-    tmp_path: Path,
+    kind: str, first: int | None, tmp_path: Path
 ) -> None:
     """A server with both keys reads and writes between the deaths; the new key opens it all."""
-    file, keys = tmp_path / "desk.db", tmp_path / "sayso.key"
+    url, keys = SHARED[kind](tmp_path), tmp_path / "sayso.key"
     add_key(keys)
     old = AesGcm.from_file(keys)
 
-    async def first() -> list[Any]:
-        async with opened(SqliteStore(file, codec=old)) as store:
+    async def filled() -> list[Any]:
+        async with opened(open_store(url, codec=old)) as store:
             await fill(store)
             return await read(store)
 
-    before = asyncio.run(first())
+    before = asyncio.run(filled())
     add_key(keys)
     lines = keys.read_text().splitlines()
     keys.write_text("\n".join([lines[-1], *lines[:-1]]) + "\n")
     both = AesGcm.from_file(keys)
     with asyncio.Runner() as server:
-        store = SqliteStore(file, codec=both)
+        store = open_store(url, codec=both)
         server.run(store.open())
         names = count()
 
         def serves() -> None:
             server.run(fill(store, f"later-{next(names)}"))
 
-        arguments = ["rekey", "--key-file", str(keys), "--store", f"sqlite:///{file}"]
-        assert until_it_ends(command, arguments, each=serves) > 4
+        arguments = ["rekey", "--key-file", str(keys), "--store", url]
+        assert until_it_ends(first, command, arguments, each=serves) >= FEWEST or first
         server.run(store.close())
     newest = AesGcm({both.ids[0]: keys_of(keys)[both.ids[0]]})
 
     async def check() -> None:
-        async with opened(SqliteStore(file, codec=newest)) as store:
+        async with opened(open_store(url, codec=newest)) as store:
             after = await read(store)
             assert after[:3] == before[:3]
             assert len((await store.threads(TENANT)).items) == 1 + next(names)
+            assert not says(SECRET, dump(store, tmp_path), tmp_path)
 
     asyncio.run(check())
-    assert SECRET.encode() not in file.read_bytes()
 
 
-@pytest.mark.parametrize("together", [1, 2])
+@at_each_commit
 def test_a_sweep_that_is_killed_at_each_commit_is_taken_up_by_another(
-    tmp_path: Path, together: int
+    kind: str, first: int | None, tmp_path: Path
 ) -> None:
-    """After three minutes; each thread goes once, however many sweep at once."""
-    file, clock = tmp_path / "desk.db", FakeClock(now=int(time.time() * 1000))
-
-    asyncio.run(begun(file, clock))
+    """After three minutes; each thread goes once."""
+    url, clock = SHARED[kind](tmp_path), FakeClock(now=int(time.time() * 1000))
+    asyncio.run(begun(url, clock))
     moments = count(clock.now() + 31 * DAY * 1000, 200_000)
-    if together == 1:
-        assert until_it_ends(sweep, str(file), lambda: next(moments)) >= 4
-    else:
-        now = next(moments)
-        both = [FORKS.Process(target=sweep, args=(0, "behind", str(file), now)) for _ in range(2)]
-        for process in both:
-            process.start()
-        for process in both:
-            process.join(PATIENCE)
-        assert [process.exitcode for process in both] == [0, 0]
+    assert until_it_ends(first, sweep, url, lambda: next(moments)) >= FEWEST or first
+    asyncio.run(is_swept(url))
 
-    async def check() -> None:
-        async with opened(SqliteStore(file)) as store:
-            assert (await store.threads(SCOPE)).items == ()
-            for thread in THREADS:
-                kinds = [row.kind for row in await rows_of(store, thread)]
-                assert kinds.count("deleted") == 1
 
-    asyncio.run(check())
+@on_every_store
+def test_two_that_sweep_at_once_remove_each_thread_once(kind: str, tmp_path: Path) -> None:
+    """One has the duty, or what it looked at is not there any more."""
+    url, clock = SHARED[kind](tmp_path), FakeClock(now=int(time.time() * 1000))
+    asyncio.run(begun(url, clock))
+    now = clock.now() + 31 * DAY * 1000
+    both = [FORKS.Process(target=sweep, args=(0, "behind", url, now)) for _ in range(2)]
+    for process in both:
+        process.start()
+    for process in both:
+        process.join(PATIENCE)
+    assert [process.exitcode for process in both] == [0, 0]
+    asyncio.run(is_swept(url))
+
+
+async def is_swept(url: str) -> None:
+    """Look that nothing is left but rows that verify: of each thread that it is gone, once.
+
+    That an approval is gone may be told twice, and never not at all.
+    """
+    async with opened(open_store(url)) as store:
+        assert not await is_left(store)
+        for thread in THREADS:
+            kinds = [row.kind for row in await rows_of(store, thread)]
+            assert kinds.count("deleted") == 1
+        assert "deleted" in {row.kind for row in await rows_of(store, "")}

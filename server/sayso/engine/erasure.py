@@ -126,21 +126,23 @@ class Erasure:
 
     async def run(self) -> AsyncGenerator[Finding]:
         """Do it; gives what goes, what is left for another time, and what stays."""
-        is_whole = True
+        is_whole, has_names = True, False
         for part in (self._sessions, self._threads, self._trails, self._approvals, self._others):
             async with aclosing(part()) as findings:
                 async for finding in findings:
                     is_whole = is_whole and finding.what not in LEFT
+                    has_names = has_names or finding.what == "renamed"
                     yield finding
         if not is_whole:
             return
         if not self._looks:
-            self._person = await self._store.person(self._scope, self._subject)
-            async with aclosing(self._others(renames=True)) as findings:
-                async for finding in findings:
-                    if finding.what in LEFT:
-                        is_whole = False
-                        yield finding
+            if has_names:  # else nobody needs an id, who may be forgotten already
+                self._person = await self._store.person(self._scope, self._subject)
+                async with aclosing(self._others(renames=True)) as findings:
+                    async for finding in findings:
+                        if finding.what in LEFT:
+                            is_whole = False
+                            yield finding
             if not is_whole:
                 return
             async for listed in self._listed(ThreadFilter(owner=self._subject)):
