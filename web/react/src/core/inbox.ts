@@ -3,6 +3,7 @@ import { expiryOf } from "./expiry.js";
 import { failureFromRejection } from "./failure.js";
 import { backoff, browserPage, type Page } from "./polling.js";
 import {
+  canOutlive,
   InboxClient,
   type InboxAddress,
   type InboxEvent,
@@ -46,7 +47,8 @@ export interface InboxOptions extends InboxAddress {
   readonly drafts?: Drafts;
   /**
    * How long an approval or a denial waits before it is sent, so that it can be undone. Default 0 ms:
-   * it is sent at once. One that waits when the page is left is not sent. A function is asked each time.
+   * it is sent at once. What waits is sent when the page is left or hidden, and what is too long for
+   * that does not wait. A function is asked each time.
    */
   readonly undoMs?: number | (() => number);
   /** How often a page that nobody looks at asks how many are open. Default 30 000 ms. */
@@ -56,6 +58,8 @@ export interface InboxOptions extends InboxAddress {
 const MAX_LOOKUPS = 20;
 /** What ends within this is not kept waiting: it is sent at once. */
 const URGENT_MS = 10_000;
+/** An answer that is so late was forgotten by a machine that slept: nobody expects it to leave now. */
+const LATE_MS = 10_000;
 
 /**
  * The open questions of all threads of one server, followed live, and their answers.
@@ -115,7 +119,8 @@ export class Inbox {
       if (this.#users > 0) return;
       this.#stopFollowing?.();
       this.#stopFollowing = undefined;
-      this.#leave();
+      // Nobody follows any more: it may be somebody else's page by now.
+      this.#leave(this.#waiting());
     };
   }
 
@@ -146,28 +151,39 @@ export class Inbox {
     if (!this.keep(id, answer)) return;
     const wait = this.#waitOf(id, answer);
     if (wait === 0) return this.send([id]);
-    this.#timers.set(
-      id,
-      setTimeout(() => void this.send([id]), wait),
-    );
+    const due = Date.now() + wait;
+    const timer = setTimeout(() => {
+      if (Date.now() - due > LATE_MS) this.#leave([id]);
+      else void this.send([id]);
+    }, wait);
+    this.#timers.set(id, timer);
     this.#set(withSendAt(this.#state, id, this.clock() + wait));
   }
 
-  /** How long an answer waits: an approval or a denial, unless its time is nearly over. */
+  /**
+   * How long an answer waits: an approval or a denial, unless its time is nearly over, nobody looks
+   * at the page, or it could not be sent any more when the page goes away.
+   */
   #waitOf(id: string, answer: Answer): number {
     const interrupt = this.#item(id)?.interrupt;
     const undoMs = this.#undoMs();
     if (interrupt === undefined || answer.status !== "resolved" || undoMs <= 0) return 0;
+    if (this.#page.hidden()) return 0;
     const left = (expiryOf(interrupt) ?? Infinity) - this.clock();
     const urgent = left <= Math.max(URGENT_MS, 2 * undoMs);
-    return urgent || shapeOf(interrupt).kind !== "approval" ? 0 : undoMs;
+    if (urgent || shapeOf(interrupt).kind !== "approval") return 0;
+    const waiting = this.#waiting().flatMap((other) => this.#state.answers[other] ?? []);
+    return canOutlive([...waiting, answer]) ? undoMs : 0;
   }
 
-  /** What waits to be sent when nobody follows any more stays as it was said, and is not sent. */
-  #leave(): void {
-    for (const id of Object.keys(this.#state.sendAt)) {
-      this.#set(withLeft({ ...this.#state, sendAt: EMPTY_INBOX.sendAt }, id));
-    }
+  /** What is sent by itself in a moment. */
+  #waiting(): readonly string[] {
+    return Object.keys(this.#state.sendAt);
+  }
+
+  /** These wait no longer, and are not sent; they stay as they were said. */
+  #leave(ids: readonly string[]): void {
+    for (const id of ids) this.#set(withLeft(this.#state, id));
   }
 
   /** Sends what is kept for these interrupts, together; again after a failure. */
@@ -264,15 +280,17 @@ export class Inbox {
   #follow(): () => void {
     const over = new AbortController();
     let present = new AbortController();
-    const leave = () => {
-      present.abort();
-    };
     const stops = [
       this.#page.onReturn(() => {
+        // A page that was frozen may not hear what its request came to.
+        for (const id of this.#state.sending) void this.refresh(id);
         this.#client.breakOff(STALE_MS);
         this.#wake?.();
       }),
-      this.#page.onLeave?.(leave),
+      this.#page.onLeave?.(() => {
+        void this.send(this.#waiting());
+        if (this.#page.hidden()) present.abort();
+      }),
     ];
     const run = async () => {
       const going = () => !over.signal.aborted;
@@ -286,7 +304,7 @@ export class Inbox {
     void run();
     return () => {
       over.abort();
-      leave();
+      present.abort();
       for (const stop of stops) stop?.();
       this.#wake?.();
     };

@@ -41,6 +41,11 @@ export type InboxEvent =
 
 const PAGE_SIZE = 500;
 const MAX_ITEMS = 5000;
+/**
+ * The bytes of answers that may be on their way when a page goes away. Browsers allow 64 KiB for all
+ * requests that outlive one; the rest is for what frames them.
+ */
+const OUTLIVING_BYTES = 60_000;
 
 /** The inbox of the REST interface (design 5). Nothing here rejects but the stream. */
 export class InboxClient {
@@ -49,6 +54,7 @@ export class InboxClient {
   readonly #timeoutMs: number;
   readonly #bodies = new Bodies();
   readonly #server: ServerClock;
+  #outliving = 0;
 
   constructor({ url, fetch: given, timeoutMs }: InboxAddress, server = new ServerClock()) {
     this.#server = server;
@@ -82,23 +88,23 @@ export class InboxClient {
     return reply.failure.httpStatus === 404 ? { ok: true, value: null } : reply;
   }
 
-  /** Answers one interrupt. */
+  /** Answers one interrupt; the request outlives its page if it is short enough. */
   async answer(id: string, answer: Answer): Promise<Taken> {
     const path = `interrupts/${encodeURIComponent(id)}/answer`;
-    const reply = await this.#request("POST", path, spelt(answer));
+    const reply = await this.#request("POST", path, spelt(answer), true);
     return reply.ok ? taken(asRecord(reply.value)) : { kind: "refused", failure: reply.failure };
   }
 
   /**
    * Answers several; for each thread all are taken or none. The result is by thread id, or one for
-   * all of them under the empty id.
+   * all of them under the empty id. The request outlives its page if it is short enough.
    */
   async answerAll(answers: ReadonlyMap<string, Answer>): Promise<ReadonlyMap<string, Taken>> {
     const entries = [...answers].map(([interruptId, answer]) => ({
       interruptId,
       ...spelt(answer),
     }));
-    const reply = await this.#request("POST", "interrupts/answers", { answers: entries });
+    const reply = await this.#request("POST", "interrupts/answers", { answers: entries }, true);
     if (!reply.ok) return new Map([["", { kind: "refused", failure: reply.failure }]]);
     const body = asRecord(reply.value);
     if (!Array.isArray(body?.items)) return new Map([["", taken(body)]]);
@@ -183,34 +189,55 @@ export class InboxClient {
     return new URL(path, new URL(this.#base, here)).href;
   }
 
-  async #request(method: string, path: string, body?: unknown): Promise<Reply<unknown>> {
+  async #request(
+    method: string,
+    path: string,
+    body?: unknown,
+    outlives = false,
+  ): Promise<Reply<unknown>> {
     const late = new AbortController();
     const timer = setTimeout(() => {
       late.abort();
     }, this.#timeoutMs);
+    const text = body === undefined ? undefined : writeJson(body);
+    const bytes = outlives ? bytesOf(text ?? "") : 0;
+    const keepalive = outlives && this.#outliving + bytes <= OUTLIVING_BYTES;
+    if (keepalive) this.#outliving += bytes;
     try {
       const response = await this.#fetch(this.#address(path), {
         method,
         headers: {
           accept: "application/json",
-          ...(body !== undefined && { "content-type": "application/json" }),
+          ...(text !== undefined && { "content-type": "application/json" }),
         },
         signal: late.signal,
-        ...(body !== undefined && { body: writeJson(body) }),
+        ...(text !== undefined && { body: text }),
+        ...(keepalive && { keepalive }),
       });
       const date = response.headers.get("date");
       if (date !== null) this.#server.heard(Date.parse(date), 1000);
-      const text = await response.text();
-      if (!response.ok) return refused(failureFromHttp(response.status, text));
-      const value = parseJson(text);
-      if (value !== undefined || text === "") return { ok: true, value };
+      const said = await response.text();
+      if (!response.ok) return refused(failureFromHttp(response.status, said));
+      const value = parseJson(said);
+      if (value !== undefined || said === "") return { ok: true, value };
       return refused({ ...failureFromHttp(response.status, ""), message: NOT_OURS });
     } catch (error) {
       return refused(late.signal.aborted ? timedOut(this.#timeoutMs) : failureFromRejection(error));
     } finally {
       clearTimeout(timer);
+      if (keepalive) this.#outliving -= bytes;
     }
   }
+}
+
+/** True if these answers can still be sent, in one request, when their page goes away. */
+export function canOutlive(answers: readonly Answer[]): boolean {
+  const bytes = answers.reduce((all, answer) => all + bytesOf(writeJson(spelt(answer))) + 200, 0);
+  return bytes <= OUTLIVING_BYTES;
+}
+
+function bytesOf(text: string): number {
+  return new TextEncoder().encode(text).length;
 }
 
 /** How one interrupt of a Sayso server ended; null while it is open, and when nobody can say. */

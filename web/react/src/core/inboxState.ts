@@ -124,9 +124,9 @@ export function withSendAt(state: InboxState, id: string, at: number): InboxStat
   return { ...state, sendAt: mapOf(state.sendAt, { [id]: at }) };
 }
 
-/** An answer that was given before the page was left, and was not sent. */
+/** An answer that was given before the page was left, and was not sent; it does not wait any more. */
 export function withLeft(state: InboxState, id: string): InboxState {
-  return { ...state, left: [...state.left, id] };
+  return { ...state, sendAt: without(state.sendAt, [id]), left: [...state.left, id] };
 }
 
 /** Complaints about an answer given here; it stays as it was said. */

@@ -7,7 +7,10 @@ export interface Page {
    * Calls back when the page is looked at again, thawed, or the network is back; returns the way out.
    */
   readonly onReturn: (callback: () => void) => () => void;
-  /** Calls back when nobody looks at the page any more; returns the way out. */
+  /**
+   * Calls back when nobody looks at the page any more, and when it goes away: what is to be sent
+   * leaves then, as no later moment may come. Returns the way out.
+   */
   readonly onLeave?: (callback: () => void) => () => void;
 }
 
@@ -31,10 +34,18 @@ export function browserPage(): Page {
         for (const stop of stops) stop();
       };
     },
-    onLeave: (callback) =>
-      listen(document, ["visibilitychange"], () => {
+    onLeave: (callback) => {
+      const hidden = () => {
         if (!visible()) callback();
-      }),
+      };
+      const stops = [
+        listen(document, ["visibilitychange"], hidden),
+        listen(window, ["pagehide"], callback),
+      ];
+      return () => {
+        for (const stop of stops) stop();
+      };
+    },
   };
 }
 

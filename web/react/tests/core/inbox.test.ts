@@ -21,6 +21,10 @@ class FakePage implements Page {
     this.isHidden = hidden;
     for (const callback of hidden ? this.#away : this.#back) callback();
   }
+  /** It goes away while it is on the screen, as a tab does that is closed or reloaded. */
+  goAway(): void {
+    for (const callback of this.#away) callback();
+  }
 }
 
 let close: (() => void) | undefined;
@@ -80,6 +84,93 @@ describe("an inbox that follows its server", () => {
     expect(inbox.getSnapshot()).toMatchObject({ left: ["d"], sendAt: {} });
     expect(view(inbox, "d")).toMatchObject({ phase: "answered" });
     expect(view(inbox, "b")).toMatchObject({ phase: "open" });
+  });
+
+  it.each(["is hidden", "goes away"])("sends what waits when the page %s, once", async (how) => {
+    const server = new InboxServer();
+    server.items = [listed("a"), listed("b", { threadId: "t-2" }), listed("c")];
+    const page = new FakePage();
+    const inbox = await follow(server, page, 5_000);
+    await inbox.answer("a", yes);
+    await inbox.answer("b", yes);
+    let arrive: (reply: Response) => void = () => undefined;
+    server.replies.push(() => new Promise((resolve) => (arrive = resolve)));
+    if (how === "is hidden") page.turn(true);
+    else page.goAway();
+    // Of a page that goes away only what has begun by now still happens.
+    expect(view(inbox, "a")).toMatchObject({ phase: "sending" });
+    expect(inbox.getSnapshot().sendAt).toEqual({});
+    page.goAway();
+    await vi.advanceTimersByTimeAsync(20_000);
+    expect(server.posted.map(({ path }) => path)).toEqual(["/base/interrupts/answers"]);
+    expect(server.outliving).toBe(1);
+    arrive(
+      Response.json({
+        items: [
+          { threadId: "t-1", runId: "r" },
+          { threadId: "t-2", runId: "s" },
+        ],
+      }),
+    );
+    await flush();
+    expect(view(inbox, "a")?.closed?.ending).toBe("answered");
+    expect(view(inbox, "b")?.closed?.ending).toBe("answered");
+  });
+
+  it("looks at what was under way anew when a page comes back that was frozen", async () => {
+    const server = new InboxServer();
+    server.items = [listed("a"), listed("b")];
+    const page = new FakePage();
+    const inbox = await follow(server, page, 5_000);
+    await inbox.answer("a", yes);
+    server.replies.push(() => new Promise<never>(() => undefined));
+    page.turn(true);
+    const answer = { status: "resolved", payload: { approved: true }, by: "lea", channel: "inbox" };
+    server.items = [listed("b")];
+    server.settled.set("a", { ...listed("a"), status: "resolved", answer });
+    page.turn(false);
+    await flush();
+    expect(view(inbox, "a")?.closed).toMatchObject({ ending: "answered" });
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(server.posted).toHaveLength(1);
+  });
+
+  it("does not send what a machine forgot that slept: it says so and waits for a word", async () => {
+    const server = new InboxServer();
+    server.items = [listed("a"), listed("b")];
+    const inbox = await follow(server, new FakePage(), 5_000);
+    await inbox.answer("a", yes);
+    vi.setSystemTime(Date.now() + 3_600_000);
+    await vi.advanceTimersByTimeAsync(5_000);
+    expect(server.posted).toEqual([]);
+    expect(inbox.getSnapshot()).toMatchObject({ left: ["a"], sendAt: {} });
+    expect(view(inbox, "a")).toMatchObject({ phase: "answered", answer: yes });
+    expect(view(inbox, "a")).not.toHaveProperty("sendAt");
+  });
+
+  it("keeps no answer waiting that could not leave with its page, nor one nobody looks at", async () => {
+    const server = new InboxServer();
+    server.items = [listed("a"), listed("b"), listed("c")];
+    const page = new FakePage();
+    const inbox = await follow(server, page, 5_000);
+    const long = (length: number) =>
+      ({
+        status: "resolved",
+        payload: { approved: false, reason: "ü".repeat(length) },
+      }) as const;
+    await inbox.answer("a", long(20_000));
+    expect(server.posted).toHaveLength(0);
+    server.replies.push(() => Response.json({ runId: "r" }));
+    await inbox.answer("b", long(20_000));
+    expect(server.posted).toHaveLength(1);
+    server.replies.push(
+      () => Response.json({ runId: "r" }),
+      () => Response.json({ runId: "r" }),
+    );
+    page.turn(true);
+    await inbox.answer("c", yes);
+    expect(server.posted.map(({ path }) => path.split("/").at(-2))).toEqual(["b", "a", "c"]);
+    expect(server.outliving).toBe(3);
   });
 
   it("keeps what came of a call that was decided here, and asks again for what still ran", async () => {

@@ -34,6 +34,8 @@ export class InboxServer {
   items: Json[] = [];
   readonly settled = new Map<string, Json>();
   readonly posted: { path: string; method: string; body: unknown }[] = [];
+  /** How many of those would have arrived also without their page. */
+  outliving = 0;
   readonly replies: (() => Response | Promise<Response>)[] = [];
   readonly lists: number[] = [];
   streamReply: (() => Response) | undefined;
@@ -50,6 +52,7 @@ export class InboxServer {
     if (init.method === "GET") return this.#one(path.split("/").at(-1) ?? "");
     const body: unknown = typeof init.body === "string" ? JSON.parse(init.body) : undefined;
     this.posted.push({ path, method: init.method ?? "GET", body });
+    if (init.keepalive === true) this.outliving += 1;
     const reply = this.replies.shift();
     if (reply === undefined) throw new Error(`No reply is scripted for ${path}.`);
     const late = new Promise<never>((_, reject) => {
