@@ -25,6 +25,8 @@ __all__ = ["PASSWORD", "a_home", "database", "database_to_alter", "initialised",
 
 ORDINARY = "nobody"
 PASSWORD = "geheim"  # noqa: S105 - of a server that this process starts and ends
+_PROGRAMS = Path("pginstall", "bin")
+_UNUSED = shutil.ignore_patterns("include", "pginstall18")
 _EMPTY = "empty"
 """A database with the newest schema, which others are copied from."""
 _AT_ONCE = (
@@ -98,13 +100,27 @@ def installed() -> tuple[Path, str | None]:
     assert spec.origin is not None
     wheel = Path(spec.origin).parent
     if os.geteuid() != 0:
-        return wheel / "pginstall" / "bin", None
+        return wheel / _PROGRAMS, None
+    if _may_run(wheel / _PROGRAMS):
+        return wheel / _PROGRAMS, ORDINARY
     home = Path(tempfile.mkdtemp(prefix="sayso-pg-"))
     atexit.register(shutil.rmtree, home, ignore_errors=True)
     for part in (wheel, wheel.with_name(f"{wheel.name}.libs")):
-        shutil.copytree(part, home / part.name, symlinks=True)
+        shutil.copytree(part, home / part.name, symlinks=True, ignore=_UNUSED)
     home.chmod(0o755)
-    return home / wheel.name / "pginstall" / "bin", ORDINARY
+    return home / wheel.name / _PROGRAMS, ORDINARY
+
+
+def _may_run(programs: Path) -> bool:
+    """Whether the ordinary user comes to where they are: the checkout may be root's alone."""
+    command = [programs / "postgres", "--version"]
+    try:
+        subprocess.run(  # noqa: S603 - our own command
+            command, user=ORDINARY, cwd="/", capture_output=True, timeout=PATIENCE, check=True
+        )
+    except PermissionError:
+        return False
+    return True
 
 
 def a_home() -> Path:
