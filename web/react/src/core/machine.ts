@@ -40,7 +40,7 @@ export interface MachineState {
   readonly asked: Readonly<Record<string, number>>;
   /** The answers as last sent, until they are changed or refused. */
   readonly sent: Answers;
-  /** Questions whose answers the server has begun to act on, until the run's end is known. */
+  /** Questions that the server has begun to act on the answers of, as far as one sees yet. */
   readonly inFlight: readonly Interrupt[];
 }
 
@@ -259,7 +259,10 @@ function outcomeKnown(state: MachineState, closed: Closed): MachineState {
   return { ...state, closed: all };
 }
 
-/** A look at the server that finds a live run finds our questions answered, too. */
+/**
+ * A look at the server that finds a live run finds our questions answered, too. It may only have
+ * stalled: until it has said how the thread stands, what was answered here is kept.
+ */
 function started(
   state: MachineState,
   { origin, now }: Extract<Action, { type: "started" }>,
@@ -269,6 +272,9 @@ function started(
   if (origin !== "sync") return state;
   return {
     ...withoutOpen(state),
+    answers: state.answers,
+    sent: state.sent,
+    inFlight: state.interrupts,
     status: "running",
     failure: null,
     closed: merge(state.closed, [
@@ -310,6 +316,7 @@ function interrupted(
   const present = new Set([...next, ...shelved].map((interrupt) => interrupt.id));
   const gone = state.interrupts.filter((interrupt) => !present.has(interrupt.id));
   const goneHeld = state.held.filter((interrupt) => !present.has(interrupt.id));
+  const stayed = state.interrupts.some((interrupt) => kept.has(interrupt.id));
   const fresh = next.filter((interrupt) => !kept.has(interrupt.id));
   const askedCounts = mapOf(state.asked);
   for (const entry of fresh) askedCounts[entry.id] = (askedCounts[entry.id] ?? 0) + 1;
@@ -326,7 +333,7 @@ function interrupted(
       answers: pick(state.answers, kept),
       errors: mapOf(pick(state.errors, kept), pick(action.problem?.problems ?? {}, asking)),
       sent: pick(state.sent, kept),
-      failure: action.problem ?? (kept.size > 0 ? state.failure : null),
+      failure: action.problem ?? (stayed ? state.failure : null),
       inFlight: [],
       closed: merge(
         state.closed.filter((closed) => !present.has(closed.interrupt.id)),

@@ -97,7 +97,13 @@ const QUIET: Readonly<Record<Origin, ReadonlySet<EventType>>> = {
   ]),
 };
 
-const SNAPSHOTS_WITHIN_MS = 500;
+/** The events that a thread at rest consists of; a long thread on a slow line takes a while. */
+const SNAPSHOTS: ReadonlySet<EventType> = new Set([
+  EventType.MESSAGES_SNAPSHOT,
+  EventType.STATE_SNAPSHOT,
+]);
+
+const END_WITHIN_MS = 500;
 
 /**
  * Runs an agent, one run at a time, and says how each run really ended: with a terminal event, with
@@ -270,7 +276,6 @@ export class RunDriver {
       if ((input?.resume ?? []).length > 0) current.asked = null;
       if (current.started) return;
       current.started = true;
-      if (current.origin === "sync") this.#expectSnapshots(current);
       for (const it of this.#listeners) it.onStarted?.(current.origin, current.runId);
     } else if (event.type === EventType.RUN_FINISHED) {
       const finished = event as RunFinishedEvent;
@@ -285,14 +290,16 @@ export class RunDriver {
         current.legacy = readLegacy(custom.value, current.runId);
       }
       if (!QUIET[current.origin].has(event.type)) this.#progress(current);
+      else if (current.origin === "sync" && SNAPSHOTS.has(event.type)) this.#expectEnd(current);
     }
   }
 
-  /** Snapshots arrive at once; a look that lasts longer has found a live run. */
-  #expectSnapshots(current: Track): void {
+  /** A thread at rest is told of at one go: a look that stalls after a snapshot found a live run. */
+  #expectEnd(current: Track): void {
+    clearTimeout(current.liveTimer);
     current.liveTimer = setTimeout(() => {
       if (current.terminal === null) this.#progress(current);
-    }, SNAPSHOTS_WITHIN_MS);
+    }, END_WITHIN_MS);
   }
 
   #progress(current: Track): void {

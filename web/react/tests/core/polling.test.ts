@@ -99,6 +99,53 @@ describe("following the server", () => {
     expect(controller.getSnapshot().status).toBe("idle");
   });
 
+  it("waits for a snapshot that comes slowly before it takes a run for a live one", async () => {
+    const { server, controller } = await open(new ScriptedServer(), "a", "b");
+    controller.answer("a", { status: "resolved", payload: { approved: true } });
+    const before = controller.getSnapshot();
+    const hold = deferred();
+    const asked = [...snapshot(), interrupted(approval("a"), approval("b"))];
+    server.onConnect(heldRun([], hold.promise, asked));
+    const look = controller.connect();
+    await vi.advanceTimersByTimeAsync(20_000);
+    expect(controller.getSnapshot()).toBe(before);
+    hold.resolve();
+    await look;
+    expect(controller.getSnapshot()).toMatchObject({
+      status: "awaiting",
+      answers: { a: { status: "resolved" } },
+      asked: { a: 1, b: 1 },
+    });
+  });
+
+  it.each(["ends", "breaks"])(
+    "keeps what was answered where a look that stalls and %s was not of a live run",
+    async (how) => {
+      const { server, controller } = await open(new ScriptedServer(), "a", "b");
+      const answers = { a: { status: "resolved", payload: { approved: true } } } as const;
+      controller.answer("a", answers.a);
+      const hold = deferred();
+      const questions = interrupted(approval("a"), approval("b"));
+      server.onConnect(
+        heldRun(snapshot(), hold.promise, how === "ends" ? [questions] : []),
+        run(...snapshot(), questions),
+      );
+      const look = controller.connect();
+      await vi.advanceTimersByTimeAsync(600);
+      expect(controller.getSnapshot()).toMatchObject({ status: "running", interrupts: [] });
+      hold.resolve();
+      await look;
+      await controller.connect();
+      expect(controller.getSnapshot()).toMatchObject({
+        status: "awaiting",
+        interrupts: [{ id: "a" }, { id: "b" }],
+        answers,
+        asked: { a: 1, b: 1 },
+        closed: [],
+      });
+    },
+  );
+
   it("[A2] shows the question as soon as the outcome is there, with the body still open", async () => {
     const server = new ScriptedServer();
     const controller = new InterruptController(server.agent());
