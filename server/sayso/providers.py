@@ -86,6 +86,7 @@ class Completions:
                 )
         self._retries, self._silence = retries, silence
         self._httpx = _httpx()
+        self._tls = self._httpx.create_ssl_context()
 
     def __repr__(self) -> str:
         """The client without its key."""
@@ -113,7 +114,7 @@ class Completions:
         httpx = self._httpx
         headers = {"content-type": "application/json", **self._headers}
         timeout = httpx.Timeout(self._silence, connect=10.0)
-        async with httpx.AsyncClient(timeout=timeout, trust_env=True) as http:
+        async with httpx.AsyncClient(timeout=timeout, trust_env=True, verify=self._tls) as http:
             url = f"{self.base_url}/chat/completions"
             for attempt in range(self._retries + 1):
                 wait = 0.5 * 2**attempt

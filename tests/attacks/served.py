@@ -1,5 +1,6 @@
 """A server under attack: strangers from one address, users, and a probe that looks meanwhile."""
 
+import os
 import socket
 import threading
 import time
@@ -17,7 +18,7 @@ from tests.server import run_input
 
 AGENTS = """
 import os, time
-from sayso import Limits, Principal, Quota, Sayso, ServerOptions, Turn
+from sayso import Limits, Oidc, Principal, Quota, Sayso, ServerOptions, Turn
 
 async def who(scope):
     given = dict(scope["headers"]).get(b"authorization", b"").decode()
@@ -25,7 +26,10 @@ async def who(scope):
 
 threads = int(os.environ.get("THREADS", "10000"))
 quota = Quota(runs=20, streams=20, threads=threads, requests_a_minute=6000)
-app = Sayso(authenticate=who, server=ServerOptions(console=False, limits=Limits(per_user=quota)))
+issuer = os.environ.get("ISSUER")
+sign_in = None if issuer is None else Oidc(issuer, "sayso-console", "a secret of the client")
+options = ServerOptions(console=False, limits=Limits(per_user=quota))
+app = Sayso(authenticate=who, sign_in=sign_in, server=options)
 
 @app.tool
 def nap(seconds: float) -> str:
@@ -69,6 +73,11 @@ class Attacked:
         status = Path(f"/proc/{self.process}/status").read_text("ascii")
         (line,) = [line for line in status.splitlines() if line.startswith("VmRSS:")]
         return int(line.split()[1]) * 1024
+
+    def seconds(self) -> float:
+        """The seconds of CPU that it has taken."""
+        numbers = Path(f"/proc/{self.process}/stat").read_text("ascii").rpartition(")")[2].split()
+        return (int(numbers[11]) + int(numbers[12])) / os.sysconf("SC_CLK_TCK")
 
     def stranger(self) -> socket.socket:
         """A connection of somebody unknown."""

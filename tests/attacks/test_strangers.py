@@ -1,10 +1,18 @@
 """What people without a token can do to a server: nothing that others notice."""
 
 import socket
+import time
 from contextlib import ExitStack, suppress
 from pathlib import Path
+from urllib.parse import urlencode
 
+import httpx
+
+from sayso.http.signin import attempts
+from tests import plain
 from tests.attacks.served import attacked
+from tests.http.fake_provider import fake_provider
+from tests.patience import PATIENCE
 from tests.server import until
 
 MEGABYTE = 1024 * 1024
@@ -49,3 +57,31 @@ def test_one_address_does_not_take_all_connections(tmp_path: Path) -> None:
             return False
 
         until("the address is served again", is_served)
+
+
+def test_who_comes_back_from_no_sign_in_takes_little_time(tmp_path: Path) -> None:
+    """Of each the provider is asked: less than what it takes to read all certificates anew."""
+    began = time.thread_time()
+    httpx.create_ssl_context()
+    certificates = time.thread_time() - began
+    with (
+        fake_provider() as provider,
+        attacked(tmp_path, "--behind-proxy", ISSUER=provider.issuer) as server,
+    ):
+        server.hello("lea")
+
+        def come_back() -> None:
+            key = attempts.new_key()
+            attempt = attempts.begin(key, "/", None, int(time.time() * 1000))
+            query = urlencode({"code": "made up", "state": attempt.state, "iss": provider.issuer})
+            cookie = {"cookie": f"sayso-login={key}"}
+            url = f"{server.url}/callback?{query}"
+            assert plain.get(url, headers=cookie, timeout=PATIENCE).status_code == 403
+
+        come_back()
+        before = server.seconds()
+        for _ in range(20):
+            come_back()
+        taken = (server.seconds() - before) / 20
+        assert len(provider.forms) == 21
+    assert taken < certificates / 2

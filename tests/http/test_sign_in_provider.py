@@ -53,7 +53,7 @@ async def test_a_provider_that_hangs_is_waited_for_once(monkeypatch: pytest.Monk
     looks = 0
     ticking = Ticking()
 
-    async def exchange(_: str, address: str) -> tuple[int, bytes]:
+    async def exchange(_: str, address: str, tls: object) -> tuple[int, bytes]:
         nonlocal looks
         looks += 1
         if looks == 1:

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import ssl
 from asyncio import sleep
 from collections.abc import AsyncIterator, Mapping
 from typing import Any, Final
@@ -53,6 +54,7 @@ class RemoteAgent(Source):
         self._url, self._stop = url, stop
         self._stopping: set[asyncio.Task[None]] = set()
         self._http = http
+        self._tls: ssl.SSLContext | bool = httpx.create_ssl_context() if http is None else True
         self._timeout = httpx.Timeout(silence, connect=CONNECT_S)
 
     def __repr__(self) -> str:
@@ -62,7 +64,7 @@ class RemoteAgent(Source):
     async def run(self, request: Json, headers: Any = None) -> AsyncIterator[Json]:
         """The events of one run."""
         sent = {**_checked(headers), "accept": _STREAM, "content-type": "application/json"}
-        http = self._http or httpx.AsyncClient()
+        http = self._http or httpx.AsyncClient(verify=self._tls)
         try:
             for attempt in range(TRIES):
                 wait = 0.5 * 2**attempt
@@ -107,7 +109,7 @@ class RemoteAgent(Source):
 
     async def _post(self, url: str, body: Json, headers: Any) -> None:
         sent = {**_checked(headers), "content-type": "application/json"}
-        http = self._http or httpx.AsyncClient()
+        http = self._http or httpx.AsyncClient(verify=self._tls)
         try:
             response = await http.post(
                 url,

@@ -7,6 +7,7 @@ said of itself goes on counting for a day while it is away.
 import asyncio
 import hmac
 import logging
+import ssl
 import time
 from collections.abc import Mapping
 from typing import Any, Final
@@ -91,6 +92,8 @@ class SignInProvider:
         self._looked = self._found = -STALE_S
         self._looking = asyncio.Lock()
         self._refreshing: asyncio.Task[None] | None = None
+        # To read all certificates takes tens of milliseconds, and strangers have it asked.
+        self._tls = httpx.create_ssl_context()
 
     async def address(self, attempt: Attempt, back: str) -> str:
         """The address at which a person signs in; `back` is that of `/callback` here.
@@ -183,7 +186,7 @@ class SignInProvider:
             auth = httpx.BasicAuth(*(_form_encoded(text) for text in (client, secret)))
         else:
             form |= {"client_id": client} | ({} if secret is None else {"client_secret": secret})
-        status, body = await _exchange("POST", described.token, data=form, auth=auth)
+        status, body = await _exchange("POST", described.token, self._tls, data=form, auth=auth)
         if status in (400, 401, 403):
             raise SignInRefused(f"the provider refused the code ({status}: {_error(body)})")
         if status != 200:
@@ -210,7 +213,7 @@ class SignInProvider:
                 return  # somebody else has just looked
             address = f"{self._options.issuer.rstrip('/')}/.well-known/openid-configuration"
             try:
-                status, body = await _exchange("GET", address)
+                status, body = await _exchange("GET", address, self._tls)
                 if status != 200:
                     raise ProviderAway(f"{address} answers with {status}")
                 self._described = _Described(self._options, _object(body), self._described)
@@ -223,12 +226,14 @@ class SignInProvider:
                 self._looked = time.monotonic()  # also for all who have waited meanwhile
 
 
-async def _exchange(method: str, address: str, **request: Any) -> tuple[int, bytes]:
+async def _exchange(
+    method: str, address: str, tls: ssl.SSLContext, **request: Any
+) -> tuple[int, bytes]:
     """The status and the body of one answer; raises `ProviderAway`."""
     try:
         async with (
             asyncio.timeout(TIMEOUT_S),
-            httpx.AsyncClient(timeout=TIMEOUT_S / 2, follow_redirects=False) as client,
+            httpx.AsyncClient(timeout=TIMEOUT_S / 2, follow_redirects=False, verify=tls) as client,
             client.stream(
                 method,
                 address,
