@@ -49,6 +49,8 @@ class SignIns:
         self._tokens = tokens
         self._hook = revoked
         self._words: OrderedDict[tuple[Any, ...], _Word] = OrderedDict()
+        self._ended: OrderedDict[str, float] = OrderedDict()
+        """When sign-ins have ended here, by the ids of their tokens; the last one comes last."""
         self._waiting: dict[str, set[asyncio.Future[None]]] = {}
         """What is sent to callers until their sign-in ends, by the ids of their tokens."""
 
@@ -104,8 +106,11 @@ class SignIns:
 
     def look_again(self, token_id: str) -> None:
         """Have the hook asked at once about a sign-in that has ended here."""
-        for key in [key for key in self._words if token_id in key]:
-            del self._words[key]
+        now = self._clock.monotonic()
+        self._ended[token_id] = now
+        self._ended.move_to_end(token_id)
+        while now - next(iter(self._ended.values())) >= KNOWN_S:  # no word of before counts
+            self._ended.popitem(last=False)
         for waiter in self._waiting.pop(token_id, ()):
             waiter.set_result(None)
 
@@ -130,7 +135,7 @@ class SignIns:
         key = _key(principal)
         now = self._clock.monotonic()
         word = self._words.get(key)
-        if word is None or now - word.asked_at >= KNOWN_S:
+        if word is None or word.asked_at <= self._oldest(principal.token_id, now):
             asking = asyncio.create_task(_asked(hook, principal), name=f"hook {_OPTION}")
             asking.add_done_callback(partial(self._forget_failure, key))
             word = self._words[key] = _Word(now, asking)
@@ -138,6 +143,11 @@ class SignIns:
             if len(self._words) > _MAX_KNOWN:
                 self._words.popitem(last=False)
         return await asyncio.shield(word.answer)
+
+    def _oldest(self, token_id: str | None, now: float) -> float:
+        """The moment up to which no word about a sign-in counts any more."""
+        ended = None if token_id is None else self._ended.get(token_id)
+        return max(now - KNOWN_S, now - KNOWN_S if ended is None else ended)
 
     def _forget_failure(self, key: tuple[Any, ...], answer: asyncio.Task[bool]) -> None:
         """Have the hook asked again at once after it failed; whoever waits is told of that."""
