@@ -9,8 +9,8 @@ from mcp.client.client import Client
 from mcp.shared.exceptions import MCPError
 from mcp_types import CONNECTION_CLOSED, REQUEST_TIMEOUT
 
-from sayso import DeclarationError, Sayso, Turn, approval, mcp
-from sayso.testing import Conversation
+from sayso import DeclarationError, Principal, Sayso, Turn, approval, mcp
+from sayso.testing import Conversation, Refused
 from tests.frameworks.mcp.shop import PNG, listening, picture, server_of
 
 ORDER = {"order_id": "A-17"}
@@ -166,17 +166,57 @@ def test_a_call_of_the_older_protocol_that_must_not_be_repeated_is_declined(
         assert effects == ["destroy A-17: decline"]
 
 
-@pytest.mark.parametrize(("says", "told"), [(True, "accept"), (False, "decline")])
-def test_a_url_is_told_and_never_followed(url: str, says: bool, told: str) -> None:
+@pytest.mark.parametrize(("says", "told"), [("done", "accept"), ("deny", "decline")])
+def test_a_url_is_told_and_never_followed(url: str, says: str, told: str) -> None:
     with Conversation(app_of(legacy(url))) as talk:
         talk.say("sign")
         talk.question.approve()
         question = talk.question
-        assert "https://sign.example/1" in question.message
-        assert question.metadata["mcp"]["url"] == "https://sign.example/1"
+        assert question.reason == "sayso:elsewhere"
+        told_of = question.metadata["sayso"]
+        assert (told_of["host"], told_of["url"]) == ("sign.example", "https://sign.example/1")
+        assert question.metadata["mcp"]["tool"] == "sign"
         talk.restart()
-        talk.answer(says)
+        talk.answer({"action": says})
         assert talk.texts == [told]
+
+
+def test_nobody_is_sent_to_an_address_of_a_server_that_hides_where_it_leads(url: str) -> None:
+    with Conversation(app_of(legacy(url))) as talk:
+        talk.say("lure")
+        talk.question.approve()
+        (result,) = talk.results
+        assert result.startswith("Failed: ")
+        assert "an address that is not taken here" in result
+        assert "evil.example" not in result
+
+
+@pytest.mark.parametrize("protocol", ["new", "legacy"])
+def test_no_form_of_a_server_takes_a_secret(url: str, effects: list[str], protocol: str) -> None:
+    """The protocol forbids it; what a server asks elsewhere is not typed here."""
+    name = "unlock" if protocol == "new" else "login"
+    with Conversation(app_of(legacy(url) if protocol == "legacy" else url)) as talk:
+        talk.say(name)
+        talk.question.approve()
+        assert talk.questions == []
+        assert effects in ([], ["login: decline"])
+
+
+def test_what_a_server_asks_is_for_those_who_have_approved_the_call(
+    url: str, effects: list[str]
+) -> None:
+    """It acts on their word, and whoever wants the call made does not say what it does."""
+    app = app_of(url, approve={"refund": approval.always(by="lead")})
+    with Conversation(app) as talk:
+        talk.say("refund")
+        lea = talk.as_(Principal(subject="lea", roles=["lead"]))
+        lea.question.approve()
+        assert talk.question.metadata["sayso"]["approvers"]["by"] == ["lead"]
+        with pytest.raises(Refused, match="not_an_approver"):
+            talk.answer({"reason": "mine"})
+        assert effects == []
+        lea.question.answer({"reason": "broken"})
+        assert effects == ["refund A-17 240 broken"]
 
 
 # What comes of a call

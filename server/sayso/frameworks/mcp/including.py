@@ -66,11 +66,16 @@ class Server:
 
 @dataclass(frozen=True)
 class RemoteTool:
-    """A tool of a server; `repeats`: the server says that a call may be made again."""
+    """A tool of a server; `repeats`: the server says that a call may be made again.
+
+    `here` is its name in the app, `policy` says who is asked about a call of it.
+    """
 
     server: Server
     name: str
     repeats: bool
+    here: str
+    policy: approval.Policy | None
 
     async def call(self, turn: Turn, arguments: Mapping[str, Any]) -> Told[Any]:
         """Make the call, and ask people what the server asks.
@@ -109,22 +114,61 @@ class RemoteTool:
     async def _ask(
         self, turn: Turn, requests: Mapping[str, Mapping[str, Any]], arguments: Mapping[str, Any]
     ) -> dict[str, dict[str, Any]]:
-        """The answers of people to what the server asks, by its keys."""
+        """The answers of people to what the server asks, by its keys.
+
+        Those who had to approve the call say what else it needs: it does that on their word.
+
+        Raises:
+            ToolFailed: the server leads to an address that is not taken.
+        """
         about = {"server": self.server.label, "tool": self.name, "arguments": dict(arguments)}
+        who = self._approvers(turn, arguments)
         questions = [
             Question(
                 reason="mcp:elicitation",
                 message=request["message"],
-                schema=request.get("schema", bool),
-                metadata={"mcp": about | {n: request[n] for n in ("url",) if n in request}},
+                schema=request["schema"],
+                metadata={"mcp": about},
+                approvers=who,
             )
             for request in requests.values()
+            if "schema" in request
         ]
         answers: Sequence[Answer[Any]] = await turn.interrupt_all(questions) if questions else ()
-        return {
-            key: _answered(answer, with_url="url" in requests[key])
-            for key, answer in zip(requests, answers, strict=True)
-        }
+        given = iter(answers)
+        answered: dict[str, dict[str, Any]] = {}
+        for key, request in requests.items():
+            if "schema" in request:
+                answered[key] = _answered(next(given))
+                continue
+            try:
+                done = await turn.ask_elsewhere(
+                    request["url"],
+                    request["message"],
+                    metadata={"mcp": about},
+                    approvers=who,
+                )
+            except ValueError:
+                label = self.server.label
+                raise ToolFailed(f"{label} leads to an address that is not taken here") from None
+            answered[key] = _answered(done, with_url=True)
+        return answered
+
+    def _approvers(self, turn: Turn, arguments: Mapping[str, Any]) -> approval.Approvers | None:
+        """The people of the first rule that asks others about the call; None for its owner."""
+        if self.policy is None:
+            return None
+        decision = self.policy.decide(
+            approval.ProposedCall(
+                tool=self.here,
+                arguments=dict(arguments),
+                caller=turn.principal,
+                thread_id=turn.input.thread_id,
+                request=turn.input.text,
+            )
+        )
+        asked = (rule.asking.approvers for rule in decision.asks)
+        return next((who for who in asked if not who.owners), None)
 
 
 @dataclass
@@ -200,7 +244,7 @@ class _Round:
             key = to_json(request).decode()
             if key in self.early:
                 return ElicitResult(**self.early[key])
-            if not self.tool.repeats:
+            if not self.tool.repeats or _marks_secrets(request.get("schema")):
                 return ElicitResult(action="decline")
             early[key] = request
             return ElicitResult(action="cancel")
@@ -215,6 +259,8 @@ def _asks(result: InputRequiredResult) -> dict[str, Any]:
         if request.method != "elicitation/create":
             return _failed(f"the server asks for {request.method}, which is not offered")
         requests[key] = _request(request.params)
+        if _marks_secrets(requests[key].get("schema")):
+            return _failed("the server asks for a secret in a form, which nobody is shown here")
     return {
         "kind": "asked",
         "early": False,
@@ -227,11 +273,20 @@ def _request(params: Any) -> dict[str, Any]:
     """A question of a server: its message, and the schema of a form or a URL."""
     if params.mode == "form":
         return {"message": params.message, "schema": dict(params.requested_schema)}
-    message = f"{params.message}\n\n{params.url}\n\nHave you done this there?"
-    return {"message": message, "url": params.url}
+    return {"message": params.message, "url": params.url}
 
 
-def _answered(answer: Answer[Any], *, with_url: bool) -> dict[str, Any]:
+def _marks_secrets(schema: Any) -> bool:
+    """True for a form that has a secret typed, which the protocol forbids."""
+    if isinstance(schema, list):
+        return any(map(_marks_secrets, schema))
+    if not isinstance(schema, dict):
+        return False
+    marked = schema.get("writeOnly") is True or schema.get("format") == "password"
+    return marked or any(map(_marks_secrets, schema.values()))
+
+
+def _answered(answer: Answer[Any], *, with_url: bool = False) -> dict[str, Any]:
     """Tell a server of an answer: a person who takes the question back has declined it."""
     if answer.resolved and with_url:
         return {"action": "accept" if answer.value else "decline"}
@@ -370,7 +425,7 @@ def _tool(server: Server, listed: ListedTool, policies: Policies, prefix: str) -
     harmless = hints is not None and hints.destructive_hint is False
     repeats = reads or (hints is not None and hints.idempotent_hint is True)
     policy = policies.policy(listed.name, asks=not reads)
-    remote = RemoteTool(server, listed.name, repeats)
+    remote = RemoteTool(server, listed.name, repeats, prefix + listed.name, policy)
 
     async def call(turn: Turn, arguments: Mapping[str, Any]) -> Any:
         return await remote.call(turn, arguments)
