@@ -85,6 +85,7 @@ const SCHEDULES = [
   "tests/crash/test_schedules.py",
   "tests/crash/test_schedules_on_disk.py",
   "tests/process/test_killed_commands.py",
+  "tests/process/test_killed_secrets.py",
   "tests/process/test_schedules.py",
   "tests/contract/test_random_clients.py",
   "tests/contract/test_random_dialects.py",

@@ -1,5 +1,6 @@
 """All that a store holds, as text: equal before and after what changes nothing."""
 
+import re
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
@@ -24,18 +25,23 @@ __all__ = ["dump"]
 def dump(store: Store, folder: Path) -> str:
     """The contents of a store of the backends table, whose files are in `folder`."""
     if isinstance(store, MemoryStore):
-        return "\n".join(store._runner._db.iterdump())
+        return _readable("\n".join(store._runner._db.iterdump()))
     if isinstance(store, SqliteStore):
         with closing(sqlite3.connect(folder / "sayso.db")) as file:
-            return "\n".join(file.iterdump())
+            return _readable("\n".join(file.iterdump()))
     if isinstance(store, PostgresStore):
         return _tables(database(folder))
     assert isinstance(store, RedisStore), f"teach this module to read {type(store).__name__}"
     return _keys(redis_database(folder))
 
 
+def _readable(dumped: str) -> str:
+    """Show bytes as the texts that they mostly are, so that one can look for words."""
+    return re.sub(r"\bX'([0-9A-F]*)'", lambda hexed: repr(bytes.fromhex(hexed[1])), dumped)
+
+
 def _tables(url: str) -> str:
-    with psycopg.connect(url) as db:
+    with psycopg.connect(url, options="-c bytea_output=escape") as db:
         names = db.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'sayso' ORDER BY 1")
         return "\n".join(
             f"{name}: {row}"
