@@ -1,5 +1,6 @@
 """Copies that come to a call only after it was denied in another of them (OC-20)."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from tests.contract.rest import at_rest
 from tests.contract.server import Client, Server, approve, cancel, deny, served
 from tests.contract.test_approvers import authenticate, rest, says
 from tests.contract.test_denials import CALLS, LEAD, copied
+from tests.patience import PATIENCE
 from tests.stores.backends import BACKENDS
 
 REFUSE = approval.always(approvers=approval.Approvers(by="lead", forks_of_denied="refuse"))
@@ -118,6 +120,44 @@ async def test_a_copy_that_begins_anew_is_still_one(company: Server, then: str) 
         assert (said["by"], said["threadId"]) == ("lea", client.thread)
         yes = await says(company, "leo", asked, approve())
         assert (yes.status, yes.problem["code"]) == (409, "denied_before")
+
+
+@requirement("OC-20")
+async def test_a_copy_made_while_the_thread_runs_takes_no_no_away_with_it(company: Server) -> None:
+    """Nothing can be noted on a thread that runs, so it is copied once it waits."""
+    arrived, release = asyncio.Event(), asyncio.Event()
+
+    @company.app.tool(approval=REFUSE)
+    async def pay(amount: float) -> str:
+        company.effects.append(amount)
+        return "Paid."
+
+    async def slow() -> None:
+        arrived.set()
+        await release.wait()
+
+    async def agent(turn: Turn) -> None:
+        await turn.interrupt("confirmation", "Go on?")
+        await turn.step(slow)
+        await turn.call(pay, amount=1.0)
+
+    client = company.client(agent)
+    client.headers["authorization"] = "Bearer ann"
+    (one,) = (await client.say()).interrupts
+    assert (await says(company, "ann", one, approve())).status == 200
+    async with asyncio.timeout(PATIENCE):
+        await arrived.wait()
+    early = await copied(company, "ann", client, one)
+    assert (early.status, early.problem["code"]) == (409, "thread_busy")
+    release.set()
+    await at_rest(company, client)
+    made = (await copied(company, "ann", client, one)).json["threadId"]
+    asked = await goes_on(company, client, made)
+    assert (await says(company, "lea", asked, deny("fraud"))).status == 200
+    await at_rest(company, client.again(thread=made))
+    yes = await says(company, "leo", await asked_in(company, client.thread), approve())
+    assert (yes.status, yes.problem["code"]) == (409, "denied_before")
+    assert company.effects == []
 
 
 @requirement("OC-20")

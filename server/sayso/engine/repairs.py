@@ -121,7 +121,8 @@ class Repairs:
         Raises:
             Problem: `unknown_thread`; `unknown_interrupt`; `journal_gone` once another turn has
                 begun; `denied_before` for what its approvers will not be asked again;
-                `not_allowed` by the app; `thread_busy` when it runs too fast to be copied.
+                `not_allowed` by the app; `thread_busy` while it runs, unless it was copied there
+                before or is a copy itself.
         """
 
         async def act(view: ThreadView) -> tuple[Fork, ThreadView]:
@@ -172,10 +173,16 @@ class Repairs:
     async def _mark_copied(self, view: ThreadView, item: Interrupt) -> bool:
         """Note on the question that its thread was copied there, so that denials in copies count.
 
-        Returns True if it was written now; a thread that runs cannot be written to.
+        Returns True if it was written now.
+
+        Raises:
+            Problem: `thread_busy`, the thread runs, so nothing can be noted: what is denied in the
+                copy would count in the copy alone.
         """
-        if item.progress.copied or view.thread.holder is not None:
+        if item.progress.copied:
             return False
+        if view.thread.holder is not None:
+            raise _busy()
         now = self._clock.now()
         with suppress(Conflict):
             await self._store.update_idle(
@@ -308,9 +315,7 @@ def _ran(entry: Entry) -> bool:
 def _waiting_turn(view: ThreadView) -> TurnRecord:
     """The turn that a thread waits in; Problem if it runs, or waits for nobody."""
     if view.thread.holder is not None:
-        raise Problem(
-            Code.THREAD_BUSY, "This thread is running: stop it, or wait until it asks or ends."
-        )
+        raise _busy()
     if view.turn is None or view.turn.status != "suspended":
         raise Problem(
             Code.NOT_WAITING,
@@ -375,6 +380,12 @@ def _check_denied(items: Sequence[Interrupt], before: Sequence[dict[str, Any]]) 
             "refused: send a message to ask for something else.",
             more={"interrupts": [{"interruptId": interrupt_id} for interrupt_id in again]},
         )
+
+
+def _busy() -> Problem:
+    return Problem(
+        Code.THREAD_BUSY, "This thread is running: stop it, or wait until it asks or ends."
+    )
 
 
 def _gone() -> Problem:
