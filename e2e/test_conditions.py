@@ -45,8 +45,8 @@ STREAM = """(deltas) => {
         const send = (text) => out.enqueue(new TextEncoder().encode(text));
         send(frame("RUN_STARTED", { threadId, runId }));
         send(frame("TEXT_MESSAGE_START", { messageId, role: "assistant" }));
-        for (let at = 0; at < deltas.length; at += 10) {
-          const some = deltas.slice(at, at + 10);
+        for (let at = 0; at < deltas.length || window.goesOn; at += 10) {
+          const some = at < deltas.length ? deltas.slice(at, at + 10) : ["more "];
           send(some.map((delta) => frame("TEXT_MESSAGE_CONTENT", { messageId, delta })).join(""));
           await new Promise((next) => setTimeout(next, 1));
         }
@@ -58,7 +58,7 @@ STREAM = """(deltas) => {
     return new Response(body, { headers: { "content-type": "text/event-stream" } });
   };
 }"""
-"""Answers runs in the page itself, ten deltas a millisecond."""
+"""Answers runs in the page itself, ten deltas a millisecond, and more for as long as `goesOn`."""
 
 
 @pytest.fixture
@@ -149,6 +149,7 @@ def test_five_thousand_deltas_keep_the_page_answering(
     def open_page() -> None:
         playground.open()
         expect(page.get_by_role("textbox", name="Message")).to_be_visible()
+        page.evaluate("window.goesOn = true")
         page.evaluate(STREAM, [f"w{number} " for number in range(5000)])
 
     def stream() -> None:
@@ -156,6 +157,7 @@ def test_five_thousand_deltas_keep_the_page_answering(
         playground.shows("w100 ")
         page.get_by_role("textbox", name="Message").fill("meanwhile")
         expect(page.get_by_role("button", name="Queue")).to_be_enabled()
+        page.evaluate("window.goesOn = false")
         playground.shows("w4999")
 
     assert has_no_long_task(browser, page, stream, before=open_page)

@@ -84,6 +84,7 @@ def test_a_value_of_every_kind_is_filled_in_and_taken(
     sent = [whole(entry) for entry in json.loads(waiting.value.post_data or "")["resume"]]
     assert dict(zip(kinds, sent, strict=True)) == {one: kind.sent for one, kind in kinds.items()}
     expect(page.get_by_text("got [").last).to_be_visible()
+    playground.can_write()
     said = page.get_by_role("log", name="Conversation").get_by_text("got [").last.inner_text()
     assert json.loads(said.removeprefix("got ")) == [taken(kind) for kind in kinds.values()]
     assert playground.faults == []

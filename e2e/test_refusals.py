@@ -110,6 +110,7 @@ def test_a_schema_that_cannot_be_compiled_is_answered_all_the_same(
     as_json = card.get_by_role("button", name="Edit as JSON")
     editor = card.get_by_role("textbox", name="Answer as JSON")
     expect(as_json.or_(editor).first).to_be_visible()
+    expect(card.get_by_text("Loading the form")).to_have_count(0)
     if as_json.count() > 0 and editor.count() == 0:
         as_json.click()
     editor.fill('{"code": "x"}')

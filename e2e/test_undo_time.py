@@ -7,7 +7,7 @@ from playwright.sync_api import Page, Playwright, expect
 
 from e2e.conftest import FLAGS, chromium
 from e2e.playground import MILLISECONDS
-from e2e.reviewer import Reviewer
+from e2e.reviewer import LONG_WHILE, Reviewer
 from tests.server import DemoServer, until
 
 WAITS = "localStorage['sayso-undo'] = 'on'"
@@ -32,6 +32,7 @@ def decided(server: DemoServer, page: Page) -> Reviewer:
     for thread in ("one", "two"):
         server.run(thread, text="refund")
     person = Reviewer(server, page)
+    page.add_init_script(LONG_WHILE)
     person.open()
     page.evaluate(WAITS)
     page.reload()
