@@ -1,8 +1,12 @@
 """Signing in to the console at a real provider, in a real browser."""
 
+import asyncio
+import json
 import os
+import re
 import subprocess
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import httpx
@@ -11,12 +15,15 @@ from playwright.sync_api import Browser, BrowserContext, expect
 
 from e2e.playground import MILLISECONDS
 from e2e.reviewer import Reviewer
+from sayso.base.records import PageRequest
+from sayso.stores import open_store
 from tests import plain
 from tests.patience import PATIENCE
 from tests.ports import free_port
 from tests.process.replicas import Serving
 from tests.server import run_input, until
 from tests.sources import ROOT
+from tests.stores.backends import opened
 
 SECRET = "a secret of the tests"  # noqa: S105 - of no service
 
@@ -60,6 +67,16 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serving]:
     finally:
         provider.terminate()
         provider.wait(PATIENCE)
+
+
+@pytest.fixture(scope="module")
+def twin(desk: Serving) -> Iterator[Serving]:
+    """Another replica of it, on its store."""
+    environment = desk.environment
+    with Serving(
+        desk.folder, "e2e.identity.desk:app", store=desk.store, agent="desk", **environment
+    ) as running:
+        yield running
 
 
 @pytest.fixture
@@ -191,3 +208,62 @@ def test_two_people_of_one_tab_see_nothing_of_each_other(
     tab.page.get_by_role("button", name="Sign out").first.click()
     expect(tab.page.get_by_role("heading", name="Sign in to continue")).to_be_visible()
     assert tab.page.evaluate("Object.keys(sessionStorage)") == []
+
+
+def signed_in(desk: Serving) -> httpx.Client:
+    """A browser without scripts, in which Lea has signed in."""
+    browser = httpx.Client(follow_redirects=True, timeout=PATIENCE)
+    asks = browser.get(f"{desk.url}/login", params={"return": "/inbox"})
+    assert "Who are you?" in asks.text
+    back = browser.post(asks.url, data={"name": "lea"})
+    assert (back.status_code, back.url.path) == (200, "/callback")
+    return browser
+
+
+def test_signing_out_at_the_provider_ends_the_session_in_both_replicas(
+    desk: Serving, twin: Serving
+) -> None:
+    """It tells one of them, with a token of its own; who signs in again is asked who that is."""
+    with closing(signed_in(desk)) as browser, closing(signed_in(desk)) as elsewhere:
+
+        def statuses() -> list[int]:
+            return [browser.get(f"{server.url}/me").status_code for server in (desk, twin)]
+
+        assert statuses() == [200, 200]
+        page = browser.get(f"{desk.environment['OIDC_ISSUER']}/session/end")
+        fields = dict(re.findall(r'name="(xsrf)" value="(\w+)"', page.text))
+        (action,) = re.findall(r'action="([^"]+)"', page.text)
+        assert browser.post(action, data={**fields, "logout": "yes"}).status_code == 200
+        until("both sessions have ended", lambda: statuses() == [401, 401])
+        assert elsewhere.get(f"{twin.url}/me").status_code == 200
+        assert "Who are you?" in browser.get(f"{desk.url}/login").text
+    assert ends(desk)[-1] == "issuer"
+
+
+def test_signing_out_here_ends_the_session_in_both_replicas_and_not_the_provider_s(
+    desk: Serving, twin: Serving
+) -> None:
+    """So who signs in again is not asked who that is."""
+    with closing(signed_in(desk)) as browser:
+        origin = {"origin": twin.url}
+        assert browser.post(f"{twin.url}/logout", headers=origin).status_code < 300
+        for server in (desk, twin):
+            assert browser.get(f"{server.url}/me").status_code == 401
+        again = browser.get(f"{desk.url}/login", params={"return": "/inbox"})
+        assert again.url.path == "/callback"
+        assert browser.get(f"{twin.url}/me").status_code == 200
+    assert ends(desk)[-1] == "logout"
+
+
+def ends(desk: Serving) -> list[str]:
+    """By which way sessions were ended, as the trail has it."""
+
+    async def read() -> list[str]:
+        async with opened(open_store(desk.store)) as store:
+            rows = (await store.audit("default", PageRequest(limit=500), thread_id="")).items
+            contents = [
+                json.loads(row.content or b"{}") for row in rows if row.kind == "signed_out"
+            ]
+            return [content["channel"] for content in contents]
+
+    return asyncio.run(read())

@@ -16,12 +16,16 @@ const provider = new Provider(`http://127.0.0.1:${port}`, {
       redirect_uris: [`${server}/callback`],
       response_types: ["code"],
       grant_types: ["authorization_code"],
+      backchannel_logout_uri: `${server}/backchannel-logout`,
+      backchannel_logout_session_required: true,
     },
   ],
   claims: { openid: ["sub", "roles"], profile: [] },
   conformIdTokenClaims: false,
   cookies: { keys: ["of the tests"] },
-  features: { devInteractions: { enabled: false } },
+  features: { backchannelLogout: { enabled: true }, devInteractions: { enabled: false } },
+  // It would send its logout tokens to no address of this machine.
+  fetch: (url, options) => fetch(url, { ...options, dispatcher: undefined }),
   interactions: { url: (_, { uid }) => `/interaction/${uid}` },
   pkce: { required: () => true },
   findAccount: (_, sub) => ({
