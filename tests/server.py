@@ -98,7 +98,8 @@ class DemoServer:
         """`options` go to the command as they are.
 
         `watched`: the command starts a process that serves, and another one when that is killed;
-        else it serves itself, as on Windows, and is forked, which takes a tenth of the CPU.
+        else it serves itself, as on Windows, which takes a tenth of the CPU. The command itself
+        is forked either way.
         `store` and `data` may be another server's; with a store alone, the data lie beside it.
         """
         self.port = port or free_port()
@@ -117,7 +118,7 @@ class DemoServer:
         """Variables that it is started with, beside those of the tests: a key of whoever runs
         them is not used."""
         self.folder = folder
-        self.forked = not watched
+        self.watched = watched
         self.preloaded: Sequence[str] = ()
         """Modules that its forks have, beside the package."""
         self._process: Running | None = None
@@ -150,18 +151,17 @@ class DemoServer:
         """Start it, and see what becomes of it; it writes to the log, or to that descriptor."""
         path = os.pathsep.join([str(ROOT / "server"), os.environ.get("PYTHONPATH", "")])
         variables = {**os.environ, "PYTHONPATH": path.rstrip(os.pathsep), **self.environment}
-        if self.forked and output is None:
+        if output is None:
             self._process = Forked(self.command, self.folder, variables, self.log, self.preloaded)
             return
-        with self.log.open("ab") as log:
-            self._process = subprocess.Popen(  # noqa: S603 - our own command
-                self.command,
-                cwd=self.folder,
-                env=variables,
-                stdin=subprocess.DEVNULL,
-                stdout=log if output is None else output,
-                stderr=subprocess.STDOUT,
-            )
+        self._process = subprocess.Popen(  # noqa: S603 - our own command
+            self.command,
+            cwd=self.folder,
+            env=variables,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+        )
 
     @property
     def process(self) -> Running:
@@ -172,7 +172,7 @@ class DemoServer:
     @property
     def worker(self) -> int:
         """The id of the process that serves: a child of the command's, if that watches it."""
-        if self.forked:
+        if not self.watched:
             return self.process.pid
         (worker,) = self._children()
         return worker

@@ -156,7 +156,7 @@ async def test_who_is_unknown_is_told_so(desk: Desk) -> None:
 
 async def test_an_answer_survives_a_restart_of_the_server(tmp_path: Path) -> None:
     """CL-07, CR-5: asked, killed, started again, answered, and answered once."""
-    with DemoServer(tmp_path) as server:
+    with DemoServer(tmp_path, watched=False) as server:
         async with Client(f"{server.url}/agents/ops", thread_id="t-1") as client:
             await run(client, "refund")
             server.restart()

@@ -27,7 +27,7 @@ Chat = Callable[..., Told]
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DemoServer]:
-    with DemoServer(tmp_path_factory.mktemp("chat")) as server:
+    with DemoServer(tmp_path_factory.mktemp("chat"), watched=False) as server:
         yield server
 
 

@@ -11,7 +11,7 @@ from tests.server import DemoServer
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DemoServer]:
-    with DemoServer(tmp_path_factory.mktemp("dialects")) as server:
+    with DemoServer(tmp_path_factory.mktemp("dialects"), watched=False) as server:
         yield server
 
 

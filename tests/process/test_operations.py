@@ -68,7 +68,7 @@ def test_replicas_survive_each_other(kind: str, tmp_path: Path) -> None:
     folders = [tmp_path / name for name in ("one", "two")]
     for folder in folders:
         folder.mkdir()
-    one, two = (DemoServer(folder, store=store, data=data) for folder in folders)
+    one, two = (DemoServer(folder, store=store, data=data, watched=False) for folder in folders)
     with one, two:
         (waiting,) = interrupts(one.run("waits", text="refund"))
         (slow,) = interrupts(one.run("works", text="slow refund"))
