@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
@@ -324,3 +325,37 @@ async def test_a_resume_leaves_out_what_others_have_answered_before(company: Ser
     assert [one["id"] for one in looked.interrupts] == [own["id"]]
     run = await client.run(resume=[{"interruptId": own["id"], **answer({"approved": True})}])
     assert run.text.endswith("executed by lea")
+
+
+async def test_who_asks_what_is_large_keeps_nobody_from_reading_lists(company: Server) -> None:
+    """A page ends after some megabytes, and the next one goes on behind it; each comes once."""
+
+    @company.app.tool(approval=approval.always(by="lead"))
+    async def pay(note: str) -> str:
+        return note
+
+    async def agent(turn: Turn) -> None:
+        await turn.call(pay, note="z" * 500_000)
+
+    name = company.client(agent).agent
+    for _ in range(25):
+        client = Client(company.app, name)
+        client.headers["authorization"] = "Bearer ann"
+        await client.say()
+
+    async def pages(who: str, path: str) -> list[list[Any]]:
+        read, cursor = [], ""
+        while True:
+            page = await rest(company, who, "GET", f"{path}?limit=100{cursor}")
+            read.append(page.json["items"])
+            assert len(page.body) < 11_000_000
+            if "nextCursor" not in page.json:
+                return read
+            cursor = f"&cursor={quote(page.json['nextCursor'])}"
+
+    questions = await pages("lea", "/interrupts")
+    assert len(questions) > 2
+    assert len({one["id"] for page in questions for one in page}) == 25
+    rows = await pages("ann", "/audit")
+    assert len(rows) > 2
+    assert len([one for page in rows for one in page if one["kind"] == "asked"]) == 25

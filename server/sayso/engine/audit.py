@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from sayso.base import jsonvalue
@@ -24,7 +25,7 @@ from sayso.base.records import Interrupt, InterruptFilter, Page, PageRequest, Pr
 from sayso.base.scrubbing import is_scrubbed_form
 from sayso.base.seals import Head
 from sayso.base.signatures import PublicKey, Verdict, words_of
-from sayso.stores.base import every
+from sayso.stores.base import every, size_of_row, within
 from sayso.turns.keys import Keys
 from sayso.turns.services import Services
 from sayso.turns.signing import verdict
@@ -173,7 +174,8 @@ class Audit:
     async def _page(
         self, scope: str, piece: PageRequest, thread_id: str | None, owner: str | None
     ) -> Page[ToldRow]:
-        page = await self._store.audit(scope, piece, thread_id=thread_id, owner=owner)
+        read = partial(self._store.audit, scope, thread_id=thread_id, owner=owner)
+        page = await within(read, piece, size_of_row)
         rows = await self.told(scope, page.items, LookedUp())
         return Page(items=tuple(rows), next=page.next)
 

@@ -9,10 +9,11 @@ that finds nothing but such notes adds none. So readers that come again and agai
 
 from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from sayso.base.records import PageRequest
 from sayso.engine.audit import Audit, Json, LookedUp, ToldRow
-from sayso.stores.base import lies_behind
+from sayso.stores.base import lies_behind, size_of_row, within
 from sayso.turns.replay.wakeup import Wakeup
 from sayso.turns.services import Services
 
@@ -74,9 +75,8 @@ class ExportReader:
             )
         more = True
         while more:
-            page = await self._store.audit(
-                self._scope, PageRequest(self.place, _PAGE_SIZE), until=end
-            )
+            read = partial(self._store.audit, self._scope, until=end)
+            page = await within(read, PageRequest(self.place, _PAGE_SIZE), size_of_row)
             if not self._noted and any(row.kind != EXPORTED for row in page.items):
                 await self._note(end, follows=follows)
             rows = await self._audit.told(self._scope, page.items, self._seen)

@@ -9,6 +9,7 @@ import asyncio
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Final, Literal
 
 from sayso.base.approvers import names_of
@@ -26,6 +27,7 @@ from sayso.base.records import (
 )
 from sayso.gate.client_tools import is_call
 from sayso.gate.quorum import may_see
+from sayso.stores.base import size_of_question, within
 from sayso.turns.replay.wakeup import Wakeup
 from sayso.turns.services import Services
 
@@ -140,7 +142,8 @@ class Inbox:
             assigned_to=assigned_to,
         )
         while True:
-            page = await self._store.interrupts(principal.scope, which, PageRequest(after, limit))
+            read = partial(self._store.interrupts, principal.scope, which)
+            page = await within(read, PageRequest(after, limit), size_of_question)
             items = tuple(item for item in page.items if _concerns(item, principal))
             if items or page.next is None or thread_id is None:
                 return Page(items=items, next=page.next)

@@ -32,7 +32,7 @@ from sayso.base.records import (
 from sayso.gate.case import open_interrupts
 from sayso.gate.interrupts import with_denials
 from sayso.gate.quorum import asks_others, new_denials
-from sayso.stores.base import Store, every, update_of
+from sayso.stores.base import Store, every, size_of_question, update_of, within
 from sayso.turns.journal import journal
 from sayso.turns.journal.earlier_decisions import Said, about_question, denials
 from sayso.turns.services import Services, fresh
@@ -228,10 +228,9 @@ class Denials:
 
     async def _open(self, scope: str, owner: str) -> AsyncIterator[ListedInterrupt]:
         """Open questions of somebody's threads that others answer."""
+        read = partial(self._store.interrupts, scope, InterruptFilter(owner=owner, status="open"))
         async for listed in every(
-            lambda after: self._store.interrupts(
-                scope, InterruptFilter(owner=owner, status="open"), PageRequest(after, PAGE_SIZE)
-            )
+            lambda after: within(read, PageRequest(after, PAGE_SIZE), size_of_question)
         ):
             if asks_others(listed.interrupt):
                 yield listed

@@ -135,11 +135,11 @@ class RemoteTool:
             if "schema" in request
         ]
         answers: Sequence[Answer[Any]] = await turn.interrupt_all(questions) if questions else ()
-        given = iter(answers)
+        form_answers = iter(answers)
         answered: dict[str, dict[str, Any]] = {}
         for key, request in requests.items():
             if "schema" in request:
-                answered[key] = _answered(next(given))
+                answered[key] = _answered(next(form_answers))
                 continue
             try:
                 done = await turn.ask_elsewhere(
@@ -167,8 +167,8 @@ class RemoteTool:
                 request=turn.input.text,
             )
         )
-        asked = (rule.asking.approvers for rule in decision.asks)
-        return next((who for who in asked if not who.owners), None)
+        approvers = (rule.asking.approvers for rule in decision.asks)
+        return next((who for who in approvers if not who.owners), None)
 
 
 @dataclass
