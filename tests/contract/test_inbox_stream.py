@@ -229,6 +229,33 @@ async def test_who_misses_too_much_is_told_to_read_anew(
         assert [event["type"] for event in exchange.events][:2] == ["connected", "reload"]
 
 
+async def test_what_is_large_is_told_piece_by_piece(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever asks about much at once takes no memory for each of those who follow."""
+
+    async def agent(turn: Turn) -> None:
+        await turn.interrupt_all(
+            [Question(reason="confirmation", message=f"{n} {'z' * 100_000}") for n in range(9)]
+        )
+
+    async with listening(server.app) as exchange:
+        client = server.client(agent)
+        listener = server.app._engine.inbox._hubs["default"].listeners[0]
+        monkeypatch.setattr(listener, "_wake", lambda: None)
+        await client.say()
+
+        async def all_wait() -> bool:
+            return len(listener._unread) == 9
+
+        await eventually(all_wait)
+        monkeypatch.undo()
+        await post(server, f"/interrupts/{client.model.pending[0]['id']}/assign", {"to": "bob"})
+        events = await told(exchange, *["opened"] * 9, "assigned")
+        assert [event["interrupt"]["message"][0] for event in events[:9]] == list("012345678")
+        assert max(map(len, exchange.sent)) < 400_000
+
+
 async def test_changes_that_the_store_forgot_are_a_reload(server: Server, tools: Kit) -> None:
     """`Store.changes`: a gap means that lists must be read anew."""
     async with listening(server.app) as exchange:

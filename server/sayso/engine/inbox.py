@@ -37,6 +37,8 @@ POLL_S: Final = 1.0
 """Seconds between looks for what other processes have changed, if the store does not tell."""
 MAX_UNREAD: Final = 1_000
 """Notices that a listener may leave unread; then it is told to read its lists again."""
+TAKEN_BYTES: Final = 256 * 1024
+"""Bytes of questions after which a listener leaves the others for the next time."""
 PAGE_SIZE: Final = 1_000
 """Changes that are read in one go."""
 
@@ -67,11 +69,21 @@ class InboxSubscription:
     @property
     def ready(self) -> bool:
         """True if there is something to take, or nothing will come."""
-        return self.ended or bool(self._unread)
+        return self.ended or self.has_more
+
+    @property
+    def has_more(self) -> bool:
+        """True if there is something to take."""
+        return bool(self._unread)
 
     def take(self) -> list[InboxEvent]:
-        """Take all that has come since the last time."""
-        taken, self._unread = self._unread, []
+        """Take what has come since the last time; after some hundred kilobytes the rest is left."""
+        taken: list[InboxEvent] = []
+        size = 0
+        while self._unread and size < TAKEN_BYTES:
+            event = self._unread.pop(0)
+            size += 0 if event.interrupt is None else size_of_question(event.interrupt)
+            taken.append(event)
         return taken
 
     def add(self, notice: InboxEvent) -> None:

@@ -331,14 +331,14 @@ class _Frames:
         return waiter
 
     def drain(self) -> bytes:
-        """All frames that are ready now."""
+        """Frames that are ready now."""
         data, self._first = self._first, b""
         if self._listener is not None:
             reader, now = self._listener.principal, self._inbox.now()
             data += b"".join(
                 object_frame(_event(event, reader, now)) for event in self._listener.take()
             )
-            if self._listener.ended and not self.ended:
+            if self._listener.ended and not self._listener.has_more and not self.ended:
                 self.ended = True
                 data += _closed(Code.SHUTTING_DOWN.value, _GOING)
         return data
