@@ -1,6 +1,6 @@
 import { RevealProvider, SignInAgainProvider, type Reveal } from "@sayso/react/components";
 import { fetchSecret } from "@sayso/react/core";
-import { lazy, Suspense, useEffect, type ReactNode } from "react";
+import { lazy, Suspense, useEffect, useState, type ReactNode } from "react";
 import { BrowserRouter, Navigate, Route, Routes, useNavigate } from "react-router";
 import { serverFetch } from "./access.js";
 import { rootPath, serverUrl } from "./base.js";
@@ -38,25 +38,23 @@ export function App() {
     <BrowserRouter basename={rootPath()}>
       <Session>
         <RevealProvider onReveal={reveal}>
-          <InboxProvider>
-            <ErrorPage>
-              <Suspense fallback={<Loading />}>
-                <Routes>
-                  <Route index element={<Navigate to="/play" replace />} />
-                  <Route path="play" element={<PlaygroundPage />} />
-                  <Route path="play/:agentId" element={<PlaygroundPage />} />
-                  <Route path="play/:agentId/:threadId" element={<PlaygroundPage />} />
-                  <Route path="inbox" element={<InboxPage />} />
-                  <Route path="inbox/:interruptId" element={<InboxPage />} />
-                  <Route path="thread" element={<ThreadsPage />} />
-                  <Route path="thread/:agentId/:threadId" element={<ThreadPage />} />
-                  <Route path="trail" element={<TenantPage />} />
-                  <Route path="settings" element={<SettingsPage />} />
-                  <Route path="*" element={<Nowhere />} />
-                </Routes>
-              </Suspense>
-            </ErrorPage>
-          </InboxProvider>
+          <ErrorPage>
+            <Suspense fallback={<Loading />}>
+              <Routes>
+                <Route index element={<Navigate to="/play" replace />} />
+                <Route path="play" element={<PlaygroundPage />} />
+                <Route path="play/:agentId" element={<PlaygroundPage />} />
+                <Route path="play/:agentId/:threadId" element={<PlaygroundPage />} />
+                <Route path="inbox" element={<InboxPage />} />
+                <Route path="inbox/:interruptId" element={<InboxPage />} />
+                <Route path="thread" element={<ThreadsPage />} />
+                <Route path="thread/:agentId/:threadId" element={<ThreadPage />} />
+                <Route path="trail" element={<TenantPage />} />
+                <Route path="settings" element={<SettingsPage />} />
+                <Route path="*" element={<Nowhere />} />
+              </Routes>
+            </Suspense>
+          </ErrorPage>
         </RevealProvider>
       </Session>
     </BrowserRouter>
@@ -70,6 +68,7 @@ export function App() {
 function Session({ children }: { readonly children: ReactNode }) {
   const who = useWho();
   const key = who === undefined ? null : keyOf(who);
+  const [unsent, setUnsent] = useState(false);
   useEffect(followOtherTabs, []);
   useEffect(() => {
     if (key !== null && key !== "" && signInName() !== null) tellOtherTabs("in");
@@ -77,11 +76,38 @@ function Session({ children }: { readonly children: ReactNode }) {
   if (key === null) return <Notice title="Loading…" />;
   const page = (
     <PersonalDrafts key={key} person={key === "" ? null : key}>
-      {children}
+      <InboxProvider
+        onUnsent={() => {
+          setUnsent(true);
+        }}
+      >
+        {children}
+      </InboxProvider>
     </PersonalDrafts>
   );
-  if (signInName() === null) return page;
-  return <SignInAgainProvider onSignIn={signInAgain}>{page}</SignInAgainProvider>;
+  const whole = (
+    <>
+      {page}
+      <div className="unsent" role="status">
+        {unsent && (
+          <>
+            <p>An answer was not sent, because the sign-in changed.</p>
+            <button
+              type="button"
+              className="sayso-button sayso-small"
+              onClick={() => {
+                setUnsent(false);
+              }}
+            >
+              Close
+            </button>
+          </>
+        )}
+      </div>
+    </>
+  );
+  if (signInName() === null) return whole;
+  return <SignInAgainProvider onSignIn={signInAgain}>{whole}</SignInAgainProvider>;
 }
 
 function Loading() {

@@ -17,6 +17,8 @@ const RETRY_MS = 2000;
 
 let who: Who;
 let latest = 0;
+// Until the server has said who is there since the sign-in changed, it may be anybody.
+let isUncertain = false;
 let retry: ReturnType<typeof setTimeout> | undefined;
 let stopFollowing: (() => void) | undefined;
 const readers = new Set<() => void>();
@@ -52,9 +54,12 @@ function subscribe(reader: () => void): () => void {
 /** Asks at once, and again whenever it may be somebody else: so it may be after a while away. */
 function follow(): () => void {
   const onReturn = () => {
-    if (document.visibilityState === "visible") void ask(who ?? null, false);
+    if (document.visibilityState === "visible") void ask();
   };
-  const onAccess = () => void ask(null, true);
+  const onAccess = () => {
+    isUncertain = true;
+    void ask();
+  };
   const forget = onAccessChange(onAccess);
   document.addEventListener("visibilitychange", onReturn);
   onAccess();
@@ -66,18 +71,21 @@ function follow(): () => void {
   };
 }
 
-/** Asks until the server says who is there; meanwhile it is `otherwise`. */
-async function ask(otherwise: Person | null, signInChanged: boolean): Promise<void> {
+/** Asks until the server says who is there; meanwhile nobody is if the sign-in has changed. */
+async function ask(): Promise<void> {
   clearTimeout(retry);
   const turn = ++latest;
   const said = await fetchWho();
   if (turn !== latest) return;
-  if (said === undefined) retry = setTimeout(() => void ask(otherwise, signInChanged), RETRY_MS);
-  const next = said === undefined ? otherwise : said;
+  if (said === undefined) retry = setTimeout(() => void ask(), RETRY_MS);
+  const next = said === undefined ? (isUncertain ? null : (who ?? null)) : said;
   const stays = who !== undefined && keyOf(who) === keyOf(next);
   who = next;
   for (const reader of readers) reader();
-  if (stays && signInChanged && said !== undefined) for (const listener of listeners) listener();
+  if (said === undefined) return;
+  const hasChanged = isUncertain;
+  isUncertain = false;
+  if (stays && hasChanged) for (const listener of listeners) listener();
 }
 
 /** A text for one person of one tenant that no other one has; empty for nobody. */

@@ -3,6 +3,7 @@ import { userEvent } from "@testing-library/user-event";
 import { StrictMode } from "react";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { InboxServer, listed, problem } from "../../react/tests/core/inboxServer.js";
+import { setToken } from "../src/access.js";
 import { App } from "../src/App.js";
 import { tell } from "./telling.js";
 
@@ -209,6 +210,68 @@ describe("the inbox", () => {
     expect(server.posted.map((item) => item.path)).toEqual(["/interrupts/a/answer"]);
     await waitFor(() => {
       expect(within(question()).getByText("Approved").closest('[role="status"]')).toHaveFocus();
+    });
+  });
+
+  describe("whose sign-in changes while an answer waits", () => {
+    let says: (subject: string) => Promise<void>;
+
+    async function decide() {
+      localStorage.setItem("sayso-undo", "on");
+      const server = open("/inbox/a", asking("a", "b"));
+      // The page of the person of another test may stand first.
+      await waitFor(() => {
+        expect(within(question()).getByRole("button", { name: "Approve" })).toBeVisible();
+      });
+      await userEvent.keyboard("a");
+      await within(question()).findByText(/Sending in/);
+      const before = fetch;
+      vi.stubGlobal("fetch", (url: string, init?: RequestInit) =>
+        new URL(url).pathname === "/me"
+          ? new Promise<Response>((resolve) => {
+              says = async (subject) => {
+                resolve(Response.json({ subject, scope: "default", roles: [] }));
+                await act(() => Promise.resolve());
+              };
+            })
+          : before(url, init),
+      );
+      act(() => {
+        setToken("another");
+      });
+      return server;
+    }
+    afterEach(() => {
+      setToken("");
+      sessionStorage.clear();
+    });
+
+    it("sends nothing as the next person, and says so", async () => {
+      const server = await decide();
+      await userEvent.click(within(question()).getByRole("button", { name: "Send now" }));
+      expect(server.posted).toEqual([]);
+      await says("leo");
+      const said = await screen.findByText("An answer was not sent, because the sign-in changed.");
+      expect(said).toBeVisible();
+      await screen.findByText("2 open");
+      expect(await within(question()).findByRole("button", { name: "Approve" })).toBeVisible();
+      expect(server.posted).toEqual([]);
+      await userEvent.click(screen.getByRole("button", { name: "Close" }));
+      expect(screen.queryByText(/An answer was not sent/)).toBeNull();
+    });
+
+    it("sends it as soon as the same person is known to be there", async () => {
+      const server = await decide();
+      server.replies.push(settled);
+      await userEvent.click(within(question()).getByRole("button", { name: "Send now" }));
+      expect(server.posted).toEqual([]);
+      // Whoever comes back to the page meanwhile does not make it forget that it waits.
+      document.dispatchEvent(new Event("visibilitychange"));
+      await says("ann");
+      await waitFor(() => {
+        expect(server.posted.map((item) => item.path)).toEqual(["/interrupts/a/answer"]);
+      });
+      expect(screen.queryByText(/An answer was not sent/)).toBeNull();
     });
   });
 

@@ -1,7 +1,15 @@
 import { useInbox } from "@sayso/react";
 import { Inbox, rightsOf, validateAnswer, type InboxState, type Rights } from "@sayso/react/core";
-import { createContext, useContext, useEffect, useMemo, useState, type ReactNode } from "react";
-import { serverFetch } from "../access.js";
+import {
+  createContext,
+  useContext,
+  useEffect,
+  useEffectEvent,
+  useMemo,
+  useState,
+  type ReactNode,
+} from "react";
+import { onAccessChange, serverFetch } from "../access.js";
 import { serverUrl } from "../base.js";
 import { usePersonalDrafts } from "../drafts.js";
 import { switchOf } from "../switches.js";
@@ -21,8 +29,16 @@ const UNDO_MS = 5_000;
 
 const Context = createContext<Shared | null>(null);
 
-/** One inbox for the whole console: it counts what is open wherever the reader is. */
-export function InboxProvider({ children }: { readonly children: ReactNode }) {
+/**
+ * One inbox for the whole console: it counts what is open wherever the reader is. Its answers leave as
+ * whoever gave them: none does between a change of the sign-in and the server's word on who is there.
+ */
+export function InboxProvider(props: {
+  /** Called when the person has gone before something was sent that waited. */
+  readonly onUnsent: () => void;
+  readonly children: ReactNode;
+}) {
+  const { children } = props;
   const drafts = usePersonalDrafts();
   const [inbox] = useState(
     () =>
@@ -34,14 +50,29 @@ export function InboxProvider({ children }: { readonly children: ReactNode }) {
         undoMs: () => (UNDO.isOn() ? UNDO_MS : 0),
       }),
   );
-  const state = useInbox(inbox);
+  const onUnsent = useEffectEvent(props.onUnsent);
+  // Before the inbox is left: it forgets what waits.
   useEffect(
-    () =>
-      onSignInChange(() => {
-        inbox.reconnect();
-      }),
+    () => () => {
+      if (Object.keys(inbox.getSnapshot().sendAt).length > 0) onUnsent();
+    },
     [inbox],
   );
+  const state = useInbox(inbox);
+  useEffect(() => {
+    const stops = [
+      onAccessChange(() => {
+        inbox.suspend();
+      }),
+      onSignInChange(() => {
+        inbox.resume();
+        inbox.reconnect();
+      }),
+    ];
+    return () => {
+      for (const stop of stops) stop();
+    };
+  }, [inbox]);
   useNotices(state);
   const open = waitingIn(state);
   useEffect(() => {

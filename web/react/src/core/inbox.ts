@@ -56,6 +56,8 @@ export interface InboxOptions extends InboxAddress {
 }
 
 const MAX_LOOKUPS = 20;
+/** For how long it is asked what came of a call that was decided here, where nobody has said so. */
+const RESULT_MS = 600_000;
 /** What ends within this is not kept waiting: it is sent at once. */
 const URGENT_MS = 10_000;
 /** An answer that is so late was forgotten by a machine that slept: nobody expects it to leave now. */
@@ -84,6 +86,7 @@ export class Inbox {
   #stopFollowing: (() => void) | undefined;
   #wake: (() => void) | undefined;
   #attempt = 0;
+  #suspended = false;
 
   constructor(options: InboxOptions) {
     const server = new ServerClock();
@@ -132,6 +135,23 @@ export class Inbox {
       this.#stopFollowing?.();
       this.#stopFollowing = this.#follow();
     }
+  }
+
+  /**
+   * Sends no answer until `resume`: for a page that has to find out whether the same person is there
+   * as before. What waits stays so; it is not sent (`left`) if nobody follows any more.
+   */
+  suspend(): void {
+    this.#suspended = true;
+  }
+
+  /** Sends answers again, and what became due meanwhile at once. */
+  resume(): void {
+    if (!this.#suspended) return;
+    this.#suspended = false;
+    const { sendAt } = this.#state;
+    const now = this.clock();
+    void this.send(this.#waiting().filter((id) => (sendAt[id] ?? now) <= now));
   }
 
   /** Keeps an answer without sending it; says whether it was taken. */
@@ -199,6 +219,11 @@ export class Inbox {
     }
     const [first] = outgoing;
     if (first === undefined) return;
+    if (this.#suspended) {
+      const now = this.clock();
+      for (const id of outgoing.keys()) this.#set(withSendAt(this.#state, id, now));
+      return;
+    }
     const threads = new Map([...outgoing.keys()].map((id) => [id, this.#item(id)?.threadId ?? ""]));
     this.#set(withSending(this.#state, [...outgoing.keys()]));
     const results =
@@ -282,8 +307,6 @@ export class Inbox {
     let present = new AbortController();
     const stops = [
       this.#page.onReturn(() => {
-        // A page that was frozen may not hear what its request came to.
-        for (const id of this.#state.sending) void this.refresh(id);
         this.#client.breakOff(STALE_MS);
         this.#wake?.();
       }),
@@ -362,10 +385,13 @@ export class Inbox {
     const gone = before.filter(
       (inboxItem) => this.#state.closed[inboxItem.interrupt.id] !== undefined,
     );
-    const running = Object.values(this.#state.closed).filter(
-      ({ result }) => result?.status === "running",
+    const since = this.clock() - RESULT_MS;
+    const unknown = Object.values(this.#state.closed).filter(({ result, ending, closedAt }) =>
+      result === undefined
+        ? ending === "answered" && closedAt >= since
+        : result.status === "running",
     );
-    for (const { interrupt } of [...gone, ...running].slice(0, MAX_LOOKUPS)) {
+    for (const { interrupt } of [...gone, ...unknown].slice(0, MAX_LOOKUPS)) {
       void this.refresh(interrupt.id);
     }
     return 0;

@@ -135,6 +135,29 @@ describe("an inbox that follows its server", () => {
     expect(server.posted).toHaveLength(1);
   });
 
+  it("hears what came of an answer that left with the page, when somebody is back", async () => {
+    const server = new InboxServer();
+    server.items = [listed("a"), listed("b")];
+    const page = new FakePage();
+    const inbox = await follow(server, page, 5_000);
+    await inbox.answer("a", yes);
+    server.replies.push(() => Response.json({ runId: "r" }));
+    page.turn(true);
+    server.items = [listed("b")];
+    await flush();
+    expect(view(inbox, "a")?.closed).toMatchObject({ ending: "answered" });
+    const result = { status: "executed", text: "Paid.", at: "2026-01-01T00:00:02Z", ms: 2000 };
+    const answer = { status: "resolved", payload: { approved: true }, by: "lea", channel: "inbox" };
+    server.settled.set("a", { ...listed("a"), status: "resolved", answer, result });
+    page.turn(false);
+    await flush();
+    await flush();
+    expect(view(inbox, "a")?.closed).toMatchObject({
+      ending: "answered",
+      result: { text: "Paid." },
+    });
+  });
+
   it("does not send what a machine forgot that slept: it says so and waits for a word", async () => {
     const server = new InboxServer();
     server.items = [listed("a"), listed("b")];
@@ -146,6 +169,50 @@ describe("an inbox that follows its server", () => {
     expect(inbox.getSnapshot()).toMatchObject({ left: ["a"], sendAt: {} });
     expect(view(inbox, "a")).toMatchObject({ phase: "answered", answer: yes });
     expect(view(inbox, "a")).not.toHaveProperty("sendAt");
+  });
+
+  it("sends nothing while it is not known whose page it is, then all that is due, once", async () => {
+    const server = new InboxServer();
+    server.items = [listed("a"), listed("b", { threadId: "t-2" }), listed("c")];
+    const page = new FakePage();
+    const inbox = await follow(server, page, 5_000);
+    await inbox.answer("a", yes);
+    inbox.suspend();
+    await vi.advanceTimersByTimeAsync(5_000);
+    await inbox.answer("b", yes);
+    await inbox.answer("c", { status: "cancelled" });
+    page.turn(true);
+    await vi.advanceTimersByTimeAsync(5_000);
+    expect(server.posted).toEqual([]);
+    server.replies.push(() => Response.json({ items: [] }));
+    inbox.resume();
+    inbox.resume();
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(server.posted.map(({ body }) => body)).toEqual([
+      {
+        answers: [
+          { interruptId: "a", ...yes },
+          { interruptId: "b", ...yes },
+          { interruptId: "c", status: "cancelled" },
+        ],
+      },
+    ]);
+  });
+
+  it("sends nothing that waited when the page turned out to be somebody else's", async () => {
+    const server = new InboxServer();
+    server.items = [listed("a"), listed("b")];
+    const inbox = await follow(server, new FakePage(), 5_000);
+    await inbox.answer("a", yes);
+    inbox.suspend();
+    await vi.advanceTimersByTimeAsync(5_000);
+    await inbox.answer("b", { status: "cancelled" });
+    close?.();
+    close = undefined;
+    inbox.resume();
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(server.posted).toEqual([]);
+    expect(inbox.getSnapshot()).toMatchObject({ left: ["a", "b"], sendAt: {} });
   });
 
   it("keeps no answer waiting that could not leave with its page, nor one nobody looks at", async () => {
